@@ -27,10 +27,8 @@ struct Bench {
 pub fn run(only: Option<&str>, write: bool) -> Result<Vec<String>, String> {
     let all = list(&process::metadata()?);
     let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-    let chosen: Vec<&Bench> = all
-        .iter()
-        .filter(|bench| only.is_none_or(|name| name == bench.name))
-        .collect();
+    let chosen: Vec<&Bench> =
+        all.iter().filter(|bench| only.is_none_or(|name| name == bench.name)).collect();
     if chosen.is_empty() {
         return Err(match only {
             Some(name) => format!("no benchmark is called `{name}`; there are: {names:?}"),
@@ -64,30 +62,21 @@ fn list(metadata: &Value) -> Vec<Bench> {
     let mut found = Vec::new();
     for package in array(metadata, "packages").iter().filter(is_ours) {
         let benches = array(package, "targets").iter().filter(is_bench);
-        found.extend(benches.filter_map(|target| {
-            Some(Bench {
-                package: name(package)?,
-                name: name(target)?,
-            })
-        }));
+        found.extend(
+            benches
+                .filter_map(|target| Some(Bench { package: name(package)?, name: name(target)? })),
+        );
     }
     found
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn write_results(name: &str, table: &str) -> Result<(), String> {
-    let content = format!(
-        "`cargo xtask bench {name}`, {}, {}.\n\n{}",
-        today()?,
-        machine(),
-        table.trim()
-    );
+    let content =
+        format!("`cargo xtask bench {name}`, {}, {}.\n\n{}", today()?, machine(), table.trim());
     blocks::rewrite(DOCUMENT, &format!("{BLOCK_PREFIX}{name}"), &content)
 }
 
@@ -107,10 +96,7 @@ fn machine() -> String {
         .map_or("a CPU of unknown model", |(_, model)| model);
     let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = loads.split(' ').next().unwrap_or("unknown");
-    format!(
-        "{cores} cores of {model}, {}, load average {load} when it ended",
-        std::env::consts::OS
-    )
+    format!("{cores} cores of {model}, {}, load average {load} when it ended", std::env::consts::OS)
 }
 
 #[cfg(test)]
@@ -128,10 +114,7 @@ mod tests {
             "workspace_members": ["ours", "plain"],
             "packages": [package("ours", "bench"), package("plain", "lib"), package("x", "bench")],
         });
-        let ours = Bench {
-            package: "ours".to_owned(),
-            name: "recording".to_owned(),
-        };
+        let ours = Bench { package: "ours".to_owned(), name: "recording".to_owned() };
         assert_eq!(list(&metadata), [ours]);
     }
 }

@@ -51,10 +51,9 @@ pub fn verbatim(output: &str) -> String {
 fn find(text: &str, name: &str) -> Result<Range<usize>, String> {
     let open = format!("<!-- generated: {name} -->\n");
     let close = format!("<!-- end of {name} -->");
-    let start = text
-        .find(&open)
-        .ok_or_else(|| format!("there is no block `{}`", open.trim_end()))?
-        + open.len();
+    let start =
+        text.find(&open).ok_or_else(|| format!("there is no block `{}`", open.trim_end()))?
+            + open.len();
     let length = text[start..]
         .find(&close)
         .ok_or_else(|| format!("the block `{}` has no `{close}`", open.trim_end()))?;
@@ -78,11 +77,7 @@ mod tests {
 
     #[test]
     fn a_missing_mark_is_named() {
-        assert!(
-            replace(DOCUMENT, "b", "")
-                .unwrap_err()
-                .contains("generated: b")
-        );
+        assert!(replace(DOCUMENT, "b", "").unwrap_err().contains("generated: b"));
         let unclosed = DOCUMENT.replace("end of", "end");
         assert!(content(&unclosed, "a").unwrap_err().contains("end of a"));
     }

@@ -38,10 +38,7 @@ pub fn fences(text: &str) -> Vec<Fence> {
     let mut open: Option<(Fence, String)> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let bare = line.trim_start();
-        let mark: String = bare
-            .chars()
-            .take_while(|c| matches!(c, '`' | '~'))
-            .collect();
+        let mark: String = bare.chars().take_while(|c| matches!(c, '`' | '~')).collect();
         match &mut open {
             Some((fence, closing)) if bare.trim_end() == closing => {
                 all.push(fence.clone());
@@ -70,10 +67,7 @@ pub fn fences(text: &str) -> Vec<Fence> {
 impl Fence {
     /// Whether it holds commands. All shells are `sh` here, so that no tag is forgotten.
     pub fn is_commands(&self) -> bool {
-        matches!(
-            self.language.as_str(),
-            "sh" | "bash" | "console" | "shell" | "zsh"
-        )
+        matches!(self.language.as_str(), "sh" | "bash" | "console" | "shell" | "zsh")
     }
 
     /// The file that it is, for commands below it.

@@ -10,13 +10,7 @@ pub const BLOCK: &str = "first-run";
 
 /// Runs the command and keeps what it says.
 pub fn write() -> Result<String, String> {
-    let said = process::output(&mut process::cargo(&[
-        "run",
-        "--release",
-        "--quiet",
-        "--",
-        "run",
-    ]))?;
+    let said = process::output(&mut process::cargo(&["run", "--release", "--quiet", "--", "run"]))?;
     blocks::rewrite(DOCUMENT, BLOCK, &blocks::verbatim(&said))?;
     Ok(format!("docs: wrote {DOCUMENT}"))
 }

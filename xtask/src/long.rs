@@ -38,9 +38,7 @@ pub fn run(filter: Option<&str>, out: &mut dyn Write) -> Result<String, String> 
             writeln!(out, "{line}").ok();
         }
     }
-    let status = child
-        .wait()
-        .map_err(|error| format!("`{shown}`: {error}"))?;
+    let status = child.wait().map_err(|error| format!("`{shown}`: {error}"))?;
     totals.verdict(status.success())
 }
 
@@ -55,9 +53,8 @@ impl Totals {
                     _ => {}
                 }
             }
-        } else if let Some(name) = line
-            .strip_prefix("test ")
-            .and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
             self.failures.push(name.to_owned());
         }

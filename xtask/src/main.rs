@@ -86,9 +86,5 @@ fn check(name: &str) -> Result<String, String> {
         return Ok(format!("{name}: {files} files, nothing found"));
     }
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    Err(format!(
-        "{}\n{name}: {} found",
-        lines.join("\n"),
-        lines.len()
-    ))
+    Err(format!("{}\n{name}: {} found", lines.join("\n"), lines.len()))
 }

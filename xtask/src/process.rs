@@ -11,9 +11,7 @@ use serde_json::Value;
 pub fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    let root = package
-        .ancestors()
-        .find(|directory| directory.join("Cargo.lock").exists());
+    let root = package.ancestors().find(|directory| directory.join("Cargo.lock").exists());
     root.unwrap_or(&package).to_path_buf()
 }
 
@@ -36,14 +34,8 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Runs a command to its end, its output going where ours goes.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let shown = shown(command);
-    let status = command
-        .status()
-        .map_err(|error| format!("`{shown}` did not start: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`{shown}` failed: {status}"))
-    }
+    let status = command.status().map_err(|error| format!("`{shown}` did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed: {status}")) }
 }
 
 /// Runs a command to its end and returns what it wrote on stdout.
@@ -84,8 +76,5 @@ pub fn shown(command: &Command) -> String {
         .to_string_lossy()
         .into_owned();
     let arguments = command.get_args().map(|a| a.to_string_lossy().into_owned());
-    std::iter::once(program)
-        .chain(arguments)
-        .collect::<Vec<_>>()
-        .join(" ")
+    std::iter::once(program).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -26,11 +26,8 @@ const SERVICES: [(&str, &str); 3] = [
 
 /// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
-    let missing: Vec<&Program> = programs::ALL
-        .iter()
-        .copied()
-        .filter(|program| program.path().is_none())
-        .collect();
+    let missing: Vec<&Program> =
+        programs::ALL.iter().copied().filter(|program| program.path().is_none()).collect();
     if !missing.is_empty() {
         let has = |command: &str| programs::in_path(command).is_some();
         if !has("apt-get") || !(is_root() || has("sudo")) {
@@ -82,17 +79,12 @@ fn install(missing: &[&Program]) -> Result<(), String> {
          {disabling}exit $status",
         disabling = disabling.concat()
     );
-    process::run(
-        as_root("sh")
-            .args(["-c", &script, "install"])
-            .args(packages),
-    )?;
+    process::run(as_root("sh").args(["-c", &script, "install"]).args(packages))?;
     match missing.iter().find(|program| program.path().is_none()) {
         None => Ok(()),
-        Some(program) => Err(format!(
-            "test: {} is installed, but its programs were not found",
-            program.package
-        )),
+        Some(program) => {
+            Err(format!("test: {} is installed, but its programs were not found", program.package))
+        }
     }
 }
 

@@ -22,13 +22,10 @@ pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
     let twice_median = twice_median(acknowledged_per_s);
     let below_half = |count: u64| 4 * u128::from(count) < twice_median;
     let number = |seconds: usize| u64::try_from(seconds).unwrap_or(u64::MAX);
-    let below = acknowledged_per_s
-        .iter()
-        .filter(|count| below_half(**count));
+    let below = acknowledged_per_s.iter().filter(|count| below_half(**count));
     let zero = acknowledged_per_s.iter().filter(|count| **count == 0);
-    let recovery = longest_dip_end(acknowledged_per_s)
-        .filter(|_| twice_median > 0)
-        .and_then(|end| {
+    let recovery =
+        longest_dip_end(acknowledged_per_s).filter(|_| twice_median > 0).and_then(|end| {
             let after = acknowledged_per_s.get(end..)?;
             after.iter().position(|count| !below_half(*count))
         });
@@ -54,10 +51,7 @@ pub fn of_phases(
     let mut whole = AvailabilityRecord::default();
     let mut rest = acknowledged_per_s;
     let mut most_dips = 0;
-    for phase in phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure)
-    {
+    for phase in phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         let seconds = whole_seconds(phase);
         let (own, behind) = rest.split_at(seconds.clone().count().min(rest.len()));
         rest = behind;
@@ -149,23 +143,15 @@ pub fn longest_first(gaps: &mut Vec<[u64; 2]>) {
 /// start, and are others.
 pub fn acknowledged_per_s(intervals: &[IntervalRecord], phases: &[PhaseRecord]) -> Vec<u64> {
     let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
-    for interval in intervals
-        .iter()
-        .filter(|i| !PhaseRecord::is_load(phases, &i.phase))
-    {
+    for interval in intervals.iter().filter(|i| !PhaseRecord::is_load(phases, &i.phase)) {
         *by_second.entry(interval.second).or_default() += interval.acknowledged;
     }
-    measured_seconds(phases)
-        .map(|second| by_second.get(&second).copied().unwrap_or(0))
-        .collect()
+    measured_seconds(phases).map(|second| by_second.get(&second).copied().unwrap_or(0)).collect()
 }
 
 /// The whole seconds of the measured phases, one phase after the other.
 pub fn measured_seconds(phases: &[PhaseRecord]) -> impl Iterator<Item = u64> {
-    phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure)
-        .flat_map(whole_seconds)
+    phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).flat_map(whole_seconds)
 }
 
 /// The seconds, from the start of the first phase with a pace, that lie within a phase as a whole.
@@ -258,11 +244,7 @@ mod tests {
 
     #[test]
     fn only_whole_seconds_of_measured_phases_count_and_none_of_the_load() {
-        let load = PhaseRecord {
-            name: "load".to_owned(),
-            kind: PhaseKind::Load,
-            ..step(0, 0, 9)
-        };
+        let load = PhaseRecord { name: "load".to_owned(), kind: PhaseKind::Load, ..step(0, 0, 9) };
         let mut late = step(1, 2, 3);
         late.start_ns += 1;
         let second = |phase: &str, second, acknowledged| IntervalRecord {

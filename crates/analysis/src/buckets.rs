@@ -52,9 +52,7 @@ pub fn compare(expectation: &Expectation) -> Comparison {
         result.buckets += 1;
         result.found += found.rows;
         let missing = expected.acknowledged.saturating_sub(found.rows);
-        let surplus = found
-            .rows
-            .saturating_sub(expected.acknowledged + expected.unknown);
+        let surplus = found.rows.saturating_sub(expected.acknowledged + expected.unknown);
         let altered = missing + surplus + expected.unknown == 0 && expected.sums != found.sums;
         result.missing += missing;
         result.surplus += surplus;
@@ -105,8 +103,8 @@ pub fn removal(expectation: &Expectation, missing: u64) -> Option<Removal> {
     let mut before = expectation.expected.iter().filter(|b| b.bucket < first);
     let empty = written(&mut before);
     let mut in_first = expectation.expected.iter().filter(|b| b.bucket == first);
-    let held = expectation.found.iter().filter(|b| b.bucket == first);
-    let held: u64 = held.map(|bucket| bucket.rows).sum();
+    let held: u64 =
+        expectation.found.iter().filter(|b| b.bucket == first).map(|bucket| bucket.rows).sum();
     let gone = empty.saturating_add(written(&mut in_first).saturating_sub(held));
     let nearly_all = gone.saturating_mul(10) >= missing.saturating_mul(9);
     (empty > 0 && nearly_all).then_some(Removal::Truncated)
@@ -149,10 +147,10 @@ pub fn together(parts: &[&Expectation], last: &Expectation) -> Option<Expectatio
         });
         whole.expected.extend(buckets);
     }
-    let buckets = last.found.iter().map(|bucket| FoundBucket {
-        bucket: bucket.bucket * last.width / width,
-        ..bucket.clone()
-    });
+    let buckets = last
+        .found
+        .iter()
+        .map(|bucket| FoundBucket { bucket: bucket.bucket * last.width / width, ..bucket.clone() });
     whole.found.extend(buckets);
     Some(whole)
 }
@@ -162,20 +160,11 @@ mod tests {
     use super::*;
 
     fn expected(bucket: u64, acknowledged: u64, unknown: u64, sum: u64) -> ExpectedBucket {
-        ExpectedBucket {
-            bucket,
-            acknowledged,
-            unknown,
-            sums: vec![sum],
-        }
+        ExpectedBucket { bucket, acknowledged, unknown, sums: vec![sum] }
     }
 
     fn found(bucket: u64, rows: u64, sum: u64) -> FoundBucket {
-        FoundBucket {
-            bucket,
-            rows,
-            sums: vec![sum],
-        }
+        FoundBucket { bucket, rows, sums: vec![sum] }
     }
 
     fn check(expected: &[ExpectedBucket], found: &[FoundBucket]) -> Comparison {
@@ -282,20 +271,13 @@ mod tests {
             expected,
             found,
         };
-        let left = part(
-            128,
-            vec![expected(0, 10, 0, u64::MAX), expected(1, 5, 0, 3)],
-            Vec::new(),
-        );
+        let left = part(128, vec![expected(0, 10, 0, u64::MAX), expected(1, 5, 0, 3)], Vec::new());
         let right = part(256, vec![expected(0, 1, 0, 4)], vec![found(0, 16, 6)]);
         let whole = together(&[&left, &right], &right).unwrap();
         let result = compare(&whole);
         assert_eq!((whole.width, result.missing, result.surplus), (256, 0, 0));
         assert_eq!(result.altered, 0, "sums are modulo 2⁶⁴");
-        let other = Expectation {
-            columns: Vec::new(),
-            ..right.clone()
-        };
+        let other = Expectation { columns: Vec::new(), ..right.clone() };
         assert!(together(&[&left, &other], &other).is_none());
     }
 }

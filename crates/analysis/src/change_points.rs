@@ -137,8 +137,9 @@ fn without_change_points(values: &[f64]) -> Vec<f64> {
         let passed = changes.iter().rev().find(|change| change.at <= position);
         passed.map_or(first.before, |change| change.after)
     };
-    let shifted = values.iter().enumerate();
-    shifted
+    values
+        .iter()
+        .enumerate()
         .map(|(position, value)| value - level(position) + first.before)
         .collect()
 }
@@ -158,10 +159,7 @@ fn change_points_of(
     let change_points = found.iter().enumerate().map(|(number, change)| {
         let before = number.checked_sub(1).map_or(0, |before| found[before].at);
         let after = found.get(number + 1).map_or(values.len(), |next| next.at);
-        let between = TimeRange {
-            from_ns: at_ns(before),
-            to_ns: at_ns(after),
-        };
+        let between = TimeRange { from_ns: at_ns(before), to_ns: at_ns(after) };
         ChangePoint {
             place: stream.to_string(),
             figure,
@@ -201,19 +199,12 @@ fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
         Unit::Queries => interval.acknowledged,
     };
     let seconds = seconds(record, stream).unwrap_or_default();
-    let sums = seconds
-        .values()
-        .map(|second| second.iter().map(units).sum::<u64>());
-    sums.map(to_f64).collect()
+    seconds.values().map(|second| second.iter().map(units).sum::<u64>()).map(to_f64).collect()
 }
 
 /// Of the op that was asked most; a second without an answer is as the one before.
 fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
-    let Some(most) = stream
-        .results
-        .iter()
-        .max_by_key(|result| result.acknowledged)
-    else {
+    let Some(most) = stream.results.iter().max_by_key(|result| result.acknowledged) else {
         return Vec::new();
     };
     let mut last = None;
@@ -270,8 +261,9 @@ fn shifts(record: &RunRecord, at_ns: u64, between: TimeRange) -> Vec<TelemetrySh
     let mut all = Vec::new();
     for &cause in CAUSES {
         let series = telemetry::named(telemetry, cause);
-        let shifts = series.filter_map(|series| shift_of(telemetry, series, before, after));
-        let most = shifts.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let most = series
+            .filter_map(|series| shift_of(telemetry, series, before, after))
+            .max_by(|a, b| distance(a).total_cmp(&distance(b)));
         all.extend(most);
     }
     all
@@ -311,8 +303,11 @@ fn level(
     values: &[Option<f64>],
     range: TimeRange,
 ) -> Option<(f64, f64)> {
-    let pairs = telemetry.times_ns.iter().zip(values);
-    let inside = pairs.filter(|(time, _)| range.from_ns < **time && **time <= range.to_ns);
+    let inside = telemetry
+        .times_ns
+        .iter()
+        .zip(values)
+        .filter(|(time, _)| range.from_ns < **time && **time <= range.to_ns);
     let values: Vec<f64> = inside.filter_map(|(_, value)| *value).collect();
     if values.len() < 3 {
         return None;

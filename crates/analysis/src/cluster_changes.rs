@@ -39,41 +39,34 @@ pub fn cluster_changes(telemetry: &TargetTelemetry) -> Vec<Incident> {
             }
         }
     }
-    let messages = messages.into_iter();
     messages
+        .into_iter()
         .map(|message| Incident::new(IncidentKind::ClusterChanged, message))
         .collect()
 }
 
 fn polled(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Polled> {
-    let polled = telemetry.times_ns.iter().zip(&series.values);
-    polled
+    telemetry
+        .times_ns
+        .iter()
+        .zip(&series.values)
         .filter_map(|(at, value)| Some((*at, (*value)?)))
         .collect()
 }
 
 /// `until 41.0 s`, or the end of what was polled.
 fn until(end: Option<&Polled>) -> String {
-    end.map_or_else(
-        || "until the end".to_owned(),
-        |(at, _)| format!("until {}", duration(*at)),
-    )
+    end.map_or_else(|| "until the end".to_owned(), |(at, _)| format!("until {}", duration(*at)))
 }
 
 /// The most there were, from when on there were fewer, how few, and when all were back.
 fn nodes_left(polled: &[Polled]) -> Option<String> {
     let (first, most) = (1..polled.len()).find_map(|at| {
-        let before = polled[..at]
-            .iter()
-            .map(|(_, nodes)| *nodes)
-            .fold(0.0, f64::max);
+        let before = polled[..at].iter().map(|(_, nodes)| *nodes).fold(0.0, f64::max);
         (polled[at].1 < before).then_some((at, before))
     })?;
     let left = &polled[first..];
-    let fewest = left
-        .iter()
-        .map(|(_, nodes)| *nodes)
-        .fold(f64::MAX, f64::min);
+    let fewest = left.iter().map(|(_, nodes)| *nodes).fold(f64::MAX, f64::min);
     let back = left.iter().find(|(_, nodes)| *nodes >= most);
     // Points of a long run are means of several.
     let gone = (most - fewest).ceil();
@@ -92,11 +85,7 @@ fn copies_unassigned(polled: &[Polled]) -> Option<String> {
     let from = &polled[first..];
     let most = from.iter().map(|(_, copies)| *copies).fold(0.0, f64::max);
     let assigned = from.iter().find(|(_, copies)| *copies <= 0.0);
-    let plural = if most > 1.0 {
-        "copies of shards were"
-    } else {
-        "copy of a shard was"
-    };
+    let plural = if most > 1.0 { "copies of shards were" } else { "copy of a shard was" };
     Some(format!(
         "{} {plural} on no node from {} {}",
         plain(most),
@@ -108,10 +97,7 @@ fn copies_unassigned(polled: &[Polled]) -> Option<String> {
 fn restarted(polled: &[Polled]) -> Option<String> {
     let mut pairs = polled.windows(2);
     let after = pairs.find_map(|pair| (pair[1].1 < pair[0].1).then_some(pair[1]))?;
-    Some(format!(
-        "the server was restarted before {}",
-        duration(after.0)
-    ))
+    Some(format!("the server was restarted before {}", duration(after.0)))
 }
 
 fn changed_places(polled: &[Polled]) -> Option<String> {
@@ -134,20 +120,13 @@ mod tests {
 
     /// Of series that were polled once a second from second 1 on; a negative value is a poll that failed.
     fn reported(series: &[(&str, Option<&str>, &[f64])]) -> Vec<String> {
-        let most = series
-            .iter()
-            .map(|(.., values)| values.len())
-            .max()
-            .unwrap_or(0);
+        let most = series.iter().map(|(.., values)| values.len()).max().unwrap_or(0);
         let times = (1..=u64::try_from(most).unwrap()).map(|second| second * 1_000_000_000);
         let series = series.iter().map(|(name, node, values)| TelemetrySeries {
             name: (*name).to_owned(),
             node: node.map(str::to_owned),
             kind: SeriesKind::Level,
-            values: values
-                .iter()
-                .map(|value| (*value >= 0.0).then_some(*value))
-                .collect(),
+            values: values.iter().map(|value| (*value >= 0.0).then_some(*value)).collect(),
             source: "target".to_owned(),
             unit: "1".to_owned(),
         });
@@ -157,11 +136,7 @@ mod tests {
             ..TargetTelemetry::default()
         };
         let changes = cluster_changes(&telemetry);
-        assert!(
-            changes
-                .iter()
-                .all(|change| change.kind == IncidentKind::ClusterChanged)
-        );
+        assert!(changes.iter().all(|change| change.kind == IncidentKind::ClusterChanged));
         changes.into_iter().map(|change| change.message).collect()
     }
 
@@ -169,11 +144,7 @@ mod tests {
     fn a_node_that_left_is_reported_with_its_times_and_copies_on_no_node_too() {
         let killed = reported(&[
             (names::CLUSTER_SIZE, None, &[3.0, 3.0, GAP, 2.0, 2.0, 3.0]),
-            (
-                names::COPIES_UNASSIGNED,
-                None,
-                &[0.0, 0.0, GAP, 4.0, 2.0, 0.0],
-            ),
+            (names::COPIES_UNASSIGNED, None, &[0.0, 0.0, GAP, 4.0, 2.0, 0.0]),
         ]);
         let expected = [
             "1 node of 3 left the cluster at 4.00 s, until 6.00 s",
@@ -181,15 +152,9 @@ mod tests {
         ];
         assert_eq!(killed, expected);
         let gone = reported(&[(names::CLUSTER_SIZE, None, &[3.0, 1.0, 2.0])]);
-        assert_eq!(
-            gone,
-            ["2 nodes of 3 left the cluster at 2.00 s, until the end"]
-        );
+        assert_eq!(gone, ["2 nodes of 3 left the cluster at 2.00 s, until the end"]);
         let never_there = reported(&[(names::COPIES_UNASSIGNED, None, &[1.0, 1.0])]);
-        assert_eq!(
-            never_there,
-            ["1 copy of a shard was on no node from 1.00 s until the end"]
-        );
+        assert_eq!(never_there, ["1 copy of a shard was on no node from 1.00 s until the end"]);
     }
 
     #[test]
@@ -197,15 +162,10 @@ mod tests {
         let restarted = reported(&[(names::UPTIME, Some("n2"), &[100.0, 101.0, GAP, 0.0, 1.0])]);
         assert_eq!(restarted, ["n2: the server was restarted before 4.00 s"]);
         let promoted = reported(&[(names::STANDBY, None, &[1.0, 0.0])]);
-        assert_eq!(
-            promoted,
-            ["a standby became the primary (failover) before 2.00 s"]
-        );
+        assert_eq!(promoted, ["a standby became the primary (failover) before 2.00 s"]);
         let sizes: &[f64] = &[2.0, 1.0];
-        let twice = [
-            (names::CLUSTER_SIZE, Some("n1"), sizes),
-            (names::CLUSTER_SIZE, Some("n2"), sizes),
-        ];
+        let twice =
+            [(names::CLUSTER_SIZE, Some("n1"), sizes), (names::CLUSTER_SIZE, Some("n2"), sizes)];
         assert_eq!(reported(&twice).len(), 1);
     }
 

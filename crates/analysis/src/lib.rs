@@ -12,10 +12,7 @@ pub mod comparison;
 pub mod exceedance;
 pub mod findings;
 #[cfg(any(test, feature = "fixture"))]
-#[expect(
-    clippy::unwrap_used,
-    reason = "a fixture that cannot be made fails its test"
-)]
+#[expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 pub mod fixture;
 pub mod group;
 pub mod growth;

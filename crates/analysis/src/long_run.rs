@@ -76,9 +76,8 @@ pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
     }
     let size = residuals.len().div_ceil(MAX_VALUES);
     let batches = residuals.chunks_exact(size);
-    let means: Vec<f64> = batches
-        .map(|batch| batch.iter().sum::<f64>() / len_to_f64(size))
-        .collect();
+    let means: Vec<f64> =
+        batches.map(|batch| batch.iter().sum::<f64>() / len_to_f64(size)).collect();
     let long_run = of_bounded(&means, calibration);
     // Windows vary more than their averages; n / τ is told in windows.
     let variance = |values: &[f64]| {
@@ -127,8 +126,8 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
 pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
     let n = len_to_f64(residuals.len());
     let correlation = |lag: usize| {
-        let pairs = residuals.iter().zip(residuals.get(lag..).unwrap_or(&[]));
-        pairs.map(|(a, b)| a * b).sum::<f64>() / squares
+        residuals.iter().zip(residuals.get(lag..).unwrap_or(&[])).map(|(a, b)| a * b).sum::<f64>()
+            / squares
     };
     let (mut tau, mut before, mut lag) = (-1.0, f64::INFINITY, 0);
     // Past n / 10 nobody needs the exact value, and the sum would cost n² operations.
@@ -233,8 +232,8 @@ mod tests {
         let mut expect = 0.0;
         for j in 1..=7 {
             let angle = |t: f64| std::f64::consts::PI * f64::from(j) * (t + 0.5) / 500.0;
-            let terms = series.iter().enumerate();
-            let sum: f64 = terms.map(|(t, r)| r * angle(len_to_f64(t)).cos()).sum();
+            let sum: f64 =
+                series.iter().enumerate().map(|(t, r)| r * angle(len_to_f64(t)).cos()).sum();
             expect += sum * sum * 2.0 / 500.0;
         }
         near(low_frequency_power(&series, 7.0), expect);
@@ -254,10 +253,7 @@ mod tests {
         let truth = (1.0 + 0.9) / (1.0 - 0.9);
         assert!((found.variance / truth - 1.0).abs() < 0.4, "{found:?}");
         let effective = 50_000.0 / truth;
-        assert!(
-            (found.effective_windows / effective - 1.0).abs() < 0.2,
-            "{found:?}"
-        );
+        assert!((found.effective_windows / effective - 1.0).abs() < 0.2, "{found:?}");
     }
 
     #[test]
@@ -276,12 +272,8 @@ mod tests {
     fn alternating_and_constant_series_count_in_full() {
         for series in [vec![0.0; 100], [1.0, -1.0].repeat(50)] {
             for removed in [Removed::Mean, Removed::Line] {
-                let calibration = Calibration {
-                    removed,
-                    frequencies: 0.15,
-                    most: MAX_FREQUENCIES,
-                    margin: 5.0,
-                };
+                let calibration =
+                    Calibration { removed, frequencies: 0.15, most: MAX_FREQUENCIES, margin: 5.0 };
                 near(long_run(&series, calibration).effective_windows, 100.0);
             }
         }

@@ -38,18 +38,16 @@ pub fn data_in_memory(record: &RunRecord) -> Option<DataInMemory> {
     }
     let after = target.bytes_after.or(target.bytes_before)?;
     let before = target.bytes_before.unwrap_or(after);
-    let own = target.memory.caches.iter();
-    let own = own.map(|(name, bytes)| (name.clone(), *bytes));
+    let own = target.memory.caches.iter().map(|(name, bytes)| (name.clone(), *bytes));
     let page_cache = target.memory.page_cache.or_else(|| of_this_machine(record));
     let page_cache = page_cache.map(|bytes| ("the page cache".to_owned(), bytes));
-    let caches = own.chain(page_cache).filter(|(_, bytes)| *bytes > 0);
-    let mut caches: Vec<Cache> = caches.map(|(name, bytes)| Cache { name, bytes }).collect();
+    let mut caches: Vec<Cache> = own
+        .chain(page_cache)
+        .filter(|(_, bytes)| *bytes > 0)
+        .map(|(name, bytes)| Cache { name, bytes })
+        .collect();
     caches.sort_by_key(|cache| cache.bytes);
-    (before.max(after) > 0).then_some(DataInMemory {
-        before,
-        after,
-        caches,
-    })
+    (before.max(after) > 0).then_some(DataInMemory { before, after, caches })
 }
 
 /// What this machine's page cache can grow to, where the target runs on it: what programs left of its memory while
@@ -58,18 +56,11 @@ fn of_this_machine(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
     let mut polled = telemetry.sources.iter();
     polled.find(|source| source.name == sources::HOST)?;
-    let total: u64 = record
-        .header
-        .environment
-        .get("memory_bytes")?
-        .parse()
-        .ok()?;
+    let total: u64 = record.header.environment.get("memory_bytes")?.parse().ok()?;
     let mut used = named(telemetry, names::MEMORY_USED);
     let used = used.find(|series| series.source == sources::HOST);
     let range = measured(record);
-    let used = used
-        .zip(range)
-        .and_then(|(series, range)| mean(telemetry, series, range));
+    let used = used.zip(range).and_then(|(series, range)| mean(telemetry, series, range));
     let part = used.map_or(PART_OF_MACHINE, |used| 1.0 - used);
     Some(round_to_u64(to_f64(total) * part))
 }
@@ -90,11 +81,7 @@ impl DataInMemory {
     /// `2.1 GB of data, all in memory (shared_buffers 4.2 GB)`; `2.1 GB of data, more than the page cache (1.0 GB)`.
     pub fn words(&self) -> String {
         let data = if self.before < self.after && self.outgrew().is_some() {
-            format!(
-                "{} of data, {} before",
-                bytes(self.after),
-                bytes(self.before)
-            )
+            format!("{} of data, {} before", bytes(self.after), bytes(self.before))
         } else {
             format!("{} of data", bytes(self.before.max(self.after)))
         };
@@ -117,9 +104,7 @@ mod tests {
         let target = &mut record.target;
         (target.bytes_before, target.bytes_after) = (Some(before), Some(after));
         let caches = caches.iter();
-        target.memory.caches = caches
-            .map(|(name, bytes)| ((*name).to_owned(), *bytes))
-            .collect();
+        target.memory.caches = caches.map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
         target.memory.page_cache = page_cache;
         data_in_memory(&record).map_or_else(String::new, |data| data.words())
     }
@@ -156,21 +141,14 @@ mod tests {
         fixture::add_telemetry(&mut record);
         let caches = |record: &RunRecord| data_in_memory(record).map(|data| data.caches);
         let telemetry = record.target_telemetry.as_mut().expect("its telemetry");
-        telemetry
-            .sources
-            .retain(|source| source.name != sources::HOST);
+        telemetry.sources.retain(|source| source.name != sources::HOST);
         assert_eq!(caches(&record), Some(vec![]), "the target is elsewhere");
         let telemetry = record.target_telemetry.as_mut().expect("its telemetry");
-        telemetry
-            .series
-            .retain(|series| series.name != names::MEMORY_USED);
+        telemetry.series.retain(|series| series.name != names::MEMORY_USED);
         let mut host = telemetry.sources[0].clone();
         host.name = sources::HOST.to_owned();
         telemetry.sources.push(host);
-        let page_cache = Cache {
-            name: "the page cache".to_owned(),
-            bytes: 4_000_000_000,
-        };
+        let page_cache = Cache { name: "the page cache".to_owned(), bytes: 4_000_000_000 };
         assert_eq!(caches(&record), Some(vec![page_cache]));
     }
 }

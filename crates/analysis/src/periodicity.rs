@@ -31,9 +31,7 @@ pub struct PeriodicSlowdown {
 pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     let size = values.len().div_ceil(VALUES_MAX).max(1);
     let chunks = values.chunks_exact(size);
-    let averaged: Vec<f64> = chunks
-        .map(|c| c.iter().sum::<f64>() / len_to_f64(size))
-        .collect();
+    let averaged: Vec<f64> = chunks.map(|c| c.iter().sum::<f64>() / len_to_f64(size)).collect();
     if averaged.len() < VALUES_MIN {
         return None;
     }
@@ -45,10 +43,7 @@ pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     }
     let lag = period(&deviations)?;
     let depth = -lowest(&deviations, lag) / mean;
-    Some(PeriodicSlowdown {
-        period: len_to_f64(lag * size),
-        depth,
-    })
+    Some(PeriodicSlowdown { period: len_to_f64(lag * size), depth })
 }
 
 /// Without what each value has of the one before.
@@ -83,10 +78,7 @@ fn ordinate(values: &[f64], j: usize) -> f64 {
     for value in values {
         a += value * cos;
         b += value * sin;
-        (sin, cos) = (
-            sin * turn_cos + cos * turn_sin,
-            cos * turn_cos - sin * turn_sin,
-        );
+        (sin, cos) = (sin * turn_cos + cos * turn_sin, cos * turn_cos - sin * turn_sin);
     }
     a * a + b * b
 }
@@ -96,15 +88,12 @@ fn period(deviations: &[f64]) -> Option<usize> {
     let longest = deviations.len() / PERIODS_MIN;
     let alike: Vec<f64> = (0..=longest)
         .map(|lag| {
-            let pairs = deviations.iter().zip(&deviations[lag..]);
-            pairs.map(|(a, b)| a * b).sum::<f64>() / len_to_f64(deviations.len() - lag)
+            deviations.iter().zip(&deviations[lag..]).map(|(a, b)| a * b).sum::<f64>()
+                / len_to_f64(deviations.len() - lag)
         })
         .collect();
     let is_peak = |lag: &usize| alike[lag - 1] <= alike[*lag] && alike[*lag] > alike[lag + 1];
-    let peaks: Vec<usize> = (2..longest)
-        .filter(is_peak)
-        .filter(|lag| alike[*lag] > 0.0)
-        .collect();
+    let peaks: Vec<usize> = (2..longest).filter(is_peak).filter(|lag| alike[*lag] > 0.0).collect();
     let most = peaks.iter().map(|lag| alike[*lag]).reduce(f64::max)?;
     peaks.into_iter().find(|lag| alike[*lag] >= AS_GOOD * most)
 }
@@ -138,10 +127,7 @@ mod tests {
     fn slowdowns_at_a_regular_distance_are_reported_with_their_depth() {
         for period in [7, 30, 47] {
             let found = periodic_slowdown(&slowed(3, 600, period, 400.0)).unwrap();
-            assert!(
-                (found.period - len_to_f64(period)).abs() < 0.5,
-                "{period}: {found:?}"
-            );
+            assert!((found.period - len_to_f64(period)).abs() < 0.5, "{period}: {found:?}");
             assert!((0.4..0.7).contains(&found.depth), "{found:?}");
         }
         let long = periodic_slowdown(&slowed(3, 6_000, 300, 200.0)).unwrap();

@@ -41,12 +41,7 @@ pub struct Buckets {
 impl Buckets {
     /// None yet; without columns only rows are counted.
     pub fn new(columns: &[BoundColumn]) -> Self {
-        Self {
-            width: WIDTH_MIN,
-            rows: Vec::new(),
-            sums: Vec::new(),
-            summer: Summer::new(columns),
-        }
+        Self { width: WIDTH_MIN, rows: Vec::new(), sums: Vec::new(), summer: Summer::new(columns) }
     }
 
     /// Keys per bucket.
@@ -230,9 +225,7 @@ impl ColumnSummer {
         let (count, form) = (rows.len(), self.form);
         match (data, form) {
             (ColumnData::TimestampMs(values), StoredForm::Times { .. }) => {
-                weighted(values.get(rows), weight, count, |ms| {
-                    checksum::residue(form.time(*ms))
-                })
+                weighted(values.get(rows), weight, count, |ms| checksum::residue(form.time(*ms)))
             }
             (ColumnData::Float(values), StoredForm::Decimals { .. }) => {
                 weighted(values.get(rows), weight, count, |value| {
@@ -315,9 +308,7 @@ fn weighted<T>(
             .map(|weight| weight * NULL_RESIDUE)
             .fold(0, u64::wrapping_add);
     };
-    (weight..).zip(values).fold(0, |sum, (weight, value)| {
-        sum.wrapping_add(weight * residue(value))
-    })
+    (weight..).zip(values).fold(0, |sum, (weight, value)| sum.wrapping_add(weight * residue(value)))
 }
 
 /// [`weighted`] for integers: without a division where all are small, as they mostly are, and with
@@ -326,9 +317,7 @@ fn integers(values: Option<&[i64]>, weight: u64, count: usize) -> u64 {
     let Some(all) = values else {
         return weighted::<i64>(None, weight, count, |_| 0);
     };
-    let bits = all
-        .iter()
-        .fold(0, |bits, value| bits | value.cast_unsigned());
+    let bits = all.iter().fold(0, |bits, value| bits | value.cast_unsigned());
     if bits < VALUE_PRIME / 2 {
         return weighted(values, weight, count, |value| value.cast_unsigned());
     }
@@ -356,22 +345,13 @@ mod tests {
     }
 
     fn dictionary(codes: Vec<u32>) -> Dictionary {
-        Dictionary {
-            values: ["a", "b", "c"].into_iter().map(Box::from).collect(),
-            codes,
-        }
+        Dictionary { values: ["a", "b", "c"].into_iter().map(Box::from).collect(), codes }
     }
 
     fn sums_of(first_row: u64, columns: Vec<ColumnData>, rows: usize, cut: usize) -> Vec<u64> {
-        let bound: Vec<BoundColumn> = columns
-            .iter()
-            .map(|_| BoundColumn::new("c", ColumnType::Bigint))
-            .collect();
-        let batch = RowBatch {
-            first_row,
-            rows,
-            columns,
-        };
+        let bound: Vec<BoundColumn> =
+            columns.iter().map(|_| BoundColumn::new("c", ColumnType::Bigint)).collect();
+        let batch = RowBatch { first_row, rows, columns };
         let mut summer = Summer::new(&bound);
         let mut sums = vec![0; bound.len()];
         summer.add(&batch, 0..cut, &mut sums);

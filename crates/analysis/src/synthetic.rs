@@ -61,10 +61,8 @@ impl Noise {
             at = until + 10.0 * self.exponential(1.0 / stall);
         }
         let expected: Vec<f64> = running.iter().map(|part| 100.0 * part).collect();
-        let noisy: Vec<f64> = expected
-            .iter()
-            .map(|mean| mean + mean.sqrt() * self.normal())
-            .collect();
+        let noisy: Vec<f64> =
+            expected.iter().map(|mean| mean + mean.sqrt() * self.normal()).collect();
         counts(&noisy, 0.0, 1.0)
     }
 

@@ -70,8 +70,7 @@ pub fn total(
 
 /// From the begin of the first measured phase to the end of the last.
 pub fn measured(record: &RunRecord) -> Option<TimeRange> {
-    let phases = record.phases.iter();
-    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let mut measured = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let first = measured.next()?;
     let last = measured.next_back().unwrap_or(first);
     Some(TimeRange {
@@ -95,8 +94,10 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
     let range = measured(record)?;
     let series = named(telemetry, names::REJECTED);
-    let totals = series.filter_map(|series| total(telemetry, series, range));
-    totals.reduce(|sum, total| sum + total).map(round_to_u64)
+    series
+        .filter_map(|series| total(telemetry, series, range))
+        .reduce(|sum, total| sum + total)
+        .map(round_to_u64)
 }
 
 /// Whether a series is of a node with a quota, which neither the node itself nor its machine need see.
@@ -111,12 +112,12 @@ pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
         return Vec::new();
     };
     let has_groups = named(telemetry, names::CPU_BUSY).any(is_of_control_groups);
-    let known = named(telemetry, names::CPU_BUSY)
-        .filter(|series| !has_groups || is_of_control_groups(series));
-    let busy = known.filter_map(|series| {
-        let node = series.node.as_deref().unwrap_or(&series.source);
-        Some((node, mean(telemetry, series, range)?))
-    });
+    let busy = named(telemetry, names::CPU_BUSY)
+        .filter(|series| !has_groups || is_of_control_groups(series))
+        .filter_map(|series| {
+            let node = series.node.as_deref().unwrap_or(&series.source);
+            Some((node, mean(telemetry, series, range)?))
+        });
     busy.collect()
 }
 
@@ -126,8 +127,12 @@ pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     let target = &record.target;
     let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;
     let is_load = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
-    let results = record.results.iter().filter(|r| !is_load(&r.phase));
-    let rows: u64 = results.map(|result| result.rows.acknowledged).sum();
+    let rows: u64 = record
+        .results
+        .iter()
+        .filter(|r| !is_load(&r.phase))
+        .map(|result| result.rows.acknowledged)
+        .sum();
     (grown > 0 && rows > 0).then(|| highwater_model::display::ratio(grown, rows))
 }
 
@@ -170,8 +175,7 @@ impl<'a> OverTime<'a> {
 
     /// The greatest of these means.
     pub(crate) fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
-        let means = self.means(name).into_iter();
-        means.max_by(|a, b| a.1.total_cmp(&b.1))
+        self.means(name).into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The machine's CPU, and how busy it was.
@@ -184,8 +188,9 @@ impl<'a> OverTime<'a> {
     /// The highest value of all series of that name.
     pub(crate) fn highest(&self, name: &'static str) -> Option<f64> {
         let series = named(self.telemetry, name);
-        let points = series.flat_map(|series| points(self.telemetry, series));
-        let inside = points.filter(|point| point.is_in(self.range));
+        let inside = series
+            .flat_map(|series| points(self.telemetry, series))
+            .filter(|point| point.is_in(self.range));
         inside.map(|point| point.value).reduce(f64::max)
     }
 
@@ -257,22 +262,23 @@ fn points<'a>(
     series: &'a TelemetrySeries,
 ) -> impl Iterator<Item = Point> + 'a {
     let mut last_said = None;
-    let pairs = telemetry.times_ns.iter().zip(&series.values).enumerate();
-    pairs.filter_map(move |(position, (time, value))| {
-        let value = (*value)?;
-        let sample_before = position.checked_sub(1);
-        let before = match series.kind {
-            SeriesKind::Level => sample_before,
-            SeriesKind::Count => last_said.or(sample_before),
-        };
-        last_said = Some(position);
-        Some(Point {
-            position,
-            value,
-            from_ns: before.map_or(*time, |before| telemetry.times_ns[before]),
-            to_ns: *time,
-        })
-    })
+    telemetry.times_ns.iter().zip(&series.values).enumerate().filter_map(
+        move |(position, (time, value))| {
+            let value = (*value)?;
+            let sample_before = position.checked_sub(1);
+            let before = match series.kind {
+                SeriesKind::Level => sample_before,
+                SeriesKind::Count => last_said.or(sample_before),
+            };
+            last_said = Some(position);
+            Some(Point {
+                position,
+                value,
+                from_ns: before.map_or(*time, |before| telemetry.times_ns[before]),
+                to_ns: *time,
+            })
+        },
+    )
 }
 
 #[cfg(test)]
@@ -378,10 +384,7 @@ mod tests {
         record.phases[0].kind = PhaseKind::Load;
         let of_load = record.phases[0].name.clone();
         record.results[0].phase = of_load;
-        let rest: u64 = record.results[1..]
-            .iter()
-            .map(|r| r.rows.acknowledged)
-            .sum();
+        let rest: u64 = record.results[1..].iter().map(|r| r.rows.acknowledged).sum();
         let expected = (rest > 0).then(|| 3.0 * highwater_model::display::ratio(rows, rest));
         assert_eq!(disk_bytes_per_row(&record), expected);
         record.target.bytes_after = Some(900);

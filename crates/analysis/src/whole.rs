@@ -17,10 +17,7 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn of(last: &RunRecord) -> Self {
-        Self {
-            judgments: last.judgments.clone(),
-            incidents: last.incidents.clone(),
-        }
+        Self { judgments: last.judgments.clone(), incidents: last.incidents.clone() }
     }
 
     /// What ended an experiment ends its record too.
@@ -73,11 +70,8 @@ pub(crate) fn unknown(
 /// Why an experiment is not complete: its code, a sentence, and what to do.
 type Incomplete = (ReasonCode, &'static str, &'static str);
 
-pub(crate) const TARGET_LOST: Incomplete = (
-    ReasonCode::TargetLost,
-    "the target went away",
-    "go on with --resume when it is back",
-);
+pub(crate) const TARGET_LOST: Incomplete =
+    (ReasonCode::TargetLost, "the target went away", "go on with --resume when it is back");
 
 pub(crate) const fn budget_spent(message: &'static str) -> Incomplete {
     let hint = "go on with --resume and a greater --budget";

@@ -81,10 +81,7 @@ fn narrowing() -> Result<Vec<Figure>, Box<dyn Error>> {
         return Err(format!("no row was named: {audit:?}").into());
     }
     let rows = rate(to_f64(audit.found));
-    let what = format!(
-        "audit of {rows} simulated rows, {} altered ones named",
-        audit.altered
-    );
+    let what = format!("audit of {rows} simulated rows, {} altered ones named", audit.altered);
     let mib = to_f64(memory.finish()) / f64::from(1 << 20);
     Ok(vec![
         Figure::new(what, "s", took.as_secs_f64()).budget(Budget::AtMost(60.0)),
@@ -142,9 +139,5 @@ fn postgres() -> Result<Vec<Figure>, Box<dyn Error>> {
 
 fn check(record: &RunRecord, expected: Data) -> Result<(), Box<dyn Error>> {
     let data = &record.judgments.data;
-    if data.value == expected {
-        Ok(())
-    } else {
-        Err(format!("data are {data:?}").into())
-    }
+    if data.value == expected { Ok(()) } else { Err(format!("data are {data:?}").into()) }
 }

@@ -99,19 +99,11 @@ fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
         Figure::new(name("fresh rows"), "rows/client CPU s", fresh)
             .beside("replayed body", replayed)
             .budget(budget),
-        Figure::new(
-            name("made and encoded"),
-            "rows/CPU s",
-            middle(|r| r.parts.encoded),
-        )
-        .beside("fresh rows", fresh),
-        Figure::new(
-            name("fresh rows in bytes"),
-            "MB/client CPU s",
-            fresh * bytes / 1e6,
-        )
-        .beside("replayed body", replayed * bytes / 1e6)
-        .budget(Budget::AtLeast(TWICE_TEN_GBE / 1e6)),
+        Figure::new(name("made and encoded"), "rows/CPU s", middle(|r| r.parts.encoded))
+            .beside("fresh rows", fresh),
+        Figure::new(name("fresh rows in bytes"), "MB/client CPU s", fresh * bytes / 1e6)
+            .beside("replayed body", replayed * bytes / 1e6)
+            .budget(Budget::AtLeast(TWICE_TEN_GBE / 1e6)),
         Figure::new(name("on this machine"), "rows/s", middle(|r| r.rows_per_s)),
         Figure::new(name("a row"), "bytes", bytes),
     ]
@@ -127,10 +119,7 @@ fn round(sink: &'static str, insert: &'static str) -> Result<Round, Box<dyn Erro
     };
     let record = job.run(Rc::new(Silent))?;
     let result = measured(&record)?;
-    let cpu_seconds = record
-        .clients
-        .first()
-        .map_or(0.0, |client| client.cpu_seconds);
+    let cpu_seconds = record.clients.first().map_or(0.0, |client| client.cpu_seconds);
     let rows_per_s = result.throughput.rows_per_s;
     let workload = workload(cpu_workload()?, &[])?;
     let target = target_inserting(sink, Some(insert))?;

@@ -70,19 +70,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (fresh, client) = (middle(|r| r.fresh), middle(|r| r.client));
     let shown = [
         Figure::new("fresh rows", "rows/client CPU s", fresh).beside("clickhouse-client", client),
-        Figure::new(
-            "the same block again",
-            "rows/client CPU s",
-            middle(|r| r.replayed),
-        )
-        .beside("clickhouse-client", client),
+        Figure::new("the same block again", "rows/client CPU s", middle(|r| r.replayed))
+            .beside("clickhouse-client", client),
         Figure::new("made and encoded", "rows/CPU s", middle(|r| r.encoded))
             .beside("fresh rows", fresh),
-        Figure::new(
-            "fresh rows on this machine",
-            "rows/s",
-            middle(|r| r.rows_per_s),
-        ),
+        Figure::new("fresh rows on this machine", "rows/s", middle(|r| r.rows_per_s)),
     ];
     figures::print(
         &shown,

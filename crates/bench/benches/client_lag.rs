@@ -78,19 +78,14 @@ fn figures_of(rounds: &[Round]) -> Vec<Figure> {
     ];
     for (i, name) in ["p50", "p99", "p99.9"].into_iter().enumerate() {
         let what = format!("client lag at half the ceiling, {name}");
-        let budget = if name == "p99" {
-            Budget::AtMost(1_000.0)
-        } else {
-            Budget::None
-        };
+        let budget = if name == "p99" { Budget::AtMost(1_000.0) } else { Budget::None };
         figures.push(
             Figure::new(what, "µs", middle(&|round| round.lag[i]))
                 .beside("a sleeping thread", middle(&|round| round.floor[i]))
                 .budget(budget),
         );
     }
-    let calmest = rounds.iter().map(|round| round.lag[1]);
-    let calmest = calmest.fold(f64::INFINITY, f64::min);
+    let calmest = rounds.iter().map(|round| round.lag[1]).fold(f64::INFINITY, f64::min);
     figures.push(Figure::new("p99 of the calmest round", "µs", calmest));
     let what = "cores that other programs used meanwhile";
     figures.push(Figure::new(what, "cores", middle(&|round| round.others)));
@@ -129,9 +124,9 @@ fn floor() -> Percentiles {
 
 /// Processor time of the whole machine less ours, in cores.
 fn cores_of_others(client: &ClientRecord) -> f64 {
-    client.machine_cpu_fraction.map_or(f64::NAN, |machine| {
-        (machine - client.cpu_fraction) * f64::from(client.cores)
-    })
+    client
+        .machine_cpu_fraction
+        .map_or(f64::NAN, |machine| (machine - client.cpu_fraction) * f64::from(client.cores))
 }
 
 fn rate(ops_per_s: f64) -> Rate {

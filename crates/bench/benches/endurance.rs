@@ -41,11 +41,7 @@ struct Notes {
 
 impl Notes {
     fn of(seconds: usize) -> Self {
-        Self {
-            quarter_s: seconds / 4,
-            seconds: Cell::new(0),
-            quarters: RefCell::default(),
-        }
+        Self { quarter_s: seconds / 4, seconds: Cell::new(0), quarters: RefCell::default() }
     }
 
     /// KiB at the end of each quarter.

@@ -43,9 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Setup::default()
     });
     let url = format!("{}?sslmode=disable", server.url(SUPERUSER, "postgres"));
-    let rounds: Vec<Round> = (1..=SEEDS)
-        .map(|seed| round(&url, &seed.to_string()))
-        .collect::<Result<_, _>>()?;
+    let rounds: Vec<Round> =
+        (1..=SEEDS).map(|seed| round(&url, &seed.to_string())).collect::<Result<_, _>>()?;
     let remark = format!(
         "Batches of 10 `cpu` rows, 4 sessions, durable commits; the log waits 2 ms before each flush \
          (`commit_delay`), so that it is the limit. Closed load: the mean of 20 s before and 20 s after \
@@ -82,14 +81,7 @@ fn closed(url: &str, seed: &str) -> Result<f64, Box<dyn Error>> {
 fn called(command: &str, url: &str, more: &[&str]) -> Result<Record, Box<dyn Error>> {
     let root = tempfile::tempdir()?;
     let said = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "highwater",
-            "--",
-        ])
+        .args(["run", "--quiet", "--release", "--package", "highwater", "--"])
         .args([command, "cpu", url, "--quiet", "-o"])
         .arg(root.path())
         .args(LOAD)
@@ -108,11 +100,8 @@ fn only(root: &Path) -> Result<Option<std::path::PathBuf>, Box<dyn Error>> {
 }
 
 fn figures_of(rounds: &[Round]) -> Vec<Figure> {
-    let is_near = |round: &&Round| {
-        round
-            .mark
-            .is_some_and(|mark| (mark / round.closed - 1.0).abs() <= NEAR)
-    };
+    let is_near =
+        |round: &&Round| round.mark.is_some_and(|mark| (mark / round.closed - 1.0).abs() <= NEAR);
     let mut figures: Vec<Figure> = (1..)
         .zip(rounds)
         .map(|(seed, round): (u32, &Round)| {

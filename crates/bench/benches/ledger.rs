@@ -21,9 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .bind(&["sqlite".to_owned()], PlaceholderStyle::Question)
         .map_err(|error| error.message)?;
     let rows = usize::try_from(BATCH)?;
-    let batches: Vec<RowBatch> = (0..BATCHES)
-        .map(|batch| cpu.row_batch(0, u64::from(batch * BATCH), rows))
-        .collect();
+    let batches: Vec<RowBatch> =
+        (0..BATCHES).map(|batch| cpu.row_batch(0, u64::from(batch * BATCH), rows)).collect();
     let (mut made, mut counted, mut summed) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let mut batch = RowBatch::default();
@@ -41,12 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let figures = [
         Figure::new("ledger, counts alone, per row", "ns", median(&counted))
             .beside("making the row", made),
-        Figure::new(
-            "ledger, counts and checksums, per row",
-            "ns",
-            median(&summed),
-        )
-        .beside("making the row", made),
+        Figure::new("ledger, counts and checksums, per row", "ns", median(&summed))
+            .beside("making the row", made),
     ];
     figures::print(
         &figures,

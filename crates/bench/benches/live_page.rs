@@ -54,19 +54,12 @@ const VARIANTS: [Variant; 5] = [
     Variant::of("without a page, again", 0),
     Variant::of("one client", 1),
     Variant::of("ten clients", 10),
-    Variant {
-        follows: true,
-        ..Variant::of("one client, and the record so far", 1)
-    },
+    Variant { follows: true, ..Variant::of("one client, and the record so far", 1) },
 ];
 
 impl Variant {
     const fn of(name: &'static str, clients: usize) -> Self {
-        Self {
-            name,
-            clients,
-            follows: false,
-        }
+        Self { name, clients, follows: false }
     }
 }
 
@@ -211,10 +204,7 @@ fn read(address: SocketAddr) -> Reading {
             }
         }
     }
-    Reading {
-        cpu: thread_cpu(),
-        bytes,
-    }
+    Reading { cpu: thread_cpu(), bytes }
 }
 
 /// A page that shows ten minutes, and goes on with what a run reports.
@@ -244,21 +234,12 @@ impl Page {
             rights: LiveRights::View,
             controller: None,
         };
-        let settings = LiveSettings {
-            page: Some(page),
-            ..LiveSettings::default()
-        };
+        let settings = LiveSettings { page: Some(page), ..LiveSettings::default() };
         let live = Live::start(settings).map_err(|failed| failed.error)?;
         let url = live.page_url.clone().unwrap_or_default();
         let authority = url.split('/').nth(2).unwrap_or_default();
         let address = authority.parse()?;
-        Ok(Self {
-            live,
-            follows,
-            address,
-            before: named_threads_cpu(PAGE_THREAD),
-            spent,
-        })
+        Ok(Self { live, follows, address, before: named_threads_cpu(PAGE_THREAD), spent })
     }
 }
 

@@ -93,11 +93,7 @@ fn long_run(idle: f64) -> Result<Vec<Figure>, Box<dyn Error>> {
     // The first tenth fills what is allocated once.
     let hours = 0.9 * to_f64(LONG_SECONDS) / 3_600.0;
     let growth = (at(100) - at(10)) / hours;
-    figures.push(Figure::new(
-        "growth after the first tenth, per hour of run",
-        "MiB",
-        growth,
-    ));
+    figures.push(Figure::new("growth after the first tenth, per hour of run", "MiB", growth));
     Ok(figures)
 }
 

@@ -24,10 +24,8 @@ const CLIENTS: [u32; 3] = [1, 8, 32];
 /// Rows of the table that is read; the workload draws as many.
 const TABLE_ROWS: &str = "--table-size=100000";
 /// The server waits for no disk, so that the clients have more to do.
-const SETTINGS: [&str; 2] = [
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-buffer-pool-size=256M",
-];
+const SETTINGS: [&str; 2] =
+    ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=256M"];
 
 /// What is compared: our stream, sysbench's script, and a unit of it.
 #[derive(Clone, Copy)]
@@ -137,10 +135,7 @@ fn highwater_run(server: &MariaDb, case: Case, clients: u32) -> Result<Run, Box<
         "insert" => (result.rows.acknowledged, result.throughput.rows_per_s),
         _ => (result.acknowledged, result.throughput.ops_per_s),
     };
-    Ok(Run {
-        cpu_us: cpu.as_secs_f64() * 1e6 / to_f64(units),
-        per_s,
-    })
+    Ok(Run { cpu_us: cpu.as_secs_f64() * 1e6 / to_f64(units), per_s })
 }
 
 fn sysbench_run(server: &MariaDb, case: Case, clients: u32) -> Result<Run, Box<dyn Error>> {
@@ -158,10 +153,7 @@ fn sysbench_run(server: &MariaDb, case: Case, clients: u32) -> Result<Run, Box<d
         Ok(word.trim().trim_end_matches('s').parse()?)
     };
     let events = number("total number of events:")?;
-    Ok(Run {
-        cpu_us: cpu.as_secs_f64() * 1e6 / events,
-        per_s: events / number("total time:")?,
-    })
+    Ok(Run { cpu_us: cpu.as_secs_f64() * 1e6 / events, per_s: events / number("total time:")? })
 }
 
 /// The script's own tables, anew.
@@ -202,12 +194,7 @@ fn sysbench(
 /// Options that only one of the scripts knows.
 fn script_options(case: Case) -> &'static [&'static str] {
     match case.stream {
-        "select" => &[
-            "--tables=1",
-            TABLE_ROWS,
-            "--rand-type=uniform",
-            "--skip-trx=on",
-        ],
+        "select" => &["--tables=1", TABLE_ROWS, "--rand-type=uniform", "--skip-trx=on"],
         _ => &[],
     }
 }

@@ -94,23 +94,16 @@ fn pgbench_run(server: &Postgres, clients: u32) -> Result<Run, Box<dyn Error>> {
     let before = ended_children_cpu();
     let said = pgbench(
         server,
-        &[
-            "-n", "-S", "-M", "prepared", "-c", &clients, "-j", &threads, "-T", &seconds,
-        ],
+        &["-n", "-S", "-M", "prepared", "-c", &clients, "-j", &threads, "-T", &seconds],
     )?;
     let cpu = ended_children_cpu().saturating_sub(before);
     let number = |label: &str| -> Result<f64, Box<dyn Error>> {
         let line = said.lines().find_map(|line| line.strip_prefix(label));
         let word = line.and_then(|rest| rest.split_whitespace().next());
-        Ok(word
-            .ok_or_else(|| format!("pgbench says no `{label}`"))?
-            .parse()?)
+        Ok(word.ok_or_else(|| format!("pgbench says no `{label}`"))?.parse()?)
     };
     let ops = number("number of transactions actually processed:")?;
-    Ok(Run {
-        cpu_us: cpu.as_secs_f64() * 1e6 / ops,
-        ops_per_s: number("tps =")?,
-    })
+    Ok(Run { cpu_us: cpu.as_secs_f64() * 1e6 / ops, ops_per_s: number("tps =")? })
 }
 
 fn pgbench(server: &Postgres, arguments: &[&str]) -> Result<String, Box<dyn Error>> {

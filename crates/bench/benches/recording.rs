@@ -56,13 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .zip(&seen)
         .map(|(case, seen)| {
-            Figure::new(
-                format!("recording an op, {}", case.what),
-                "ns",
-                median(seen),
-            )
-            .beside("one record of a bare histogram", floor)
-            .budget(Budget::AtMost(100.0))
+            Figure::new(format!("recording an op, {}", case.what), "ns", median(seen))
+                .beside("one record of a bare histogram", floor)
+                .budget(Budget::AtMost(100.0))
         })
         .collect();
     figures::print(
@@ -76,40 +72,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn cases() -> Vec<Case> {
-    let row_wait = RowWait {
-        rows: ROWS,
-        rate: Rate::per_second(1_000_000),
-    };
-    let op_objective = Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(3),
-        op: None,
-    };
-    let row_objective = Objective::RowLatency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(3),
-    };
-    let case = |what, keys, row_wait, objectives| Case {
-        what,
-        keys,
-        row_wait,
-        objectives,
-    };
+    let row_wait = RowWait { rows: ROWS, rate: Rate::per_second(1_000_000) };
+    let op_objective =
+        Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(3), op: None };
+    let row_objective = Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::from_millis(3) };
+    let case = |what, keys, row_wait, objectives| Case { what, keys, row_wait, objectives };
     vec![
         case("one key", 1, None, vec![]),
-        case(
-            "one key, latency objective",
-            1,
-            None,
-            vec![op_objective.clone()],
-        ),
+        case("one key, latency objective", 1, None, vec![op_objective.clone()]),
         case("eight keys", 8, None, vec![]),
-        case(
-            "eight keys, latency objective",
-            8,
-            None,
-            vec![op_objective.clone()],
-        ),
+        case("eight keys, latency objective", 8, None, vec![op_objective.clone()]),
         case("insert with row latency", 1, Some(row_wait), vec![]),
         case(
             "insert with row latency and both objectives",
@@ -124,19 +96,12 @@ fn cases() -> Vec<Case> {
 fn recorder(case: &Case, shapes: &[Shape]) -> f64 {
     let keys = vec![case.row_wait; case.keys];
     let mut recorder = Recorder::new(keys, &case.objectives, Nanos::ZERO);
-    let outcome = if case.row_wait.is_some() {
-        Outcome::applied(ROWS)
-    } else {
-        Outcome::answered(1, 120)
-    };
+    let outcome =
+        if case.row_wait.is_some() { Outcome::applied(ROWS) } else { Outcome::answered(1, 120) };
     let mut intended = Nanos::ZERO;
     let mut next_take = Nanos::SECOND;
     let begin = thread_cpu();
-    for shape in shapes
-        .iter()
-        .cycle()
-        .take(usize::try_from(OPS).unwrap_or(0))
-    {
+    for shape in shapes.iter().cycle().take(usize::try_from(OPS).unwrap_or(0)) {
         intended += GAP;
         let free = intended + shape.session_wait;
         let started = free + shape.lag;

@@ -5,11 +5,7 @@
 //! must be installed (Debian: chromium).
 
 #[path = "../../cli/tests/browser/chromium.rs"]
-#[expect(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "what the tests of the pages use"
-)]
+#[expect(dead_code, clippy::unwrap_used, reason = "what the tests of the pages use")]
 mod chromium;
 
 use std::error::Error;
@@ -86,11 +82,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
                 .wrapping_add(1_442_695_040_888_963_407);
             let op = number % OPS;
             let spread = (draw >> 33) % 2_000;
-            let slow = if (draw >> 20).is_multiple_of(200) {
-                20
-            } else {
-                1
-            };
+            let slow = if (draw >> 20).is_multiple_of(200) { 20 } else { 1 };
             let time = (900 + 150 * op + spread) * slow;
             let micros = number * 1_000_000 / (OPS * OPS_PER_S);
             let line = format!(

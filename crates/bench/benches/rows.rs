@@ -47,12 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Figure::new("the same in bytes", "MB/CPU s", encoded * bytes / 1e6),
         Figure::new("bytes of an encoded row", "bytes", bytes),
         Figure::new("simulated run, queries", "ops/CPU s", queries),
-        Figure::new(
-            "simulated run, `cpu` rows in batches",
-            "rows/CPU s",
-            inserts * to_f64(BATCH),
-        )
-        .beside("made only", made),
+        Figure::new("simulated run, `cpu` rows in batches", "rows/CPU s", inserts * to_f64(BATCH))
+            .beside("made only", made),
     ];
     figures::print(
         &figures,
@@ -80,11 +76,7 @@ fn make(workload: &Workload) -> f64 {
 /// Rows per CPU second of generators and encoder, and bytes per row.
 fn make_and_encode(workload: &Workload, encoder: &mut dyn Encoder) -> (f64, f64) {
     let mut request = Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Insert(RowBatch::default()),
-        },
+        op: Op { id: OpId(0), index: 0, body: OpBody::Insert(RowBatch::default()) },
         bytes: Vec::new(),
     };
     let mut bytes = 0;
@@ -108,29 +100,17 @@ fn speed(begin: Duration) -> f64 {
 /// An encoder as a session has it; the server is needed for nothing else.
 fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>> {
     let server = Postgres::start();
-    let target = target(&format!(
-        "{}?sslmode=disable",
-        server.url(SUPERUSER, DATABASE)
-    ))?;
+    let target = target(&format!("{}?sslmode=disable", server.url(SUPERUSER, DATABASE)))?;
     let workload = Arc::clone(workload);
     RealTimeline::block_on(RealClock::start(), |timeline| async move {
         let timeline: Rc<dyn Timeline> = timeline;
         let mut admin = target.administer(Rc::clone(&timeline)).await?;
         let dialects = admin.facts().await?.dialects;
-        let identity = workload
-            .row_identity(&dialects)
-            .map_err(|error| error.message)?;
+        let identity = workload.row_identity(&dialects).map_err(|error| error.message)?;
         let bound = workload.bind(&dialects, target.placeholders());
         let bound = Arc::new(bound.map_err(|error| error.message)?);
-        admin
-            .create_tables(&bound, &TablePolicy::new(&identity, SEED))
-            .await?;
-        let connect = Connect {
-            workload: bound,
-            number: 0,
-            attempt: 0,
-            timeline,
-        };
+        admin.create_tables(&bound, &TablePolicy::new(&identity, SEED)).await?;
+        let connect = Connect { workload: bound, number: 0, attempt: 0, timeline };
         Ok(target.connect(connect).await?.encoder())
     })?
 }

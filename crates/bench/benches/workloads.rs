@@ -149,8 +149,7 @@ fn measured(record: &RunRecord, count: fn(&highwater_model::record::ResultRecord
         let mut phases = record.phases.iter();
         phases.any(|phase| phase.kind == PhaseKind::Measure && phase.name == name)
     };
-    let results = record.results.iter().filter(|r| is_measured(&r.phase));
-    results.map(count).sum::<u64>() as f64
+    record.results.iter().filter(|r| is_measured(&r.phase)).map(count).sum::<u64>() as f64
 }
 
 fn cpu_seconds(record: &RunRecord) -> f64 {

@@ -37,13 +37,7 @@ pub struct Figure {
 impl Figure {
     /// A figure without a peer and without a budget.
     pub fn new(what: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Self {
-            what: what.into(),
-            unit,
-            value,
-            peer: None,
-            budget: Budget::None,
-        }
+        Self { what: what.into(), unit, value, peer: None, budget: Budget::None }
     }
 
     /// The same beside a peer or floor.
@@ -68,11 +62,9 @@ impl Figure {
             Budget::None => return "–".to_owned(),
             Budget::AtMost(bound) => ("≤", rate(bound), self.value <= bound),
             Budget::AtLeast(bound) => ("≥", rate(bound), self.value >= bound),
-            Budget::RatioAtMost(bound) => (
-                "ratio ≤",
-                format!("{bound:.1}"),
-                self.ratio().is_some_and(|ratio| ratio <= bound),
-            ),
+            Budget::RatioAtMost(bound) => {
+                ("ratio ≤", format!("{bound:.1}"), self.ratio().is_some_and(|ratio| ratio <= bound))
+            }
         };
         format!("{sign} {bound}: {}", if met { "met" } else { "**missed**" })
     }
@@ -93,12 +85,9 @@ fn table(figures: &[Figure]) -> String {
         "| figure | unit | value | peer or floor | ratio | budget |\n|---|---|---|---|---|---|"
             .to_owned();
     for figure in figures {
-        let peer = figure
-            .peer
-            .map_or_else(|| "–".to_owned(), |(what, n)| format!("{what} {}", rate(n)));
-        let ratio = figure
-            .ratio()
-            .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
+        let peer =
+            figure.peer.map_or_else(|| "–".to_owned(), |(what, n)| format!("{what} {}", rate(n)));
+        let ratio = figure.ratio().map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
         // Writing to a string cannot fail.
         let _written = write!(
             text,
@@ -138,10 +127,7 @@ mod tests {
     fn a_figure_stands_beside_its_peer_and_its_budget() {
         let line = |budget| {
             let figure = Figure::new("an op", "ns", 90.0).beside("floor", 45.0);
-            table(&[figure.budget(budget)])
-                .lines()
-                .last()
-                .map(str::to_owned)
+            table(&[figure.budget(budget)]).lines().last().map(str::to_owned)
         };
         assert_eq!(
             line(Budget::AtMost(100.0)).as_deref(),

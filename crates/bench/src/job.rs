@@ -126,10 +126,7 @@ impl<'a> Job<'a> {
                 reconnect_limit: Nanos::from_secs(10),
             },
             timeout: Nanos::from_secs(60),
-            audit: AuditPlan {
-                level: self.audit,
-                limit: Nanos::from_secs(1_200),
-            },
+            audit: AuditPlan { level: self.audit, limit: Nanos::from_secs(1_200) },
             share: Share::WHOLE,
         }
     }
@@ -142,10 +139,8 @@ impl<'a> Job<'a> {
 /// If file or settings are wrong.
 pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, Box<dyn Error>> {
     let spec = WorkloadSpec::parse(text).map_err(|mistakes| format!("{mistakes:?}"))?;
-    let settings = settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
+    let settings =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let workload = spec.instantiate(&settings, SEED);
     Ok(Arc::new(workload.map_err(|error| error.message)?))
 }

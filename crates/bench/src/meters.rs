@@ -30,8 +30,7 @@ fn cpu(clock: ClockId) -> Duration {
 /// the system does not say.
 pub fn named_threads_cpu(name: &str) -> Duration {
     let tasks = procfs::process::Process::myself().and_then(|process| process.tasks());
-    let tasks = tasks.into_iter().flatten().flatten();
-    let stats = tasks.filter_map(|task| task.stat().ok());
+    let stats = tasks.into_iter().flatten().flatten().filter_map(|task| task.stat().ok());
     let named = stats.filter(|stat| stat.comm == name);
     of_ticks(named.map(|stat| stat.utime + stat.stime).sum())
 }

@@ -106,11 +106,7 @@ async fn connect(
 /// A request for the workload's first op, of no rows yet.
 fn inserting() -> Request {
     Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Insert(RowBatch::default()),
-        },
+        op: Op { id: OpId(0), index: 0, body: OpBody::Insert(RowBatch::default()) },
         bytes: Vec::new(),
     }
 }

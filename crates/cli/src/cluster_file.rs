@@ -95,9 +95,7 @@ impl From<ClusterError> for Failure {
             ClusterErrorKind::Failed => exit::TARGET,
             ClusterErrorKind::Interrupted => exit::INTERRUPTED,
         };
-        Self::usage(error.message)
-            .hinted(error.hint)
-            .with_exit(exit)
+        Self::usage(error.message).hinted(error.hint).with_exit(exit)
     }
 }
 

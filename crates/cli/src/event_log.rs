@@ -72,11 +72,7 @@ impl EventLog {
             write_all(out, &to_write, &unwritten);
             drop::<SyncSender<()>>(end);
         })?;
-        let log = Self {
-            lines: Some(lines),
-            dropped,
-            written,
-        };
+        let log = Self { lines: Some(lines), dropped, written };
         log.event(&Event::Stream {
             schema: EVENT_SCHEMA.to_owned(),
             highwater: env!("CARGO_PKG_VERSION").to_owned(),
@@ -114,9 +110,9 @@ fn write_all(out: impl Write, lines: &Receiver<String>, dropped: &AtomicU64) {
     match write_lines(BufWriter::new(out), lines, dropped) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(error) => terminal::warn(&format!(
-            "cannot write events: {error}; the run goes on without them"
-        )),
+        Err(error) => {
+            terminal::warn(&format!("cannot write events: {error}; the run goes on without them"))
+        }
     }
 }
 
@@ -169,16 +165,11 @@ pub fn observer(
     live: Option<Rc<Live>>,
     progress: impl FnOnce() -> Rc<dyn Observer>,
 ) -> Rc<dyn Observer> {
-    let shown: Rc<dyn Observer> = if output.quiet || output.json {
-        Rc::new(WarningsOnly)
-    } else {
-        progress()
-    };
+    let shown: Rc<dyn Observer> =
+        if output.quiet || output.json { Rc::new(WarningsOnly) } else { progress() };
     let log = log.map(|log| Rc::clone(log) as Rc<dyn Observer>);
     let live = live.map(|live| live as Rc<dyn Observer>);
-    Rc::new(Observers(
-        [shown].into_iter().chain(log).chain(live).collect(),
-    ))
+    Rc::new(Observers([shown].into_iter().chain(log).chain(live).collect()))
 }
 
 #[cfg(test)]
@@ -221,8 +212,11 @@ mod tests {
         drop(held);
         drop(log);
         let text = String::from_utf8(out.held().clone()).unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        let events: Vec<Event> = lines.map(|line: TimedEvent| line.event).collect();
+        let events: Vec<Event> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line: TimedEvent| line.event)
+            .collect();
         let filling = |event: &&Event| matches!(event, Event::Filling { .. });
         let written = events.iter().filter(filling).count() as u64;
         let Some(Event::Dropped { events: missed }) = events.last() else {

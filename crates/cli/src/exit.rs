@@ -26,10 +26,7 @@ pub const ALL: [(u8, &str); 7] = [
         "measurement or figures not valid, or data unverified although an audit was requested",
     ),
     (4, "data lost, duplicated, or altered"),
-    (
-        TARGET,
-        "target unreachable or rejected the connection or a statement",
-    ),
+    (TARGET, "target unreachable or rejected the connection or a statement"),
     (INTERRUPTED, "interrupted"),
 ];
 
@@ -60,15 +57,9 @@ mod tests {
 
     #[test]
     fn lost_rows_win_over_an_interrupt_and_any_reason_over_success() {
-        for (one, other, both) in [
-            (4, 130, 4),
-            (130, 4, 4),
-            (3, 1, 3),
-            (1, 3, 3),
-            (5, 3, 5),
-            (0, 1, 1),
-            (0, 0, 0),
-        ] {
+        for (one, other, both) in
+            [(4, 130, 4), (130, 4, 4), (3, 1, 3), (1, 3, 3), (5, 3, 5), (0, 1, 1), (0, 0, 0)]
+        {
             assert_eq!(of_both(one, other), both, "{one} and {other}");
         }
     }

@@ -52,12 +52,7 @@ pub struct Place {
 impl Failure {
     /// Bad usage or bad input.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            exit: exit::USAGE,
-            message: message.into(),
-            place: None,
-            hint: None,
-        }
+        Self { exit: exit::USAGE, message: message.into(), place: None, hint: None }
     }
 
     /// The same failure with a hint.
@@ -85,10 +80,7 @@ impl Failure {
 
     /// The error and all that helps, as lines for the terminal, without color.
     pub fn render(&self) -> String {
-        let place = self
-            .place
-            .as_ref()
-            .map_or(String::new(), ToString::to_string);
+        let place = self.place.as_ref().map_or(String::new(), ToString::to_string);
         let hint = self.hint.as_ref().map_or(String::new(), |hint| {
             format!("\nhint: {}\n", harmless(&without_passwords(hint)))
         });
@@ -124,9 +116,7 @@ impl From<TargetError> for Failure {
             | TargetErrorKind::Statement
             | TargetErrorKind::MissingTable => exit::TARGET,
         };
-        Self::usage(error.message)
-            .hinted(error.hint)
-            .with_exit(exit)
+        Self::usage(error.message).hinted(error.hint).with_exit(exit)
     }
 }
 
@@ -141,32 +131,20 @@ impl Place {
             file: file.to_owned(),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            width: text[start..end.min(line_end).max(start)]
-                .chars()
-                .count()
-                .max(1),
+            width: text[start..end.min(line_end).max(start)].chars().count().max(1),
             source: text[line_start..line_end].trim_end().to_owned(),
         }
     }
 
     /// The place of a byte range of one line.
     pub fn of_line(file: &str, line: usize, text: &str, range: &Range<usize>) -> Self {
-        Self {
-            line,
-            ..Self::new(file, text, range)
-        }
+        Self { line, ..Self::new(file, text, range) }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            width,
-            source,
-        } = self;
+        let Self { file, line, column, width, source } = self;
         writeln!(f, "  --> {file}:{line}:{column}")?;
         // A line that may hold a password is not shown; a long one would not be read.
         if source.contains("://")
@@ -177,11 +155,8 @@ impl fmt::Display for Place {
             return Ok(());
         }
         let gutter = line.to_string().len() + 1;
-        let indent: String = source
-            .chars()
-            .take(column - 1)
-            .map(|c| if c == '\t' { '\t' } else { ' ' })
-            .collect();
+        let indent: String =
+            source.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         writeln!(f, "{:gutter$} |", "")?;
         writeln!(f, "{line:>gutter$} | {source}")?;
         writeln!(f, "{:gutter$} | {indent}{}", "", "^".repeat(*width))
@@ -196,11 +171,7 @@ pub fn did_you_mean<'a>(
     const CLOSE: f64 = 0.8;
     let likeness = |name: &str| {
         // One slip of the finger is close, however short the word.
-        let slip = if strsim::osa_distance(word, name) == 1 {
-            CLOSE
-        } else {
-            0.0
-        };
+        let slip = if strsim::osa_distance(word, name) == 1 { CLOSE } else { 0.0 };
         strsim::jaro_winkler(word, name).max(slip)
     };
     candidates
@@ -261,16 +232,10 @@ mod tests {
     fn passwords_do_not_reach_the_text() {
         let failure =
             Failure::usage("bad `db://u:geheim@h/n` here").with_hint("--to=db://u:geheim@h");
-        assert_eq!(
-            failure.render(),
-            "error: bad `db://u@h/n` here\n\nhint: --to=db://u@h\n"
-        );
+        assert_eq!(failure.render(), "error: bad `db://u@h/n` here\n\nhint: --to=db://u@h\n");
         let word = "--to=db://u:gehe`im'x @h";
         let failure = Failure::usage("bad `db://u:gehe`im'x @h` here");
-        assert_eq!(
-            failure.without_passwords_of([word]).message,
-            "bad `db://u@h` here"
-        );
+        assert_eq!(failure.without_passwords_of([word]).message, "bad `db://u@h` here");
         let text = "target = 'db://u:geheim@h'";
         let place = Place::new("highwater.toml", text, &(9..26));
         assert_eq!(place.to_string(), "  --> highwater.toml:1:10\n");

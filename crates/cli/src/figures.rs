@@ -61,10 +61,7 @@ fn run(path: &Path) -> Result<SeriesSet, Failure> {
 }
 
 fn of_record(record: &Record) -> SeriesSet {
-    SeriesSet {
-        points: series::of_record(record),
-        ..SeriesSet::default()
-    }
+    SeriesSet { points: series::of_record(record), ..SeriesSet::default() }
 }
 
 /// The runs of a directory, in the order of their names, which is that of their times; one more
@@ -86,9 +83,7 @@ fn directory(path: &Path) -> Result<SeriesSet, Failure> {
     let shown = path.display();
     let runs = runs(path, MOST_RUNS)?;
     if runs.len() > MOST_RUNS {
-        return Err(Failure::usage(format!(
-            "{shown} holds more than {MOST_RUNS} runs"
-        )));
+        return Err(Failure::usage(format!("{shown} holds more than {MOST_RUNS} runs")));
     }
     if runs.is_empty() {
         return Err(Failure::usage(format!("{shown} holds no runs"))

@@ -37,16 +37,12 @@ impl Invocation {
             let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
                 continue;
             };
-            let value = value
-                .into_string()
-                .map_err(|_| Failure::usage(format!("{name} is not UTF-8")))?;
+            let value =
+                value.into_string().map_err(|_| Failure::usage(format!("{name} is not UTF-8")))?;
             ours.push((name.to_owned(), value));
         }
         ours.sort();
-        Ok(Self {
-            arguments,
-            environment: ours,
-        })
+        Ok(Self { arguments, environment: ours })
     }
 
     /// Whether colors are unwanted, known before the words are parsed.

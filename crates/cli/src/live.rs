@@ -64,8 +64,7 @@ fn start(
     if request.page.is_none() && request.metrics.is_none() && request.otlp.is_none() {
         return Ok(None);
     }
-    let page = request.page.map(place);
-    let page = page.map(|(address, may_move)| PageSettings {
+    let page = request.page.map(place).map(|(address, may_move)| PageSettings {
         address,
         may_move,
         rights,
@@ -75,8 +74,8 @@ fn start(
         page,
         metrics: request.metrics,
         otlp: request.otlp.clone().map(pushed_to).transpose()?,
-    });
-    let live = live.map_err(|failed| failure(&failed))?;
+    })
+    .map_err(|failed| failure(&failed))?;
     for (what, url) in [("page", &live.page_url), ("metrics", &live.metrics_url)] {
         if let Some(url) = url {
             terminal::note(&format!("{what}: {url}\n"));
@@ -93,18 +92,12 @@ fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, Failure> {
     let headers = match set.find(|(_, value)| !value.is_empty()) {
         None => OtlpHeaders::default(),
         Some((name, value)) => {
-            let text = value
-                .to_str()
-                .ok_or_else(|| no_headers(name, "not UTF-8"))?;
+            let text = value.to_str().ok_or_else(|| no_headers(name, "not UTF-8"))?;
             let parsed = text.parse::<OtlpHeaders>();
             parsed.map_err(|why| no_headers(name, &why.to_string()))?
         }
     };
-    Ok(OtlpSettings {
-        url,
-        headers,
-        warn: terminal::warn,
-    })
+    Ok(OtlpSettings { url, headers, warn: terminal::warn })
 }
 
 fn no_headers(variable: &str, why: &str) -> Failure {

@@ -76,17 +76,12 @@ mod platform {
         let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
         restore_stdin(stdin);
         let fail = |cause: String| {
-            Failure::usage(format!(
-                "cannot read the words of this command again: {cause}"
-            ))
+            Failure::usage(format!("cannot read the words of this command again: {cause}"))
         };
         read.map_err(|error| fail(error.to_string()))?;
         let (arguments, environment) =
             serde_json::from_slice(&bytes).map_err(|_| fail("they are damaged".to_owned()))?;
-        Ok(Some(Invocation {
-            arguments,
-            environment,
-        }))
+        Ok(Some(Invocation { arguments, environment }))
     }
 
     /// Starts this program again, in this process. Returns only if that fails, with the cause.
@@ -113,10 +108,7 @@ mod platform {
             .arg0(words.next().map_or("highwater", String::as_str))
             .args(words)
             .envs(clean.environment.iter().map(|(name, value)| (name, value)))
-            .env(
-                HANDOVER,
-                format!("{}:{}", std::process::id(), stdin.as_raw_fd()),
-            )
+            .env(HANDOVER, format!("{}:{}", std::process::id(), stdin.as_raw_fd()))
             .stdin(memory);
         std::mem::forget(stdin);
         Ok(command)

@@ -49,10 +49,7 @@ impl Progress {
 
     /// Of an experiment that begins.
     pub fn of_trials() -> Self {
-        Self {
-            of_trials: true,
-            ..Self::of_run()
-        }
+        Self { of_trials: true, ..Self::of_run() }
     }
 
     /// One second as a line, below a header.
@@ -93,19 +90,11 @@ impl Progress {
     fn run(&self, event: &Event) -> Option<String> {
         let line = match event {
             Event::Begun {
-                directory,
-                workload,
-                urls,
-                target,
-                objectives,
-                settings_file,
-                ..
+                directory, workload, urls, target, objectives, settings_file, ..
             } => {
                 self.objectives.borrow_mut().clone_from(objectives);
                 let title = report::begun(workload, urls, target);
-                let settings = settings_file
-                    .iter()
-                    .map(|file| report::settings_line(file) + "\n");
+                let settings = settings_file.iter().map(|file| report::settings_line(file) + "\n");
                 format!("{title}\n{directory}\n{}", settings.collect::<String>())
             }
             Event::Estimate(estimate) => format!("estimate: {}", report::estimate(estimate)),
@@ -164,11 +153,9 @@ impl Observer for Progress {
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
         Event::Trial { progress, .. } => live.probe(now, *progress),
-        Event::Begun {
-            objectives,
-            settings_file,
-            ..
-        } => live.begin(objectives, settings_file.as_deref()),
+        Event::Begun { objectives, settings_file, .. } => {
+            live.begin(objectives, settings_file.as_deref())
+        }
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),
@@ -200,10 +187,7 @@ mod tests {
     /// A pipe shows that an audit goes on, and what the target had no room for at once.
     #[test]
     fn an_audit_without_a_terminal_is_a_line_every_ten_seconds_and_one_for_each_refusal() {
-        let progress = Progress {
-            screen: None,
-            ..Progress::of_run()
-        };
+        let progress = Progress { screen: None, ..Progress::of_run() };
         let at = |seconds, doing: &AuditStage| {
             let shown = progress.audit(&AuditProgress {
                 doing: doing.clone(),
@@ -216,19 +200,14 @@ mod tests {
         };
         let (reading, refused) = (
             AuditStage::ServerCounters,
-            AuditStage::Shrinking {
-                error: "CircuitBreakingException".to_owned(),
-            },
+            AuditStage::Shrinking { error: "CircuitBreakingException".to_owned() },
         );
         assert_eq!(at(9, &reading), "");
         let line = "audit: 10.0 s, 20 of 60 rows: reading the server's counters";
         assert_eq!(at(10, &reading), line);
         assert_eq!(at(11, &reading), "");
         let named = at(12, &refused);
-        assert!(
-            named.ends_with("no room: CircuitBreakingException"),
-            "{named}"
-        );
+        assert!(named.ends_with("no room: CircuitBreakingException"), "{named}");
         assert!(!at(20, &reading).is_empty());
         assert_eq!(at(3, &reading), "", "the audit of the next run");
         assert!(!at(13, &reading).is_empty());

@@ -25,10 +25,7 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
         return Ok(layers);
     }
     let path = PathBuf::from(given.parse(parsers::word)?);
-    let flags = ClusterFlags {
-        takes_over: true,
-        ..ClusterFlags::default()
-    };
+    let flags = ClusterFlags { takes_over: true, ..ClusterFlags::default() };
     let spec = cluster_file::read(&path)?;
     // It goes on when this is dropped.
     let mut cluster = cluster_file::open(&path, spec, flags, prepare::signals()?)?;
@@ -41,8 +38,8 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
             layers.add(own, "target", url, Origin::Default);
         }
     }
-    let nodes = cluster.nodes()?.into_iter();
-    let running = nodes.filter(|node| node.pid.is_some() || node.host.is_empty());
+    let running =
+        cluster.nodes()?.into_iter().filter(|node| node.pid.is_some() || node.host.is_empty());
     let metrics: Vec<String> = running.flat_map(|node| node.metrics).collect();
     layers.of_cluster = TelemetryRequest {
         node_endpoints: cluster_file::endpoints(&metrics)?,
@@ -62,8 +59,7 @@ fn nodes_of(cluster: &mut Cluster, path: &Path) -> Result<Vec<TargetUrl>, Failur
         let hint = format!("start it with `highwater cluster up {shown}`");
         return Err(Failure::usage(cause).with_hint(hint));
     }
-    let urls = urls.iter().map(|url| Ok(TargetUrl::parse(url)?));
-    urls.collect()
+    urls.iter().map(|url| Ok(TargetUrl::parse(url)?)).collect()
 }
 
 /// Fails where a target that was given is not of the cluster.

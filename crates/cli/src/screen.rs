@@ -44,14 +44,8 @@ impl Screen {
         let clock = RealClock::start();
         let shared_with_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("screen".to_owned());
-        let thread = thread
-            .spawn(move || draw(&shared_with_thread, clock))
-            .ok()?;
-        Some(Self {
-            shared,
-            clock,
-            thread: Some(thread),
-        })
+        let thread = thread.spawn(move || draw(&shared_with_thread, clock)).ok()?;
+        Some(Self { shared, clock, thread: Some(thread) })
     }
 
     /// Changes the state; the next drawing shows it.
@@ -87,9 +81,7 @@ fn draw(shared: &Shared, clock: RealClock) {
         if let Some((columns, rows)) = terminal::size() {
             terminal::block(&live.lines(clock.now(), columns, rows));
         }
-        let wait = shared
-            .over
-            .wait_timeout_while(shared.lock(), PAUSE, |state| !state.is_over);
+        let wait = shared.over.wait_timeout_while(shared.lock(), PAUSE, |state| !state.is_over);
         state = wait.unwrap_or_else(PoisonError::into_inner).0;
     }
 }

@@ -12,9 +12,7 @@ use crate::invocation::PREFIX;
 /// The variables of this process that a driver takes a password from, those whose headers go to a
 /// collector, and those of ours that hold the password of a URL.
 pub fn all() -> Vec<OsString> {
-    let of_drivers = drivers()
-        .iter()
-        .flat_map(|driver| driver.secret_variables());
+    let of_drivers = drivers().iter().flat_map(|driver| driver.secret_variables());
     let ours = std::env::vars_os().filter(|(name, value)| {
         name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
     });

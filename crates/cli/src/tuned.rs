@@ -30,9 +30,7 @@ pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
     trust::of_settings(layers, &path)?;
     let record = record::read(&path)?;
     let id = &record.header().id;
-    let tune = RecordRef::from(&record)
-        .experiment()
-        .and_then(ExperimentRecord::tune);
+    let tune = RecordRef::from(&record).experiment().and_then(ExperimentRecord::tune);
     match tune.and_then(|tune| tune.outcome.as_ref()) {
         Some(TuneOutcome::Best(best)) => {
             for (axis, value) in &best.values {

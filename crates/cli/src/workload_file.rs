@@ -48,10 +48,8 @@ fn scripts(
     files: &[(PathBuf, u32)],
     parameters: &BTreeMap<String, String>,
 ) -> Result<WorkloadSpec, Failure> {
-    let texts: Vec<String> = files
-        .iter()
-        .map(|(path, _)| text_of(path))
-        .collect::<Result<_, _>>()?;
+    let texts: Vec<String> =
+        files.iter().map(|(path, _)| text_of(path)).collect::<Result<_, _>>()?;
     let scripts: Vec<Script<'_>> = files
         .iter()
         .zip(&texts)
@@ -108,10 +106,9 @@ fn failure(error: &InputError, name: &str, text: &str) -> Failure {
 /// A failed run; where the target refused a statement of a file, with its place there.
 pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) -> Failure {
     let place = match &error {
-        RunError::Target(TargetError {
-            kind: TargetErrorKind::Preparation(refused),
-            ..
-        }) => place_of(*refused, choice, workload),
+        RunError::Target(TargetError { kind: TargetErrorKind::Preparation(refused), .. }) => {
+            place_of(*refused, choice, workload)
+        }
         _ => None,
     };
     Failure::from(error).at(place)
@@ -145,10 +142,7 @@ fn place_of(
     });
     let span = found.next()?;
     // Of several dialects the target has one, and which is not known here.
-    found
-        .next()
-        .is_none()
-        .then(|| Place::new(&name, &text, &span))
+    found.next().is_none().then(|| Place::new(&name, &text, &span))
 }
 
 impl From<InputError> for Failure {

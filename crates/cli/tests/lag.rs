@@ -27,17 +27,7 @@ fn run(server_core: usize, own_core: usize, busy: Option<Duration>, pace: &[&str
     let _busy = busy.map(|length| BusyCore::start(own_core, length));
     let output = Command::new(env!("CARGO_BIN_EXE_highwater"))
         .args(["run", "cpu", &server.url(SUPERUSER, "postgres")])
-        .args([
-            "--set",
-            "hosts=200",
-            "--batch",
-            "10",
-            "--warm-up",
-            "0s",
-            "-d",
-            "2s",
-            "--json",
-        ])
+        .args(["--set", "hosts=200", "--batch", "10", "--warm-up", "0s", "-d", "2s", "--json"])
         .args(pace)
         .current_dir(directory.path())
         .env("XDG_STATE_HOME", directory.path())
@@ -48,8 +38,7 @@ fn run(server_core: usize, own_core: usize, busy: Option<Duration>, pace: &[&str
 }
 
 fn notes(record: &RunRecord, code: &str) -> usize {
-    let notes = record.notes.iter();
-    notes.filter(|note| note.code == code).count()
+    record.notes.iter().filter(|note| note.code == code).count()
 }
 
 #[test]
@@ -66,10 +55,7 @@ fn a_load_generator_that_is_kept_from_its_core_is_late_and_says_so() {
     let judgment = &record.judgments.measurement;
     assert_eq!(judgment.value, Measurement::Invalid);
     let mut reasons = judgment.reasons.iter();
-    assert!(
-        reasons.any(|reason| reason.code == ReasonCode::ClientLag),
-        "{judgment:?}"
-    );
+    assert!(reasons.any(|reason| reason.code == ReasonCode::ClientLag), "{judgment:?}");
 }
 
 #[test]
@@ -77,11 +63,8 @@ fn what_is_due_beside_a_local_database_is_sent_in_the_real_time_class_where_it_i
     if skipped() {
         return;
     }
-    let expected = if is_permitted() {
-        SchedulingClass::RealTime
-    } else {
-        SchedulingClass::NotPermitted
-    };
+    let expected =
+        if is_permitted() { SchedulingClass::RealTime } else { SchedulingClass::NotPermitted };
     let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
     let last = cores() - 1;
     let paced = run(last, 0, None, &["--rate", "1k"]);

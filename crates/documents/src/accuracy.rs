@@ -32,10 +32,7 @@ pub fn sizes() -> String {
     let mut text = table(&ScaledSeries::of(&series::library()));
     let everywhere = assumed_cases(&ScaledSeries::of(&series::everywhere()));
     if let Some(score) = Score::of(everywhere.iter()) {
-        text += &line(
-            "assumed growth, every node holds all rows (fitted on these)",
-            &score,
-        );
+        text += &line("assumed growth, every node holds all rows (fitted on these)", &score);
     }
     text
 }
@@ -73,9 +70,7 @@ const ROW: [Figure; 5] = [
 pub fn drift() -> String {
     let mut text = head("process | steady | not steady | not shown");
     for process in &steady::documented_drifts() {
-        let Level {
-            steady, not_steady, ..
-        } = level(process);
+        let Level { steady, not_steady, .. } = level(process);
         text += &format!(
             "| {} | {steady:.1}% | {not_steady:.1}% | {:.1}% |\n",
             process.name,
@@ -131,11 +126,7 @@ pub fn comparisons() -> String {
         (5, 0.02, 1.05),
         (10, 0.02, 1.03),
     ] {
-        let case = comparing::Case {
-            runs,
-            spread,
-            faster,
-        };
+        let case = comparing::Case { runs, spread, faster };
         let found = case.rates(PAIRS, &comparing::draws("documented"));
         let noise = display::percent_plain(spread);
         let second = if faster > 1.0 {
@@ -171,16 +162,11 @@ fn level(process: &steady::Process) -> Level {
 pub fn clusters() -> String {
     let mut text = head("series | known | predicted | measured |");
     let series = ScaledSeries::of(&series::library());
-    for case in cases(&series)
-        .iter()
-        .filter(|case| counts_nodes(&case.axis))
-    {
+    for case in cases(&series).iter().filter(|case| counts_nodes(&case.axis)) {
         let of_name = series.iter().find(|series| series.name == case.series);
         let sizes = of_name.map_or(&[][..], |series| series.sweep.sizes());
-        let known: Vec<String> = sizes[..case.known]
-            .iter()
-            .map(|size| display::plain(size.size))
-            .collect();
+        let known: Vec<String> =
+            sizes[..case.known].iter().map(|size| display::plain(size.size)).collect();
         let largest = sizes[case.known - 1].size;
         let predicted = case.predicted;
         text += &format!(
@@ -193,11 +179,7 @@ pub fn clusters() -> String {
             display::about(predicted.low),
             display::about(predicted.high),
             display::about(case.measured),
-            if predicted.holds(case.measured) {
-                "held"
-            } else {
-                "missed"
-            },
+            if predicted.holds(case.measured) { "held" } else { "missed" },
         );
     }
     text
@@ -229,15 +211,11 @@ fn table(series: &[ScaledSeries]) -> String {
     row("all, each source left out", &fitted, &|_| true);
     row("by nodes or shards", &all, &|case| counts_nodes(&case.axis));
     row("near-linear so far", &all, &|case| case.near_linear);
-    row("near-linear so far, a doubling", &all, &|case| {
-        case.near_linear && case.times >= 2.0
-    });
+    row("near-linear so far, a doubling", &all, &|case| case.near_linear && case.times >= 2.0);
     row("a doubling", &all, &|case| case.times >= 2.0);
     row("from 2 sizes", &all, &|case| case.known == 2);
     row("from 3 sizes", &all, &|case| case.known == 3);
-    row("from 4 or 5 sizes", &all, &|case| {
-        matches!(case.known, 4 | 5)
-    });
+    row("from 4 or 5 sizes", &all, &|case| matches!(case.known, 4 | 5));
     row("from 6 sizes or more", &all, &|case| case.known > 5);
     for (name, outcome) in [
         ("turned out saturating", Outcome::Saturating),

@@ -67,10 +67,7 @@ mod tests {
     fn the_index_lists_titles_and_first_paragraphs() {
         let tree = Tree::of(&[
             ("docs/README.md", "# Index\n\nNot itself.\n"),
-            (
-                "docs/concepts/times.md",
-                "# The times\n\nAn op\nhas three.\n\nMore.\n",
-            ),
+            ("docs/concepts/times.md", "# The times\n\nAn op\nhas three.\n\nMore.\n"),
             ("docs/benchmarks.md", "# Benchmarks\n\nFigures.\n"),
         ]);
         let listed = "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\

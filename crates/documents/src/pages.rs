@@ -53,28 +53,17 @@ const fn printed(
     block: &'static str,
     arguments: &'static [&'static str],
 ) -> Page<'static> {
-    Page {
-        path,
-        block: Some(block),
-        source: Source::Program(arguments),
-    }
+    Page { path, block: Some(block), source: Source::Program(arguments) }
 }
 
 /// A block that is computed from what the crates know.
 const fn known(path: &'static str, block: &'static str, text: fn() -> String) -> Page<'static> {
-    Page {
-        block: Some(block),
-        ..whole(path, text)
-    }
+    Page { block: Some(block), ..whole(path, text) }
 }
 
 /// A whole file that is computed.
 const fn whole(path: &'static str, text: fn() -> String) -> Page<'static> {
-    Page {
-        path,
-        block: None,
-        source: Source::Crates(text),
-    }
+    Page { path, block: None, source: Source::Crates(text) }
 }
 
 /// The page of the command line.
@@ -97,21 +86,9 @@ const PAGES: &[Page<'static>] = &[
     whole("docs/reference/control.schema.json", report::control_schema),
     whole("docs/reference/size.schema.json", report::size_schema),
     printed(CLI, "highwater", &["--help"]),
-    Page {
-        path: CLI,
-        block: Some("commands"),
-        source: Source::Commands,
-    },
-    printed(
-        ROWS_GUIDE,
-        "guide-tables",
-        &["table", "examples/published/benchmarking-guide.csv"],
-    ),
-    printed(
-        ROWS_GUIDE,
-        "guide-growth",
-        &["table", "examples/published/one-million-rows.csv"],
-    ),
+    Page { path: CLI, block: Some("commands"), source: Source::Commands },
+    printed(ROWS_GUIDE, "guide-tables", &["table", "examples/published/benchmarking-guide.csv"]),
+    printed(ROWS_GUIDE, "guide-growth", &["table", "examples/published/one-million-rows.csv"]),
     printed(
         ROWS_GUIDE,
         "guide-size",
@@ -142,16 +119,10 @@ const PAGES: &[Page<'static>] = &[
     known(ACCURACY, "comparisons", accuracy::comparisons),
     known("docs/concepts/limit.md", "limits", limits::matrix),
     known("docs/guide/size.md", "clusters", accuracy::clusters),
-    whole("docs/reference/workload.schema.json", || {
-        file_schema() + "\n"
-    }),
+    whole("docs/reference/workload.schema.json", || file_schema() + "\n"),
     whole("docs/reference/cluster.schema.json", cluster::schema),
     // After the other pages, because it lists them.
-    Page {
-        path: "docs/README.md",
-        block: Some("pages"),
-        source: Source::Files(index),
-    },
+    Page { path: "docs/README.md", block: Some("pages"), source: Source::Files(index) },
 ];
 
 /// The files of the dashboards, in their order.
@@ -161,12 +132,10 @@ fn dashboard_files() -> Vec<String> {
 
 /// All generated texts; the dashboards are to be written to these files.
 fn pages(dashboard_files: &[String]) -> Vec<Page<'_>> {
-    let of_dashboards = dashboard_files.iter().zip(dashboards::ALL.iter().copied());
-    let of_dashboards = of_dashboards.map(|(path, dashboard)| Page {
-        path,
-        block: None,
-        source: Source::Dashboard(dashboard),
-    });
+    let of_dashboards = dashboard_files
+        .iter()
+        .zip(dashboards::ALL.iter().copied())
+        .map(|(path, dashboard)| Page { path, block: None, source: Source::Dashboard(dashboard) });
     PAGES.iter().copied().chain(of_dashboards).collect()
 }
 
@@ -225,14 +194,11 @@ fn generate(
 ) -> Vec<Result<String, String>> {
     let ended = |_| Err("generating it ended early".to_owned());
     thread::scope(|threads| {
-        let pages = pages.iter();
         let running: Vec<_> = pages
+            .iter()
             .map(|page| threads.spawn(|| page.generate(tree, program, commands)))
             .collect();
-        let texts = running.into_iter();
-        texts
-            .map(|text| text.join().unwrap_or_else(ended))
-            .collect()
+        running.into_iter().map(|text| text.join().unwrap_or_else(ended)).collect()
     })
 }
 
@@ -279,9 +245,7 @@ fn blocks_without_page(tree: &Tree) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, text) in tree.with_extension("md") {
         for name in blocks::names(text) {
-            let known = PAGES
-                .iter()
-                .any(|page| page.path == path && page.block == Some(name));
+            let known = PAGES.iter().any(|page| page.path == path && page.block == Some(name));
             let is_measured = path == bench::DOCUMENT && name.starts_with(bench::BLOCK_PREFIX)
                 || path == first_run::DOCUMENT && name == first_run::BLOCK;
             if !known && !is_measured {
@@ -300,11 +264,7 @@ fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
     if old == new {
         return None;
     }
-    let same = old
-        .lines()
-        .zip(new.lines())
-        .take_while(|(old, new)| old == new)
-        .count();
+    let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
     let there = old.lines().nth(same).unwrap_or("end of file");
     let new_line = new.lines().nth(same).unwrap_or("end of file");
     Some((same + 1, format!("`{there}`, generated `{new_line}`")))
@@ -331,11 +291,7 @@ fn reasons() -> String {
 fn columns() -> String {
     let mut text = accuracy::head("column | also called | holds");
     for known in &*series::KNOWN_COLUMNS {
-        let names: Vec<String> = known
-            .aliases
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let names: Vec<String> = known.aliases.iter().map(|name| format!("`{name}`")).collect();
         let aliases = names.join(", ");
         text += &format!("| `{}` | {aliases} | {} |\n", known.name, known.meaning);
     }
@@ -388,8 +344,10 @@ mod tests {
     #[test]
     fn the_schema_of_the_record_is_json_and_names_its_parts() {
         let schema: serde_json::Value = serde_json::from_str(&report::schema()).unwrap();
-        let kinds = schema["oneOf"].as_array().unwrap().iter();
-        let kinds: Vec<&str> = kinds
+        let kinds: Vec<&str> = schema["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
             .filter_map(|kind| kind["properties"]["kind"]["const"].as_str())
             .collect();
         assert_eq!(kinds, ["run", "experiment", "imported"]);

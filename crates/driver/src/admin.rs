@@ -62,11 +62,7 @@ impl KeySums {
                     *sum = sum.wrapping_add(*more);
                 }
             }
-            _ => self.buckets.push(BucketSums {
-                bucket,
-                rows,
-                sums: sums.to_vec(),
-            }),
+            _ => self.buckets.push(BucketSums { bucket, rows, sums: sums.to_vec() }),
         }
     }
 }

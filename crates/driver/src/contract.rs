@@ -227,11 +227,7 @@ impl Request {
     /// A request without memory of its own.
     pub fn empty() -> Self {
         Self {
-            op: Op {
-                id: OpId(0),
-                index: 0,
-                body: OpBody::Query(Vec::new()),
-            },
+            op: Op { id: OpId(0), index: 0, body: OpBody::Query(Vec::new()) },
             bytes: Vec::new(),
         }
     }

@@ -58,11 +58,7 @@ impl TargetError {
 
     /// An error of that kind.
     pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
+        Self { kind, message: message.into(), hint: None }
     }
 
     /// An error of the user's URL or options.
@@ -97,20 +93,16 @@ impl TargetError {
     /// used: the rules that refuse one do not know where it is.
     pub fn of_table(self, place: &str) -> Self {
         match self.kind {
-            TargetErrorKind::ForeignTable | TargetErrorKind::Usage => Self {
-                message: format!("{place}: {}", self.message),
-                ..self
-            },
+            TargetErrorKind::ForeignTable | TargetErrorKind::Usage => {
+                Self { message: format!("{place}: {}", self.message), ..self }
+            }
             _ => self,
         }
     }
 
     /// Whether the target is away or has no room now, and not against the request for good.
     pub fn may_pass(&self) -> bool {
-        matches!(
-            self.kind,
-            TargetErrorKind::Unreachable | TargetErrorKind::Exhausted
-        )
+        matches!(self.kind, TargetErrorKind::Unreachable | TargetErrorKind::Exhausted)
     }
 
     /// The same error with a hint.

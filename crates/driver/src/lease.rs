@@ -131,13 +131,7 @@ mod tests {
             (lease("b", "p", 1, 2), true),
             (lease("b", "q", 2, 2), true),
             (lease("b", "p", 2, 3), true),
-            (
-                Lease {
-                    table: "mem".to_owned(),
-                    ..lease("b", "q", 1, 2)
-                },
-                false,
-            ),
+            (Lease { table: "mem".to_owned(), ..lease("b", "q", 1, 2) }, false),
         ] {
             assert_eq!(mine.excludes(&other), excludes, "{other:?}");
             assert_eq!(other.excludes(&mine), excludes, "{other:?}");
@@ -167,10 +161,7 @@ mod tests {
 
     #[test]
     fn a_heartbeat_between_two_looks_is_seen() {
-        let silent = |ms| Lease {
-            silent: Nanos::from_millis(ms),
-            ..lease("a", "p", 1, 1)
-        };
+        let silent = |ms| Lease { silent: Nanos::from_millis(ms), ..lease("a", "p", 1, 1) };
         let passed = Nanos::from_secs(10);
         assert!(silent(400).beat_since(&silent(25_000), passed));
         assert!(silent(9_000).beat_since(&silent(25_000), passed));

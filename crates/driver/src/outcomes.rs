@@ -9,11 +9,7 @@ use crate::network::{describe, one_line};
 
 /// The error of an op whose connection is closed.
 pub fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
+    OpError { class: ErrorClass::Connection, code: None, message: one_line(cause) }
 }
 
 /// The error of an op whose exchange failed: its connection was lost, or what came is none of the protocol.
@@ -51,10 +47,7 @@ pub fn failed(rows: u64, certainty: Certainty, error: OpError) -> Outcome {
 /// insert that are not among them were refused.
 pub fn counted(op: &Op, applied: u64, answered: Outcome) -> Outcome {
     if matches!(op.body, OpBody::Query(_)) {
-        return Outcome {
-            rows_applied: applied,
-            ..answered
-        };
+        return Outcome { rows_applied: applied, ..answered };
     }
     let sent = op.rows();
     let mut outcome = Outcome::applied(applied.min(sent));

@@ -50,10 +50,7 @@ mod tests {
 
     #[test]
     fn a_file_that_others_may_read_is_refused() {
-        let file = PrivateFile {
-            name: "password file",
-            hint: "none is needed",
-        };
+        let file = PrivateFile { name: "password file", hint: "none is needed" };
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("passwords");
         fs::write(&path, "geheim").unwrap();

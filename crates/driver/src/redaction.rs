@@ -10,17 +10,8 @@ use std::sync::{PoisonError, RwLock};
 /// Stands in place of what is hidden.
 const HIDDEN: &str = "***";
 /// A parameter whose name holds one of these has a secret as its value.
-const SECRET_PARTS: [&str; 9] = [
-    "password",
-    "passwd",
-    "pwd",
-    "token",
-    "secret",
-    "apikey",
-    "api_key",
-    "api-key",
-    "credential",
-];
+const SECRET_PARTS: [&str; 9] =
+    ["password", "passwd", "pwd", "token", "secret", "apikey", "api_key", "api-key", "credential"];
 /// A parameter of exactly one of these names has a secret as its value.
 const SECRET_NAMES: [&str; 6] = ["auth", "key", "pass", "sig", "signature", "access_key"];
 
@@ -57,8 +48,12 @@ fn hidden(mut text: String, secrets: &[String]) -> String {
         }
         // The begin of one, where the text was cut within it.
         if let Some(shown) = text.strip_suffix(CUT) {
-            let begins = secret.char_indices().skip(1).map(|(end, _)| &secret[..end]);
-            let begin = begins.filter(|begin| shown.ends_with(begin)).last();
+            let begin = secret
+                .char_indices()
+                .skip(1)
+                .map(|(end, _)| &secret[..end])
+                .filter(|begin| shown.ends_with(begin))
+                .last();
             if let Some(shown) = begin.and_then(|begin| shown.strip_suffix(begin)) {
                 text = format!("{shown}{HIDDEN}{CUT}");
             }
@@ -122,9 +117,7 @@ fn plain_words(text: &str) -> String {
 /// Hides what stands between the first `:` and the last `@`; the `:` of a first `://` is not counted.
 fn hide_password(word: &str) -> Option<String> {
     let (before, host) = word.rsplit_once('@')?;
-    let scheme = before
-        .find(':')
-        .filter(|at| before[at + 1..].starts_with("//"));
+    let scheme = before.find(':').filter(|at| before[at + 1..].starts_with("//"));
     let user = scheme.map_or(0, |at| at + 1);
     let colon = user + before[user..].find(':')?;
     let hidden = if scheme.is_some() { "" } else { ":***" };

@@ -101,12 +101,7 @@ mod tests {
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(read_text(&path, 5).unwrap(), "12345");
         refused(&path, 4, "larger than 4 bytes");
-        File::options()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(MADE_BYTES_MAX + 1)
-            .unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(MADE_BYTES_MAX + 1).unwrap();
         refused(&path, MADE_BYTES_MAX, "larger than 2 GiB");
         refused(&path, WRITTEN_BYTES_MAX, "larger than 1 MiB");
     }

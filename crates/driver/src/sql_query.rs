@@ -26,11 +26,10 @@ pub fn values<const N: usize>(row: impl IntoIterator<Item = Option<String>>) -> 
 
 /// Names and values, of rows that have both.
 pub fn pairs(rows: Texts) -> impl Iterator<Item = (String, String)> {
-    rows.into_iter()
-        .filter_map(|row| match <[_; 2]>::try_from(row) {
-            Ok([Some(name), Some(value)]) => Some((name, value)),
-            _ => None,
-        })
+    rows.into_iter().filter_map(|row| match <[_; 2]>::try_from(row) {
+        Ok([Some(name), Some(value)]) => Some((name, value)),
+        _ => None,
+    })
 }
 
 /// The first value that is not null.

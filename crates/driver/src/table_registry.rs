@@ -34,10 +34,7 @@ pub struct RegistryEntry {
 impl RegistryEntry {
     /// The entry while rows are tried that must not stay: whoever comes next makes the table anew.
     pub fn as_canary(&self) -> Self {
-        Self {
-            fingerprint: format!("{CANARY}{}", self.fingerprint),
-            ..self.clone()
-        }
+        Self { fingerprint: format!("{CANARY}{}", self.fingerprint), ..self.clone() }
     }
 
     /// Whether the table holds nothing but rows that were tried.
@@ -93,8 +90,8 @@ pub fn creates_more_than_tables(statements: &[String]) -> bool {
         "AGGREGATE",
     ];
     statements.iter().any(|statement| {
-        let words = statement.split_whitespace().take(4);
-        let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
+        let words: Vec<String> =
+            statement.split_whitespace().take(4).map(str::to_ascii_uppercase).collect();
         let creates = words.first().is_some_and(|word| word == "CREATE");
         creates && words.iter().any(|word| OTHERS.contains(&word.as_str()))
     })
@@ -103,13 +100,7 @@ pub fn creates_more_than_tables(statements: &[String]) -> bool {
 impl<'a> TablePolicy<'a> {
     /// The policy for tables of this workload, with nothing dropped.
     pub const fn new(fingerprint: &'a str, seed: Seed) -> Self {
-        Self {
-            fingerprint,
-            seed,
-            drop: false,
-            drop_foreign: &[],
-            settings: &[],
-        }
+        Self { fingerprint, seed, drop: false, drop_foreign: &[], settings: &[] }
     }
 
     /// The same, with `--drop`.
@@ -205,34 +196,16 @@ mod tests {
     #[test]
     fn settings_are_for_new_tables_only() {
         let settings = [("a".to_owned(), "1".to_owned())];
-        let policy = |drop| TablePolicy {
-            settings: &settings,
-            ..policy(drop, &[])
-        };
-        assert_eq!(
-            policy(false).action("t", false, None),
-            Ok(TableAction::Create)
-        );
-        assert_eq!(
-            policy(true).action("t", true, Some(entry("mine"))),
-            Ok(TableAction::Replace)
-        );
-        let error = policy(false)
-            .action("t", true, Some(entry("mine")))
-            .unwrap_err();
-        assert!(
-            error.message.contains("--with is for new tables"),
-            "{error}"
-        );
+        let policy = |drop| TablePolicy { settings: &settings, ..policy(drop, &[]) };
+        assert_eq!(policy(false).action("t", false, None), Ok(TableAction::Create));
+        assert_eq!(policy(true).action("t", true, Some(entry("mine"))), Ok(TableAction::Replace));
+        let error = policy(false).action("t", true, Some(entry("mine"))).unwrap_err();
+        assert!(error.message.contains("--with is for new tables"), "{error}");
         assert!(error.hint.unwrap().contains("--drop"));
     }
 
     fn policy(drop: bool, foreign: &[String]) -> TablePolicy<'_> {
-        TablePolicy {
-            drop,
-            drop_foreign: foreign,
-            ..TablePolicy::new("mine", Seed(1))
-        }
+        TablePolicy { drop, drop_foreign: foreign, ..TablePolicy::new("mine", Seed(1)) }
     }
 
     #[test]
@@ -244,24 +217,13 @@ mod tests {
             assert_eq!(action, Ok(TableAction::Remake), "{fingerprint}");
         }
         let statements = |all: &[&str]| -> Vec<String> {
-            all.iter()
-                .map(|statement| (*statement).to_owned())
-                .collect()
+            all.iter().map(|statement| (*statement).to_owned()).collect()
         };
-        let plain = [
-            "CREATE TABLE t (type text)",
-            "CREATE UNIQUE INDEX i ON t (type)",
-        ];
+        let plain = ["CREATE TABLE t (type text)", "CREATE UNIQUE INDEX i ON t (type)"];
         assert!(!creates_more_than_tables(&statements(&plain)));
-        let more = [
-            "create type mood as enum ('sad')",
-            "CREATE TABLE t (m mood)",
-        ];
+        let more = ["create type mood as enum ('sad')", "CREATE TABLE t (m mood)"];
         assert!(creates_more_than_tables(&statements(&more)));
-        let view = [
-            "CREATE TABLE t (n int)",
-            "CREATE MATERIALIZED VIEW v AS SELECT 1",
-        ];
+        let view = ["CREATE TABLE t (n int)", "CREATE MATERIALIZED VIEW v AS SELECT 1"];
         assert!(creates_more_than_tables(&statements(&view)));
     }
 
@@ -272,24 +234,14 @@ mod tests {
             (false, None, false, &[][..], TableAction::Create),
             // The table was dropped outside of Highwater: the entry has lost its table.
             (false, Some("mine"), false, &[], TableAction::Create),
-            (
-                true,
-                Some("mine"),
-                false,
-                &[],
-                TableAction::Keep(entry("mine")),
-            ),
+            (true, Some("mine"), false, &[], TableAction::Keep(entry("mine"))),
             (true, Some("mine"), true, &[], TableAction::Replace),
             (true, Some("other"), true, &[], TableAction::Replace),
             (true, None, false, &named, TableAction::Replace),
             (true, Some("other"), false, &named, TableAction::Replace),
         ] {
             let got = policy(drop, foreign).action("t", exists, registered.map(entry));
-            assert_eq!(
-                got,
-                Ok(action),
-                "{exists} {registered:?} {drop} {foreign:?}"
-            );
+            assert_eq!(got, Ok(action), "{exists} {registered:?} {drop} {foreign:?}");
         }
     }
 
@@ -297,33 +249,14 @@ mod tests {
     fn tables_that_are_unregistered_or_of_another_workload_are_refused_with_a_hint() {
         let elsewhere = ["u".to_owned()];
         for (table, registered, drop, says, hint) in [
-            (
-                "t",
-                None,
-                false,
-                "not created by Highwater",
-                "--drop-foreign t",
-            ),
+            ("t", None, false, "not created by Highwater", "--drop-foreign t"),
             // --drop is for registered tables.
-            (
-                "t",
-                None,
-                true,
-                "not created by Highwater",
-                "--drop-foreign t",
-            ),
+            ("t", None, true, "not created by Highwater", "--drop-foreign t"),
             ("t", Some("other"), false, "another workload", "--drop"),
-            (
-                "Highwater_Tables",
-                None,
-                true,
-                "must not be named",
-                "choose another",
-            ),
+            ("Highwater_Tables", None, true, "must not be named", "choose another"),
         ] {
-            let error = policy(drop, &elsewhere)
-                .action(table, true, registered.map(entry))
-                .unwrap_err();
+            let error =
+                policy(drop, &elsewhere).action(table, true, registered.map(entry)).unwrap_err();
             assert_eq!(error.kind, TargetErrorKind::ForeignTable);
             assert!(error.message.contains(says), "{error}");
             assert!(error.hint.unwrap().contains(hint));

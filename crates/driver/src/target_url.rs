@@ -12,13 +12,7 @@ use crate::error::TargetError;
 use crate::redaction::{is_secret, redacted, remember};
 
 /// What a value of a URL's parameters may not hold as it is.
-const RESERVED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'&')
-    .add(b'#')
-    .add(b'%')
-    .add(b'+')
-    .add(b'"');
+const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'#').add(b'%').add(b'+').add(b'"');
 
 /// Reads the environment; a function, so that tests need no process-wide state.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -80,18 +74,12 @@ pub struct Host {
 impl Host {
     /// At this port.
     pub fn at(name: &str, port: u16) -> Self {
-        Self {
-            name: name.to_owned(),
-            port: Some(port),
-        }
+        Self { name: name.to_owned(), port: Some(port) }
     }
 
     /// At the port that is usual there.
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            port: None,
-        }
+        Self { name: name.to_owned(), port: None }
     }
 }
 
@@ -101,10 +89,10 @@ impl TargetUrl {
         let mut given = self.parameters.keys();
         match given.find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) => Err(TargetError::usage(format!(
-                "target `{self}`: unknown parameter `{name}`"
-            ))
-            .with_hint(format!("known parameters are {}", known.join(", ")))),
+            Some(name) => {
+                Err(TargetError::usage(format!("target `{self}`: unknown parameter `{name}`"))
+                    .with_hint(format!("known parameters are {}", known.join(", "))))
+            }
         }
     }
 
@@ -139,9 +127,7 @@ impl TargetUrl {
 
     /// Parses a URL. Errors quote nothing that may be a part of a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
-        let found = text
-            .split_once(':')
-            .filter(|(scheme, _)| is_scheme(scheme.as_bytes()));
+        let found = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme.as_bytes()));
         let (scheme, rest) = found.ok_or_else(|| {
             let shown = redacted(text).unwrap_or_else(|| text.to_owned());
             TargetError::usage(format!("target `{shown}` is not a URL"))
@@ -186,9 +172,7 @@ impl TargetUrl {
     fn parse_authority(&mut self, text: &str) -> Result<(), TargetError> {
         // The last `@` before the path ends the user part, so that a raw `@` in a password works.
         let path_start = text.rfind('@').map_or(0, |at| at + 1);
-        let slash = text[path_start..]
-            .find('/')
-            .map_or(text.len(), |i| path_start + i);
+        let slash = text[path_start..].find('/').map_or(text.len(), |i| path_start + i);
         let (authority, path) = text.split_at(slash);
         self.path = decode(path.strip_prefix('/').unwrap_or(path));
         let hosts = match authority.rsplit_once('@') {
@@ -253,10 +237,8 @@ pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, Tar
         // libpq waits for ever then; every wait of ours has a bound.
         Ok(Err(_) | Ok(0)) => Ok(default),
         Ok(Ok(seconds)) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(
-            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                .with_hint("connect_timeout is in whole seconds"),
-        ),
+        Err(_) => Err(TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+            .with_hint("connect_timeout is in whole seconds")),
     }
 }
 
@@ -300,10 +282,7 @@ fn parse_host(text: &str) -> Result<Host, TargetError> {
             })
         })
         .transpose()?;
-    Ok(Host {
-        name: decode(name),
-        port,
-    })
+    Ok(Host { name: decode(name), port })
 }
 
 fn parse_parameters(query: &str) -> BTreeMap<String, String> {
@@ -341,10 +320,7 @@ mod tests {
             ("sim:", "sim:"),
             ("sim:?nodes=3", "sim:?nodes=3"),
             ("file:a/b.db", "file:a/b.db"),
-            (
-                "db://u:p@h:1,h2,[::1]:3/name?x=1",
-                "db://u@h:1,h2,[::1]:3/name?x=1",
-            ),
+            ("db://u:p@h:1,h2,[::1]:3/name?x=1", "db://u@h:1,h2,[::1]:3/name?x=1"),
             ("db://u:p%40ss@h/n", "db://u@h/n"),
             ("db://u:p@ss/w@h/n", "db://u@h/n"),
             ("db://h/n?password=abc", "db://h/n?password=***"),

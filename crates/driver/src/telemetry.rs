@@ -60,13 +60,7 @@ impl MetricSample {
 
     /// Of the target as a whole.
     pub fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
-        Self {
-            name: Cow::Borrowed(name),
-            unit: Cow::Borrowed(unit),
-            node: None,
-            measure,
-            value,
-        }
+        Self { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), node: None, measure, value }
     }
 }
 
@@ -85,20 +79,12 @@ pub struct Figure {
 
 /// A level without a unit.
 pub const fn level(source: &'static str, name: &'static str) -> Figure {
-    Figure {
-        source,
-        name,
-        unit: "1",
-        measure: Measure::Level,
-    }
+    Figure { source, name, unit: "1", measure: Measure::Level }
 }
 
 /// A counter without a unit.
 pub const fn count(source: &'static str, name: &'static str) -> Figure {
-    Figure {
-        measure: Measure::Count,
-        ..level(source, name)
-    }
+    Figure { measure: Measure::Count, ..level(source, name) }
 }
 
 impl Figure {

@@ -7,11 +7,8 @@ use highwater_driver::conformance::{RULES, SqlWords, Subject, broken_rules};
 use highwater_driver::sim::SimDriver;
 
 /// Rules for targets that store values which the model keeps all the same: it counts rows.
-const COUNTING: [&str; 3] = [
-    "tables_are_registered",
-    "keys_are_counted_by_bucket",
-    "abandoned_batches_are_whole",
-];
+const COUNTING: [&str; 3] =
+    ["tables_are_registered", "keys_are_counted_by_bucket", "abandoned_batches_are_whole"];
 
 #[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 fn check(url: &str) {

@@ -35,8 +35,7 @@ impl Experiment for GroupRecord {
             }
         };
         let number = number(&self.trials);
-        let name = self.variants.get(variant).map(|of| of.name.clone());
-        let name = name.unwrap_or_default();
+        let name = self.variants.get(variant).map(|of| of.name.clone()).unwrap_or_default();
         let took = self.trials.iter().map(|trial| trial.took_ns);
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         let most = self.times.saturating_mul(variants);
@@ -47,20 +46,14 @@ impl Experiment for GroupRecord {
             number,
             name: format!("{number:03}-{name}"),
             progress: progress(took, most, planned, budget),
-            about: Trial::Variant {
-                name,
-                round,
-                times: self.times,
-            },
+            about: Trial::Variant { name, round, times: self.times },
         })
     }
 
     fn keep(&mut self, requested: Requested<GroupRun>, made: Made<'_>) -> Event {
         let GroupRun { variant, round } = requested.trial;
         let of_run = made.record.map(seen).unwrap_or_default();
-        let ended = made
-            .record
-            .map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
+        let ended = made.record.map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
         let trial = GroupTrial {
             number: requested.number,
             variant,
@@ -98,8 +91,6 @@ impl Experiment for GroupRecord {
 
     /// A command of the user's may fill tables, or drop them.
     fn holds_tables(&self) -> bool {
-        self.variants
-            .iter()
-            .all(|variant| variant.command.is_none())
+        self.variants.iter().all(|variant| variant.command.is_none())
     }
 }

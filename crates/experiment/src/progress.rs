@@ -41,8 +41,10 @@ pub(crate) fn loaded(record: &RunRecord) -> u64 {
 }
 
 fn took_by(record: &RunRecord, counts: impl Fn(PhaseKind) -> bool) -> u64 {
-    let phases = record.phases.iter().filter(|phase| counts(phase.kind));
-    phases
+    record
+        .phases
+        .iter()
+        .filter(|phase| counts(phase.kind))
         .map(|phase| phase.duration_ns)
         .fold(0, u64::saturating_add)
 }

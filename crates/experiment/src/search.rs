@@ -48,12 +48,7 @@ impl Experiment for SearchRecord {
             trial: Probe { purpose, at },
             number,
             name: format!("{number:02}-{}", purpose.name()),
-            about: Trial::Probe {
-                purpose,
-                axis: self.axis,
-                at,
-                unit: self.unit,
-            },
+            about: Trial::Probe { purpose, axis: self.axis, at, unit: self.unit },
             progress: progress_of(self, purpose),
         })
     }
@@ -74,13 +69,8 @@ impl Experiment for SearchRecord {
 
     fn keep(&mut self, requested: Requested<Probe>, made: Made<'_>) -> Event {
         let Probe { purpose, at } = requested.trial;
-        let unreachable = || Probed {
-            verdict: ProbeVerdict::TargetLost,
-            ..Probed::default()
-        };
-        let seen = made
-            .record
-            .map_or_else(unreachable, |record| probed(self, purpose, record));
+        let unreachable = || Probed { verdict: ProbeVerdict::TargetLost, ..Probed::default() };
+        let seen = made.record.map_or_else(unreachable, |record| probed(self, purpose, record));
         let sessions = made.plan.as_ref();
         let sessions = sessions.map_or(0, |plan| sessions_of(plan, &self.stream));
         let probe = ProbeRecord {
@@ -132,8 +122,7 @@ impl Experiment for SearchRecord {
 /// How far the search is; a soak is the last probe, and beside the budget.
 fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgress {
     let policy = &search.policy;
-    let took = search.probes.iter();
-    let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
+    let took = search.probes.iter().map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
     let each = |measured: u64| Nanos(policy.probe_takes_ns(measured));
     let budget = policy.budget_ns.map(Nanos);
     let probing = progress(took, policy.probes_max, each(policy.probe_ns), budget);
@@ -152,7 +141,5 @@ fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgre
 fn sessions_of(plan: &Plan, stream: &str) -> u32 {
     let mut streams = plan.streams.iter();
     let position = streams.position(|planned| planned.name == stream);
-    position.map_or(0, |position| {
-        highwater_runner::planner::sessions_of(plan, position)
-    })
+    position.map_or(0, |position| highwater_runner::planner::sessions_of(plan, position))
 }

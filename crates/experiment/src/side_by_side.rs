@@ -27,8 +27,7 @@ pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
     choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
 ) -> Result<Vec<Option<ExperimentRecord>>, M::Error> {
     let count = sides.len();
-    let sides = sides.into_iter();
-    let running = sides.map(|side| Running::new(side, settle, observer, interrupts));
+    let running = sides.into_iter().map(|side| Running::new(side, settle, observer, interrupts));
     let mut all = Sides {
         running: running.collect(),
         records: vec![None; count],
@@ -66,8 +65,10 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
     /// A side that only has to end, or else the one that is chosen.
     fn chosen(&self, choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>) -> Option<usize> {
         let goes_on = |at: usize| !self.is_over[at];
-        let sides = self.running.iter().enumerate();
-        let next: Vec<Option<&E::Trial>> = sides
+        let next: Vec<Option<&E::Trial>> = self
+            .running
+            .iter()
+            .enumerate()
             .map(|(at, side)| side.upcoming().filter(|_| goes_on(at)))
             .collect();
         let mut ending = (0..next.len()).filter(|at| goes_on(*at) && next[*at].is_none());

@@ -149,10 +149,7 @@ fn first<E: Experiment>(experiment: &mut E) -> Result<Planned<E::Trial>, RunErro
     }
     planned.ok_or_else(|| {
         let (probe, confirmations) = experiment.no_room();
-        RunError::Budget {
-            probe,
-            confirmations,
-        }
+        RunError::Budget { probe, confirmations }
     })
 }
 
@@ -197,12 +194,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
 
     /// Runs the next trial and writes the record of the whole, which is returned where that was the end.
     pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, M::Error> {
-        let Self {
-            experiment,
-            trials,
-            maker,
-            upcoming,
-        } = self;
+        let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
             Some(planned) => Some(one(experiment, trials, *maker, planned)?),
             None => None,
@@ -241,11 +233,7 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     let Some(requested) = trials.requested(&name, number, planned.trial)? else {
         return Ok(None);
     };
-    let begin = Event::Trial {
-        number,
-        trial: planned.about,
-        progress: planned.progress,
-    };
+    let begin = Event::Trial { number, trial: planned.about, progress: planned.progress };
     if planned.is_nested {
         trials.observer.event(&begin);
         return nested(experiment, trials, maker, requested, &name);

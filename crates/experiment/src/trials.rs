@@ -115,9 +115,7 @@ impl<'a> Trials<'a> {
         let done = InterventionRecord {
             time_ns: begin.0,
             phase: next.to_owned(),
-            change: Change::Pause {
-                lasted_ns: end.saturating_sub(begin).0,
-            },
+            change: Change::Pause { lasted_ns: end.saturating_sub(begin).0 },
         };
         self.observer.event(&Event::Intervention(done.clone()));
         self.pauses.push(done);
@@ -163,11 +161,8 @@ impl<'a> Trials<'a> {
     ) -> Result<Option<Ran>, RunError> {
         let is_first = self.last.is_none();
         let simulated = request.target.capabilities().simulated_clock;
-        let settled = if simulated || (is_first && !self.follows) {
-            Nanos::ZERO
-        } else {
-            self.pause()?
-        };
+        let settled =
+            if simulated || (is_first && !self.follows) { Nanos::ZERO } else { self.pause()? };
         if self.is_stopped() {
             request.directory.discard();
             return Ok(None);
@@ -193,11 +188,7 @@ impl<'a> Trials<'a> {
             self.loaded_ns = self.loaded_ns.saturating_add(loaded(&end.record));
             self.last = Some(end.record);
         }
-        Ok(Some(Ran {
-            reached,
-            started_at,
-            settled,
-        }))
+        Ok(Some(Ran { reached, started_at, settled }))
     }
 
     /// Whether the user stopped before the next one, which is noted; the first one tells that itself.
@@ -223,10 +214,8 @@ impl<'a> Trials<'a> {
             // Whoever stopped knows why it was not made.
             Some(_) if self.last.is_some() && self.interrupts.requested().is_some() => Ok(()),
             Some(message) if self.last.is_some() => {
-                self.observer.event(&Event::Warning {
-                    kind: WarningKind::TargetUnreachable,
-                    message,
-                });
+                self.observer
+                    .event(&Event::Warning { kind: WarningKind::TargetUnreachable, message });
                 Ok(())
             }
             _ => Err(error),
@@ -321,14 +310,11 @@ impl<'a> Trials<'a> {
             return Ok(Nanos::ZERO);
         }
         let (length, mut interrupts) = (self.settle, self.interrupts.clone());
-        Ok(RealTimeline::block_on(
-            RealClock::start(),
-            |timeline| async move {
-                let over = timeline.sleep_until(length);
-                select(over, std::pin::pin!(interrupts.next())).await;
-                timeline.now()
-            },
-        )?)
+        Ok(RealTimeline::block_on(RealClock::start(), |timeline| async move {
+            let over = timeline.sleep_until(length);
+            select(over, std::pin::pin!(interrupts.next())).await;
+            timeline.now()
+        })?)
     }
 }
 

@@ -53,13 +53,8 @@ impl Experiment for TuneRecord {
 
     fn keep(&mut self, requested: Requested<Configuration>, made: Made<'_>) -> Event {
         let by = self.by;
-        let unreachable = || Measured {
-            verdict: TrialVerdict::TargetLost,
-            ..Measured::default()
-        };
-        let seen = made
-            .record
-            .map_or_else(unreachable, |record| measured(by, record));
+        let unreachable = || Measured { verdict: TrialVerdict::TargetLost, ..Measured::default() };
+        let seen = made.record.map_or_else(unreachable, |record| measured(by, record));
         let trial = TrialRecord {
             number: requested.number,
             purpose: requested.trial.purpose,

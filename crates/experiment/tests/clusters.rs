@@ -90,13 +90,9 @@ fn what_is_dropped_is_ended_and_its_data_are_removed() {
     assert_eq!(cluster.urls().unwrap().len(), 2);
     let data = nodes[1].data.clone().unwrap();
     assert_eq!(nodes[1].url, format!("sqlite:{}/node.db", data.display()));
-    assert!(
-        nodes[1].metrics[0].starts_with("http://127.0.0.1:"),
-        "{nodes:?}"
-    );
+    assert!(nodes[1].metrics[0].starts_with("http://127.0.0.1:"), "{nodes:?}");
     assert!(data.join("mine").exists());
-    let pids = nodes.iter().map(|node| node.pid.unwrap());
-    let pids: Vec<i32> = pids.collect();
+    let pids: Vec<i32> = nodes.iter().map(|node| node.pid.unwrap()).collect();
     assert!(pids.iter().all(|pid| is_alive(*pid)));
     drop(cluster);
     assert!(!pids.iter().any(|pid| is_alive(*pid)));
@@ -129,10 +125,7 @@ fn a_cluster_that_is_up_on_purpose_is_not_taken_over_unless_that_is_meant() {
     assert!(is_alive(pid));
     let error = lab.open_with(lab.options()).0.err().unwrap();
     assert_eq!(error.message, "the cluster is up already, with 1 nodes");
-    let takes_over = Options {
-        takes_over: true,
-        ..lab.options()
-    };
+    let takes_over = Options { takes_over: true, ..lab.options() };
     let mut cluster = lab.open_with(takes_over).0.unwrap();
     assert_eq!(cluster.size(), 1);
     cluster.down().unwrap();
@@ -146,9 +139,7 @@ fn a_query_or_a_url_shows_that_a_node_is_ready() {
     let lab = Lab::new("echo up; exec sleep 300", ready);
     lab.open().resize(1).unwrap();
 
-    let wrong = ready
-        .replace("42", "43")
-        .replace(" }", ", within = '200ms' }");
+    let wrong = ready.replace("42", "43").replace(" }", ", within = '200ms' }");
     let lab = Lab::new("echo up; exec sleep 300", &wrong);
     let error = lab.open().resize(1).unwrap_err();
     let why = "node 1 is not ready after 200 ms: `SELECT 40 + 1 + 1` is `42`, not `43`";
@@ -166,10 +157,7 @@ fn a_query_or_a_url_shows_that_a_node_is_ready() {
             stream.write_all(response.as_bytes()).unwrap();
         }
     });
-    let lab = Lab::new(
-        "exec sleep 300",
-        &format!("ready.http = 'http://{address}/ping'"),
-    );
+    let lab = Lab::new("exec sleep 300", &format!("ready.http = 'http://{address}/ping'"));
     lab.open().resize(1).unwrap();
     serving.join().unwrap();
 }
@@ -200,10 +188,7 @@ fn files_of_running_nodes_name_the_nodes_that_come_after_them() {
 
 #[test]
 fn a_second_interrupt_waits_for_nothing() {
-    let lab = Lab::new(
-        "trap '' TERM; echo up; sleep 300 & wait; exec sleep 300",
-        READY,
-    );
+    let lab = Lab::new("trap '' TERM; echo up; sleep 300 & wait; exec sleep 300", READY);
     let (cluster, interrupter) = lab.open_with(lab.options());
     let mut cluster = cluster.unwrap();
     let pid = cluster.resize(1).unwrap()[0].pid.unwrap();
@@ -214,12 +199,7 @@ fn a_second_interrupt_waits_for_nothing() {
     // It would take ten seconds in order.
     drop(cluster);
     assert!(!is_alive(pid));
-    assert!(
-        lab.said
-            .borrow()
-            .iter()
-            .any(|line| line == "node 1 was killed")
-    );
+    assert!(lab.said.borrow().iter().any(|line| line == "node 1 was killed"));
 }
 
 /// Cores that a process used in a second.
@@ -244,10 +224,8 @@ fn has_control_groups() -> bool {
     parents.iter().any(|parent| {
         let path = Path::new(parent).join(&name);
         let made = Path::new(parent).join("cgroup.procs").exists() && fs::create_dir(&path).is_ok();
-        let usable = made
-            && ["cpu.cfs_quota_us", "cpu.max"]
-                .iter()
-                .any(|file| path.join(file).exists());
+        let usable =
+            made && ["cpu.cfs_quota_us", "cpu.max"].iter().any(|file| path.join(file).exists());
         made && fs::remove_dir(&path).is_ok() && usable
     })
 }
@@ -266,23 +244,15 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
     assert!(used < 0.1 + 0.02 + 0.01, "{used}");
     // What a run measures the node by: it has used up its quota again and again.
     let limited = cluster.limited_nodes();
-    assert_eq!(
-        (limited.len(), limited[0].node.as_str(), limited[0].cores),
-        (1, "1", 0.1)
-    );
+    assert_eq!((limited.len(), limited[0].node.as_str(), limited[0].cores), (1, "1", 0.1));
     let read = |file: &str| {
         let mut groups = limited[0].group.iter();
         groups.find_map(|group| fs::read_to_string(group.join(file)).ok())
     };
     let stat = read("cpu.stat").unwrap();
-    let throttled = stat
-        .lines()
-        .find_map(|line| line.strip_prefix("nr_throttled "));
+    let throttled = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
     assert!(throttled.unwrap().parse::<u64>().unwrap() > 0, "{stat}");
-    assert!(
-        stat.contains("usage_usec") || read("cpuacct.usage").is_some(),
-        "{limited:?}"
-    );
+    assert!(stat.contains("usage_usec") || read("cpuacct.usage").is_some(), "{limited:?}");
     drop(cluster);
     assert!(!is_alive(pid));
 
@@ -298,11 +268,10 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
     let used = cores(pid);
     assert!(used < 0.1 + 0.02 + 0.01, "{used}");
     let limited = cluster.limited_nodes();
-    let files = limited[0]
+    let memory: Vec<String> = limited[0]
         .group
         .iter()
-        .flat_map(|group| ["memory.limit_in_bytes", "memory.max"].map(|file| group.join(file)));
-    let memory: Vec<String> = files
+        .flat_map(|group| ["memory.limit_in_bytes", "memory.max"].map(|file| group.join(file)))
         .filter_map(|file| fs::read_to_string(file).ok())
         .collect();
     assert_eq!(memory, ["67108864\n"], "64 MiB, as the kernel says");
@@ -320,10 +289,7 @@ fn without_quotas_no_control_group_is_made() {
         "cat /proc/self/cgroup; echo up; exec sleep 300",
         &format!("{READY}\nquota = {{ cpu = 0.1 }}"),
     );
-    let options = Options {
-        no_quota: true,
-        ..lab.options()
-    };
+    let options = Options { no_quota: true, ..lab.options() };
     let mut cluster = lab.open_with(options).0.unwrap();
     let log = cluster.resize(1).unwrap()[0].log.clone().unwrap();
     assert!(!fs::read_to_string(log).unwrap().contains("highwater-lab"));

@@ -19,11 +19,7 @@ pub struct ImportError {
 impl ImportError {
     /// An error in a file as a whole.
     pub(super) fn new(message: impl Into<String>, hint: &str) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.to_owned(),
-            span: 0..0,
-        }
+        Self { message: message.into(), hint: hint.to_owned(), span: 0..0 }
     }
 
     /// The same error at a place of the line.

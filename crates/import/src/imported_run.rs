@@ -59,11 +59,7 @@ pub struct ImportedRun {
 impl ImportedRun {
     /// The run of a tool that reports neither its pace nor its units: its ops are queries.
     pub(super) fn new(tool: &'static str) -> Self {
-        Self {
-            tool,
-            units_per_op: 1,
-            ..Self::default()
-        }
+        Self { tool, units_per_op: 1, ..Self::default() }
     }
 
     /// The run of a tool whose ops wait for their time where it sends at a rate; without one an op begins
@@ -74,11 +70,7 @@ impl ImportedRun {
         } else {
             (ImportedPace::Closed, LatencyBegin::Sent)
         };
-        Self {
-            pace,
-            begin,
-            ..Self::new(tool)
-        }
+        Self { pace, begin, ..Self::new(tool) }
     }
 
     /// Its only phase, under that name.
@@ -135,11 +127,7 @@ pub struct ParsedOp {
 impl ParsedOp {
     /// So many ops that were all acknowledged.
     pub(super) fn acknowledged(count: u64) -> Self {
-        Self {
-            sent: count,
-            acknowledged: count,
-            ..Self::default()
-        }
+        Self { sent: count, acknowledged: count, ..Self::default() }
     }
 }
 
@@ -160,10 +148,7 @@ impl ParsedLatency {
             summary.mean = mean.or(summary.mean);
             summary.max = max.or(summary.max);
         }
-        Self {
-            summary,
-            histogram: histogram.encode(),
-        }
+        Self { summary, histogram: histogram.encode() }
     }
 
     /// The figures that were printed of `count` ops, nothing in between. A percentile that needs
@@ -174,8 +159,8 @@ impl ParsedLatency {
             let needed = FIGURES.iter().find(|(other, _)| *other == name);
             found.filter(|_| count >= needed.map_or(1, |(_, ops)| *ops))
         };
-        let bounds = FIGURES.iter().map(|(name, _)| *name);
-        let bounds = bounds.filter(|name| beyond > 0 && of(name).is_some());
+        let bounds =
+            FIGURES.iter().map(|(name, _)| *name).filter(|name| beyond > 0 && of(name).is_some());
         let summary = LatencySummary {
             count: count.saturating_add(beyond),
             beyond,
@@ -190,9 +175,6 @@ impl ParsedLatency {
             max: of("max"),
             at_least: bounds.map(str::to_owned).collect(),
         };
-        Self {
-            summary,
-            histogram: String::new(),
-        }
+        Self { summary, histogram: String::new() }
     }
 }

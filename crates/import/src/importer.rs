@@ -64,8 +64,8 @@ pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> 
             Some(tool) => format!("this is no output of {tool}"),
             None => "this is not the output of a supported tool".to_owned(),
         };
-        let named = formats().map(|format| format!("{} ({})", format.tool(), format.about()));
-        let named: Vec<String> = named.collect();
+        let named: Vec<String> =
+            formats().map(|format| format!("{} ({})", format.tool(), format.about())).collect();
         ImportError::new(message, &format!("supported: {}", named.join(", ")))
     })
 }
@@ -87,11 +87,7 @@ pub struct Import {
 impl Import {
     /// With nothing read.
     pub fn new(format: Format) -> Self {
-        Self {
-            reader: reader(format),
-            tool: format.tool(),
-            files: 0,
-        }
+        Self { reader: reader(format), tool: format.tool(), files: 0 }
     }
 
     /// The unit of values that have none in their file.

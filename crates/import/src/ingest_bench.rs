@@ -28,11 +28,8 @@ const OPTIONS: [&str; 7] = [
     "table",
 ];
 /// Seconds, rows and rows a second: what stands before and behind each.
-const FIGURES: [(&str, &str); 3] = [
-    ("Time\t", " s"),
-    ("Rows\t", " records"),
-    ("Speed\t", " rows per sec"),
-];
+const FIGURES: [(&str, &str); 3] =
+    [("Time\t", " s"), ("Rows\t", " records"), ("Speed\t", " rows per sec")];
 /// Rate and time are rounded to three decimals, or to none.
 const ROUNDED: f64 = 0.01;
 
@@ -88,9 +85,7 @@ impl OutputReader for Reader {
         }
         self.nothing |= text == "No rows inserted";
         for (figure, (before, behind)) in self.figures.iter_mut().zip(FIGURES) {
-            let value = text
-                .strip_prefix(before)
-                .and_then(|rest| rest.strip_suffix(behind));
+            let value = text.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
             *figure = value.map(|value| value.trim().to_owned()).or(figure.take());
         }
         Ok(())
@@ -107,8 +102,9 @@ impl OutputReader for Reader {
         };
         let batch = self.option("batchSize");
         let sessions = self.option("concurrentRequests");
-        let sessions = sessions.zip(self.option("processes"));
-        let sessions = sessions.map(|(requests, processes)| requests.saturating_mul(processes));
+        let sessions = sessions
+            .zip(self.option("processes"))
+            .map(|(requests, processes)| requests.saturating_mul(processes));
         let per_op = batch.unwrap_or(1).max(1);
         let ops = highwater_model::numbers::round_to_u64(rows) / per_op;
         let mut notes = vec![

@@ -68,11 +68,7 @@ struct Exact {
 
 impl Default for Exact {
     fn default() -> Self {
-        Self {
-            histogram: LatencyHistogram::fine(),
-            sum_ns: 0,
-            max_ns: 0,
-        }
+        Self { histogram: LatencyHistogram::fine(), sum_ns: 0, max_ns: 0 }
     }
 }
 
@@ -200,9 +196,7 @@ impl Op {
                 self.counts.sent += 1;
                 *self.counts.errors.entry(class.clone()).or_default() += 1;
                 let examples = &mut self.counts.examples;
-                examples
-                    .entry(class.clone())
-                    .or_insert_with(|| word.clone());
+                examples.entry(class.clone()).or_insert_with(|| word.clone());
                 self.second(event.finished).interval.errors += 1;
             }
             ParsedOutcome::Dropped => {

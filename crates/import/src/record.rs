@@ -109,10 +109,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
         missing_fields: missing_fields(run),
         caveats: run.caveats.clone(),
     };
-    let note = |message: &String| RunNote {
-        code: "import".to_owned(),
-        message: message.clone(),
-    };
+    let note = |message: &String| RunNote { code: "import".to_owned(), message: message.clone() };
     let interval = |interval: &IntervalRecord| IntervalRecord {
         phase: PHASE.to_owned(),
         stream: stream_of(run),
@@ -122,9 +119,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
     let header = Header {
         schema: RECORD_SCHEMA.to_owned(),
         id: stamp.id.clone(),
-        highwater: ProgramRecord {
-            version: stamp.version.clone(),
-        },
+        highwater: ProgramRecord { version: stamp.version.clone() },
         started_at: started.map(print_instant).unwrap_or_default(),
         labels: stamp.labels.clone(),
         ..Header::default()
@@ -138,20 +133,13 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             parameters: plan.workload.parameters.clone(),
             ..WorkloadRecord::default()
         },
-        plan: PlanRecord {
-            hash: plan.hash(),
-            seed: plan.seed,
-            definition: plan,
-        },
+        plan: PlanRecord { hash: plan.hash(), seed: plan.seed, definition: plan },
         judgments: analysis::judge_imported(&origin),
         phases: vec![run.phase(PHASE)],
         streams: vec![stream(run, &results)],
         results,
         availability: run.availability.clone().unwrap_or_default(),
-        audit: AuditRecord {
-            status: AuditStatus::Imported,
-            ..AuditRecord::default()
-        },
+        audit: AuditRecord { status: AuditStatus::Imported, ..AuditRecord::default() },
         notes: run.notes.iter().map(note).collect(),
         intervals: run.intervals.iter().map(interval).collect(),
         ..RunRecord::default()
@@ -169,20 +157,13 @@ fn stream_of(run: &ImportedRun) -> String {
 
 /// An op without a name has that of the stream, as ours do.
 fn op_name(run: &ImportedRun, name: &str) -> String {
-    if name.is_empty() {
-        stream_of(run)
-    } else {
-        name.to_owned()
-    }
+    if name.is_empty() { stream_of(run) } else { name.to_owned() }
 }
 
 fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
     let seconds = run.duration.as_secs_f64();
-    let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
-        to_f64(op.acknowledged) / seconds
-    } else {
-        0.0
-    });
+    let ops_per_s =
+        op.ops_per_s.unwrap_or(if seconds > 0.0 { to_f64(op.acknowledged) / seconds } else { 0.0 });
     let per_op = match run.unit {
         Unit::Rows => run.units_per_op,
         Unit::Queries => 0,
@@ -221,10 +202,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
             service: op.service.histogram.clone(),
             ..Histograms::default()
         },
-        windows: Windows {
-            acknowledged: op.windows.clone(),
-            ..Windows::default()
-        },
+        windows: Windows { acknowledged: op.windows.clone(), ..Windows::default() },
         ..ResultRecord::default()
     }
 }

@@ -67,10 +67,7 @@ impl Reader {
                 None => self.in_histogram = false,
             }
         }
-        if let Some(rest) = text
-            .strip_prefix("[ ")
-            .filter(|rest| rest.contains(" tps: "))
-        {
+        if let Some(rest) = text.strip_prefix("[ ").filter(|rest| rest.contains(" tps: ")) {
             return self.interval(rest);
         }
         if let Some(version) = text.strip_prefix("sysbench ") {

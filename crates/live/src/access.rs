@@ -50,11 +50,8 @@ impl Access {
     /// # Errors
     /// The system gives no random bytes.
     pub(crate) fn to(address: SocketAddr, always_token: bool) -> io::Result<Self> {
-        let token = if address.ip().is_loopback() && !always_token {
-            None
-        } else {
-            Some(Token::random()?)
-        };
+        let token =
+            if address.ip().is_loopback() && !always_token { None } else { Some(Token::random()?) };
         Ok(Self { address, token })
     }
 
@@ -96,9 +93,7 @@ impl Access {
     pub(crate) fn cookie(&self, given: &str) -> Option<String> {
         let token = self.token.as_ref().filter(|token| token.is(given))?;
         let Token(token) = token;
-        Some(format!(
-            "{COOKIE_NAME}={token}; HttpOnly; SameSite=Strict; Path=/"
-        ))
+        Some(format!("{COOKIE_NAME}={token}; HttpOnly; SameSite=Strict; Path=/"))
     }
 
     fn is_ours(&self, host: &str) -> bool {
@@ -114,8 +109,8 @@ impl Token {
 
     /// Takes as long for a token that is nearly right as for any other of its length.
     fn is(&self, given: &str) -> bool {
-        let pairs = self.0.bytes().zip(given.bytes());
-        let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
+        let differences =
+            self.0.bytes().zip(given.bytes()).fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
         self.0.len() == given.len() && differences == 0
     }
 }
@@ -131,11 +126,9 @@ pub(crate) fn random_digits<const BYTES: usize>() -> io::Result<String> {
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let cookies = text(headers, &COOKIE)?.split(';');
-    let mut pairs = cookies.filter_map(|pair| pair.trim().split_once('='));
-    pairs
-        .find(|(name, _)| *name == COOKIE_NAME)
-        .map(|(_, value)| value)
+    let mut pairs =
+        text(headers, &COOKIE)?.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -148,8 +141,8 @@ mod tests {
     use axum::http::HeaderValue;
 
     fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
-        let pairs = pairs.iter();
         pairs
+            .iter()
             .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
             .collect()
     }
@@ -177,12 +170,9 @@ mod tests {
         ] {
             check(&access, &[(HOST, host)], Err(Refused::Host));
         }
-        for origin in [
-            "http://evil.example",
-            "null",
-            "https://localhost:4790",
-            "http://127.0.0.1:4790",
-        ] {
+        for origin in
+            ["http://evil.example", "null", "https://localhost:4790", "http://127.0.0.1:4790"]
+        {
             let given = [(HOST, "localhost:4790"), (ORIGIN, origin)];
             check(&access, &given, Err(Refused::Origin));
         }
@@ -205,11 +195,8 @@ mod tests {
         let set = access.cookie(token).unwrap();
         let given = format!("other=1; {}", set.split(';').next().unwrap());
         check(&access, &[(HOST, "db7:4790"), (COOKIE, &given)], Ok(()));
-        let from_elsewhere = [
-            (HOST, "db7:4790"),
-            (COOKIE, given.as_str()),
-            (ORIGIN, "http://evil.example"),
-        ];
+        let from_elsewhere =
+            [(HOST, "db7:4790"), (COOKIE, given.as_str()), (ORIGIN, "http://evil.example")];
         check(&access, &from_elsewhere, Err(Refused::Origin));
         assert!(!format!("{access:?}").contains(token), "nothing prints it");
         let other = Access::to("192.0.2.1:4790".parse().unwrap(), false).unwrap();

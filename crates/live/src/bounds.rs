@@ -73,10 +73,7 @@ async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePerm
         .header_read_timeout(HEAD)
         .max_headers(HEADERS_MAX)
         .max_buf_size(CLIENT_BYTES_MAX)
-        .serve_connection(
-            TokioIo::new(Box::pin(stream)),
-            TowerToHyperService::new(router),
-        );
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
     // A connection that breaks is its reader's business.
     let _ = served.await;
     drop(place);

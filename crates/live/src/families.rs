@@ -74,30 +74,12 @@ impl Family {
 type Counter = (&'static str, &'static str, fn(&StreamTotals) -> u64);
 
 const COUNTERS: &[Counter] = &[
-    (
-        "ops_offered",
-        "Ops that were due, counted when they are over",
-        |of| of.offered,
-    ),
+    ("ops_offered", "Ops that were due, counted when they are over", |of| of.offered),
     ("ops_sent", "Ops that were sent", |of| of.sent),
-    ("ops_dropped", "Ops that were due and never sent", |of| {
-        of.dropped
-    }),
-    (
-        "ops_acknowledged",
-        "Ops that the target acknowledged",
-        |of| of.acknowledged,
-    ),
-    (
-        "rows_acknowledged",
-        "Rows that the target acknowledged",
-        |of| of.rows_acknowledged,
-    ),
-    (
-        "rows_refused",
-        "Rows that the target said it did not store",
-        |of| of.rows_refused,
-    ),
+    ("ops_dropped", "Ops that were due and never sent", |of| of.dropped),
+    ("ops_acknowledged", "Ops that the target acknowledged", |of| of.acknowledged),
+    ("rows_acknowledged", "Rows that the target acknowledged", |of| of.rows_acknowledged),
+    ("rows_refused", "Rows that the target said it did not store", |of| of.rows_refused),
 ];
 
 /// Times of a stream: name, help, and which.
@@ -114,11 +96,9 @@ const TIMES: &[Times] = &[
         "From the time an op was sent to its response, of ops that were acknowledged",
         |of| &of.service,
     ),
-    (
-        "client_lag",
-        "How late the load generator sent ops that a session was free for",
-        |of| &of.lag,
-    ),
+    ("client_lag", "How late the load generator sent ops that a session was free for", |of| {
+        &of.lag
+    }),
 ];
 
 /// Everything that is known of what goes on.
@@ -145,11 +125,13 @@ fn of_streams<T>(
     streams: &[StreamTotals],
     of: impl Fn(&StreamTotals) -> Option<T>,
 ) -> Vec<Point<T>> {
-    let points = streams.iter().filter_map(|stream| {
-        let labels = vec![Label::new("stream", &stream.stream)];
-        of(stream).map(|value| Point { labels, value })
-    });
-    points.collect()
+    streams
+        .iter()
+        .filter_map(|stream| {
+            let labels = vec![Label::new("stream", &stream.stream)];
+            of(stream).map(|value| Point { labels, value })
+        })
+        .collect()
 }
 
 fn state(watched: &Watched) -> Vec<Family> {
@@ -168,18 +150,11 @@ fn state(watched: &Watched) -> Vec<Family> {
         (Stage::Audit(_), _) => "audit",
         (Stage::Over, _) => "over",
     };
-    let phase = Point {
-        labels: vec![Label::new("phase", phase)],
-        value: 1.0,
-    };
+    let phase = Point { labels: vec![Label::new("phase", phase)], value: 1.0 };
     let offered = of_streams(&watched.totals.streams, |stream| stream.offered_per_s);
     vec![
         Family::new("run", "What runs", Points::Info(about)),
-        Family::new(
-            "phase",
-            "The phase that goes on",
-            Points::Gauges(vec![phase]),
-        ),
+        Family::new("phase", "The phase that goes on", Points::Gauges(vec![phase])),
         Family::gauge(
             "sessions",
             "Sessions that are open",
@@ -200,11 +175,7 @@ fn state(watched: &Watched) -> Vec<Family> {
 }
 
 /// A figure of an objective: name, help, and which.
-type ObjectiveFigure = (
-    &'static str,
-    &'static str,
-    fn(&ObjectiveFigures) -> Option<f64>,
-);
+type ObjectiveFigure = (&'static str, &'static str, fn(&ObjectiveFigures) -> Option<f64>);
 
 const OBJECTIVES: &[ObjectiveFigure] = &[
     (
@@ -212,11 +183,9 @@ const OBJECTIVES: &[ObjectiveFigure] = &[
         "What an objective allows: at most this part of ops, rows or CPU, of a throughput at least so many units per second",
         |of| Some(of.allowed),
     ),
-    (
-        "objective_measured",
-        "The same as it was measured in the measured phase so far",
-        |of| of.measured,
-    ),
+    ("objective_measured", "The same as it was measured in the measured phase so far", |of| {
+        of.measured
+    }),
     (
         "objective_used",
         "The part of what an objective allows that is used up so far; above 1 it is missed",
@@ -229,10 +198,8 @@ fn objectives(run: &RunWatched) -> Vec<Family> {
     let figures = objective_figures(&run.objectives, run.last.as_ref());
     let families = OBJECTIVES.iter().map(|&(name, help, of)| {
         let points = figures.iter().filter_map(|figures| {
-            let labels = vec![
-                Label::new("objective", &figures.objective),
-                Label::new("kind", figures.kind),
-            ];
+            let labels =
+                vec![Label::new("objective", &figures.objective), Label::new("kind", figures.kind)];
             of(figures).map(|value| Point { labels, value })
         });
         Family::new(name, help, Points::Gauges(points.collect()))
@@ -267,12 +234,7 @@ fn telemetry(said: &TargetTelemetry) -> Family {
 /// `0.99` under a name of its own: `quantile` is for summaries. An objective about one op or stream names it.
 fn allowed(objectives: &[Objective]) -> Family {
     let points = objectives.iter().filter_map(|objective| {
-        let Objective::Latency {
-            quantile_ppm,
-            max,
-            op,
-        } = objective
-        else {
+        let Objective::Latency { quantile_ppm, max, op } = objective else {
             return None;
         };
         let percentile = f64::from(*quantile_ppm) / 1e6;
@@ -291,10 +253,7 @@ fn allowed(objectives: &[Objective]) -> Family {
 /// Of all streams together: an audit is of tables.
 fn found(rows: u64) -> Family {
     let labels = Vec::new();
-    let points = vec![Point {
-        labels,
-        value: rows,
-    }];
+    let points = vec![Point { labels, value: rows }];
     Family::new(
         "rows_found",
         "Rows that audits found, added when a run is over",
@@ -305,14 +264,10 @@ fn found(rows: u64) -> Family {
 /// Every class of every stream, so that the first failure is seen as a change.
 fn failures(streams: &[StreamTotals]) -> Family {
     let points = streams.iter().flat_map(|stream| {
-        let classes = ErrorClass::ALL.into_iter().map(ErrorClass::name);
-        let failed = classes.zip(stream.failed);
+        let failed = ErrorClass::ALL.into_iter().map(ErrorClass::name).zip(stream.failed);
         let failed = failed.chain([("other", stream.failed_otherwise)]);
         failed.map(move |(class, value)| Point {
-            labels: vec![
-                Label::new("stream", &stream.stream),
-                Label::new("class", class),
-            ],
+            labels: vec![Label::new("stream", &stream.stream), Label::new("class", class)],
             value,
         })
     });

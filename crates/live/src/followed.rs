@@ -135,8 +135,7 @@ impl Following {
 
 /// What the experiments of a run report, those that are known read on.
 fn tails_of(run: &Path, mut known: Vec<(PathBuf, ReportTail)>) -> Vec<(PathBuf, ReportTail)> {
-    let directories = experiments_of(run).into_iter();
-    let tails = directories.map(|directory| {
+    let tails = experiments_of(run).into_iter().map(|directory| {
         let place = known.iter().position(|(of, _)| *of == directory);
         let new = || (directory.clone(), store::report_tail(&directory));
         place.map_or_else(new, |place| known.remove(place))

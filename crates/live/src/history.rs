@@ -128,15 +128,10 @@ impl History {
 /// # Errors
 /// The system gives no event loop.
 pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         if let Some(listener) = history.metrics {
-            tokio::spawn(bounds::serve(
-                listener,
-                scraped_router(Arc::clone(&history.shared)),
-            ));
+            tokio::spawn(bounds::serve(listener, scraped_router(Arc::clone(&history.shared))));
         }
         let served = bounds::serve(history.listener, router(history.shared));
         tokio::select! {
@@ -167,9 +162,7 @@ fn router(shared: Arc<Shared>) -> Router {
 
 /// The answers of stored runs alone.
 fn scraped_router(shared: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/metrics", get(scraped))
-        .with_state(shared)
+    Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
 
 async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
@@ -192,8 +185,7 @@ impl Shared {
         let mut read = lock(&self.read);
         let there: HashSet<&PathBuf> = runs.iter().collect();
         read.retain(|run, _| there.contains(run));
-        let rows = runs.iter().map(|run| row(run, &mut read));
-        let mut rows: Vec<HistoryRow> = rows.collect();
+        let mut rows: Vec<HistoryRow> = runs.iter().map(|run| row(run, &mut read)).collect();
         for (run, row) in runs.iter().zip(&mut rows).take(GOING_ON_MAX) {
             going_on(run, row);
         }
@@ -217,8 +209,7 @@ impl Shared {
     /// A run by the name of its directory; nothing else of the disk can be named.
     fn run(&self, id: &str) -> Option<PathBuf> {
         let runs = store::list(&self.root).unwrap_or_default();
-        runs.into_iter()
-            .find(|run| run.file_name().is_some_and(|name| *name == *id))
+        runs.into_iter().find(|run| run.file_name().is_some_and(|name| *name == *id))
     }
 }
 
@@ -240,19 +231,11 @@ fn going_on(run: &Path, row: &mut HistoryRow) {
 }
 
 fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> HistoryRow {
-    let id = || {
-        run.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
+    let id = || run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let changed = std::fs::metadata(run.join("record.json"))
         .map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     let Ok(changed) = changed else {
-        return HistoryRow {
-            has_draft: store::has_draft(run),
-            ..HistoryRow::without_record(id())
-        };
+        return HistoryRow { has_draft: store::has_draft(run), ..HistoryRow::without_record(id()) };
     };
     if let Some((_, row)) = read.get(run).filter(|(at, _)| *at == changed) {
         return row.clone();
@@ -303,17 +286,10 @@ async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Resp
     let Some(run) = shared.run(&id) else {
         return missing();
     };
-    let reader = Reader {
-        shared,
-        run,
-        sent: None,
-        is_ended: false,
-    };
+    let reader = Reader { shared, run, sent: None, is_ended: false };
     let events = stream::unfold(reader, Reader::next);
     let events = events.map(Ok::<_, Infallible>);
-    Sse::new(events)
-        .keep_alive(KeepAlive::default())
-        .into_response()
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
 /// Who looks at a run that goes on.
@@ -363,16 +339,14 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
             Err(error) => return conflict(error.to_string()),
         }
     }
-    let groups = ids.iter().zip(&records).map(|(id, record)| Group {
-        name: id.clone(),
-        runs: vec![record.into()],
-    });
-    let groups: Vec<Group<'_>> = groups.collect();
+    let groups: Vec<Group<'_>> = ids
+        .iter()
+        .zip(&records)
+        .map(|(id, record)| Group { name: id.clone(), runs: vec![record.into()] })
+        .collect();
     let page = match GrowthsReport::of(&groups, PRACTICAL) {
         Some(report) => Some(report::growths_html(&report)),
-        None => CompareReport::of(groups, Criteria::default())
-            .as_ref()
-            .map(report::compare_html),
+        None => CompareReport::of(groups, Criteria::default()).as_ref().map(report::compare_html),
     };
     page.map_or_else(missing, report_page)
 }
@@ -429,6 +403,5 @@ fn not_allowed() -> Response {
 /// The values of a name in `name=value&name=value`.
 fn values(form: &str, name: &str) -> Vec<String> {
     let pairs = form_urlencoded::parse(form.as_bytes());
-    let named = pairs.filter(|(key, _)| key == name);
-    named.map(|(_, value)| value.into_owned()).collect()
+    pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
 }

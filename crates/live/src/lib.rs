@@ -115,12 +115,8 @@ impl Live {
         }
         let (metrics, metrics_url) = listen_for_metrics(settings.metrics)?;
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let no_thread = |error| ListenError {
-            address: nowhere,
-            error,
-        };
-        let pusher = settings.otlp.map(Pusher::new).transpose();
-        let pusher = pusher.map_err(no_thread)?;
+        let no_thread = |error| ListenError { address: nowhere, error };
+        let pusher = settings.otlp.map(Pusher::new).transpose().map_err(no_thread)?;
         let (events, received) = mpsc::channel(WAITING_MAX);
         let (end, ended) = blocking::sync_channel::<()>(0);
         let dropped = Arc::<AtomicU64>::default();
@@ -131,13 +127,7 @@ impl Live {
             drop(end);
         });
         started.map_err(no_thread)?;
-        Ok(Self {
-            events: Some(events),
-            dropped,
-            ended,
-            page_url,
-            metrics_url,
-        })
+        Ok(Self { events: Some(events), dropped, ended, page_url, metrics_url })
     }
 }
 

@@ -32,9 +32,7 @@ struct Snapshot(Vec<Family>);
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let Self(families) = self;
-        families
-            .iter()
-            .try_for_each(|family| one(family, &mut encoder))
+        families.iter().try_for_each(|family| one(family, &mut encoder))
     }
 }
 
@@ -48,9 +46,9 @@ fn one(family: &Family, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::
     let mut metrics = encoder.encode_descriptor(family.name, family.help, unit.as_ref(), kind)?;
     match &family.points {
         Points::Info(labels) => metrics.encode_info(&escaped(labels)),
-        Points::Gauges(points) => each(&mut metrics, points, |metric, value| {
-            metric.encode_gauge(value)
-        }),
+        Points::Gauges(points) => {
+            each(&mut metrics, points, |metric, value| metric.encode_gauge(value))
+        }
         Points::Counters(points) => each(&mut metrics, points, |metric, value| {
             metric.encode_counter::<NoLabelSet, u64, u64>(value, None)
         }),
@@ -97,8 +95,12 @@ fn escaped(labels: &[Label]) -> Vec<(&'static str, String)> {
 
 /// The encoder adds buckets up itself, and knows the last one by its bound.
 fn buckets(up_to: &[u64]) -> Vec<(f64, u64)> {
-    let bounds = LATENCY_BOUNDS_NS.iter().map(|bound| to_f64(*bound) / 1e9);
-    bounds.chain([f64::MAX]).zip(apart(up_to)).collect()
+    LATENCY_BOUNDS_NS
+        .iter()
+        .map(|bound| to_f64(*bound) / 1e9)
+        .chain([f64::MAX])
+        .zip(apart(up_to))
+        .collect()
 }
 
 /// What lies within each bound and above the one before.

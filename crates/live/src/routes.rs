@@ -56,18 +56,12 @@ pub(crate) fn with_headers(router: Router) -> Router {
 
 /// Metrics alone.
 pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/metrics", get(scraped))
-        .with_state(shared)
+    Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
 
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let is_page = request.uri().path() == "/";
-    match shared
-        .access
-        .as_ref()
-        .map(|access| access.look(request.headers()))
-    {
+    match shared.access.as_ref().map(|access| access.look(request.headers())) {
         Some(Ok(())) => next.run(request).await,
         Some(Err(Refused::Token)) if is_page => token_page(),
         Some(Err(refused)) => refusal(refused),
@@ -120,11 +114,7 @@ fn script(text: &'static str) -> Response {
 }
 
 pub(crate) fn style() -> Response {
-    (
-        [(CONTENT_TYPE, "text/css; charset=utf-8")],
-        report::live_style(),
-    )
-        .into_response()
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], report::live_style()).into_response()
 }
 
 /// What a browser gets that has no token, or not yet.
@@ -185,9 +175,7 @@ async fn live(
 }
 
 async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    let json = headers
-        .get(CONTENT_TYPE)
-        .is_some_and(|of| of == "application/json");
+    let json = headers.get(CONTENT_TYPE).is_some_and(|of| of == "application/json");
     if !json {
         // A form of another site cannot send this type without asking first.
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json").into_response();

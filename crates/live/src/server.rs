@@ -103,9 +103,7 @@ impl Server {
 
     /// Serves until no more events come.
     pub(crate) fn run(self) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         // Without a runtime there is no page; the run goes on.
         if let Ok(runtime) = runtime {
             runtime.block_on(self.serve());
@@ -118,10 +116,7 @@ impl Server {
         let mut follower = self.page.is_some().then(Follower::default);
         let pages = [
             (self.page.take(), routes::page(Arc::clone(&self.shared))),
-            (
-                self.metrics.take(),
-                routes::metrics(Arc::clone(&self.shared)),
-            ),
+            (self.metrics.take(), routes::metrics(Arc::clone(&self.shared))),
         ];
         for (listener, router) in pages {
             if let Some(listener) = listener {

@@ -46,10 +46,7 @@ impl Shared {
 
     /// Makes the parts anew, if anybody looks.
     pub(crate) fn update(&self) {
-        if let Some(parts) = lock(&self.parts)
-            .as_ref()
-            .filter(|parts| parts.receiver_count() > 0)
-        {
+        if let Some(parts) = lock(&self.parts).as_ref().filter(|parts| parts.receiver_count() > 0) {
             parts.send_replace(Arc::from(report::live_parts(&self.watched())));
         }
     }

@@ -22,25 +22,16 @@ pub(crate) fn of_store(rows: &[HistoryRow]) -> Vec<Family> {
     let questions = questions(rows);
     let each = |name, help, value: fn(&Question<'_>) -> Option<f64>| {
         let points = questions.iter().filter_map(|question| {
-            Some(Point {
-                value: value(question)?,
-                labels: labels(question.newest),
-            })
+            Some(Point { value: value(question)?, labels: labels(question.newest) })
         });
         Family::new(name, help, Points::Gauges(points.collect()))
     };
     vec![
-        each("stored_runs", "Runs in the store that are over", |of| {
-            Some(f64::from(of.runs))
+        each("stored_runs", "Runs in the store that are over", |of| Some(f64::from(of.runs))),
+        each("stored_started_timestamp_seconds", "When the newest of them began", |of| {
+            let started = parse_instant(&of.newest.started_at).ok()?;
+            Some(to_f64(started.0) / 1e9)
         }),
-        each(
-            "stored_started_timestamp_seconds",
-            "When the newest of them began",
-            |of| {
-                let started = parse_instant(&of.newest.started_at).ok()?;
-                Some(to_f64(started.0) / 1e9)
-            },
-        ),
         each(
             "stored_answer",
             "The answer of the newest one: units per second, or sessions",
@@ -76,16 +67,14 @@ pub(crate) fn of_store(rows: &[HistoryRow]) -> Vec<Family> {
 /// Only what is over: the answer of a search that goes on may change.
 fn questions(rows: &[HistoryRow]) -> Vec<Question<'_>> {
     let mut questions: Vec<Question<'_>> = Vec::new();
-    let over = rows.iter();
-    let over = over.filter(|row| row.judgments.is_some() && row.progress.is_none());
+    let over = rows.iter().filter(|row| row.judgments.is_some() && row.progress.is_none());
     for row in over {
         let same = |question: &Question<'_>| row.is_same_question(question.newest);
         match questions.iter().position(same) {
             Some(at) => questions[at].runs += 1,
-            None if questions.len() < QUESTIONS_MAX => questions.push(Question {
-                newest: row,
-                runs: 1,
-            }),
+            None if questions.len() < QUESTIONS_MAX => {
+                questions.push(Question { newest: row, runs: 1 })
+            }
             None => {}
         }
     }
@@ -127,10 +116,8 @@ mod tests {
 
     #[test]
     fn each_question_shows_its_newest_answer_and_how_many_there_are() {
-        let going_on = HistoryRow {
-            progress: Some(HistoryProgress::default()),
-            ..row("cpu", 99.0)
-        };
+        let going_on =
+            HistoryRow { progress: Some(HistoryProgress::default()), ..row("cpu", 99.0) };
         let text = text(of_store(&[
             going_on,
             row("cpu", 20.0),
@@ -146,10 +133,7 @@ mod tests {
             format!("highwater_stored_answer{} 20.0\n", labels("cpu")),
             format!("highwater_stored_answer_low{} 19.0\n", labels("cpu")),
             format!("highwater_stored_answer{} 5.0\n", labels("kv")),
-            format!(
-                "highwater_stored_started_timestamp_seconds{} 100.0\n",
-                labels("kv")
-            ),
+            format!("highwater_stored_started_timestamp_seconds{} 100.0\n", labels("kv")),
             format!("highwater_stored_measurement_valid{} 0.0\n", labels("kv")),
         ] {
             assert!(text.contains(&line), "{line} is not in\n{text}");

@@ -95,10 +95,7 @@ fn long_a_day_of_everything_is_served_from_memory_that_stays_as_it_is() {
     drop(run);
     // Who watches is told the end.
     browser.join().unwrap();
-    assert!(
-        resident[3] <= resident[0] + GROWTH_MAX_KIB,
-        "KiB after each quarter: {resident:?}"
-    );
+    assert!(resident[3] <= resident[0] + GROWTH_MAX_KIB, "KiB after each quarter: {resident:?}");
     // Points are joined when there are many, so that a page is once longer and once shorter.
     assert!(pages[3] <= pages[0] + pages[0] / 2, "bytes: {pages:?}");
 }
@@ -141,21 +138,12 @@ impl Run {
         for millis in 1..40 {
             latency.record_n(Nanos::from_millis(millis), 10);
         }
-        Self {
-            live,
-            journal,
-            latency: latency.encode(),
-            objectives: plan.objectives.len(),
-        }
+        Self { live, journal, latency: latency.encode(), objectives: plan.objectives.len() }
     }
 
     /// Everything that a run and those who watch it are told of a second.
     fn second(&mut self, second: u64) {
-        let phase = if second <= 2 * QUARTER_S {
-            "step 1"
-        } else {
-            "step 2"
-        };
+        let phase = if second <= 2 * QUARTER_S { "step 1" } else { "step 2" };
         let streams = vec![
             stream("insert", Unit::Rows, 50_000 - second % 100),
             stream("dashboards", Unit::Queries, 40 + second % 20),
@@ -167,20 +155,12 @@ impl Run {
             streams,
             dropped: 1,
             sessions: 64,
-            objectives: vec![
-                ObjectiveSoFar::Part {
-                    missed: 4,
-                    counted: 1_000,
-                };
-                self.objectives
-            ],
+            objectives: vec![ObjectiveSoFar::Part { missed: 4, counted: 1_000 }; self.objectives],
         }));
         self.live.telemetry(&|| telemetry(second));
-        for (stream, op) in [
-            ("insert", "insert"),
-            ("dashboards", "last-point"),
-            ("dashboards", "by-host"),
-        ] {
+        for (stream, op) in
+            [("insert", "insert"), ("dashboards", "last-point"), ("dashboards", "by-host")]
+        {
             // The journal counts seconds from 0.
             let line = line(second - 1, [phase, stream, op], &self.latency);
             self.journal.append(&line).unwrap();
@@ -195,9 +175,7 @@ impl Run {
         let note = InterventionRecord {
             time_ns: Nanos::from_secs(second).0,
             phase: phase.to_owned(),
-            change: Change::Note {
-                text: format!("vacuum {second}"),
-            },
+            change: Change::Note { text: format!("vacuum {second}") },
         };
         self.journal.append(&note).unwrap();
         self.live.event(&Event::Intervention(note));
@@ -208,11 +186,7 @@ impl Run {
         let number = u32::try_from(second / LINES_EVERY_S).unwrap();
         self.live.event(&Event::Trial {
             number,
-            trial: Trial::Variant {
-                name: "a".to_owned(),
-                round: 1,
-                times: 2,
-            },
+            trial: Trial::Variant { name: "a".to_owned(), round: 1, times: 2 },
             progress: ExperimentProgress {
                 done: number,
                 most: 2_000,
@@ -266,10 +240,7 @@ fn telemetry(second: u64) -> TelemetryPoint {
         kind: SeriesKind::Level,
         value: busy,
     };
-    TelemetryPoint {
-        time_ns: Nanos::from_secs(second).0,
-        values: (0..4).map(of).collect(),
-    }
+    TelemetryPoint { time_ns: Nanos::from_secs(second).0, values: (0..4).map(of).collect() }
 }
 
 fn line(second: u64, [phase, stream, op]: [&str; 3], latency: &str) -> JournalLine {

@@ -30,8 +30,7 @@ fn warn(text: &str) {
 fn warned(of: SocketAddr) -> Vec<String> {
     let all = WARNED.lock().unwrap();
     let of = format!("http://{of}/");
-    let named = all.iter().filter(|text| text.contains(&of));
-    named.cloned().collect()
+    all.iter().filter(|text| text.contains(&of)).cloned().collect()
 }
 
 /// One warning for this collector, which says this.
@@ -52,11 +51,7 @@ fn pushing_with(to: SocketAddr, headers: &str) -> Live {
         headers: headers.parse().unwrap(),
         warn,
     };
-    Live::start(LiveSettings {
-        otlp: Some(otlp),
-        ..LiveSettings::default()
-    })
-    .unwrap()
+    Live::start(LiveSettings { otlp: Some(otlp), ..LiveSettings::default() }).unwrap()
 }
 
 fn second(acknowledged: u64) -> Event {
@@ -158,20 +153,14 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
     assert_eq!(sessions.data_points[0].value, Some(Value::AsDouble(8.0)));
     let service = &pushed.resource.as_ref().unwrap().attributes[0];
     let name = service.value.clone().unwrap().value;
-    assert_eq!(
-        name,
-        Some(any_value::Value::StringValue("highwater".to_owned()))
-    );
+    assert_eq!(name, Some(any_value::Value::StringValue("highwater".to_owned())));
     assert_eq!(warned(address), [""; 0]);
 }
 
 #[test]
 fn a_collector_gets_the_headers_that_it_wants() {
     let (address, taken) = collector("200 OK", Vec::new());
-    drop(pushing_with(
-        address,
-        "Authorization=Bearer%20geheim,x-scope=a%2Cb",
-    ));
+    drop(pushing_with(address, "Authorization=Bearer%20geheim,x-scope=a%2Cb"));
     let (head, _) = taken.join().unwrap();
     let sent = "\r\nAuthorization: Bearer geheim\r\nx-scope: a,b\r\n\r\n";
     assert!(head.ends_with(sent), "{head}");
@@ -184,17 +173,12 @@ fn a_warning_about_a_collector_shows_no_value_of_a_header_even_if_the_collector_
         rejected_data_points: 1,
         error_message: "not for geheim".to_owned(),
     };
-    let response = ExportMetricsServiceResponse {
-        partial_success: Some(partial),
-    };
+    let response = ExportMetricsServiceResponse { partial_success: Some(partial) };
     let (address, taken) = collector("200 OK", response.encode_to_vec());
     drop(pushing_with(address, "api-key=geheim"));
     taken.join().unwrap();
     let warned = warned(address);
-    assert!(
-        warned.len() == 1 && warned[0].contains("not for ***"),
-        "{warned:?}"
-    );
+    assert!(warned.len() == 1 && warned[0].contains("not for ***"), "{warned:?}");
 }
 
 #[test]

@@ -52,11 +52,7 @@ fn served_by(
     })
     .unwrap();
     let address = address_of(live.page_url.as_ref().unwrap());
-    Served {
-        live,
-        address,
-        interrupts,
-    }
+    Served { live, address, interrupts }
 }
 
 fn address_of(url: &str) -> SocketAddr {
@@ -79,8 +75,7 @@ fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u1
     } else {
         format!("Host: {address}\r\n")
     };
-    let headers = headers.iter().map(|header| format!("{header}\r\n"));
-    let headers: String = headers.collect();
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
     let request = format!(
         "{line} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
@@ -148,10 +143,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         errors: 3,
         dropped: 0,
         sessions: 8,
-        objectives: vec![ObjectiveSoFar::Part {
-            missed: 3,
-            counted: 12,
-        }],
+        objectives: vec![ObjectiveSoFar::Part { missed: 3, counted: 12 }],
     }));
 }
 
@@ -296,8 +288,10 @@ fn listened(address: SocketAddr) -> impl Iterator<Item = String> {
 fn first_parts(address: SocketAddr) -> String {
     let mut lines = listened(address);
     lines.find(|line| line == "event: parts").unwrap();
-    let data = lines.map_while(|line| line.strip_prefix("data: ").map(str::to_owned));
-    data.collect::<Vec<_>>().join("\n")
+    lines
+        .map_while(|line| line.strip_prefix("data: ").map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -398,10 +392,7 @@ fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_ba
     slow.write_all(request.as_bytes()).unwrap();
     let own = slow.local_addr().unwrap().port();
     let warn = |message: String| {
-        served.live.event(&Event::Warning {
-            kind: WarningKind::RecordNotWritten,
-            message,
-        });
+        served.live.event(&Event::Warning { kind: WarningKind::RecordNotWritten, message });
     };
     let large = "x".repeat(20_000);
     let mut looks = 0_u32;
@@ -535,10 +526,7 @@ fn what_audits_found_is_added_up_over_trials_and_the_end_of_the_whole_adds_nothi
     end(&served.live, None);
     second(&served.live, 9, 700.0);
     let text = until(at, "/metrics", "highwater_elapsed 9.0");
-    assert!(
-        text.contains("\nhighwater_rows_found_total 1400\n"),
-        "{text}"
-    );
+    assert!(text.contains("\nhighwater_rows_found_total 1400\n"), "{text}");
 }
 
 /// What the target said this many seconds after the start: `node` absent says nothing of the level.
@@ -554,10 +542,7 @@ fn said(live: &Live, seconds: u64, node: Option<&str>) {
     let mut values = vec![value("log_written", SeriesKind::Count, None, 500.0)];
     values.extend(node.map(|node| value("disk_free", SeriesKind::Level, Some(node), 7.0)));
     let time_ns = seconds * 1_000_000_000;
-    live.telemetry(&|| TelemetryPoint {
-        time_ns,
-        values: values.clone(),
-    });
+    live.telemetry(&|| TelemetryPoint { time_ns, values: values.clone() });
 }
 
 #[test]

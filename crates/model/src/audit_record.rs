@@ -219,10 +219,7 @@ impl AuditRecord {
 
     /// Nothing was written and nothing compared.
     pub fn empty(level: AuditLevel) -> Self {
-        Self {
-            level,
-            ..Self::default()
-        }
+        Self { level, ..Self::default() }
     }
 }
 

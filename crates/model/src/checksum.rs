@@ -56,10 +56,7 @@ pub fn text_value(text: &str) -> i64 {
 
 /// The integer that stands for a double: ⌊value · 2²⁰⌋. The scaling is exact, so that all sides
 /// agree; what differs by less is found by reading back.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the bound keeps the product below 2⁶²"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the bound keeps the product below 2⁶²")]
 pub fn float_value(value: f64) -> i64 {
     if value.abs() < FLOAT_BOUND {
         (value * FLOAT_SCALE).floor() as i64
@@ -103,11 +100,7 @@ mod tests {
     #[test]
     fn both_moduli_are_prime() {
         for prime in [KEY_PRIME, VALUE_PRIME] {
-            assert!(
-                (2..prime)
-                    .take_while(|d| d * d <= prime)
-                    .all(|d| prime % d != 0)
-            );
+            assert!((2..prime).take_while(|d| d * d <= prime).all(|d| prime % d != 0));
         }
     }
 

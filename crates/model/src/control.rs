@@ -53,9 +53,7 @@ impl Command {
                 let rate = Rate { micro_per_s };
                 Some((stream, Pace::Open { rate }))
             }
-            Self::Sessions {
-                stream, sessions, ..
-            } => {
+            Self::Sessions { stream, sessions, .. } => {
                 let sessions = *sessions;
                 Some((stream, Pace::Closed { sessions }))
             }
@@ -217,23 +215,14 @@ mod tests {
         check(r#"{"command":"stop"}"#, &Command::Stop, None);
         let stream = || "insert".to_owned();
         let per_s = 1.5;
-        let rate = Rate {
-            micro_per_s: 1_500_000,
-        };
+        let rate = Rate { micro_per_s: 1_500_000 };
         let stream_of = |pace| Some(("insert", pace));
         check(
             r#"{"command":"rate","stream":"insert","per_s":1.5}"#,
-            &Command::Rate {
-                stream: stream(),
-                per_s,
-            },
+            &Command::Rate { stream: stream(), per_s },
             stream_of(Pace::Open { rate }),
         );
-        let sessions = |ramp_per_s| Command::Sessions {
-            stream: stream(),
-            sessions: 8,
-            ramp_per_s,
-        };
+        let sessions = |ramp_per_s| Command::Sessions { stream: stream(), sessions: 8, ramp_per_s };
         let line = r#"{"command":"sessions","stream":"insert","sessions":8}"#;
         let pace = stream_of(Pace::Closed { sessions: 8 });
         check(line, &sessions(None), pace);
@@ -242,14 +231,8 @@ mod tests {
         assert_eq!(sessions(Some(2.5)).ramp_per_s(), Some(2.5));
         check(r#"{"command":"pause"}"#, &Command::Pause, None);
         check(r#"{"command":"resume"}"#, &Command::Resume, None);
-        let note = Command::Note {
-            text: "compaction begins".to_owned(),
-        };
-        check(
-            r#"{"command":"note","text":"compaction begins"}"#,
-            &note,
-            None,
-        );
+        let note = Command::Note { text: "compaction begins".to_owned() };
+        check(r#"{"command":"note","text":"compaction begins"}"#, &note, None);
     }
 
     #[test]
@@ -293,9 +276,6 @@ mod tests {
             json,
             r#"{"time_ns":5,"phase":"measure-2","change":"pace","stream":"insert","unit":"rows","from":{"closed":{"sessions":1}},"to":{"closed":{"sessions":2}}}"#
         );
-        assert_eq!(
-            serde_json::from_str::<InterventionRecord>(&json).unwrap(),
-            record
-        );
+        assert_eq!(serde_json::from_str::<InterventionRecord>(&json).unwrap(), record);
     }
 }

@@ -115,11 +115,7 @@ pub fn percent_whole(fraction: f64) -> String {
 
 /// `5 rows`, `1.25%`: a figure with its unit; only the percent sign has no space before it.
 pub fn with_unit(figure: &str, unit: &str) -> String {
-    let space = if unit == "%" || unit.is_empty() {
-        ""
-    } else {
-        " "
-    };
+    let space = if unit == "%" || unit.is_empty() { "" } else { " " };
     format!("{figure}{space}{unit}")
 }
 
@@ -228,9 +224,7 @@ mod tests {
     #[test]
     fn bytes_have_a_unit_and_few_digits() {
         let shown = [0, 999, 1_000, 99_949, 100_000, 1_234_567, u64::MAX].map(bytes);
-        let expected = [
-            "0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1.2 MB", "18.4 EB",
-        ];
+        let expected = ["0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1.2 MB", "18.4 EB"];
         assert_eq!(shown, expected);
     }
 

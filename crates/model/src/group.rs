@@ -50,8 +50,9 @@ impl GroupRecord {
 
     /// The runs of a variant that ended as their plan says.
     pub fn complete(&self, variant: usize) -> impl Iterator<Item = &GroupTrial> {
-        let trials = self.trials.iter();
-        trials.filter(move |trial| trial.variant == variant && trial.ended == Ended::Complete)
+        self.trials
+            .iter()
+            .filter(move |trial| trial.variant == variant && trial.ended == Ended::Complete)
     }
 }
 

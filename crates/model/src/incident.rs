@@ -20,10 +20,7 @@ pub struct Incident {
 impl Incident {
     /// An incident of this kind.
     pub fn new(kind: IncidentKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-        }
+        Self { kind, message: message.into() }
     }
 }
 

@@ -38,10 +38,7 @@ impl InputError {
 
     /// An error outside the file: in a setting, or in what is asked of a good file.
     pub fn elsewhere(message: impl Into<String>) -> Self {
-        Self {
-            message: one_line(&message.into()),
-            ..Self::default()
-        }
+        Self { message: one_line(&message.into()), ..Self::default() }
     }
 
     /// The same error with a hint.
@@ -63,16 +60,10 @@ const MAX_MESSAGE: usize = 400;
 /// `did you mean …?` if a known word is close or begins so, otherwise the list of known words.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
-    if let Some(longer) = known
-        .iter()
-        .find(|known| word.len() > 1 && known.starts_with(word))
-    {
+    if let Some(longer) = known.iter().find(|known| word.len() > 1 && known.starts_with(word)) {
         return Some(format!("did you mean `{longer}`?"));
     }
-    let nearest = known
-        .iter()
-        .map(|candidate| (distance(word, candidate), *candidate))
-        .min();
+    let nearest = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min();
     match nearest {
         None => None,
         Some((distance, candidate)) if distance <= 1 + candidate.len() / 4 => {
@@ -94,9 +85,8 @@ fn distance(from: &str, to: &str) -> usize {
         let mut row = vec![i; to.len() + 1];
         for j in 1..=to.len() {
             let change = usize::from(from[i - 1] != to[j - 1]);
-            let mut least = (rows[i - 1][j] + 1)
-                .min(row[j - 1] + 1)
-                .min(rows[i - 1][j - 1] + change);
+            let mut least =
+                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
             if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
                 least = least.min(rows[i - 2][j - 2] + 1);
             }

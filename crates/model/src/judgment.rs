@@ -83,10 +83,7 @@ pub enum Data {
 impl Data {
     /// Whether rows were found to be wrong.
     pub const fn is_wrong(self) -> bool {
-        matches!(
-            self,
-            Self::Lost | Self::Duplicated | Self::Surplus | Self::Altered
-        )
+        matches!(self, Self::Lost | Self::Duplicated | Self::Surplus | Self::Altered)
     }
 }
 
@@ -137,12 +134,7 @@ impl Reason {
         } else {
             figures.to_owned()
         };
-        Self {
-            code,
-            message: message.to_owned(),
-            evidence,
-            hint: None,
-        }
+        Self { code, message: message.to_owned(), evidence, hint: None }
     }
 }
 

@@ -15,10 +15,7 @@ impl KeyRange {
 
     /// The keys from one on.
     pub const fn beginning_at(first: u64) -> Self {
-        Self {
-            first,
-            end: i64::MAX.unsigned_abs(),
-        }
+        Self { first, end: i64::MAX.unsigned_abs() }
     }
 
     /// Whether it has no end but that of all keys.
@@ -45,14 +42,8 @@ impl KeyRange {
         let keys = end.checked_sub(self.first)?;
         let middle = self.first + (keys / 2).next_multiple_of(of);
         let is_apart = keys > of && middle > self.first && middle < end;
-        let low = Self {
-            end: middle,
-            ..self
-        };
-        let high = Self {
-            first: middle,
-            ..self
-        };
+        let low = Self { end: middle, ..self };
+        let high = Self { first: middle, ..self };
         is_apart.then_some([low, high])
     }
 

@@ -187,25 +187,16 @@ mod tests {
             (Value::Float(-0.5), "(-0.5)"),
             (Value::Float(1e300), "1e300"),
             (Value::Float(f64::NAN), "CAST('NaN' AS DOUBLE PRECISION)"),
-            (
-                day.clone(),
-                "CAST('2016-01-01T00:00:00.123Z' AS TIMESTAMP WITH TIME ZONE)",
-            ),
+            (day.clone(), "CAST('2016-01-01T00:00:00.123Z' AS TIMESTAMP WITH TIME ZONE)"),
             (Value::Text("it's".into()), "'it''s'"),
-            (
-                Value::Text("'; DROP TABLE t; --".into()),
-                "'''; DROP TABLE t; --'",
-            ),
+            (Value::Text("'; DROP TABLE t; --".into()), "'''; DROP TABLE t; --'"),
         ] {
             assert_eq!(written(value, LiteralStyle::Standard), text);
         }
         let found = written(day.clone(), LiteralStyle::Milliseconds);
         assert_eq!(found, "1451606400123");
         let slashed = Value::Text(r"c:\it's".into());
-        for (value, text) in [
-            (&day, "'2016-01-01 00:00:00.123'"),
-            (&slashed, r"'c:\\it''s'"),
-        ] {
+        for (value, text) in [(&day, "'2016-01-01 00:00:00.123'"), (&slashed, r"'c:\\it''s'")] {
             assert_eq!(written(value.clone(), LiteralStyle::Backslashes), text);
         }
         let before = Value::TimestampMs(-1);
@@ -221,10 +212,7 @@ mod tests {
             (Value::Float(f64::NAN), "(nan)"),
             (Value::Float(f64::NEG_INFINITY), "(-inf)"),
             (Value::Float(0.1), "0.1"),
-            (
-                Value::Float(-5e-324),
-                "(-7.939328826636877e-264 / 1.6069380442589903e60)",
-            ),
+            (Value::Float(-5e-324), "(-7.939328826636877e-264 / 1.6069380442589903e60)"),
             (Value::Text("c:\\it's\0".into()), r"'c:\\it\'s\0'"),
         ] {
             assert_eq!(written(value, LiteralStyle::Numbers), text);

@@ -67,20 +67,14 @@ pub fn ceil_to_usize(value: f64) -> usize {
 
 /// Without its fraction, between the least and the greatest value; 0 if not a number.
 #[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a cast from a float saturates"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
 pub const fn truncate_to_i64(value: f64) -> i64 {
     value as i64
 }
 
 /// As the nearest float of single precision.
 #[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the purpose of this function"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the purpose of this function")]
 pub const fn to_f32(value: f64) -> f32 {
     value as f32
 }

@@ -290,8 +290,6 @@ pub struct BoundStatement {
 impl BoundStatement {
     /// Its values, in the order of its placeholders; a value that is not there is null.
     pub fn values_of<'v>(&self, values: &'v [Value]) -> impl ExactSizeIterator<Item = &'v Value> {
-        self.values
-            .iter()
-            .map(|position| values.get(*position).unwrap_or(&Value::Null))
+        self.values.iter().map(|position| values.get(*position).unwrap_or(&Value::Null))
     }
 }

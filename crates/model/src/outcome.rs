@@ -125,11 +125,7 @@ impl Outcome {
 
     /// A query was answered.
     pub fn answered(response_rows: u64, response_bytes: u64) -> Self {
-        Self {
-            response_bytes,
-            response_rows,
-            ..Self::applied(0)
-        }
+        Self { response_bytes, response_rows, ..Self::applied(0) }
     }
 
     /// Nothing was applied; the session goes on.
@@ -170,11 +166,7 @@ impl Outcome {
                 Some(last) if last.first + last.rows == row && last.certainty == certainty => {
                     last.rows += 1;
                 }
-                _ => outcome.exceptions.push(RowSpan {
-                    first: row,
-                    rows: 1,
-                    certainty,
-                }),
+                _ => outcome.exceptions.push(RowSpan { first: row, rows: 1, certainty }),
             }
         }
         outcome
@@ -222,21 +214,13 @@ mod tests {
     #[test]
     fn answers_for_each_row_become_counts_and_spans() {
         use Certainty::{Applied, NotApplied, Unknown};
-        let fates = [
-            Applied, NotApplied, NotApplied, Unknown, Applied, NotApplied,
-        ];
+        let fates = [Applied, NotApplied, NotApplied, Unknown, Applied, NotApplied];
         let outcome = Outcome::by_row(6, |row| fates[usize::try_from(row).unwrap_or(0)]);
         assert_eq!(outcome.rows_applied, 2);
         assert_eq!(outcome.rows_refused, 3);
         assert_eq!(outcome.rows_unknown, 1);
-        let spans: Vec<_> = outcome
-            .exceptions
-            .iter()
-            .map(|span| (span.first, span.rows, span.certainty))
-            .collect();
-        assert_eq!(
-            spans,
-            [(1, 2, NotApplied), (3, 1, Unknown), (5, 1, NotApplied)]
-        );
+        let spans: Vec<_> =
+            outcome.exceptions.iter().map(|span| (span.first, span.rows, span.certainty)).collect();
+        assert_eq!(spans, [(1, 2, NotApplied), (3, 1, Unknown), (5, 1, NotApplied)]);
     }
 }

@@ -65,16 +65,10 @@ mod tests {
         assert_eq!(paces(&closed(&[4, 4])), "4 sessions");
         assert_eq!(paces(&closed(&[1, 5_000])), "1 to 5,000 sessions");
         assert_eq!(paces(&closed(&[8, 1])), "8 to 1 sessions");
-        let thinking = StreamPlan {
-            think: Some(Nanos::from_millis(1_500)),
-            ..closed(&[4])
-        };
+        let thinking = StreamPlan { think: Some(Nanos::from_millis(1_500)), ..closed(&[4]) };
         assert_eq!(paces(&thinking), "4 sessions with a think time of 1.50 s");
         let rate = Rate::per_second(20_000);
-        let open = StreamPlan {
-            paces: vec![Pace::Open { rate }],
-            ..closed(&[])
-        };
+        let open = StreamPlan { paces: vec![Pace::Open { rate }], ..closed(&[]) };
         assert_eq!(paces(&open), "20,000 rows/s");
     }
 }

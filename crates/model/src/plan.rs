@@ -70,10 +70,7 @@ impl SteadinessRule {
 impl Default for SteadinessRule {
     /// Within a tenth: less changes no decision, and in a minute less is seldom shown.
     fn default() -> Self {
-        Self {
-            within_ppm: 100_000,
-            required: false,
-        }
+        Self { within_ppm: 100_000, required: false }
     }
 }
 
@@ -354,17 +351,11 @@ impl Default for Share {
 
 impl Share {
     /// All of the plan.
-    pub const WHOLE: Self = Self {
-        index: 1,
-        of: 1,
-        start_at: None,
-    };
+    pub const WHOLE: Self = Self { index: 1, of: 1, start_at: None };
 
     /// The lanes of this share, ascending.
     pub fn lanes(&self) -> Vec<u32> {
-        (0..LANES)
-            .filter(|lane| lane % self.of == self.index - 1)
-            .collect()
+        (0..LANES).filter(|lane| lane % self.of == self.index - 1).collect()
     }
 
     /// This share's part of `total` things that are dealt out one by one.
@@ -384,10 +375,7 @@ impl Share {
 impl Plan {
     /// SHA-256, in hexadecimal, of everything but the share.
     pub fn hash(&self) -> String {
-        let whole = Self {
-            share: Share::WHOLE,
-            ..self.clone()
-        };
+        let whole = Self { share: Share::WHOLE, ..self.clone() };
         digest(&whole)
     }
 
@@ -403,9 +391,7 @@ impl Plan {
     /// The pace of a stream in a step.
     pub fn pace(&self, stream: usize, step: u32) -> Pace {
         let paces = &self.streams[stream].paces;
-        let position = usize::try_from(step)
-            .unwrap_or(0)
-            .min(paces.len().saturating_sub(1));
+        let position = usize::try_from(step).unwrap_or(0).min(paces.len().saturating_sub(1));
         paces[position]
     }
 
@@ -417,10 +403,7 @@ impl Plan {
 
     /// Whether any stream is closed in any step.
     pub fn is_closed(&self) -> bool {
-        self.streams
-            .iter()
-            .flat_map(|s| &s.paces)
-            .any(|pace| matches!(pace, Pace::Closed { .. }))
+        self.streams.iter().flat_map(|s| &s.paces).any(|pace| matches!(pace, Pace::Closed { .. }))
     }
 }
 

@@ -76,8 +76,7 @@ impl<'a> RecordRef<'a> {
     /// What its user did to it while it went on.
     pub fn interventions(self) -> &'a [InterventionRecord] {
         let run = self.measured_run().run;
-        self.experiment()
-            .map_or(&run.interventions, |of| &of.interventions)
+        self.experiment().map_or(&run.interventions, |of| &of.interventions)
     }
 
     /// The experiment, if it is one.
@@ -93,10 +92,9 @@ impl<'a> RecordRef<'a> {
         match self {
             Self::Run(run) => run.into(),
             Self::Experiment(experiment) => (&*experiment.last_run).into(),
-            Self::Imported(imported) => MeasuredRun {
-                run: &imported.run,
-                origin: Some(&imported.origin),
-            },
+            Self::Imported(imported) => {
+                MeasuredRun { run: &imported.run, origin: Some(&imported.origin) }
+            }
         }
     }
 }

@@ -114,8 +114,7 @@ pub struct FailureRecord {
 impl FailureRecord {
     /// The code, if there is one, and the message.
     pub fn cause(&self) -> String {
-        let code = self.code.iter().map(|code| format!("{code} "));
-        code.chain([self.message.clone()]).collect()
+        self.code.iter().map(|code| format!("{code} ")).chain([self.message.clone()]).collect()
     }
 
     /// Whether it is about the same as another one.
@@ -213,10 +212,7 @@ impl StreamRecord {
     /// itself is said by its first and last third, as in [`StreamRecord::change`].
     pub fn drift(&self) -> Option<String> {
         let (percent, [low, high]) = (self.drift_percent?, self.drift_ci95?);
-        if [percent, low, high]
-            .iter()
-            .any(|of| of.abs() >= MISLEADING_PERCENT)
-        {
+        if [percent, low, high].iter().any(|of| of.abs() >= MISLEADING_PERCENT) {
             let unknown = || "as large as the mean itself".to_owned();
             return Some(self.change().unwrap_or_else(unknown));
         }
@@ -228,9 +224,7 @@ impl StreamRecord {
     pub fn change(&self) -> Option<String> {
         let [first, last] = self.thirds_per_s?.map(rate);
         let unit = self.unit.name();
-        Some(format!(
-            "from {first} {unit}/s in the first third to {last} in the last"
-        ))
+        Some(format!("from {first} {unit}/s in the first third to {last} in the last"))
     }
 }
 

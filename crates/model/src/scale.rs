@@ -339,10 +339,7 @@ pub struct SizeFigures {
 impl SizeFigures {
     /// Nothing but a verdict.
     pub fn none(verdict: SizeVerdict) -> Self {
-        Self {
-            verdict,
-            ..Self::default()
-        }
+        Self { verdict, ..Self::default() }
     }
 }
 

@@ -131,9 +131,7 @@ impl SearchPolicy {
     /// What a probe takes that measures so long, as estimated before the first one; both nanoseconds.
     pub fn probe_takes_ns(&self, measured_ns: u64) -> u64 {
         let audit = round_to_u64(to_f64(measured_ns) * self.audit_fraction);
-        measured_ns
-            .saturating_add(self.around_ns)
-            .saturating_add(audit)
+        measured_ns.saturating_add(self.around_ns).saturating_add(audit)
     }
 
     /// What a probe of this purpose measures at least, nanoseconds.
@@ -172,14 +170,7 @@ impl SearchRecord {
             audit_fraction: 0.0,
             ..self.policy.clone()
         };
-        let intended = (
-            &self.stream,
-            self.unit,
-            &self.objective,
-            self.floor,
-            policy,
-            plan,
-        );
+        let intended = (&self.stream, self.unit, &self.objective, self.floor, policy, plan);
         digest(&intended)
     }
 
@@ -190,9 +181,7 @@ impl SearchRecord {
 
     /// The long run behind the mark.
     pub fn soak(&self) -> Option<&ProbeRecord> {
-        self.probes
-            .last()
-            .filter(|probe| probe.purpose == ProbePurpose::Soak)
+        self.probes.last().filter(|probe| probe.purpose == ProbePurpose::Soak)
     }
 }
 

@@ -62,11 +62,7 @@ pub fn difference(
             }
             (sent, found) => sent == found,
         };
-        (!same).then(|| Difference {
-            column,
-            expected: shown(&expected),
-            found: shown(found),
-        })
+        (!same).then(|| Difference { column, expected: shown(&expected), found: shown(found) })
     })
 }
 
@@ -117,11 +113,7 @@ mod tests {
     use super::*;
 
     fn check(kind: ColumnType, data: ColumnData, stored: &Value, expected: Option<(&str, &str)>) {
-        let batch = RowBatch {
-            first_row: 7,
-            rows: 1,
-            columns: vec![data],
-        };
+        let batch = RowBatch { first_row: 7, rows: 1, columns: vec![data] };
         let columns = [BoundColumn::new("c", kind)];
         let found = difference(&columns, &batch, 0, std::slice::from_ref(stored));
         let found = found.as_ref().map(|d| (&*d.expected, &*d.found));
@@ -171,20 +163,11 @@ mod tests {
             value: Some("f(c)".to_owned()),
             ..BoundColumn::new("c", ColumnType::Text)
         };
-        let batch = RowBatch {
-            first_row: 0,
-            rows: 1,
-            columns: vec![ColumnData::Text(vec!["abc".into()])],
-        };
+        let batch =
+            RowBatch { first_row: 0, rows: 1, columns: vec![ColumnData::Text(vec!["abc".into()])] };
         let hash = checksum::text_value("abc");
-        let compared = |value| {
-            difference(
-                std::slice::from_ref(&column),
-                &batch,
-                0,
-                &[Value::Integer(value)],
-            )
-        };
+        let compared =
+            |value| difference(std::slice::from_ref(&column), &batch, 0, &[Value::Integer(value)]);
         assert_eq!(compared(hash), None);
         assert!(compared(hash + 1).is_some());
     }

@@ -76,12 +76,7 @@ impl ColumnShape {
         declared: impl Into<String>,
         kind: Option<ColumnType>,
     ) -> Self {
-        Self {
-            name: name.into(),
-            declared: declared.into(),
-            kind,
-            ..Self::default()
-        }
+        Self { name: name.into(), declared: declared.into(), kind, ..Self::default() }
     }
 }
 

@@ -182,11 +182,7 @@ impl TargetTelemetry {
     /// Adds what was said at a time behind all others. Two neighbors become one where there would be `points_max`
     /// points; series beyond [`SERIES_MAX`] are counted and left out.
     pub fn add(&mut self, point: &TelemetryPoint, points_max: usize) {
-        if self
-            .times_ns
-            .last()
-            .is_some_and(|last| *last >= point.time_ns)
-        {
+        if self.times_ns.last().is_some_and(|last| *last >= point.time_ns) {
             return;
         }
         let before = self.times_ns.len();
@@ -294,20 +290,14 @@ mod tests {
             kind: *kind,
             value: *value,
         });
-        TelemetryPoint {
-            time_ns: second,
-            values: values.collect(),
-        }
+        TelemetryPoint { time_ns: second, values: values.collect() }
     }
 
     #[test]
     fn points_are_joined_and_neither_a_count_nor_a_mean_is_lost() {
         let mut telemetry = TargetTelemetry::default();
         for second in 0..10_000 {
-            let both = [
-                ("queue", SeriesKind::Level, 4.0),
-                ("written", SeriesKind::Count, 3.0),
-            ];
+            let both = [("queue", SeriesKind::Level, 4.0), ("written", SeriesKind::Count, 3.0)];
             // One that says nothing at first, and one that stops.
             let said = if second < 5_000 { &both[1..] } else { &both };
             telemetry.add(&point(second, said), 100);

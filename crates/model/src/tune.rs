@@ -46,11 +46,13 @@ impl TuneRecord {
 
     /// The values of a configuration, by the names of the axes.
     pub fn values(&self, at: &[usize]) -> BTreeMap<String, String> {
-        let axes = self.axes.iter().zip(at);
-        axes.filter_map(|(axis, position)| {
-            Some((axis.name.clone(), axis.values.get(*position)?.clone()))
-        })
-        .collect()
+        self.axes
+            .iter()
+            .zip(at)
+            .filter_map(|(axis, position)| {
+                Some((axis.name.clone(), axis.values.get(*position)?.clone()))
+            })
+            .collect()
     }
 }
 

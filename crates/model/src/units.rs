@@ -100,9 +100,7 @@ pub struct Rate {
 impl Rate {
     /// From whole units per second.
     pub const fn per_second(units: u64) -> Self {
-        Self {
-            micro_per_s: units.saturating_mul(1_000_000),
-        }
+        Self { micro_per_s: units.saturating_mul(1_000_000) }
     }
 
     /// Units per second, for display and for statistics only.

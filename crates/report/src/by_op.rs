@@ -32,10 +32,7 @@ pub(crate) fn rows(
         for name in &names {
             let of = rates.get(*name);
             let gain = of.and_then(|of| of.gain);
-            cells.extend([
-                or_absent(of, |of| rate(of.per_s)),
-                or_absent(gain, percent_signed),
-            ]);
+            cells.extend([or_absent(of, |of| rate(of.per_s)), or_absent(gain, percent_signed)]);
         }
         Row::new(cells)
     });

@@ -72,18 +72,13 @@ impl<'a> GrowthsReport<'a> {
             let [record] = group.runs.as_slice() else {
                 return None;
             };
-            Some(NamedGrowth {
-                name: group.name.clone(),
-                growth: Grown::of(*record)?,
-            })
+            Some(NamedGrowth { name: group.name.clone(), growth: Grown::of(*record)? })
         });
         Self::beside_first(named.collect::<Option<_>>()?, practical)
     }
 
     /// The first growth against each other one; absent without any.
     pub fn beside_first(growths: Vec<NamedGrowth<'a>>, practical: f64) -> Option<Self> {
-        Self::first(growths, |a, b| {
-            compare_growths(a.growth, b.growth, practical)
-        })
+        Self::first(growths, |a, b| compare_growths(a.growth, b.growth, practical))
     }
 }

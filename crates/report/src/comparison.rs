@@ -46,8 +46,10 @@ pub(crate) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
 
 /// Lines of which the first has the label.
 pub(crate) fn listed(label: &str, lines: &[String]) -> Vec<String> {
-    let lines = lines.iter().enumerate();
-    let lines = lines.map(|(number, line)| labeled(if number == 0 { label } else { "" }, line));
+    let lines = lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| labeled(if number == 0 { label } else { "" }, line));
     lines.collect()
 }
 
@@ -133,11 +135,7 @@ pub(crate) fn interval(compared: &Compared) -> String {
     };
     let scale = compared.figure.scale;
     let (low, high, unit) = (signed(effect.low), signed(effect.high), unit_of(scale));
-    let low = if scale.is_share() {
-        low
-    } else {
-        with_unit(&low, unit)
-    };
+    let low = if scale.is_share() { low } else { with_unit(&low, unit) };
     format!("{low} to {}", with_unit(&high, unit))
 }
 
@@ -235,8 +233,7 @@ pub(crate) fn advice_lines(comparison: &Comparison) -> Vec<String> {
     let is_open =
         |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
     let primary = comparison.primary().filter(is_open);
-    let advice = primary.map(|primary| advice(primary, &name_of(primary)));
-    advice.unwrap_or_default()
+    primary.map(|primary| advice(primary, &name_of(primary))).unwrap_or_default()
 }
 
 /// `WORSE · worse: insert p99 · better: insert throughput`.
@@ -253,8 +250,7 @@ pub(crate) fn of_verdict(
     comparison: &Comparison,
     verdict: Verdict,
 ) -> impl Iterator<Item = &Compared> {
-    let figures = comparison.figures.iter();
-    figures.filter(move |compared| compared.verdict == verdict)
+    comparison.figures.iter().filter(move |compared| compared.verdict == verdict)
 }
 
 /// Which figures are worse, and which better; empty where none is either.
@@ -294,10 +290,9 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
         lines.push(match comparison.figures.len() {
             1 => format!("{name} is tested"),
             2 => format!("{name} is tested first, then the other figure"),
-            figures => format!(
-                "{name} is tested first, then {} other figures together",
-                figures - 1
-            ),
+            figures => {
+                format!("{name} is tested first, then {} other figures together", figures - 1)
+            }
         });
         lines.push(
             "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
@@ -354,11 +349,7 @@ fn runs_of_each(repeats: u32) -> String {
 
 /// A difference in percent, or of shares in points.
 fn of_scale(compared: &Compared, difference: f64) -> String {
-    if compared.figure.scale.is_share() {
-        points(difference)
-    } else {
-        whole_percent(difference)
-    }
+    if compared.figure.scale.is_share() { points(difference) } else { whole_percent(difference) }
 }
 
 /// `from 5% on, of the share of ops that failed from 0.1 points on`, as far as there are such
@@ -401,9 +392,7 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<String> {
 
 /// A value of at most so many characters; the sign of what is absent where there is none.
 pub(crate) fn setting(text: &str, words: usize) -> String {
-    or_absent(Some(text).filter(|text| !text.is_empty()), |text| {
-        foreign(text, words)
-    })
+    or_absent(Some(text).filter(|text| !text.is_empty()), |text| foreign(text, words))
 }
 
 /// `plan: 7f3a91 against 9fc329`; what differs though it should not comes with a warning.

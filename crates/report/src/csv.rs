@@ -129,9 +129,7 @@ fn below(
     head: &str,
     rows: impl FnOnce(&mut Writer<Vec<u8>>) -> Result<(), ::csv::Error>,
 ) -> String {
-    let mut table = WriterBuilder::new()
-        .has_headers(false)
-        .from_writer(Vec::new());
+    let mut table = WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     let written = table.write_record(head.split(','));
     let written = written.and_then(|()| rows(&mut table));
     debug_assert!(written.is_ok(), "{written:?}");
@@ -148,9 +146,7 @@ mod tests {
     fn cells_are_quoted_only_where_they_must_be() {
         let cells = ["insert", "a,b", "say \"x\"", "two\nlines"];
         assert_eq!(
-            below("op", |table| cells
-                .iter()
-                .try_for_each(|cell| table.write_record([cell]))),
+            below("op", |table| cells.iter().try_for_each(|cell| table.write_record([cell]))),
             "op\ninsert\n\"a,b\"\n\"say \"\"x\"\"\"\n\"two\nlines\"\n"
         );
     }

@@ -25,10 +25,7 @@ pub fn event_schema() -> String {
 
 /// An event as a line of `--events`, with a newline at the end.
 pub fn event_line(time: String, event: &Event) -> String {
-    super::json::line(&TimedEvent {
-        time,
-        event: event.clone(),
-    })
+    super::json::line(&TimedEvent { time, event: event.clone() })
 }
 
 /// JSON Schema (draft 2020-12) of a line that `--control` reads, pretty, with a newline at the end.
@@ -52,21 +49,12 @@ pub fn intervention(done: &InterventionRecord) -> String {
     match &done.change {
         Change::Stop => format!("at {at}: stopped by a command"),
         Change::Note { text } => format!("at {at}: {text}"),
-        Change::Pace {
-            stream,
-            unit,
-            from,
-            to,
-            ramp_per_s,
-        } => {
+        Change::Pace { stream, unit, from, to, ramp_per_s } => {
             let (from, to) = (pace(*from, *unit), pace(*to, *unit));
             let ramp = ramp_per_s.map_or_else(String::new, |per_s| {
                 format!(", {} per second until then", plain(per_s))
             });
-            format!(
-                "at {at}: {stream} from {from} to {to}, as phase {}{ramp}",
-                done.phase
-            )
+            format!("at {at}: {stream} from {from} to {to}, as phase {}{ramp}", done.phase)
         }
         Change::Pause { lasted_ns } => {
             let lasted = duration(*lasted_ns);
@@ -145,20 +133,14 @@ pub fn estimate(estimate: &EstimateRecord) -> String {
         Some(rows) => format!("{} rows", count(rows)),
         None => "as many rows as the target takes".to_owned(),
     };
-    let source = if estimate.bytes_per_row_measured {
-        "as measured on what is there"
-    } else {
-        "in values"
-    };
+    let source =
+        if estimate.bytes_per_row_measured { "as measured on what is there" } else { "in values" };
     let each = estimate.bytes_per_row;
     let all = estimate.bytes.filter(|_| each.is_some()).map(bytes);
     let each = each.map(|each| format!("{} a row {source}", bytes(each)));
     let disk = estimate.disk.as_ref().map(|disk| {
         let [free, reserve] = [disk.free_bytes, disk.reserve_bytes].map(bytes);
-        format!(
-            "{free} free at {}, of which {reserve} are kept free",
-            disk.place
-        )
+        format!("{free} free at {}, of which {reserve} are kept free", disk.place)
     });
     let size = list(all.into_iter().chain(each), ", ");
     joined([length, rows, size, disk.unwrap_or_default()])
@@ -167,12 +149,7 @@ pub fn estimate(estimate: &EstimateRecord) -> String {
 /// A part of a run that begins: its name, and what is done.
 pub fn part_line(part: &Part) -> String {
     match part {
-        Part::TableHeld {
-            table,
-            owner,
-            silent,
-            wait,
-        } => format!(
+        Part::TableHeld { table, owner, silent, wait } => format!(
             "tables: table `{table}` is held by {owner}, silent for {}: waiting {} for a sign of life",
             duration(silent.0),
             duration(wait.0)
@@ -243,12 +220,7 @@ const fn table_step(step: TableStep) -> &'static str {
 /// A trial that begins: its number, and what it tries.
 pub fn trial_begun(number: u32, trial: &Trial) -> String {
     match trial {
-        Trial::Probe {
-            purpose,
-            axis,
-            at,
-            unit,
-        } => {
+        Trial::Probe { purpose, axis, at, unit } => {
             let what = match (at, axis) {
                 (None, _) => "closed load".to_owned(),
                 (Some(at), SearchAxis::Rate) => format!("{at} {}/s", unit.name()),
@@ -263,19 +235,10 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
         Trial::Variant { name, round, times } => {
             format!("run {number}: {name}, {round} of {times}")
         }
-        Trial::Size {
-            node: Some(node),
-            variant,
-            ..
-        } => format!("node {node} alone{}", of_variant(variant.as_deref())),
-        Trial::Size {
-            purpose,
-            nodes,
-            variant,
-            node: None,
-            predicted,
-            unit,
-        } => format!(
+        Trial::Size { node: Some(node), variant, .. } => {
+            format!("node {node} alone{}", of_variant(variant.as_deref()))
+        }
+        Trial::Size { purpose, nodes, variant, node: None, predicted, unit } => format!(
             "size {number}: {nodes} node{}{}{}",
             if *nodes == 1 { "" } else { "s" },
             of_variant(variant.as_deref()),
@@ -321,9 +284,7 @@ mod tests {
                 change,
             })
         };
-        let open = |units| Pace::Open {
-            rate: Rate::per_second(units),
-        };
+        let open = |units| Pace::Open { rate: Rate::per_second(units) };
         let closed = |sessions| Pace::Closed { sessions };
         let change = |from, to, ramp_per_s| Change::Pace {
             stream: "insert".to_owned(),

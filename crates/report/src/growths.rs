@@ -18,12 +18,8 @@ use crate::text::scale::nodes;
 /// Characters of a name or a setting.
 const WORDS: usize = 120;
 /// In the order in which a sentence names them.
-const ORDER: [SizeChange; 4] = [
-    SizeChange::Worse,
-    SizeChange::Better,
-    SizeChange::Equal,
-    SizeChange::NotDistinguished,
-];
+const ORDER: [SizeChange; 4] =
+    [SizeChange::Worse, SizeChange::Better, SizeChange::Equal, SizeChange::NotDistinguished];
 
 /// The baseline beside another growth.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +31,7 @@ pub(crate) struct Pair<'a> {
 
 /// Each growth beside the first one.
 pub(crate) fn pairs<'a>(report: &'a GrowthsReport<'a>) -> Vec<Pair<'a>> {
-    let others = report.others.iter();
-    let pairs = others.map(|(other, compared)| Pair {
+    let pairs = report.others.iter().map(|(other, compared)| Pair {
         a: &report.baseline,
         b: other,
         compared,
@@ -72,8 +67,7 @@ pub(crate) fn with<'a>(
     compared: &'a ComparedGrowths<'_>,
     verdict: SizeChange,
 ) -> Vec<&'a SharedSize<'a>> {
-    let sizes = compared.sizes.iter();
-    sizes.filter(|size| size.verdict == Some(verdict)).collect()
+    compared.sizes.iter().filter(|size| size.verdict == Some(verdict)).collect()
 }
 
 fn phrase(verdict: SizeChange, sizes: &[&SharedSize<'_>], is_first: bool) -> String {
@@ -90,15 +84,12 @@ fn phrase(verdict: SizeChange, sizes: &[&SharedSize<'_>], is_first: bool) -> Str
 
 /// `1, 2 and 3 nodes`.
 fn listed(sizes: &[&SharedSize<'_>]) -> String {
-    let numbers = sizes.iter().map(|size| size.a.size.nodes.to_string());
-    let numbers: Vec<String> = numbers.collect();
+    let numbers: Vec<String> = sizes.iter().map(|size| size.a.size.nodes.to_string()).collect();
     match numbers.as_slice() {
         [first @ .., last] if !first.is_empty() => {
             format!("{} and {last} nodes", first.join(", "))
         }
-        _ => sizes
-            .first()
-            .map_or_else(String::new, |size| nodes(size.a.size.nodes)),
+        _ => sizes.first().map_or_else(String::new, |size| nodes(size.a.size.nodes)),
     }
 }
 
@@ -107,11 +98,7 @@ fn range(sizes: &[&SharedSize<'_>]) -> String {
     let changes = || sizes.iter().map(|size| size.change.abs());
     let least = percent_whole(changes().fold(f64::INFINITY, f64::min));
     let most = percent_whole(changes().fold(0.0, f64::max));
-    if least == most {
-        most
-    } else {
-        format!("{least} to {most}")
-    }
+    if least == most { most } else { format!("{least} to {most}") }
 }
 
 /// What is said of a size.
@@ -182,10 +169,8 @@ pub(crate) fn lone(pair: Pair<'_>) -> Vec<(&'static str, String)> {
 
 fn alone(of: &NamedGrowth<'_>, size: &LoneSize<'_>, other: &str) -> String {
     let trial = size.trial;
-    let settings = trial.size.settings.iter();
-    let settings: String = settings
-        .map(|(name, value)| format!(", {name} {value}"))
-        .collect();
+    let settings: String =
+        trial.size.settings.iter().map(|(name, value)| format!(", {name} {value}")).collect();
     let why = match size.why {
         LoneReason::NotMeasured => "not measured",
         LoneReason::NoFigure => "no figure",
@@ -231,15 +216,12 @@ pub(crate) fn basis(pair: Pair<'_>) -> Vec<String> {
 
 /// What else differs, a line each.
 pub(crate) fn differing(pair: Pair<'_>) -> Vec<String> {
-    let differences = pair.compared.differences.iter();
-    differences
+    pair.compared
+        .differences
+        .iter()
         .map(|difference| {
             let values = values(pair, difference);
-            against(
-                difference.kind,
-                &difference.name,
-                values.each_ref().map(String::as_str),
-            )
+            against(difference.kind, &difference.name, values.each_ref().map(String::as_str))
         })
         .collect()
 }

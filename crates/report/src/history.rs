@@ -155,10 +155,7 @@ impl HistoryRow {
 
     /// A directory without a record.
     pub fn without_record(id: String) -> Self {
-        Self {
-            id,
-            ..Self::default()
-        }
+        Self { id, ..Self::default() }
     }
 }
 
@@ -219,9 +216,5 @@ fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {
         }
         Some(Question::Group(_)) => return None,
     };
-    Some(HistoryAnswer {
-        value,
-        interval,
-        unit,
-    })
+    Some(HistoryAnswer { value, interval, unit })
 }

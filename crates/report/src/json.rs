@@ -72,9 +72,7 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
         Imported,
     }
     let version: Version = serde_json::from_str(json)?;
-    let found = version
-        .schema
-        .ok_or(ParseError::NotARecord { missing: "schema" })?;
+    let found = version.schema.ok_or(ParseError::NotARecord { missing: "schema" })?;
     if found == version1::SCHEMA {
         let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
         return parse(&record.to_string()).map_err(|error| match error {
@@ -87,13 +85,11 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
         return Err(ParseError::Schema { found });
     }
     let kind = version.kind;
-    Ok(
-        match kind.ok_or(ParseError::NotARecord { missing: "kind" })? {
-            Kind::Run => Record::Run(serde_json::from_str(json)?),
-            Kind::Experiment => Record::Experiment(serde_json::from_str(json)?),
-            Kind::Imported => Record::Imported(serde_json::from_str(json)?),
-        },
-    )
+    Ok(match kind.ok_or(ParseError::NotARecord { missing: "kind" })? {
+        Kind::Run => Record::Run(serde_json::from_str(json)?),
+        Kind::Experiment => Record::Experiment(serde_json::from_str(json)?),
+        Kind::Imported => Record::Imported(serde_json::from_str(json)?),
+    })
 }
 
 /// JSON Schema (draft 2020-12) of [`json`], pretty, with a newline at the end.
@@ -166,11 +162,7 @@ mod tests {
 
     #[test]
     fn a_record_comes_back_as_it_was() {
-        for record in [
-            fixture::closed(),
-            fixture::open_steps(),
-            fixture::open_gate(),
-        ] {
+        for record in [fixture::closed(), fixture::open_steps(), fixture::open_gate()] {
             let text = json(&record);
             let mut written = Vec::new();
             write_json((&record).into(), &mut written).unwrap();
@@ -217,11 +209,7 @@ mod tests {
     fn the_schema_describes_every_record() {
         let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        for record in [
-            fixture::closed(),
-            fixture::open_steps(),
-            fixture::open_gate(),
-        ] {
+        for record in [fixture::closed(), fixture::open_steps(), fixture::open_gate()] {
             let value: serde_json::Value = serde_json::from_str(&json(&record)).unwrap();
             let errors = validator.iter_errors(&value);
             let errors: Vec<String> = errors.map(|error| error.to_string()).collect();

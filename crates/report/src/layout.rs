@@ -39,9 +39,9 @@ pub(crate) fn blocks(blocks: impl IntoIterator<Item = Vec<String>>) -> String {
 /// With its first letter in upper case.
 pub(crate) fn first_upper(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        format!("{}{}", first.to_uppercase(), letters.as_str())
-    })
+    letters
+        .next()
+        .map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
 /// What is shown of a value that may be absent.
@@ -89,10 +89,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new<I: IntoIterator<Item = S>, S: Into<String>>(cells: I) -> Self {
-        Self {
-            cells: cells.into_iter().map(Into::into).collect(),
-            remark: String::new(),
-        }
+        Self { cells: cells.into_iter().map(Into::into).collect(), remark: String::new() }
     }
 
     pub(crate) fn remark(mut self, remark: impl Into<String>) -> Self {
@@ -106,13 +103,12 @@ pub(crate) fn aligned(rows: &[Row], words: usize) -> Vec<String> {
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|column| {
-            let least = if column < words {
-                WORD_WIDTH
-            } else {
-                NUMBER_WIDTH
-            };
-            let cells = rows.iter().filter_map(|row| row.cells.get(column));
-            let widest = cells.map(|cell| cell.chars().count()).max();
+            let least = if column < words { WORD_WIDTH } else { NUMBER_WIDTH };
+            let widest = rows
+                .iter()
+                .filter_map(|row| row.cells.get(column))
+                .map(|cell| cell.chars().count())
+                .max();
             widest.unwrap_or(0).max(least)
         })
         .collect();
@@ -122,11 +118,7 @@ pub(crate) fn aligned(rows: &[Row], words: usize) -> Vec<String> {
 fn line(row: &Row, widths: &[usize], words: usize) -> String {
     let cells = widths.iter().enumerate().map(|(column, width)| {
         let cell = row.cells.get(column).map_or("", String::as_str);
-        if column < words {
-            format!("{cell:<width$}")
-        } else {
-            format!("{cell:>width$}")
-        }
+        if column < words { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
     });
     let line = list(cells, GAP);
     if row.remark.is_empty() {

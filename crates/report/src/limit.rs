@@ -109,9 +109,8 @@ fn resource(of: &LimitingResource) -> String {
         Resource::Sessions => load(of, "too few sessions", Sessions, ""),
         Resource::Batch => load(of, "small batches", RowsPerOp, " rows"),
         Resource::Parts => {
-            let parts = of
-                .value(Parts)
-                .map(|parts| format!("{} in the fullest partition", plain(parts)));
+            let parts =
+                of.value(Parts).map(|parts| format!("{} in the fullest partition", plain(parts)));
             let delayed = of.value(DelayedInserts).filter(|delayed| *delayed > 0.0);
             let delayed = delayed.map(|delayed| format!("{} inserts held up", plain(delayed)));
             let figures = list(parts.into_iter().chain(delayed), ", ");
@@ -126,15 +125,12 @@ fn resource(of: &LimitingResource) -> String {
             place(of, "store"),
             shown(of, Overload)
         ),
-        Resource::WriteStalls => format!(
-            "write stalls {}, {} per second",
-            place(of, "store"),
-            shown(of, StallsPerS)
-        ),
-        Resource::AdmissionControl => format!(
-            "admission control, which holds back {} tasks",
-            shown(of, Waiting)
-        ),
+        Resource::WriteStalls => {
+            format!("write stalls {}, {} per second", place(of, "store"), shown(of, StallsPerS))
+        }
+        Resource::AdmissionControl => {
+            format!("admission control, which holds back {} tasks", shown(of, Waiting))
+        }
     }
 }
 
@@ -150,10 +146,12 @@ fn disk(of: &LimitingResource) -> String {
     let place = disk_place(of);
     let waiting = of.value(Waiting);
     let waiting = waiting.map(|waiting| format!(", {} sessions wait for it", plain(waiting)));
-    let spent = of
+    let more: String = of
         .value(CreditLeft)
-        .map(|_| ", its credit used up".to_owned());
-    let more: String = spent.into_iter().chain(waiting).collect();
+        .map(|_| ", its credit used up".to_owned())
+        .into_iter()
+        .chain(waiting)
+        .collect();
     format!("disk {place}{}{more}", busy(of))
 }
 
@@ -161,18 +159,13 @@ fn pool(of: &LimitingResource) -> String {
     let rejected = of.value(RejectedOps).filter(|part| *part > 0.0);
     let inside = of.value(RejectedPerS).filter(|per_s| *per_s > 0.0);
     match (rejected, inside) {
-        (Some(part), _) => format!(
-            "the write pool, which rejected {} of the ops",
-            percent(part)
-        ),
-        (None, Some(per_s)) => format!(
-            "the write pool, which rejected {} tasks per second",
-            plain(per_s)
-        ),
-        (None, None) => format!(
-            "the write pool, in which {} tasks wait while CPU is left",
-            shown(of, Waiting)
-        ),
+        (Some(part), _) => format!("the write pool, which rejected {} of the ops", percent(part)),
+        (None, Some(per_s)) => {
+            format!("the write pool, which rejected {} tasks per second", plain(per_s))
+        }
+        (None, None) => {
+            format!("the write pool, in which {} tasks wait while CPU is left", shown(of, Waiting))
+        }
     }
 }
 
@@ -197,8 +190,7 @@ fn load(of: &LimitingResource, what: &str, figure: LimitFigure, unit: &str) -> S
 }
 
 fn busy(of: &LimitingResource) -> String {
-    of.value(Busy)
-        .map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
+    of.value(Busy).map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
 }
 
 /// ` of its quota of 0.3 cores, which was used up 96% of the time`.
@@ -206,11 +198,7 @@ fn quota(of: &LimitingResource) -> String {
     let Some(cores) = of.value(QuotaCores) else {
         return String::new();
     };
-    let plural = if (cores - 1.0).abs() < f64::EPSILON {
-        ""
-    } else {
-        "s"
-    };
+    let plural = if (cores - 1.0).abs() < f64::EPSILON { "" } else { "s" };
     let throttled = of.value(Throttled).map_or_else(String::new, |part| {
         format!(", which was used up {} of the time", percent_whole(part))
     });
@@ -254,8 +242,7 @@ mod tests {
         figures: &[(LimitFigure, f64)],
     ) -> LimitingResource {
         let word = |word: &str| (!word.is_empty()).then(|| word.to_owned());
-        let evidence = figures.iter().copied();
-        let evidence = evidence.map(|(figure, value)| Evidence { figure, value });
+        let evidence = figures.iter().copied().map(|(figure, value)| Evidence { figure, value });
         LimitingResource {
             resource,
             source: word(place.0),
@@ -276,11 +263,7 @@ mod tests {
 
     #[test]
     fn the_limit_and_the_runner_up_are_one_line() {
-        let cpu = of(
-            Resource::Cpu,
-            ("target", "2"),
-            &[(Busy, 0.97), (Waiting, 8.0)],
-        );
+        let cpu = of(Resource::Cpu, ("target", "2"), &[(Busy, 0.97), (Waiting, 8.0)]);
         let disk = of(Resource::Disk, ("target", "1"), &[(Busy, 0.71)]);
         let both = limit(Some(cpu.clone()), Some(disk));
         let said = "CPU of node 2, 97% (next: disk of node 1, 71%)";

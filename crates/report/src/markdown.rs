@@ -36,10 +36,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         blocks.push(table(&search::table(of_search), 1));
     } else if let Some(of_group) = record.experiment().and_then(ExperimentRecord::group) {
         for (variant, comparison) in comparisons(of_group) {
-            blocks.extend(comparison::blocks(
-                group::names(of_group, variant),
-                &comparison,
-            ));
+            blocks.extend(comparison::blocks(group::names(of_group, variant), &comparison));
         }
         blocks.push(table(&group::variants(of_group), 1));
         blocks.push(table(&group::table(of_group), 1));
@@ -49,10 +46,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         blocks.push(table(&scale::growth_table(of_growth, &grown), 0));
         let by_op = scale::by_op_table(&grown);
         if !by_op.is_empty() {
-            blocks.push(plain(&format!(
-                "Each op: {}",
-                scale::by_op_sentence(of_growth)
-            )));
+            blocks.push(plain(&format!("Each op: {}", scale::by_op_sentence(of_growth))));
             blocks.push(table(&by_op, 0));
         }
         blocks.push(table(&scale::table(of_growth), 1));

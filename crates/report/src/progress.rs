@@ -25,21 +25,13 @@ impl Filling {
     /// So many rows are there, of those that are to be.
     pub fn new(there: u64, rows: u64) -> Self {
         let [there, rows] = [there, rows].map(to_f64);
-        Self {
-            first: there,
-            there,
-            rows,
-            seconds: 0.0,
-        }
+        Self { first: there, there, rows, seconds: 0.0 }
     }
 
     /// Behind the line of a second: the share of the rows, and the time left at the pace so far.
     pub fn after(&mut self, line: &SecondProgress) -> String {
         self.seconds += 1.0;
-        self.there += line
-            .streams
-            .first()
-            .map_or(0.0, |stream| stream.units_per_s);
+        self.there += line.streams.first().map_or(0.0, |stream| stream.units_per_s);
         let pace = (self.there - self.first) / self.seconds;
         let share = (self.there / self.rows * 100.0).min(100.0);
         let left = (self.rows - self.there).max(0.0) / pace;
@@ -55,12 +47,7 @@ impl Filling {
 
 impl std::fmt::Display for Filling {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "fill: {} of {} rows are there",
-            rate(self.there),
-            rate(self.rows)
-        )
+        write!(f, "fill: {} of {} rows are there", rate(self.there), rate(self.rows))
     }
 }
 
@@ -73,18 +60,9 @@ pub fn interval_header(streams: &[StreamProgress], objectives: &[Objective]) -> 
     let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", "second", "phase");
     for stream in streams {
         let width = rate_width(stream);
-        let _ = write!(
-            text,
-            "  {:>width$}  {:>P99_WIDTH$}",
-            rate_title(stream),
-            "p99"
-        );
+        let _ = write!(text, "  {:>width$}  {:>P99_WIDTH$}", rate_title(stream), "p99");
     }
-    let _ = write!(
-        text,
-        "  {:>8}  {:>8}  {:>8}",
-        "errors", "dropped", "sessions"
-    );
+    let _ = write!(text, "  {:>8}  {:>8}  {:>8}", "errors", "dropped", "sessions");
     match objectives {
         [] => text,
         [_] => text + "  objective so far",
@@ -98,11 +76,7 @@ pub fn interval_line(line: &SecondProgress, objectives: &[Objective]) -> String 
     for stream in &line.streams {
         let width = rate_width(stream);
         let p99 = p99(stream);
-        let _ = write!(
-            text,
-            "  {:>width$}  {p99:>P99_WIDTH$}",
-            rate(stream.units_per_s)
-        );
+        let _ = write!(text, "  {:>width$}  {p99:>P99_WIDTH$}", rate(stream.units_per_s));
     }
     let [errors, dropped] = [line.errors, line.dropped].map(count);
     let _ = write!(text, "  {errors:>8}  {dropped:>8}  {:>8}", line.sessions);
@@ -186,10 +160,7 @@ mod tests {
             dropped: 1_200,
             ..second(12, "measure", vec![insert, dashboards])
         };
-        let (header, line) = (
-            interval_header(&line.streams, &[]),
-            interval_line(&line, &[]),
-        );
+        let (header, line) = (interval_header(&line.streams, &[]), interval_line(&line, &[]));
         insta::assert_snapshot!([header, line].join("\n"), @r"
         second  phase       insert rows/s             p99  dashboards queries/s             p99    errors   dropped  sessions
             12  measure           421,200       ≥ 4.40 ms                  49.0               –         3     1,200         8
@@ -203,10 +174,7 @@ mod tests {
         let of = std::slice::from_ref(&errors);
         let before = interval_line(&line, of);
         assert!(before.ends_with("         8"), "{before}");
-        line.objectives = vec![ObjectiveSoFar::Part {
-            missed: 1,
-            counted: 2_000,
-        }];
+        line.objectives = vec![ObjectiveSoFar::Part { missed: 1, counted: 2_000 }];
         let text = interval_line(&line, of);
         let stands = "  errors ≤ 0.1%: 0.0500% so far, 1 of 2,000";
         assert_eq!(text, before + stands);
@@ -229,11 +197,8 @@ mod tests {
         line.streams[0].recent = Some(recent);
         assert!(!is_silent(&line));
         assert_eq!(p99(&line.streams[0]), "max 66.6 ms");
-        line.streams[0].recent = Some(RecentLatency {
-            p99_ns: Some(60_900_000),
-            at_least: true,
-            ..recent
-        });
+        line.streams[0].recent =
+            Some(RecentLatency { p99_ns: Some(60_900_000), at_least: true, ..recent });
         assert_eq!(p99(&line.streams[0]), "≥ 60.9 ms (10 s)");
     }
 }

@@ -36,10 +36,11 @@ pub fn objective_figures(
     last: Option<&SecondProgress>,
 ) -> Vec<ObjectiveFigures> {
     let known = last.map_or(&[][..], |last| last.objectives.as_slice());
-    let known = known.iter().copied();
-    let so_far = known.chain(std::iter::repeat(ObjectiveSoFar::Nothing));
-    let both = objectives.iter().zip(so_far);
-    both.map(|(objective, so_far)| Standing { objective, so_far }.figures())
+    let so_far = known.iter().copied().chain(std::iter::repeat(ObjectiveSoFar::Nothing));
+    objectives
+        .iter()
+        .zip(so_far)
+        .map(|(objective, so_far)| Standing { objective, so_far }.figures())
         .collect()
 }
 
@@ -48,18 +49,18 @@ pub(crate) fn standings<'a>(
     objectives: &'a [Objective],
     line: &'a SecondProgress,
 ) -> impl Iterator<Item = Standing<'a>> {
-    let both = objectives.iter().zip(&line.objectives);
-    both.map(|(objective, so_far)| Standing {
-        objective,
-        so_far: *so_far,
-    })
+    objectives
+        .iter()
+        .zip(&line.objectives)
+        .map(|(objective, so_far)| Standing { objective, so_far: *so_far })
 }
 
 /// The objective that is nearest to a miss, or farthest beyond one, in words.
 pub(crate) fn nearest(objectives: &[Objective], line: &SecondProgress) -> Option<String> {
     let standings = standings(objectives, line);
-    let known = standings.filter_map(|standing| Some((standing.used()?, standing)));
-    let nearest = known.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let nearest = standings
+        .filter_map(|standing| Some((standing.used()?, standing)))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b));
     nearest.map(|(_, standing)| standing.words())
 }
 
@@ -122,15 +123,9 @@ impl Standing<'_> {
     pub(crate) fn words(self) -> String {
         let bound = objective_bound(self.objective);
         let is_missed = self.used().is_some_and(|used| used > 1.0);
-        let (lead, so_far) = if is_missed {
-            ("missed so far, ", "")
-        } else {
-            ("", " so far")
-        };
-        let is_latency = matches!(
-            self.objective,
-            Objective::Latency { .. } | Objective::RowLatency { .. }
-        );
+        let (lead, so_far) = if is_missed { ("missed so far, ", "") } else { ("", " so far") };
+        let is_latency =
+            matches!(self.objective, Objective::Latency { .. } | Objective::RowLatency { .. });
         let stands = match self.so_far {
             ObjectiveSoFar::Part { missed, counted } if is_latency => {
                 let part = match missed {
@@ -214,15 +209,10 @@ mod tests {
     fn every_kind_of_objective_has_what_is_allowed_and_what_is_measured_in_figures() {
         let objectives = [
             p99(50),
-            Objective::RowLatency {
-                quantile_ppm: 900_000,
-                max: Nanos::from_millis(50),
-            },
+            Objective::RowLatency { quantile_ppm: 900_000, max: Nanos::from_millis(50) },
             Objective::Errors { max_ppm: 1_000 },
             Objective::Rejected { max_ppm: 0 },
-            Objective::Throughput {
-                min: Rate::per_second(50_000),
-            },
+            Objective::Throughput { min: Rate::per_second(50_000) },
             Objective::Cpu { max_ppm: 800_000 },
         ];
         let last = SecondProgress {
@@ -254,20 +244,14 @@ mod tests {
         cpu 0.8 0.4 0.5
         ");
         let before = lines(None);
-        assert!(
-            before.lines().all(|line| line.ends_with(" - -")),
-            "{before}"
-        );
+        assert!(before.lines().all(|line| line.ends_with(" - -")), "{before}");
         assert_eq!(before.lines().count(), objectives.len());
     }
 
     #[test]
     fn one_line_shows_the_objective_that_is_nearest_to_a_miss() {
-        let objectives = [
-            p99(50),
-            Objective::Errors { max_ppm: 1_000 },
-            Objective::Cpu { max_ppm: 800_000 },
-        ];
+        let objectives =
+            [p99(50), Objective::Errors { max_ppm: 1_000 }, Objective::Cpu { max_ppm: 800_000 }];
         let line = |so_far: &[ObjectiveSoFar]| SecondProgress {
             objectives: so_far.to_vec(),
             ..second(1, "measure", Vec::new())

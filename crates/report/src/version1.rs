@@ -18,15 +18,9 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
     ("streams.*", &[("rate_asked", "planned_rate")]),
     ("clients.*", SHARES),
     ("telemetry.*", SHARES),
-    (
-        "tune",
-        &[("intention_hash", "definition_hash"), ("cells", "trials")],
-    ),
+    ("tune", &[("intention_hash", "definition_hash"), ("cells", "trials")]),
     ("tune.policy", &[("cell_cost_ns", "trial_cost_ns")]),
-    (
-        "tune.outcome.best.runner_up",
-        &[("is_told", "is_significant")],
-    ),
+    ("tune.outcome.best.runner_up", &[("is_told", "is_significant")]),
     (
         "given",
         &[
@@ -53,11 +47,7 @@ const SHARES: &[(&str, &str)] = &[
 const VALUES: &[(&str, &[(&str, &str)])] = &[
     (
         "judgments.measurement.value",
-        &[
-            ("sound", "valid"),
-            ("unsound", "invalid"),
-            ("unknown", "inconclusive"),
-        ],
+        &[("sound", "valid"), ("unsound", "invalid"), ("unknown", "inconclusive")],
     ),
     ("judgments.data.value", &[("off", "not_checked")]),
     ("judgments.objective.value", &[("none", "none_set")]),
@@ -258,9 +248,7 @@ mod tests {
 
     #[test]
     fn every_stored_record_of_version_1_is_read_with_its_figures() {
-        let kinds = [
-            "steps", "share-1", "share-2", "merged", "find", "tune", "import",
-        ];
+        let kinds = ["steps", "share-1", "share-2", "merged", "find", "tune", "import"];
         for kind in kinds {
             let text = stored(&format!("{kind}/record.json"));
             let old: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -18,11 +18,8 @@ pub(crate) fn bind(
     dialects: &[String],
     style: PlaceholderStyle,
 ) -> Result<BoundWorkload, RunError> {
-    let bound = if literals {
-        workload.bind_literally(dialects)
-    } else {
-        workload.bind(dialects, style)
-    };
+    let bound =
+        if literals { workload.bind_literally(dialects) } else { workload.bind(dialects, style) };
     let mut bound = bound.map_err(|error| RunError::Workload(error.message))?;
     let workload = Arc::clone(workload);
     let fill = move |table, first, rows, batch: &mut _| {
@@ -56,10 +53,7 @@ impl DeclaredTables {
             let Some(declared) = self.0.get_mut(*table) else {
                 continue;
             };
-            let columns = bound
-                .tables
-                .get(*table)
-                .map_or(0, |table| table.columns.len());
+            let columns = bound.tables.get(*table).map_or(0, |table| table.columns.len());
             declared.resize_with(columns, DeclaredColumn::default);
             if let Some(declared) = declared.get_mut(*column) {
                 declared.form = StoredForm::Uncompared;

@@ -113,17 +113,17 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
         let phase = record.phases.iter().find(|phase| phase.name == name);
         phase.is_some_and(|phase| phase.kind == PhaseKind::Measure)
     };
-    let results = record.results.iter().filter(|r| is_measured(&r.phase));
-    let ops: u64 = results.map(|result| result.acknowledged).sum();
+    let ops: u64 = record
+        .results
+        .iter()
+        .filter(|r| is_measured(&r.phase))
+        .map(|result| result.acknowledged)
+        .sum();
     (ops > 0).then(|| Ceiling {
         key: CeilingKey::new(
             plan,
             record.target.urls.first().map_or("", String::as_str),
-            record
-                .target
-                .settings
-                .get("insert")
-                .map_or("", String::as_str),
+            record.target.settings.get("insert").map_or("", String::as_str),
             &record.header.highwater.version,
         ),
         measured_at: record.header.started_at.clone(),
@@ -137,31 +137,22 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
 /// The ceiling for a run, if one was measured.
 pub fn find(directory: &Path, key: &CeilingKey) -> Option<Ceiling> {
     let file = read(directory);
-    file.ceilings
-        .into_iter()
-        .find(|ceiling| ceiling.key == *key)
+    file.ceilings.into_iter().find(|ceiling| ceiling.key == *key)
 }
 
 /// What the ceilings of the same load with other numbers of sessions say about that of `key`: with more sessions no
 /// less than theirs, and with fewer no less than in proportion, as each session then has more of the machine.
 pub fn at_least(directory: &Path, key: &CeilingKey) -> Option<CeilingBound> {
     let alike = |ceiling: &Ceiling| {
-        let with_same_sessions = CeilingKey {
-            sessions: key.sessions,
-            ..ceiling.key.clone()
-        };
+        let with_same_sessions = CeilingKey { sessions: key.sessions, ..ceiling.key.clone() };
         with_same_sessions == *key && ceiling.key.sessions > 0
     };
     let bound = |ceiling: Ceiling| {
         let sessions = ceiling.key.sessions;
         let part = (f64::from(key.sessions) / f64::from(sessions)).min(1.0);
-        CeilingBound {
-            units_per_s: ceiling.units_per_s * part,
-            sessions,
-        }
+        CeilingBound { units_per_s: ceiling.units_per_s * part, sessions }
     };
-    let ceilings = read(directory).ceilings.into_iter();
-    let bounds = ceilings.filter(alike).map(bound);
+    let bounds = read(directory).ceilings.into_iter().filter(alike).map(bound);
     bounds.max_by(|a, b| a.units_per_s.total_cmp(&b.units_per_s))
 }
 
@@ -184,11 +175,7 @@ pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
 fn read(directory: &Path) -> File {
     let text = regular_file::read(&directory.join(FILE), WRITTEN_BYTES_MAX).unwrap_or_default();
     let file: File = serde_json::from_slice(&text).unwrap_or_default();
-    if file.version == VERSION {
-        file
-    } else {
-        File::default()
-    }
+    if file.version == VERSION { file } else { File::default() }
 }
 
 #[cfg(test)]
@@ -228,16 +215,8 @@ mod tests {
             let bound = at_least(&directory, &ceiling(sessions, 0.0).key);
             bound.map(|bound| (bound.units_per_s, bound.sessions))
         };
-        assert_eq!(
-            bound(16),
-            Some((3e6, 4)),
-            "no less than that of fewer sessions"
-        );
-        assert_eq!(
-            bound(2),
-            Some((1.5e6, 4)),
-            "and in proportion of more of them"
-        );
+        assert_eq!(bound(16), Some((3e6, 4)), "no less than that of fewer sessions");
+        assert_eq!(bound(2), Some((1.5e6, 4)), "and in proportion of more of them");
         assert_eq!(found(&ceiling(8, 0.0).key), Some(2e6));
         let mut other = ceiling(4, 0.0).key;
         other.insert = "values".to_owned();

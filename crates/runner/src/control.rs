@@ -63,27 +63,14 @@ impl Reply {
 /// A connected pair; a stop goes to `interrupter`, whose other end the run has as well.
 pub fn channel(interrupter: Interrupter) -> (Controller, Controls) {
     let (sender, receiver) = mpsc::channel(WAITING_MAX + STOPS);
-    let controls = Controls {
-        receiver: Some(receiver),
-        ..Controls::default()
-    };
-    (
-        Controller {
-            sender,
-            interrupter,
-            of_trials: false,
-        },
-        controls,
-    )
+    let controls = Controls { receiver: Some(receiver), ..Controls::default() };
+    (Controller { sender, interrupter, of_trials: false }, controls)
 }
 
 /// What may be sent to an experiment: a stop, and whether it waits between two trials.
 pub fn of_trials(interrupter: Interrupter) -> Controller {
     let (controller, _) = channel(interrupter);
-    Controller {
-        of_trials: true,
-        ..controller
-    }
+    Controller { of_trials: true, ..controller }
 }
 
 impl Controller {
@@ -172,8 +159,7 @@ impl Controls {
 
     /// Notes so far.
     pub(crate) fn notes(&self) -> usize {
-        let notes = self.obeyed.iter();
-        notes.filter(|done| !done.begins_phase()).count()
+        self.obeyed.iter().filter(|done| !done.begins_phase()).count()
     }
 
     /// What commands have changed, in the order in which they came.

@@ -47,9 +47,7 @@ impl Watch {
         let mut silent = 0;
         while silent < SILENT_MAX {
             let pause = pause(&before);
-            timeline
-                .sleep_until(timeline.now().saturating_add(pause))
-                .await;
+            timeline.sleep_until(timeline.now().saturating_add(pause)).await;
             self.is_measuring.set(true);
             let answer = admin.disk().await;
             self.is_measuring.set(false);
@@ -96,11 +94,7 @@ fn pause(space: &DiskSpace) -> Nanos {
     let room = space.free_bytes.saturating_sub(reserve(space.total_bytes));
     let whole_seconds = room / BYTES_PER_SECOND;
     let rest = room % BYTES_PER_SECOND * Nanos::SECOND.0 / BYTES_PER_SECOND;
-    let lasts = Nanos(
-        whole_seconds
-            .saturating_mul(Nanos::SECOND.0)
-            .saturating_add(rest),
-    );
+    let lasts = Nanos(whole_seconds.saturating_mul(Nanos::SECOND.0).saturating_add(rest));
     lasts.clamp(LOOK_EVERY.1, LOOK_EVERY.0)
 }
 
@@ -116,11 +110,7 @@ mod tests {
             (100 << 30, 1 << 40, 1_000),
             (0, 30 << 20, 20),
         ] {
-            let space = DiskSpace {
-                place: String::new(),
-                free_bytes: free,
-                total_bytes: total,
-            };
+            let space = DiskSpace { place: String::new(), free_bytes: free, total_bytes: total };
             assert_eq!(pause(&space).0 / 1_000_000, millis, "{free} of {total}");
         }
     }

@@ -43,8 +43,7 @@ pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<Ea
         let Some(ledger) = ledger(&path, tables) else {
             break;
         };
-        let last = ledger.tables.iter().map(Spans::end).max();
-        let last = last.unwrap_or(0);
+        let last = ledger.tables.iter().map(Spans::end).max().unwrap_or(0);
         if last == 0 {
             // It wrote nothing.
             continue;
@@ -60,11 +59,7 @@ pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<Ea
         let rows = of_run.first_row..end;
         end = of_run.first_row;
         let id = path.file_name().unwrap_or_default().to_string_lossy();
-        runs.push(EarlierRun {
-            id: id.into_owned(),
-            rows,
-            ledger,
-        });
+        runs.push(EarlierRun { id: id.into_owned(), rows, ledger });
     }
     runs
 }
@@ -73,8 +68,9 @@ pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<Ea
 fn candidates(directory: &Path, head: &LedgerHead) -> Vec<(PathBuf, LedgerHead)> {
     let root = store_of(directory);
     let runs = below(&root);
-    let probes = runs.iter().flat_map(|run| below(&run.join(PROBES)));
-    let all: Vec<PathBuf> = probes
+    let all: Vec<PathBuf> = runs
+        .iter()
+        .flat_map(|run| below(&run.join(PROBES)))
         .chain(runs.iter().cloned())
         .take(DIRECTORIES_MAX)
         .collect();
@@ -106,8 +102,10 @@ fn store_of(directory: &Path) -> PathBuf {
 }
 
 fn below(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
+    std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
         .map(|entry| entry.path())
         .take(DIRECTORIES_MAX)
         .collect()
@@ -141,10 +139,7 @@ mod tests {
         for (name, first_row, second) in [("a", 0, "00.5"), ("b", 100, "00.51"), ("c", 200, "01")] {
             let run = store.path().join(name);
             std::fs::create_dir(&run).unwrap();
-            let of_run = LedgerLine {
-                run: Some(head(first_row, second)),
-                ..LedgerLine::default()
-            };
+            let of_run = LedgerLine { run: Some(head(first_row, second)), ..LedgerLine::default() };
             let rows = LedgerLine {
                 acknowledged: vec![[first_row, 100]],
                 ended: true,
@@ -155,10 +150,7 @@ mod tests {
             std::fs::write(run.join("ledger.jsonl"), lines.concat()).unwrap();
         }
         let found = find(&store.path().join("d"), &head(300, "02"), 1);
-        let found: Vec<_> = found
-            .iter()
-            .map(|run| (&*run.id, run.rows.clone()))
-            .collect();
+        let found: Vec<_> = found.iter().map(|run| (&*run.id, run.rows.clone())).collect();
         assert_eq!(found, [("c", 200..300), ("b", 100..200), ("a", 0..100)]);
         // What began later is not earlier, whatever its rows.
         assert!(find(&store.path().join("d"), &head(300, "00.7"), 1).is_empty());

@@ -17,8 +17,7 @@ pub(crate) fn notes(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
     if record.target.sink || record.target.simulated {
         return Vec::new();
     }
-    let phases = record.phases.iter();
-    let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let measured = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let measured: Vec<&str> = measured.map(|phase| phase.name.as_str()).collect();
     let ops = (0..u16::MAX).map(|op| (OpId(op), workload.op_name(OpId(op))));
     let ops = ops.take_while(|(_, name)| !name.is_empty());

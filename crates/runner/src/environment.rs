@@ -15,10 +15,7 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     let system = rustix::system::uname();
     note("system", system.sysname().to_string_lossy().into_owned());
     note("kernel", system.release().to_string_lossy().into_owned());
-    note(
-        "architecture",
-        system.machine().to_string_lossy().into_owned(),
-    );
+    note("architecture", system.machine().to_string_lossy().into_owned());
     note("cores", telemetry::cores().to_string());
     if let Ok(memory) = procfs::Meminfo::current() {
         note("memory_bytes", memory.mem_total.to_string());

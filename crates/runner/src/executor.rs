@@ -57,8 +57,9 @@ pub(crate) struct Pass {
 /// Empty ledgers, by table; checksums only where the audit compares them.
 pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirectory) -> Vec<Ledger> {
     let sums = plan.audit.level >= AuditLevel::Sums;
-    let tables = bound.tables.iter();
-    tables
+    bound
+        .tables
+        .iter()
         .map(|table| {
             let columns = if sums { table.columns.as_slice() } else { &[] };
             Ledger::new(columns, directory.spill())
@@ -81,17 +82,16 @@ impl Pass {
 
     /// The phases' times as they stand, by number, from the start of the pass.
     pub(crate) fn times(&self) -> Vec<PhaseTimes> {
-        let phases = self.schedule.all().into_iter();
-        phases.map(|phase| self.relative(phase.times)).collect()
+        self.schedule.all().into_iter().map(|phase| self.relative(phase.times)).collect()
     }
 
     /// The phases that are run as they stand, in order; their times are from the start of the pass.
     pub(crate) fn phases(&self) -> Vec<ScheduledPhase> {
-        let phases = self.schedule.in_order().into_iter();
-        let relative = phases.map(|phase| ScheduledPhase {
-            times: self.relative(phase.times),
-            ..phase
-        });
+        let relative = self
+            .schedule
+            .in_order()
+            .into_iter()
+            .map(|phase| ScheduledPhase { times: self.relative(phase.times), ..phase });
         relative.collect()
     }
 
@@ -162,16 +162,11 @@ pub(crate) async fn execute(
     };
     {
         let all = std::pin::pin!(crew.work());
-        let patrol = watchdog.patrol(
-            &timeline,
-            &pass.schedule,
-            pass.plan.timeout,
-            pass.plan.drain_limit,
-        );
+        let patrol =
+            watchdog.patrol(&timeline, &pass.schedule, pass.plan.timeout, pass.plan.drain_limit);
         let patrol = std::pin::pin!(patrol);
-        let report = std::pin::pin!(report_seconds(
-            &timeline, pass.start, &record, &ticks, scheduling
-        ));
+        let report =
+            std::pin::pin!(report_seconds(&timeline, pass.start, &record, &ticks, scheduling));
         let beside = select(patrol, report);
         // The workers' end ends what runs beside them; the reverse cannot happen first.
         if let Either::Right((_, all)) = select(all, beside).await {
@@ -301,9 +296,7 @@ async fn report_seconds(
 ) {
     loop {
         let seconds = timeline.now().saturating_sub(origin).0 / Nanos::SECOND.0;
-        timeline
-            .sleep_until(origin.saturating_add(Nanos::from_secs(seconds + 1)))
-            .await;
+        timeline.sleep_until(origin.saturating_add(Nanos::from_secs(seconds + 1))).await;
         scheduling.review(timeline.now());
         record.borrow_mut().scheduling = scheduling.class();
         send_tick(record, ticks).await;
@@ -319,24 +312,18 @@ async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick
     let mut record = record.borrow_mut();
     let recorded = record.recorder.take();
     let ledgers = record.ledgers.iter_mut();
-    permit.send(Tick {
-        recorded,
-        outcomes: ledgers.map(Ledger::take_fresh).collect(),
-    });
+    permit.send(Tick { recorded, outcomes: ledgers.map(Ledger::take_fresh).collect() });
 }
 
 /// When a session of this share appears: sessions are dealt out to the shares one by one.
 fn begin_of(pass: &Pass, stream: usize, slot: u32) -> Nanos {
     let rate = pass.plan.streams[stream].spawn_rate;
-    let delay = rate.map_or(Nanos::ZERO, |rate| {
-        spawn_delay(rate, session_of(pass, slot))
-    });
+    let delay = rate.map_or(Nanos::ZERO, |rate| spawn_delay(rate, session_of(pass, slot)));
     pass.start.saturating_add(delay)
 }
 
 /// The number of a session among those of all shares.
 fn session_of(pass: &Pass, slot: u32) -> u32 {
     let share = &pass.plan.share;
-    slot.saturating_mul(share.of)
-        .saturating_add(share.index - 1)
+    slot.saturating_mul(share.of).saturating_add(share.index - 1)
 }

@@ -29,8 +29,7 @@ pub(crate) struct StreamFeed {
 
 impl Feed for StreamFeed {
     fn fill(&self, index: u64, op: &mut Op) {
-        self.workload
-            .fill_op(&self.stream, index, &self.context, op);
+        self.workload.fill_op(&self.stream, index, &self.context, op);
     }
 
     fn op_id(&self, index: u64) -> OpId {
@@ -160,10 +159,7 @@ mod tests {
                 stream: stream.clone(),
                 context: OpContext { first_row: 300 },
             });
-            let numbered = NumberedRows {
-                feed: Arc::clone(&feed),
-                bound: Arc::clone(&bound),
-            };
+            let numbered = NumberedRows { feed: Arc::clone(&feed), bound: Arc::clone(&bound) };
             let (mut with, mut without) = (empty(), empty());
             for index in 0..20 {
                 feed.fill(index, &mut with);
@@ -179,10 +175,6 @@ mod tests {
     }
 
     fn empty() -> Op {
-        Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Query(Vec::new()),
-        }
+        Op { id: OpId(0), index: 0, body: OpBody::Query(Vec::new()) }
     }
 }

@@ -55,8 +55,7 @@ pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), P
 /// More sessions than a load generator has room for are a slip of the keyboard, too.
 pub(crate) fn check_sessions(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     let sessions = streams.iter().map(|stream| {
-        let paces = stream.paces.iter();
-        let each = paces.map(|pace| closed_sessions(pace).unwrap_or(stream.sessions));
+        let each = stream.paces.iter().map(|pace| closed_sessions(pace).unwrap_or(stream.sessions));
         u64::from(share.part_of(each.max().unwrap_or(0)))
     });
     let all = sessions.sum();
@@ -100,23 +99,15 @@ mod tests {
     #[track_caller]
     fn check(rate: Rate, units_per_op: u64, shares: u32, expected: bool) {
         let paces = vec![Pace::Closed { sessions: 1 }, Pace::Open { rate }];
-        let stream = StreamPlan {
-            units_per_op,
-            ..stream(paces, 1)
-        };
-        let share = Share {
-            of: shares,
-            ..Share::WHOLE
-        };
+        let stream = StreamPlan { units_per_op, ..stream(paces, 1) };
+        let share = Share { of: shares, ..Share::WHOLE };
         let found = check_rates(&[stream], &share);
         assert_eq!(found.is_ok(), expected, "{rate:?} {found:?}");
     }
 
     #[test]
     fn a_rate_is_bounded_by_its_ops_and_by_its_rows() {
-        let more = |units: u64| Rate {
-            micro_per_s: Rate::per_second(units).micro_per_s + 1,
-        };
+        let more = |units: u64| Rate { micro_per_s: Rate::per_second(units).micro_per_s + 1 };
         check(Rate::per_second(OPS_PER_SECOND_MAX), 1, 1, true);
         check(more(OPS_PER_SECOND_MAX), 1, 1, false);
         check(more(OPS_PER_SECOND_MAX), 1, 2, true);
@@ -126,9 +117,7 @@ mod tests {
     }
     #[test]
     fn sessions_are_bounded_over_all_streams_of_one_load_generator() {
-        let open = Pace::Open {
-            rate: Rate::per_second(1),
-        };
+        let open = Pace::Open { rate: Rate::per_second(1) };
         let closed = |sessions| Pace::Closed { sessions };
         let fits = |streams: &[StreamPlan], of: u32| {
             let share = Share { of, ..Share::WHOLE };

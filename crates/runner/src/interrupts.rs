@@ -28,22 +28,16 @@ pub struct Interrupts {
 
 /// A connected pair of sender and receiver.
 pub fn channel() -> (Interrupter, Interrupts) {
-    let interrupter = Interrupter {
-        count: watch::Sender::new(0),
-        held: watch::Sender::new(false),
-    };
-    let interrupts = Interrupts {
-        count: interrupter.count.subscribe(),
-        held: interrupter.held.subscribe(),
-    };
+    let interrupter = Interrupter { count: watch::Sender::new(0), held: watch::Sender::new(false) };
+    let interrupts =
+        Interrupts { count: interrupter.count.subscribe(), held: interrupter.held.subscribe() };
     (interrupter, interrupts)
 }
 
 impl Interrupter {
     /// Sends one more stop request.
     pub fn interrupt(&self) {
-        self.count
-            .send_modify(|count| *count = count.saturating_add(1));
+        self.count.send_modify(|count| *count = count.saturating_add(1));
     }
 
     /// Whether nothing receives its requests any more.

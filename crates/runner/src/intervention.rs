@@ -55,17 +55,11 @@ fn without_pace(
 ) -> Result<InterventionRecord, Refusal> {
     let change = match command {
         Command::Stop => Change::Stop,
-        Command::Note { text } => Change::Note {
-            text: note(text, controls)?,
-        },
+        Command::Note { text } => Change::Note { text: note(text, controls)? },
         Command::Pause | Command::Resume => return Err(Refusal::NoTrials),
         Command::Rate { .. } | Command::Sessions { .. } => return Err(Refusal::PacesOver),
     };
-    Ok(InterventionRecord {
-        time_ns: time.0,
-        phase,
-        change,
-    })
+    Ok(InterventionRecord { time_ns: time.0, phase, change })
 }
 
 fn note(text: &str, controls: &Controls) -> Result<String, Refusal> {
@@ -89,20 +83,12 @@ fn change_pace(
     now: Nanos,
 ) -> Result<InterventionRecord, Refusal> {
     let plan = &pass.plan;
-    if plan
-        .phases
-        .iter()
-        .any(|phase| phase.kind == PhaseKind::Load)
-    {
+    if plan.phases.iter().any(|phase| phase.kind == PhaseKind::Load) {
         return Err(Refusal::BeforePaces);
     }
     let mut streams = plan.streams.iter();
     let Some(position) = streams.position(|planned| planned.name == stream) else {
-        let streams = plan
-            .streams
-            .iter()
-            .map(|stream| stream.name.clone())
-            .collect();
+        let streams = plan.streams.iter().map(|stream| stream.name.clone()).collect();
         return Err(Refusal::UnknownStream { streams });
     };
     if plan.stop.rows.is_some() {
@@ -119,10 +105,8 @@ fn change_pace(
     let begun = begin(pass, position, pace, start, ramp)?;
     if let Pace::Closed { sessions } = pace {
         let there = pass.sessions.of(position);
-        let appear = appearance(pass, ramp, there).unwrap_or(Appearance {
-            first: now,
-            apart: Nanos::ZERO,
-        });
+        let appear =
+            appearance(pass, ramp, there).unwrap_or(Appearance { first: now, apart: Nanos::ZERO });
         let sessions = plan.share.part_of(sessions);
         pass.sessions.raise(position, sessions, Some(appear));
     }
@@ -150,9 +134,9 @@ fn phase_at(pass: &Pass, at: Nanos) -> Option<ScheduledPhase> {
 /// Refuses a change while sessions come or go one by one: the ramp leads to the phase that was announced.
 fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
     match phase_at(pass, at).filter(|phase| phase.ramp.is_some()) {
-        Some(ramp) => Err(Refusal::RampGoesOn {
-            left_s: ramp.times.end.saturating_sub(at).as_secs_f64(),
-        }),
+        Some(ramp) => {
+            Err(Refusal::RampGoesOn { left_s: ramp.times.end.saturating_sub(at).as_secs_f64() })
+        }
         None => Ok(()),
     }
 }
@@ -173,9 +157,7 @@ fn begin(
     begun.map_err(|why| match why {
         NoChange::Over => Refusal::PacesOver,
         NoChange::Same => Refusal::Unchanged,
-        NoChange::TooMany => Refusal::TooManyChanges {
-            most: Schedule::CHANGES_MAX,
-        },
+        NoChange::TooMany => Refusal::TooManyChanges { most: Schedule::CHANGES_MAX },
         NoChange::TooLong { left } => Refusal::RampTooLong {
             takes_s: ramp.map_or(0.0, |ramp| ramp.length().as_secs_f64()),
             left_s: left.as_secs_f64(),
@@ -199,13 +181,7 @@ fn ramp(
             if from == to {
                 return Err(Refusal::Unchanged);
             }
-            Ok(SessionRamp {
-                stream,
-                from,
-                to,
-                start,
-                per_s: Rate { micro_per_s },
-            })
+            Ok(SessionRamp { stream, from, to, start, per_s: Rate { micro_per_s } })
         }
         _ => Err(Refusal::NotARamp),
     }
@@ -217,10 +193,7 @@ fn appearance(pass: &Pass, ramp: Option<SessionRamp>, there: u32) -> Option<Appe
     let ramp = ramp.filter(SessionRamp::grows)?;
     let share = &pass.plan.share;
     let first = ramp.reaches(share.whole_of(there, ramp.to)?);
-    Some(Appearance {
-        first: first.saturating_sub(LEAD),
-        apart: ramp.takes(share.of),
-    })
+    Some(Appearance { first: first.saturating_sub(LEAD), apart: ramp.takes(share.of) })
 }
 
 /// Refuses a pace that no run would be planned with.
@@ -232,9 +205,7 @@ fn check(pass: &Pass, planned: &StreamPlan, pace: Pace, is_closed: bool) -> Resu
         Pace::Open { rate } => {
             let most = rate_max(planned.units_per_op, shares);
             let most_per_s = most.as_f64();
-            (rate <= most)
-                .then_some(())
-                .ok_or(Refusal::RateTooHigh { most_per_s })
+            (rate <= most).then_some(()).ok_or(Refusal::RateTooHigh { most_per_s })
         }
         Pace::Closed { sessions } if sessions < shares => {
             Err(Refusal::TooFewSessions { least: shares })

@@ -83,14 +83,9 @@ pub(crate) async fn take(
     let found = admin.leases(LeaseAction::Read).await?;
     end_gone(admin, found, &mine, timeline, watching).await?;
     let found = admin.leases(LeaseAction::Take(&mine)).await?;
-    let is_mine = |lease: &Lease| {
-        found
-            .iter()
-            .any(|f| f.token == token.0 && f.table == lease.table)
-    };
-    let other = found
-        .iter()
-        .find(|found| mine.iter().any(|lease| lease.excludes(found)));
+    let is_mine =
+        |lease: &Lease| found.iter().any(|f| f.token == token.0 && f.table == lease.table);
+    let other = found.iter().find(|found| mine.iter().any(|lease| lease.excludes(found)));
     if other.is_none() && mine.iter().all(is_mine) {
         return Ok(token);
     }
@@ -125,9 +120,7 @@ async fn end_gone(
         silent: first.silent,
         wait: WATCH,
     });
-    timeline
-        .sleep_until(timeline.now().saturating_add(WATCH))
-        .await;
+    timeline.sleep_until(timeline.now().saturating_add(WATCH)).await;
     let again = admin.leases(LeaseAction::Read).await?;
     for lease in silent {
         let is_same = |l: &&Lease| l.token == lease.token && l.table == lease.table;
@@ -191,11 +184,8 @@ impl HeldLeases {
     pub(crate) fn keep(target: &Arc<dyn Target>, token: HeldToken) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let lost = Arc::new(AtomicBool::new(false));
-        let heart = Heart {
-            target: Arc::clone(target),
-            token: token.0.clone(),
-            lost: Arc::clone(&lost),
-        };
+        let heart =
+            Heart { target: Arc::clone(target), token: token.0.clone(), lost: Arc::clone(&lost) };
         let beating = move || {
             let beat = |timeline: Rc<RealTimeline>| heart.beat(timeline, stopped);
             // Without a timeline nothing beats, and the lease ends by itself.
@@ -203,22 +193,14 @@ impl HeldLeases {
         };
         let builder = std::thread::Builder::new().name("leases".to_owned());
         let thread = builder.spawn(beating)?;
-        Ok(Self {
-            target: Arc::clone(target),
-            token,
-            lost,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { target: Arc::clone(target), token, lost, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Whether these tables of this target are held by it.
     async fn covers(&self, admin: &mut dyn Admin, tables: &[&str]) -> Result<bool, TargetError> {
         let found = admin.leases(LeaseAction::Read).await?;
         let is_held = |table: &&str| {
-            found
-                .iter()
-                .any(|lease| lease.token == self.token.0 && lease.table == **table)
+            found.iter().any(|lease| lease.token == self.token.0 && lease.table == **table)
         };
         Ok(tables.iter().all(is_held))
     }
@@ -354,20 +336,13 @@ impl Heart {
 /// This process, as others can look for it.
 fn this_process() -> Owner {
     let started = Process::myself().and_then(|process| process.stat());
-    let host = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let user = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
     let name = format!("{user}@{host}");
     // What others print must not steer their terminal.
     let is_plain = |c: &char| c.is_ascii_graphic();
     Owner {
-        name: name
-            .chars()
-            .filter(is_plain)
-            .take(NAME_CHARACTERS_MAX)
-            .collect(),
+        name: name.chars().filter(is_plain).take(NAME_CHARACTERS_MAX).collect(),
         machine: machine().unwrap_or_default(),
         process: std::process::id(),
         started: started.map_or(0, |stat| stat.starttime),

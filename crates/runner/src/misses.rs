@@ -25,10 +25,7 @@ impl MissCounts {
         if !plan.stop.on_miss {
             return Self::default();
         }
-        Self {
-            objectives: plan.objectives.clone(),
-            by_key: BTreeMap::new(),
-        }
+        Self { objectives: plan.objectives.clone(), by_key: BTreeMap::new() }
     }
 
     /// Adds latencies against their bounds.
@@ -88,15 +85,11 @@ impl MissCounts {
 /// `stopped, as --abort-on-miss asks: insert p99 ≤ 50 ms can no longer be met: …`, for the record.
 pub(crate) fn words(found: &Hopeless) -> String {
     let [stream, op] = &found.place;
-    let place = if stream == op {
-        op.clone()
-    } else {
-        format!("{stream} {op}")
-    };
+    let place = if stream == op { op.clone() } else { format!("{stream} {op}") };
     let what = match &found.objective {
-        Objective::Latency {
-            quantile_ppm, max, ..
-        } => format!("{} ≤ {}", quantile(*quantile_ppm), span(max.0)),
+        Objective::Latency { quantile_ppm, max, .. } => {
+            format!("{} ≤ {}", quantile(*quantile_ppm), span(max.0))
+        }
         Objective::RowLatency { quantile_ppm, max } => {
             format!("{} of rows ≤ {}", quantile(*quantile_ppm), span(max.0))
         }

@@ -50,11 +50,7 @@ pub struct Pacer {
 #[derive(Debug, Clone)]
 enum Order {
     /// Lane after lane, round after round; with times where the pace is open and constant.
-    Rounds {
-        round: u64,
-        position: usize,
-        gap: Option<Gap>,
-    },
+    Rounds { round: u64, position: usize, gap: Option<Gap> },
     /// Each lane has exponential gaps of its own; the union is a Poisson process.
     Poisson {
         due: BinaryHeap<Reverse<(Nanos, usize)>>,
@@ -90,35 +86,22 @@ pub(crate) fn time_of(units: u128, rate: Rate) -> Nanos {
 impl Pacer {
     /// The pacer of a share's lanes.
     pub fn new(plan: &PacerPlan<'_>, lanes: &[u32]) -> Self {
-        let rounds = |gap| Order::Rounds {
-            round: 0,
-            position: 0,
-            gap,
-        };
+        let rounds = |gap| Order::Rounds { round: 0, position: 0, gap };
         let order = match (plan.pace, plan.arrivals) {
             (Pace::Closed { .. }, _) => rounds(None),
-            (Pace::Open { rate }, Arrivals::Constant) => rounds(Some(Gap {
-                units_per_op: plan.units_per_op,
-                rate,
-            })),
+            (Pace::Open { rate }, Arrivals::Constant) => {
+                rounds(Some(Gap { units_per_op: plan.units_per_op, rate }))
+            }
             (Pace::Open { rate }, Arrivals::Poisson) => poisson(plan, rate, lanes),
         };
-        Self {
-            lanes: lanes.to_vec(),
-            limit_ops: plan.limit_ops,
-            order,
-        }
+        Self { lanes: lanes.to_vec(), limit_ops: plan.limit_ops, order }
     }
 
     /// The next op, or `None` when the phase's limit is used up.
     pub fn peek(&mut self) -> Option<Arrival> {
         let limit = self.limit_ops.unwrap_or(u64::MAX);
         match &mut self.order {
-            Order::Rounds {
-                round,
-                position,
-                gap,
-            } => {
+            Order::Rounds { round, position, gap } => {
                 if *position == self.lanes.len() {
                     *round += 1;
                     *position = 0;
@@ -126,19 +109,14 @@ impl Pacer {
                 // Lanes ascend, so the first one beyond the limit ends the phase for this round,
                 // and the next round lies beyond it altogether.
                 let op = *round * u64::from(LANES) + u64::from(*self.lanes.get(*position)?);
-                (op < limit).then(|| Arrival {
-                    lane: *position,
-                    offset: gap.map(|gap| gap.due(op)),
-                })
+                (op < limit)
+                    .then(|| Arrival { lane: *position, offset: gap.map(|gap| gap.due(op)) })
             }
             Order::Poisson { due, rounds, .. } => loop {
                 let Reverse((offset, lane)) = *due.peek()?;
                 let op = rounds[lane] * u64::from(LANES) + u64::from(self.lanes[lane]);
                 if op < limit {
-                    return Some(Arrival {
-                        lane,
-                        offset: Some(offset),
-                    });
+                    return Some(Arrival { lane, offset: Some(offset) });
                 }
                 due.pop();
             },
@@ -149,12 +127,7 @@ impl Pacer {
     pub fn advance(&mut self) {
         match &mut self.order {
             Order::Rounds { position, .. } => *position += 1,
-            Order::Poisson {
-                due,
-                rounds,
-                draws,
-                gap_mean_ns,
-            } => {
+            Order::Poisson { due, rounds, draws, gap_mean_ns } => {
                 let Some(Reverse((offset, lane))) = due.pop() else {
                     return;
                 };
@@ -173,32 +146,18 @@ fn poisson(plan: &PacerPlan<'_>, rate: Rate, lanes: &[u32]) -> Order {
     let phase = plan.phase.to_string();
     let draws: Vec<Draws> = lanes
         .iter()
-        .map(|lane| {
-            Draws::of(
-                plan.seed,
-                &["arrivals", plan.stream, &phase, &lane.to_string()],
-            )
-        })
+        .map(|lane| Draws::of(plan.seed, &["arrivals", plan.stream, &phase, &lane.to_string()]))
         .collect();
     let due = draws
         .iter()
         .enumerate()
         .map(|(lane, draws)| Reverse((exponential(draws, 0, gap_mean_ns), lane)))
         .collect();
-    Order::Poisson {
-        due,
-        rounds: vec![0; lanes.len()],
-        draws,
-        gap_mean_ns,
-    }
+    Order::Poisson { due, rounds: vec![0; lanes.len()], draws, gap_mean_ns }
 }
 
 /// The n-th exponential gap of a lane.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "finite, not negative"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "finite, not negative")]
 fn exponential(draws: &Draws, n: u64, mean_ns: f64) -> Nanos {
     // 1 - u lies in (0, 1], whose logarithm is finite.
     Nanos((-(1.0 - draws.unit(n)).ln() * mean_ns).round() as u64)
@@ -223,9 +182,7 @@ mod tests {
     }
 
     fn open(rate: u64) -> Pace {
-        Pace::Open {
-            rate: Rate::per_second(rate),
-        }
+        Pace::Open { rate: Rate::per_second(rate) }
     }
 
     fn lanes_of(index: u32, of: u32) -> Vec<u32> {
@@ -245,11 +202,8 @@ mod tests {
 
     #[test]
     fn a_constant_batch_is_due_when_its_last_row_has_arrived() {
-        let all = arrivals(
-            &plan(open(1000), Arrivals::Constant, None),
-            &lanes_of(0, 1),
-            Nanos::SECOND,
-        );
+        let all =
+            arrivals(&plan(open(1000), Arrivals::Constant, None), &lanes_of(0, 1), Nanos::SECOND);
         assert_eq!(all.len(), 100);
         assert_eq!(all[0], (Some(Nanos::from_millis(9)), 0));
         assert_eq!(all[99], (Some(Nanos::from_millis(999)), 35));
@@ -259,26 +213,17 @@ mod tests {
     #[expect(clippy::cast_precision_loss, reason = "statistics of a test")]
     fn poisson_arrivals_have_the_asked_rate_and_exponential_gaps() {
         let end = Nanos::from_secs(2_000);
-        let all = arrivals(
-            &plan(open(1000), Arrivals::Poisson, None),
-            &lanes_of(0, 1),
-            end,
-        );
+        let all = arrivals(&plan(open(1000), Arrivals::Poisson, None), &lanes_of(0, 1), end);
         // 200,000 expected, standard deviation 447: five of them.
         assert!((197_764..=202_236).contains(&all.len()), "{}", all.len());
-        let gaps: Vec<f64> = all
-            .windows(2)
-            .map(|w| (w[1].0.unwrap() - w[0].0.unwrap()).as_secs_f64())
-            .collect();
+        let gaps: Vec<f64> =
+            all.windows(2).map(|w| (w[1].0.unwrap() - w[0].0.unwrap()).as_secs_f64()).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         let cv = variance.sqrt() / mean;
         assert!((cv - 1.0).abs() < 0.02, "coefficient of variation {cv}");
         let beyond_mean = gaps.iter().filter(|gap| **gap > mean).count() as f64 / gaps.len() as f64;
-        assert!(
-            (beyond_mean - (-1.0_f64).exp()).abs() < 0.01,
-            "{beyond_mean}"
-        );
+        assert!((beyond_mean - (-1.0_f64).exp()).abs() < 0.01, "{beyond_mean}");
     }
 
     /// Counts of ten seconds at 50 per second: mean and variance are both 500. Over n seeds the
@@ -301,14 +246,8 @@ mod tests {
         let n = f64::from(SEEDS);
         let mean = counts.iter().sum::<f64>() / n;
         let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        assert!(
-            (mean - 500.0).abs() < 4.0 * (500.0 / n).sqrt(),
-            "mean {mean}"
-        );
-        assert!(
-            (variance - 500.0).abs() < 4.0 * 500.0 * (2.0 / n).sqrt(),
-            "variance {variance}"
-        );
+        assert!((mean - 500.0).abs() < 4.0 * (500.0 / n).sqrt(), "mean {mean}");
+        assert!((variance - 500.0).abs() < 4.0 * 500.0 * (2.0 / n).sqrt(), "variance {variance}");
     }
 
     #[test]
@@ -319,9 +258,8 @@ mod tests {
             (open(1_000_000), Arrivals::Poisson),
         ] {
             let plan = plan(pace, arrival, Some(130));
-            let total: usize = (0..5)
-                .map(|i| arrivals(&plan, &lanes_of(i, 5), Nanos::MAX).len())
-                .sum();
+            let total: usize =
+                (0..5).map(|i| arrivals(&plan, &lanes_of(i, 5), Nanos::MAX).len()).sum();
             assert_eq!(total, 130);
         }
     }

@@ -124,9 +124,7 @@ pub(crate) async fn run(
     };
     let mut record = merge(pass, records);
     record.interrupted = interrupted;
-    let faults = stalls
-        .map(|watch| watch.end(pass.start))
-        .unwrap_or_default();
+    let faults = stalls.map(|watch| watch.end(pass.start)).unwrap_or_default();
     (record.stalls, record.clock_steps) = (faults.stalls, faults.steps);
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
@@ -140,11 +138,9 @@ pub(crate) async fn run(
 type Thread = std::io::Result<std::thread::JoinHandle<std::io::Result<ThreadRecord>>>;
 
 fn spawn(pass: Arc<Pass>, number: u32, clock: RealClock, ticks: mpsc::Sender<Tick>) -> Thread {
-    std::thread::Builder::new()
-        .name(format!("executor-{number}"))
-        .spawn(move || {
-            RealTimeline::block_on(clock, |timeline| execute(pass, number, timeline, ticks))
-        })
+    std::thread::Builder::new().name(format!("executor-{number}")).spawn(move || {
+        RealTimeline::block_on(clock, |timeline| execute(pass, number, timeline, ticks))
+    })
 }
 
 fn join(thread: Thread) -> Result<ThreadRecord, TargetError> {

@@ -95,11 +95,7 @@ pub fn plan(
     check_rates(&streams, &input.share)?;
     check_identity(workload, input)?;
     check_literals(workload, input)?;
-    let steps = streams
-        .iter()
-        .map(|stream| stream.paces.len())
-        .max()
-        .unwrap_or(1);
+    let steps = streams.iter().map(|stream| stream.paces.len()).max().unwrap_or(1);
     let rows_to_load = workload.rows_to_load();
     Ok(Plan {
         schema: PLAN_SCHEMA.to_owned(),
@@ -196,9 +192,7 @@ fn stream_plan(
         .iter()
         .map(|pace| match *pace {
             PaceInput::Open(rate) => Pace::Open { rate },
-            PaceInput::Closed(own) => Pace::Closed {
-                sessions: own.unwrap_or(sessions),
-            },
+            PaceInput::Closed(own) => Pace::Closed { sessions: own.unwrap_or(sessions) },
         })
         .collect();
     let closed = paces.iter().all(|pace| closed_sessions(pace).is_some());
@@ -226,11 +220,7 @@ fn stream_plan(
 }
 
 fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, PlanError> {
-    let names: Vec<&str> = workload
-        .streams()
-        .iter()
-        .map(|stream| stream.name.as_str())
-        .collect();
+    let names: Vec<&str> = workload.streams().iter().map(|stream| stream.name.as_str()).collect();
     let found = match name {
         None => workload.streams().first().cloned(),
         Some(name) => workload.stream(name),
@@ -321,8 +311,8 @@ pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
 
 /// What is left out of every result comes first: sessions appear, then the warm-up.
 fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
-    let before = [("ramp", ramp), (WARM_UP, input.warm_up)].into_iter();
-    let mut phases: Vec<PhasePlan> = before
+    let mut phases: Vec<PhasePlan> = [("ramp", ramp), (WARM_UP, input.warm_up)]
+        .into_iter()
         .filter(|(_, duration)| *duration > Nanos::ZERO)
         .map(|(name, duration)| PhasePlan {
             name: name.to_owned(),
@@ -333,11 +323,7 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
         })
         .collect();
     for step in 0..u32::try_from(steps).unwrap_or(u32::MAX) {
-        let name = if steps == 1 {
-            "measure".to_owned()
-        } else {
-            format!("step {}", step + 1)
-        };
+        let name = if steps == 1 { "measure".to_owned() } else { format!("step {}", step + 1) };
         phases.push(PhasePlan {
             name,
             kind: PhaseKind::Measure,

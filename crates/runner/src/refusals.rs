@@ -67,11 +67,7 @@ fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> Targe
         error.message,
         code.unwrap_or_default()
     );
-    let refused = RefusedStatement {
-        op,
-        statement: 0,
-        position: None,
-    };
+    let refused = RefusedStatement { op, statement: 0, position: None };
     TargetError::new(TargetErrorKind::Preparation(refused), message)
         .with_hint("every op sends the statement again: write one that can be repeated")
 }
@@ -81,23 +77,14 @@ mod tests {
     use super::*;
 
     fn noted(outcomes: impl IntoIterator<Item = Option<ErrorClass>>) -> Option<usize> {
-        let workload = BoundWorkload {
-            tables: Vec::new(),
-            ops: Vec::new(),
-            rows: None,
-        };
+        let workload = BoundWorkload { tables: Vec::new(), ops: Vec::new(), rows: None };
         let mut refusals = Refusals::default();
         outcomes.into_iter().position(|class| {
             let outcome = match class {
                 None => Outcome::answered(1, 1),
-                Some(class) => Outcome::refused(
-                    1,
-                    OpError {
-                        class,
-                        code: None,
-                        message: String::new(),
-                    },
-                ),
+                Some(class) => {
+                    Outcome::refused(1, OpError { class, code: None, message: String::new() })
+                }
             };
             refusals.note(&outcome, &workload, 0).is_some()
         })
@@ -116,9 +103,6 @@ mod tests {
 
     #[test]
     fn a_target_without_resources_ends_the_run_after_ten_ops() {
-        assert_eq!(
-            noted(std::iter::repeat_n(Some(ErrorClass::Resource), 20)),
-            Some(9)
-        );
+        assert_eq!(noted(std::iter::repeat_n(Some(ErrorClass::Resource), 20)), Some(9));
     }
 }

@@ -126,8 +126,9 @@ impl TableRequest {
 /// Rows that an op of a stream writes at most; 0 if it writes none.
 pub(crate) fn rows_per_op(workload: &Workload, stream: &str) -> u64 {
     let spec = workload.stream(stream);
-    let ops = spec.iter().flat_map(|spec| &spec.ops);
-    ops.map(|(op, _)| workload.rows_per_op(*op))
+    spec.iter()
+        .flat_map(|spec| &spec.ops)
+        .map(|(op, _)| workload.rows_per_op(*op))
         .max()
         .unwrap_or(0)
 }

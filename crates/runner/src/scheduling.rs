@@ -39,11 +39,7 @@ impl Scheduling {
         } else {
             SchedulingClass::NotPermitted
         };
-        Self {
-            class,
-            looked_at: now,
-            cpu: cpu_time(ClockId::ThreadCPUTime),
-        }
+        Self { class, looked_at: now, cpu: cpu_time(ClockId::ThreadCPUTime) }
     }
 
     /// Gives the class up if the thread has used more than its part of a core since it was last
@@ -78,11 +74,7 @@ fn leave_real_time() -> bool {
     // The library sets the niceness, too. From the best one there is a way back without a privilege;
     // where there is none to it, the thread has kept its own.
     let nice = getpriority_process(None).unwrap_or(0);
-    drop(set_thread_priority_and_policy(
-        thread_native_id(),
-        ThreadPriority::Max,
-        normal,
-    ));
+    drop(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, normal));
     let _ = setpriority_process(None, nice);
     thread_schedule_policy().is_ok_and(|policy| policy == normal)
 }

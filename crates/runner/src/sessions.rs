@@ -76,12 +76,7 @@ impl Sessions {
         let there = of_stream(&blocks, stream);
         if there < sessions {
             let first_number = all(&blocks);
-            blocks.push(SessionBlock {
-                stream,
-                slots: there..sessions,
-                first_number,
-                begin,
-            });
+            blocks.push(SessionBlock { stream, slots: there..sessions, first_number, begin });
         }
     }
 
@@ -106,10 +101,7 @@ impl Sessions {
 }
 
 fn all(blocks: &[SessionBlock]) -> u32 {
-    blocks
-        .iter()
-        .map(|block| block.slots.end - block.slots.start)
-        .sum()
+    blocks.iter().map(|block| block.slots.end - block.slots.start).sum()
 }
 
 fn of_stream(blocks: &[SessionBlock], stream: usize) -> u32 {
@@ -142,10 +134,7 @@ mod tests {
         let at = [999, 1_000, 1_199, 1_200, 1_400, 9_000].map(|ms| open(&apart, ms));
         assert_eq!(at, [0, 1, 1, 2, 3, 3]);
         assert_eq!(apart.begin_of(4), Some(Nanos::from_millis(1_400)));
-        let of_plan = SessionBlock {
-            begin: None,
-            ..block(0)
-        };
+        let of_plan = SessionBlock { begin: None, ..block(0) };
         assert_eq!((open(&of_plan, 0), of_plan.begin_of(2)), (3, None));
     }
 }

@@ -87,10 +87,7 @@ impl Source {
     pub fn new(plan: SourcePlan, schedule: Arc<Schedule>) -> Self {
         let lanes = plan.plan.share.lanes();
         let first = schedule.first().and_then(|first| schedule.phase(first));
-        let none = PhaseTimes {
-            start: Nanos::MAX,
-            end: Nanos::MAX,
-        };
+        let none = PhaseTimes { start: Nanos::MAX, end: Nanos::MAX };
         let pace = first.as_ref().map(|phase| phase.paces[plan.stream]);
         let pace = pace.unwrap_or_else(|| plan.plan.pace(plan.stream, 0));
         let state = State {
@@ -103,13 +100,7 @@ impl Source {
             issued: vec![0; lanes.len()],
             returned: VecDeque::new(),
         };
-        Self {
-            plan,
-            lanes,
-            schedule,
-            state: Mutex::new(state),
-            in_flight: AtomicU64::new(0),
-        }
+        Self { plan, lanes, schedule, state: Mutex::new(state), in_flight: AtomicU64::new(0) }
     }
 
     /// The next op for session `slot` (its number within the stream) at time `now`.
@@ -139,9 +130,7 @@ impl Source {
                 }
                 return Claim::Idle(state.times.end);
             };
-            let intended = arrival
-                .offset
-                .map(|offset| state.times.start.saturating_add(offset));
+            let intended = arrival.offset.map(|offset| state.times.start.saturating_add(offset));
             let behind_end = intended.map_or(over, |at| at >= state.times.end);
             if behind_end && over {
                 self.next_phase(&mut state, phase);
@@ -158,10 +147,7 @@ impl Source {
 
     /// An op that was given back comes before all that were never claimed: it is due earlier.
     fn claim_returned(&self, state: &mut State, now: Nanos) -> Option<Claim> {
-        let at = state
-            .returned
-            .iter()
-            .position(|ticket| self.is_due(ticket))?;
+        let at = state.returned.iter().position(|ticket| self.is_due(ticket))?;
         let ticket = state.returned.remove(at)?;
         let over = now >= self.phase_end(&ticket);
         Some(self.hand_out(ticket, over))
@@ -327,16 +313,22 @@ fn index_of(lane: u32, round: u64) -> u64 {
 
 /// The greatest index that was dealt out.
 fn greatest(lanes: &[u32], issued: &[u64]) -> Option<u64> {
-    let last = lanes.iter().zip(issued).filter(|(_, issued)| **issued > 0);
-    last.map(|(lane, issued)| index_of(*lane, issued - 1)).max()
+    lanes
+        .iter()
+        .zip(issued)
+        .filter(|(_, issued)| **issued > 0)
+        .map(|(lane, issued)| index_of(*lane, issued - 1))
+        .max()
 }
 
 fn skipped(lanes: &[u32], issued: &[u64]) -> Vec<u64> {
     let Some(greatest) = greatest(lanes, issued) else {
         return Vec::new();
     };
-    let dealt = lanes.iter().copied().zip(issued.iter().copied());
-    let mut skipped: Vec<u64> = dealt
+    let mut skipped: Vec<u64> = lanes
+        .iter()
+        .copied()
+        .zip(issued.iter().copied())
         .flat_map(|(lane, issued)| {
             let left = (issued..).map(move |round| index_of(lane, round));
             left.take_while(|index| *index < greatest)

@@ -85,14 +85,9 @@ impl StallDetector {
             return;
         }
         let stalls = &mut self.found.stalls;
-        stalls.push(StallRecord {
-            start_ns: since.0,
-            duration_ns: length.0,
-            kind,
-        });
+        stalls.push(StallRecord { start_ns: since.0, duration_ns: length.0, kind });
         if stalls.len() > STALLS_KEPT {
-            let lengths = stalls.iter().enumerate();
-            let shortest = lengths.min_by_key(|(_, stall)| stall.duration_ns);
+            let shortest = stalls.iter().enumerate().min_by_key(|(_, stall)| stall.duration_ns);
             if let Some((at, _)) = shortest {
                 stalls.remove(at);
             }
@@ -177,13 +172,15 @@ mod tests {
     #[track_caller]
     fn check(readings: &[[u64; 3]], stalls: &[(u64, u64, StallKind)], steps: &[(u64, i128)]) {
         let found = found(readings);
-        let stalled = found.stalls.iter();
-        let stalled: Vec<_> = stalled
+        let stalled: Vec<_> = found
+            .stalls
+            .iter()
             .map(|s| (s.start_ns / 1_000_000, s.duration_ns / 1_000_000, s.kind))
             .collect();
         assert_eq!(stalled, stalls);
-        let stepped = found.steps.iter();
-        let stepped: Vec<_> = stepped
+        let stepped: Vec<_> = found
+            .steps
+            .iter()
             .map(|step| (step.at.0 / 1_000_000, step.by_ns / 1_000_000))
             .collect();
         assert_eq!(stepped, steps);
@@ -211,12 +208,7 @@ mod tests {
     #[test]
     fn a_machine_that_was_suspended_shows_it_by_its_boot_clock() {
         let paused = StallKind::MachinePaused;
-        let readings = [
-            [0, 0, 0],
-            [10, 10, 10],
-            [20, 3_020, 3_020],
-            [30, 3_030, 3_030],
-        ];
+        let readings = [[0, 0, 0], [10, 10, 10], [20, 3_020, 3_020], [30, 3_030, 3_030]];
         check(&readings, &[(10, 3_000, paused)], &[]);
         // It stood for three seconds, and the process was let run five seconds after.
         let readings = [[0, 0, 0], [10, 10, 10], [5_020, 8_020, 8_020]];
@@ -230,18 +222,10 @@ mod tests {
         check(&[[0, 0, 0], [10, 10, 3_600_010]], &[], &[(10, 3_600_000)]);
         check(&[[0, 0, 9_000], [10, 10, 10]], &[], &[(10, -9_000)]);
         // Slewed.
-        check(
-            &[[0, 0, 0], [10, 10, 11], [20, 20, 22], [30, 30, 33]],
-            &[],
-            &[],
-        );
+        check(&[[0, 0, 0], [10, 10, 11], [20, 20, 22], [30, 30, 33]], &[], &[]);
         // Set back while the process was stopped: that hides nothing of it.
         let readings = [[0, 0, 9_000], [10, 10, 9_010], [5_020, 5_020, 20]];
-        check(
-            &readings,
-            &[(10, 5_000, StallKind::NotRunning)],
-            &[(5_020, -14_000)],
-        );
+        check(&readings, &[(10, 5_000, StallKind::NotRunning)], &[(5_020, -14_000)]);
         // Corrected after the machine was suspended.
         let readings = [[0, 0, 0], [10, 3_010, 10], [20, 3_020, 3_020]];
         let paused = (0, 3_000, StallKind::MachinePaused);
@@ -254,11 +238,7 @@ mod tests {
         let expected = "the wall clock stepped forward by 200 ms 10.0 ms into the run: it was corrected, or its host was \
                         paused; no time of the run is taken from it";
         assert_eq!(steps[0].message(), expected);
-        assert!(
-            steps[1].message().contains("stepped back by 9.20 s"),
-            "{}",
-            steps[1].message()
-        );
+        assert!(steps[1].message().contains("stepped back by 9.20 s"), "{}", steps[1].message());
     }
 
     #[test]
@@ -308,10 +288,6 @@ mod tests {
         for _ in 0..1_000 {
             detector.read(clock.readings());
         }
-        assert!(
-            detector.found.steps.is_empty(),
-            "{:?}",
-            detector.found.steps
-        );
+        assert!(detector.found.steps.is_empty(), "{:?}", detector.found.steps);
     }
 }

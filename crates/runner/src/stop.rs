@@ -63,10 +63,8 @@ impl StopCounts {
 
     /// Learns of all phases, those that were added since included.
     pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
-        self.endings = phases
-            .iter()
-            .map(|phase| Ending::of(phase.kind, phase.until_steady))
-            .collect();
+        self.endings =
+            phases.iter().map(|phase| Ending::of(phase.kind, phase.until_steady)).collect();
         self.errors.resize(phases.len(), 0);
     }
 
@@ -102,10 +100,7 @@ impl StopCounts {
         let mut windows = self.windows.iter();
         let (ends, why) = match self.endings[running] {
             Ending::Never => return None,
-            Ending::Rule => (
-                self.holds(running, start, now, reported),
-                EarlyEnd::Predicate,
-            ),
+            Ending::Rule => (self.holds(running, start, now, reported), EarlyEnd::Predicate),
             Ending::Steady => {
                 let ends = windows.all(|counts| self.is_steady(counts, start, reported));
                 (ends, EarlyEnd::Steady)

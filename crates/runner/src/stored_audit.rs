@@ -66,15 +66,8 @@ pub fn audit_stored(
         return Err(refused(message, hint));
     }
     RealTimeline::block_on(RealClock::start(), |timeline| {
-        let audit = StoredAudit {
-            request,
-            directory,
-            record,
-            stored,
-            observer,
-            interrupts,
-            timeline,
-        };
+        let audit =
+            StoredAudit { request, directory, record, stored, observer, interrupts, timeline };
         audit.whole()
     })?
 }
@@ -111,10 +104,7 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunErro
     }
     if record.target.simulated || record.target.sink {
         let message = format!("{id} had a target that is gone with its process");
-        return Err(refused(
-            message,
-            "only what a database stored can be audited",
-        ));
+        return Err(refused(message, "only what a database stored can be audited"));
     }
     if request.workload.fingerprint() != plan.workload.fingerprint {
         let message = format!("{id}: its workload is not the one of this name any more");
@@ -124,10 +114,7 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunErro
     if (0..request.workload.tables()).any(replaces) {
         let hint = "rows that replace each other are compared by the times of their writes, which \
                     no file keeps";
-        return Err(refused(
-            format!("{id} can be audited at its end only"),
-            hint,
-        ));
+        return Err(refused(format!("{id} can be audited at its end only"), hint));
     }
     Ok(())
 }
@@ -159,9 +146,7 @@ impl StoredAudit {
         let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();
         let end = self.stored.next_row.or(ends).unwrap_or(0);
         let own = rows_in(&bound, tables.first_row.min(end)..end);
-        let outcome = self
-            .audit(&bound, &own, &tables, &mut ledgers, &mut admin)
-            .await;
+        let outcome = self.audit(&bound, &own, &tables, &mut ledgers, &mut admin).await;
         self.concluded(outcome)
     }
 
@@ -205,8 +190,7 @@ impl StoredAudit {
             return AuditOutcome::skipped(audit::not_done(level, ledgers, nothing, None));
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
-        self.observer
-            .event(&Event::Part(Part::Audit { level, estimate }));
+        self.observer.event(&Event::Part(Part::Audit { level, estimate }));
         let names = plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(names);
         let observer = self.observer.as_ref();
@@ -238,10 +222,8 @@ impl StoredAudit {
     /// The record with what was found.
     fn concluded(self, outcome: AuditOutcome) -> Result<RunRecord, RunError> {
         let mut record = self.record;
-        let is_done = matches!(
-            outcome.record.status,
-            AuditStatus::Done | AuditStatus::NothingWritten
-        );
+        let is_done =
+            matches!(outcome.record.status, AuditStatus::Done | AuditStatus::NothingWritten);
         record.audit = outcome.record;
         record.audit.later = true;
         let of_first = [IncidentKind::AuditInterrupted, IncidentKind::NotIdle];

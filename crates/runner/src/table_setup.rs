@@ -48,8 +48,8 @@ pub(crate) struct ExistingTables {
 
 /// Whether a run may write rows.
 pub(crate) fn writes(request: &RunRequest) -> bool {
-    let streams = request.plan.streams.iter();
-    let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
+    let inserts =
+        request.plan.streams.iter().map(|stream| rows_per_op(&request.workload, &stream.name));
     request.plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0
 }
 
@@ -87,11 +87,7 @@ pub(crate) async fn prepare(
     let limit = request.plan.audit.limit;
     let completed = within(limit, timeline.as_ref(), std::pin::pin!(completed)).await;
     completed.unwrap_or_else(|| Err(too_long(limit)))?;
-    let first_row = entries
-        .iter()
-        .map(|entry| entry.next_index)
-        .max()
-        .unwrap_or(0);
+    let first_row = entries.iter().map(|entry| entry.next_index).max().unwrap_or(0);
     let counter = if first_row > 0 && counts_rows(request) {
         admin.rows_inserted(bound).await?
     } else {
@@ -107,24 +103,14 @@ pub(crate) async fn prepare(
         .zip(recovered)
         .map(|(entry, recovered)| TableRecord {
             name: entry.name.clone(),
-            start: if entry.next_index > 0 {
-                TableStart::Continued
-            } else {
-                TableStart::Fresh
-            },
+            start: if entry.next_index > 0 { TableStart::Continued } else { TableStart::Fresh },
             rows_before: entry.rows,
             first_index: first_row,
             next_index: None,
             recovered,
-        });
-    let tables = tables.collect();
-    Ok(ExistingTables {
-        entries,
-        tables,
-        first_row,
-        taken_as_found,
-        counter,
-    })
+        })
+        .collect();
+    Ok(ExistingTables { entries, tables, first_row, taken_as_found, counter })
 }
 
 /// Rejects shares on tables with rows: each load generator would need the others' first rows.
@@ -220,10 +206,7 @@ fn rows_of(counts: &KeyCounts) -> u64 {
 /// The same table, in which rows below a key have no key, so that they are counted separately.
 pub(crate) fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     let key = &table.key;
-    BoundTable {
-        key: format!("CASE WHEN ({key}) >= {first} THEN ({key}) END"),
-        ..table.clone()
-    }
+    BoundTable { key: format!("CASE WHEN ({key}) >= {first} THEN ({key}) END"), ..table.clone() }
 }
 
 /// The same table, in which only rows of these keys have one.
@@ -249,11 +232,7 @@ impl ExistingTables {
     pub(crate) fn of_record(tables: &[TableRecord]) -> Self {
         Self {
             tables: tables.to_vec(),
-            first_row: tables
-                .iter()
-                .map(|table| table.first_index)
-                .max()
-                .unwrap_or(0),
+            first_row: tables.iter().map(|table| table.first_index).max().unwrap_or(0),
             ..Self::default()
         }
     }
@@ -280,8 +259,11 @@ impl ExistingTables {
         admin: &mut dyn Admin,
         positions: &[usize],
     ) -> Result<(), TargetError> {
-        let entries = positions.iter().filter_map(|at| self.entries.get(*at));
-        let entries: Vec<RegistryEntry> = entries.map(RegistryEntry::as_canary).collect();
+        let entries: Vec<RegistryEntry> = positions
+            .iter()
+            .filter_map(|at| self.entries.get(*at))
+            .map(RegistryEntry::as_canary)
+            .collect();
         admin.update_registry(&entries).await
     }
 
@@ -320,14 +302,12 @@ impl ExistingTables {
 
     /// Rows of earlier runs, by table.
     pub(crate) fn rows_before(&self) -> Vec<u64> {
-        let rows = self.entries.iter().map(|entry| entry.rows.unwrap_or(0));
-        rows.collect()
+        self.entries.iter().map(|entry| entry.rows.unwrap_or(0)).collect()
     }
 
     /// Rows that must be in each table after a run without an audit; absent if that is not known.
     pub(crate) fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
-        let tables = self.entries.iter().zip(ledgers);
-        let due = tables.map(|(entry, ledger)| {
+        let due = self.entries.iter().zip(ledgers).map(|(entry, ledger)| {
             let (before, written) = (entry.rows?, ledger.totals());
             let is_certain = written.unknown == 0 && !ledger.has_replacements();
             is_certain.then(|| before + written.acknowledged)
@@ -342,8 +322,9 @@ impl ExistingTables {
         let replaces =
             (0..self.entries.len()).any(|table| workload.replacing_column(table).is_some());
         let last = self.entries.iter().max_by_key(|entry| entry.next_index);
-        let counted = last.and_then(|entry| entry.rows).filter(|_| !replaces);
-        counted.map_or(self.first_row, |rows| rows.min(self.first_row))
+        last.and_then(|entry| entry.rows)
+            .filter(|_| !replaces)
+            .map_or(self.first_row, |rows| rows.min(self.first_row))
     }
 
     /// Index after the last row that a run may have sent.
@@ -356,12 +337,9 @@ impl ExistingTables {
         let loaded = ops(&passes.load, 0).saturating_mul(plan.load_batch);
         let begin = self.first_row.max(plan.rows_to_load);
         let loaded = self.first_row.saturating_add(loaded).min(begin);
-        let streams = request.plan.streams.iter().enumerate();
-        let ends = streams.filter_map(|(position, stream)| {
+        let ends = request.plan.streams.iter().enumerate().filter_map(|(position, stream)| {
             let spec = request.workload.stream(&stream.name)?;
-            let sent = request
-                .workload
-                .rows_before(&spec, ops(&passes.main, position));
+            let sent = request.workload.rows_before(&spec, ops(&passes.main, position));
             (sent > 0).then(|| begin.saturating_add(sent))
         });
         ends.fold(loaded, u64::max)
@@ -373,10 +351,7 @@ impl ExistingTables {
         let rows: Option<u64> = self.entries.iter().map(|entry| entry.rows).sum();
         (self.first_row > 0).then(|| {
             let rows = rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-            let how = match (
-                compared.map(|compared| compared.from_row),
-                self.taken_as_found,
-            ) {
+            let how = match (compared.map(|compared| compared.from_row), self.taken_as_found) {
                 (Some(0), _) => "; they were compared with the ledgers of those runs".to_owned(),
                 (Some(from), false) => {
                     format!("; those from index {from} on were compared with the runs' ledgers")
@@ -391,13 +366,8 @@ impl ExistingTables {
                 (None, false) => String::new(),
             };
             let not = earlier.and_then(|earlier| earlier.error.as_deref());
-            let not = not.map_or(String::new(), |why| {
-                format!("; they were only counted: {why}")
-            });
-            format!(
-                "earlier runs left {rows}; rows go on from index {}{how}{not}",
-                self.first_row
-            )
+            let not = not.map_or(String::new(), |why| format!("; they were only counted: {why}"));
+            format!("earlier runs left {rows}; rows go on from index {}{how}{not}", self.first_row)
         })
     }
 
@@ -435,8 +405,9 @@ impl ExistingTables {
         writing: bool,
         rows: Option<&[u64]>,
     ) -> Vec<RegistryEntry> {
-        let entries = self.entries.iter().enumerate();
-        entries
+        self.entries
+            .iter()
+            .enumerate()
             .map(|(table, entry)| RegistryEntry {
                 next_index,
                 writing,

@@ -40,17 +40,13 @@ pub struct MachineTicks {
 /// Reads the counters; `embedded_cpu` comes from the target.
 pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
     let process = cpu_time(ClockId::ProcessCPUTime);
-    let status = procfs::process::Process::myself()
-        .and_then(|process| process.status())
-        .ok();
+    let status = procfs::process::Process::myself().and_then(|process| process.status()).ok();
     let kilobytes = |value: Option<u64>| value.unwrap_or(0) * 1024;
     Counters {
         at,
         client_cpu: process.saturating_sub(embedded_cpu),
         embedded_cpu,
-        machine: procfs::KernelStats::current()
-            .ok()
-            .map(|stats| ticks(&stats.total)),
+        machine: procfs::KernelStats::current().ok().map(|stats| ticks(&stats.total)),
         rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmrss)),
         max_rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmhwm)),
     }
@@ -67,11 +63,7 @@ pub(crate) fn cpu_time(clock: ClockId) -> Nanos {
 fn ticks(total: &CpuTime) -> MachineTicks {
     let busy = busy(total);
     let idle = total.idle + total.iowait.unwrap_or(0);
-    MachineTicks {
-        busy,
-        stolen: total.steal,
-        total: busy + total.steal.unwrap_or(0) + idle,
-    }
+    MachineTicks { busy, stolen: total.steal, total: busy + total.steal.unwrap_or(0) + idle }
 }
 
 /// Ticks in which processors of this machine worked for it; guests are part of the user's.
@@ -81,10 +73,7 @@ pub(crate) fn busy(total: &CpuTime) -> u64 {
 }
 
 /// What happened between two readings.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "shares for display and judgment"
-)]
+#[expect(clippy::cast_precision_loss, reason = "shares for display and judgment")]
 pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
     let elapsed = later.at.saturating_sub(earlier.at).0.max(1) as f64;
     let cores = |now: Nanos, then: Nanos| now.saturating_sub(then).0 as f64 / elapsed;
@@ -141,21 +130,14 @@ mod tests {
         assert!(counters.max_rss_bytes >= counters.rss_bytes / 2);
         // What embedded threads used is none of the client's.
         let counters = read(Nanos::SECOND, Nanos::MAX);
-        assert_eq!(
-            (counters.client_cpu, counters.embedded_cpu),
-            (Nanos::ZERO, Nanos::MAX)
-        );
+        assert_eq!((counters.client_cpu, counters.embedded_cpu), (Nanos::ZERO, Nanos::MAX));
     }
 
     #[test]
     fn a_machine_that_waits_for_its_disk_is_idle() {
         let total = of_kernel("cpu  1000 200 30 5000 400 7 8 90 60 5").total;
         assert_eq!(busy(&total), 1_000 + 200 + 30 + 7 + 8);
-        let expected = MachineTicks {
-            busy: 1_245,
-            stolen: Some(90),
-            total: 1_245 + 90 + 5_400,
-        };
+        let expected = MachineTicks { busy: 1_245, stolen: Some(90), total: 1_245 + 90 + 5_400 };
         assert_eq!(ticks(&total), expected);
     }
 
@@ -240,30 +222,19 @@ softirq 1234999 0 1 2 3 4 5 6 7 8 9
     #[test]
     fn shares_are_those_of_the_time_between() {
         let then = Counters {
-            machine: Some(MachineTicks {
-                busy: 100,
-                stolen: Some(0),
-                total: 1_000,
-            }),
+            machine: Some(MachineTicks { busy: 100, stolen: Some(0), total: 1_000 }),
             ..Counters::default()
         };
         let now = Counters {
             at: Nanos::from_secs(2),
             client_cpu: Nanos::SECOND,
             embedded_cpu: Nanos::from_secs(3),
-            machine: Some(MachineTicks {
-                busy: 400,
-                stolen: Some(100),
-                total: 2_000,
-            }),
+            machine: Some(MachineTicks { busy: 400, stolen: Some(100), total: 2_000 }),
             ..Counters::default()
         };
         let sample = between(&then, &now);
         assert!((sample.client_cores - 0.5).abs() < 1e-9);
         assert!((sample.embedded_cores - 1.5).abs() < 1e-9);
-        assert_eq!(
-            (sample.machine_cpu_fraction, sample.steal_fraction),
-            (Some(0.3), Some(0.1))
-        );
+        assert_eq!((sample.machine_cpu_fraction, sample.steal_fraction), (Some(0.3), Some(0.1)));
     }
 }

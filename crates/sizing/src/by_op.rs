@@ -31,11 +31,7 @@ pub fn by_op<'a>(
                 .filter(|base| **base > 0.0)
                 .map(|base| per_s / base - 1.0),
         };
-        rates.push(
-            size.iter()
-                .map(|(op, per_s)| (op.clone(), rate(op, *per_s)))
-                .collect(),
-        );
+        rates.push(size.iter().map(|(op, per_s)| (op.clone(), rate(op, *per_s))).collect());
         first = first.or(Some(size));
     }
     rates

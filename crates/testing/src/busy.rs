@@ -34,10 +34,7 @@ impl BusyCore {
                 thread::sleep(length);
             }
         });
-        Self {
-            stop,
-            thread: Some(thread),
-        }
+        Self { stop, thread: Some(thread) }
     }
 }
 

@@ -87,11 +87,7 @@ impl ClickHouse {
     /// The same on that port.
     pub(crate) fn try_start(port: u16, configuration: &str, settings: &str) -> io::Result<Self> {
         let directory = directory("hw-click-")?;
-        let mut server = Self {
-            directory,
-            port,
-            child: None,
-        };
+        let mut server = Self { directory, port, child: None };
         server.configure(configuration, settings)?;
         server.begin()?;
         Ok(server)
@@ -227,10 +223,7 @@ impl ClickHouse {
     fn begin(&mut self) -> io::Result<()> {
         let output = fs::File::create(self.path("output"))?;
         let mut child = program_as(OS_USER, &CLICKHOUSE.required().map_err(io::Error::other)?)
-            .arg(format!(
-                "--config-file={}",
-                self.path("config.xml").display()
-            ))
+            .arg(format!("--config-file={}", self.path("config.xml").display()))
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -79,8 +79,11 @@ impl Shards {
 
     /// URL of [`DATABASE`] on these servers, in this order, for the user without a password.
     pub fn url_of(&self, numbers: &[usize]) -> String {
-        let hosts = numbers.iter().map(|number| self.servers[*number].port());
-        let hosts: Vec<String> = hosts.map(|port| format!("127.0.0.1:{port}")).collect();
+        let hosts: Vec<String> = numbers
+            .iter()
+            .map(|number| self.servers[*number].port())
+            .map(|port| format!("127.0.0.1:{port}"))
+            .collect();
         format!("clickhouse://{SUPERUSER}@{}/{DATABASE}", hosts.join(","))
     }
 
@@ -92,9 +95,11 @@ impl Shards {
 
 /// A cluster in a configuration: a shard on each of these ports of the native protocol.
 fn cluster(name: &str, ports: &[u16]) -> String {
-    let shards = ports.iter().map(|port| {
-        format!("<shard><replica><host>127.0.0.1</host><port>{port}</port></replica></shard>")
-    });
-    let shards: String = shards.collect();
+    let shards: String = ports
+        .iter()
+        .map(|port| {
+            format!("<shard><replica><host>127.0.0.1</host><port>{port}</port></replica></shard>")
+        })
+        .collect();
     format!("<{name}>{shards}</{name}>")
 }

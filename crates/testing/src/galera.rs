@@ -61,10 +61,8 @@ impl Galera {
         }
         let ports: [u16; NODES * PORTS] = free_ports()?;
         let ports = ports.as_chunks::<PORTS>().0;
-        let peers: Vec<String> = ports
-            .iter()
-            .map(|[port, ..]| format!("127.0.0.1:{port}"))
-            .collect();
+        let peers: Vec<String> =
+            ports.iter().map(|[port, ..]| format!("127.0.0.1:{port}")).collect();
         for (number, (node, ports)) in nodes.iter_mut().zip(ports).enumerate() {
             let state = node.path("data/gvwstate.dat");
             fs::write(&state, primary_component(number))?;
@@ -86,10 +84,8 @@ impl Galera {
 
     /// URL of [`DATABASE`] on all nodes, in their order, for a user without a password.
     pub fn url(&self, user: &str) -> String {
-        let hosts = self.nodes.iter();
-        let hosts: Vec<String> = hosts
-            .map(|node| format!("127.0.0.1:{}", node.port()))
-            .collect();
+        let hosts: Vec<String> =
+            self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
         format!("mariadb://{user}@{}/{DATABASE}", hosts.join(","))
     }
 
@@ -99,8 +95,7 @@ impl Galera {
     ///
     /// If a statement fails.
     pub fn sql(&self, number: usize, text: &str) -> String {
-        self.node(number)
-            .sql(&format!("SET wsrep_sync_wait = 7; {text}"))
+        self.node(number).sql(&format!("SET wsrep_sync_wait = 7; {text}"))
     }
 
     /// Ends a node at once, as a lost machine does.
@@ -163,9 +158,8 @@ fn uuid(number: usize) -> String {
 
 /// The file that says which nodes the primary component had last.
 fn primary_component(number: usize) -> String {
-    let members: Vec<String> = (0..NODES)
-        .map(|node| format!("member: {} 0\n", uuid(node)))
-        .collect();
+    let members: Vec<String> =
+        (0..NODES).map(|node| format!("member: {} 0\n", uuid(node))).collect();
     format!(
         "my_uuid: {}\n#vwbeg\nview_id: 3 {} 3\nbootstrap: 0\n{}#vwend\n",
         uuid(number),

@@ -71,9 +71,7 @@ impl MariaDb {
                 let path = server.path(&format!("{name}.pem"));
                 fs::write(&path, text)?;
                 give_away(OS_USER, &path)?;
-                server
-                    .settings
-                    .push(format!("--ssl-{name}={}", path.display()));
+                server.settings.push(format!("--ssl-{name}={}", path.display()));
             }
             server.begin()?;
             Ok(server)
@@ -99,12 +97,7 @@ impl MariaDb {
     ) -> io::Result<Self> {
         let directory = directory("hw-maria-")?;
         give_away(OS_USER, directory.path())?;
-        let server = Self {
-            directory,
-            port: free_port()?,
-            settings: Vec::new(),
-            child: None,
-        };
+        let server = Self { directory, port: free_port()?, settings: Vec::new(), child: None };
         make_data(&server.path("data"), template, || make(&server))?;
         Ok(server)
     }
@@ -144,13 +137,7 @@ impl MariaDb {
     /// The same, with the error of a statement that fails.
     pub fn try_sql(&self, text: &str) -> io::Result<String> {
         let output = Command::new("mariadb")
-            .args([
-                "--no-defaults",
-                "--batch",
-                "--skip-column-names",
-                "-u",
-                SUPERUSER,
-            ])
+            .args(["--no-defaults", "--batch", "--skip-column-names", "-u", SUPERUSER])
             .args(["--default-character-set=utf8mb4", "--raw"])
             .arg(format!("--socket={}", self.socket().display()))
             .args(["-e", text, DATABASE])
@@ -159,9 +146,7 @@ impl MariaDb {
             let text = String::from_utf8_lossy(&output.stdout);
             return Ok(text.trim_end_matches('\n').to_owned());
         }
-        Err(io::Error::other(
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        ))
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
     /// Ends the process at once, as a lost machine does, and starts the server again.
@@ -234,10 +219,7 @@ impl MariaDb {
             .arg(format!("--pid-file={}", self.path("pid").display()))
             .arg(format!("--port={}", self.port))
             .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
-            .args([
-                "--innodb-buffer-pool-size=64M",
-                "--innodb-log-file-size=32M",
-            ])
+            .args(["--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"])
             .args(&self.settings)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -40,13 +40,7 @@ pub fn fetched(kept: &Path, packages: &[&str]) -> Option<PathBuf> {
 
 fn install(directory: &Path, packages: &[&str]) -> bool {
     let output = Command::new("npm")
-        .args([
-            "install",
-            "--no-save",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ])
+        .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
         .arg("--prefix")
         .arg(directory)
         .args(packages)

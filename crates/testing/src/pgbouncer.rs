@@ -64,11 +64,7 @@ impl PgBouncer {
             .spawn()?;
         let answers = || Ok(TcpStream::connect(("127.0.0.1", port)).is_ok());
         let ready = wait_until_ready(&mut child, answers, &[place("log")]);
-        let pooler = Self {
-            _directory: directory,
-            port,
-            child: Some(child),
-        };
+        let pooler = Self { _directory: directory, port, child: Some(child) };
         ready.map(|()| pooler)
     }
 

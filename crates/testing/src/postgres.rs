@@ -104,12 +104,8 @@ impl Postgres {
     fn try_standby(&self) -> io::Result<Self> {
         let directory = directory("hw-pg-")?;
         give_away(SUPERUSER, directory.path())?;
-        let mut server = Self {
-            programs: self.programs.clone(),
-            directory,
-            port: free_port()?,
-            child: None,
-        };
+        let mut server =
+            Self { programs: self.programs.clone(), directory, port: free_port()?, child: None };
         run(server
             .program("pg_basebackup")
             .args(["-R", "-X", "stream", "-c", "fast", "-U", SUPERUSER])
@@ -159,24 +155,16 @@ impl Postgres {
     /// If `psql` fails.
     pub fn sql(&self, database: &str, text: &str) -> String {
         let output = Command::new(self.programs.join("psql"))
-            .args([
-                "-XAtq",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-U",
-                SUPERUSER,
-                "-d",
-                database,
-            ])
+            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", SUPERUSER, "-d", database])
             .arg("-h")
             .arg(self.socket_directory())
             .args(["-p", &self.port.to_string(), "-c", text])
             .env_remove("PGOPTIONS")
             .output();
         match output {
-            Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
-                .trim_end()
-                .to_owned(),
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+            }
             Ok(output) => panic!("psql `{text}`: {}", String::from_utf8_lossy(&output.stderr)),
             Err(error) => panic!("psql: {error}"),
         }
@@ -216,14 +204,7 @@ impl Postgres {
     fn initdb(&self) -> io::Result<()> {
         run(self
             .program("initdb")
-            .args([
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale=C",
-                "--no-sync",
-                "-U",
-                SUPERUSER,
-            ])
+            .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", SUPERUSER])
             .arg("-D")
             .arg(self.data()))
     }
@@ -254,10 +235,7 @@ impl Postgres {
         let mut lines = vec![
             "listen_addresses = '127.0.0.1'".to_owned(),
             format!("port = {}", self.port),
-            format!(
-                "unix_socket_directories = '{}'",
-                self.socket_directory().display()
-            ),
+            format!("unix_socket_directories = '{}'", self.socket_directory().display()),
             "fsync = off".to_owned(),
             "shared_buffers = 32MB".to_owned(),
             "max_connections = 100".to_owned(),
@@ -275,9 +253,7 @@ impl Postgres {
         };
         self.write("server.crt", certificate)?;
         self.write("server.key", key)?;
-        run(Command::new("chmod")
-            .arg("600")
-            .arg(self.data().join("server.key")))
+        run(Command::new("chmod").arg("600").arg(self.data().join("server.key")))
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {

@@ -91,13 +91,11 @@ pub static GALERA: Program = Program {
     package: "galera-4",
     tests: "the driver against a cluster of three nodes, and a node that is lost in mid-run",
     find: || {
-        let places = [
-            "/usr/lib/galera",
-            "/usr/lib64/galera-4",
-            "/usr/lib64/galera",
-        ];
-        let found = places.map(|place| Path::new(place).join("libgalera_smm.so"));
-        found.into_iter().find(|library| library.is_file())
+        let places = ["/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera"];
+        places
+            .map(|place| Path::new(place).join("libgalera_smm.so"))
+            .into_iter()
+            .find(|library| library.is_file())
     },
 };
 
@@ -196,10 +194,7 @@ pub fn leave_out(need: &str, reason: &str) {
 ///
 /// The line is written past the capture of the test harness, once for each need; the name of every
 /// such test is in its captured output.
-#[expect(
-    clippy::print_stdout,
-    reason = "the test harness captures and shows it"
-)]
+#[expect(clippy::print_stdout, reason = "the test harness captures and shows it")]
 pub fn report_left_out(need: &str, reason: &str) {
     let thread = std::thread::current();
     println!("left out: {}: {reason}", thread.name().unwrap_or_default());
@@ -223,9 +218,7 @@ fn all_required() -> bool {
 fn test_binary() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
-    stem.rsplit_once('-')
-        .map_or(stem.as_ref(), |(name, _hash)| name)
-        .to_owned()
+    stem.rsplit_once('-').map_or(stem.as_ref(), |(name, _hash)| name).to_owned()
 }
 
 /// The programs' directory of the newest version below `place`, as Debian lays them out.
@@ -248,10 +241,7 @@ fn newest_server(place: &str) -> Option<PathBuf> {
 fn beside(program: &str, other: &str) -> Option<PathBuf> {
     let path = in_path(program)?.canonicalize().ok()?;
     let directory = path.parent()?;
-    directory
-        .join(other)
-        .exists()
-        .then(|| directory.to_path_buf())
+    directory.join(other).exists().then(|| directory.to_path_buf())
 }
 
 /// Where a command is, as a shell would find it.

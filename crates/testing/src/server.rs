@@ -82,10 +82,7 @@ pub(crate) fn program_as(user: &str, program: &Path) -> Command {
         return Command::new(program);
     }
     let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid", user, "--regid", user])
-        .args(["--clear-groups", "--"])
-        .arg(program);
+    command.args(["--reuid", user, "--regid", user]).args(["--clear-groups", "--"]).arg(program);
     command
 }
 
@@ -94,9 +91,7 @@ pub(crate) fn give_away(user: &str, path: &Path) -> io::Result<()> {
     if !is_root() {
         return Ok(());
     }
-    run(Command::new("chown")
-        .args(["-R", &format!("{user}:{user}")])
-        .arg(path))
+    run(Command::new("chown").args(["-R", &format!("{user}:{user}")]).arg(path))
 }
 
 /// Makes a data directory: a copy of the first one, because making it takes longer than many tests. The copied
@@ -189,8 +184,5 @@ pub(crate) fn run(command: &mut Command) -> io::Result<()> {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(io::Error::other(format!(
-        "{}: {words}",
-        command.get_program().to_string_lossy()
-    )))
+    Err(io::Error::other(format!("{}: {words}", command.get_program().to_string_lossy())))
 }

@@ -59,13 +59,10 @@ impl Workload {
         });
         let ops = self.definition.ops.iter().map(|op| {
             let kind = match &op.body {
-                OpBodyDefinition::Insert { table, batch } => BoundOpKind::Insert {
-                    table: *table,
-                    batch: *batch,
-                },
-                OpBodyDefinition::Query {
-                    sql, parameters, ..
-                } => {
+                OpBodyDefinition::Insert { table, batch } => {
+                    BoundOpKind::Insert { table: *table, batch: *batch }
+                }
+                OpBodyDefinition::Query { sql, parameters, .. } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     let counts: Vec<u64> = parameters.iter().map(|p| p.count).collect();
                     match style {
@@ -79,9 +76,7 @@ impl Workload {
                 OpBodyDefinition::Transaction { sql, parameters } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     let style = style.ok_or_else(|| no_literals(&op.name))?;
-                    let bound = sql
-                        .iter()
-                        .map(|sql| bound_statement(sql, parameters, style));
+                    let bound = sql.iter().map(|sql| bound_statement(sql, parameters, style));
                     BoundOpKind::Transaction(bound.collect())
                 }
             };
@@ -97,9 +92,7 @@ impl Workload {
 
     fn bound_columns(&self, table: &Table, dialects: &[String]) -> Vec<BoundColumn> {
         let values = preferred(&table.values, dialects, "").ok();
-        let entity = table
-            .entity
-            .and_then(|position| self.definition.entities.get(position));
+        let entity = table.entity.and_then(|position| self.definition.entities.get(position));
         let attributes = |column: &Column| match (&column.generator, entity) {
             (ColumnGenerator::Object(Object::Object(positions)), Some(entity)) => positions
                 .iter()
@@ -129,9 +122,7 @@ impl Workload {
 }
 
 fn no_literals(op: &str) -> InputError {
-    InputError::elsewhere(format!(
-        "op `{op}` is a transaction, whose values are always parameters"
-    ))
+    InputError::elsewhere(format!("op `{op}` is a transaction, whose values are always parameters"))
 }
 
 /// A statement of a transaction with its own placeholders, and which of the op's values they
@@ -141,24 +132,16 @@ fn bound_statement(
     parameters: &[QueryParameter],
     style: PlaceholderStyle,
 ) -> BoundStatement {
-    let all = values(parameters).enumerate();
-    let used = all.filter(|(_, (parameter, _))| sql.uses(*parameter));
+    let used = values(parameters).enumerate().filter(|(_, (parameter, _))| sql.uses(*parameter));
     let (values, types) = used.map(|(place, (_, kind))| (place, kind)).unzip();
     let counts = sql.counts(parameters.iter().map(|parameter| parameter.count));
-    BoundStatement {
-        sql: sql.with_placeholders(style, &counts),
-        parameters: types,
-        values,
-    }
+    BoundStatement { sql: sql.with_placeholders(style, &counts), parameters: types, values }
 }
 
 /// All values in their order: of which parameter each is, and of which type.
 fn values(parameters: &[QueryParameter]) -> impl Iterator<Item = (usize, ColumnType)> {
-    parameters
-        .iter()
-        .enumerate()
-        .flat_map(|(position, parameter)| {
-            let count = usize::try_from(parameter.count).unwrap_or(1);
-            std::iter::repeat_n((position, parameter.kind), count)
-        })
+    parameters.iter().enumerate().flat_map(|(position, parameter)| {
+        let count = usize::try_from(parameter.count).unwrap_or(1);
+        std::iter::repeat_n((position, parameter.kind), count)
+    })
 }

@@ -116,10 +116,7 @@ pub(super) enum OpBodyDefinition {
         writes: Option<Writes>,
     },
     /// For each dialect statements that are one transaction; together they use all the parameters.
-    Transaction {
-        sql: BTreeMap<String, Vec<Sql>>,
-        parameters: Vec<QueryParameter>,
-    },
+    Transaction { sql: BTreeMap<String, Vec<Sql>>, parameters: Vec<QueryParameter> },
 }
 
 impl OpBodyDefinition {

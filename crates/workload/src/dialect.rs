@@ -15,11 +15,8 @@ pub(super) fn preferred<'m, T>(
     dialects: &[String],
     place: &str,
 ) -> Result<&'m T, InputError> {
-    dialects
-        .iter()
-        .find_map(|dialect| of.get(dialect))
-        .or_else(|| of.get(ANY_DIALECT))
-        .ok_or_else(|| {
+    dialects.iter().find_map(|dialect| of.get(dialect)).or_else(|| of.get(ANY_DIALECT)).ok_or_else(
+        || {
             let dialects_of_target = dialects.join(", ");
             let present: Vec<&str> = of.keys().map(String::as_str).collect();
             let hint = format!("it has {}; add the dialect to the file", present.join(", "));
@@ -27,5 +24,6 @@ pub(super) fn preferred<'m, T>(
                 "{place} has no SQL for this target ({dialects_of_target})"
             ))
             .with_hint(Some(hint))
-        })
+        },
+    )
 }

@@ -55,8 +55,9 @@ impl Entity {
             let number = name.strip_prefix(begin);
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
-        let attributes = self.attributes.iter().enumerate();
-        attributes
+        self.attributes
+            .iter()
+            .enumerate()
             .filter(|(_, attribute)| numbered(&attribute.name))
             .map(|(position, _)| position)
             .collect()
@@ -109,10 +110,7 @@ impl Attributes {
             .iter()
             .map(|attribute| Draws::of(seed, &["entity", &entity.name, &attribute.name]))
             .collect();
-        Self {
-            entity: entity.clone(),
-            draws,
-        }
+        Self { entity: entity.clone(), draws }
     }
 
     /// Number of entities.
@@ -128,10 +126,7 @@ impl Attributes {
         };
         match &known.generator {
             AttributeGenerator::Plain(plain) => plain.text(draws, number),
-            AttributeGenerator::ChoiceBy {
-                attribute: earlier,
-                choices,
-            } => {
+            AttributeGenerator::ChoiceBy { attribute: earlier, choices } => {
                 // Reading made sure that `earlier` comes before: this ends.
                 let choice = choices.get(&self.value(*earlier, number));
                 choice.map_or_else(String::new, |choice| choice.value_text(draws, number))
@@ -141,9 +136,8 @@ impl Attributes {
 
     /// The different values of an attribute, sorted.
     pub(crate) fn distinct(&self, attribute: usize) -> Texts {
-        let values: BTreeSet<String> = (0..self.count())
-            .map(|number| self.value(attribute, number))
-            .collect();
+        let values: BTreeSet<String> =
+            (0..self.count()).map(|number| self.value(attribute, number)).collect();
         values.into_iter().map(String::into_boxed_str).collect()
     }
 
@@ -154,9 +148,7 @@ impl Attributes {
             Some((*attribute, quoted(&known.name)))
         });
         let keys: Vec<(usize, String)> = known.collect();
-        (0..self.count())
-            .map(|number| self.object(&keys, number).into_boxed_str())
-            .collect()
+        (0..self.count()).map(|number| self.object(&keys, number).into_boxed_str()).collect()
     }
 
     /// That of these attributes with their quoted names.

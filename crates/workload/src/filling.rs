@@ -55,10 +55,7 @@ pub(crate) fn codes(
         ColumnData::TextDictionary(old) | ColumnData::ObjectDictionary(old) => old.codes,
         _ => Vec::new(),
     };
-    *data = wrap(Dictionary {
-        values: Arc::clone(values),
-        codes: filled(old, all, fill),
-    });
+    *data = wrap(Dictionary { values: Arc::clone(values), codes: filled(old, all, fill) });
 }
 
 fn taken(data: &mut ColumnData) -> ColumnData {

@@ -52,11 +52,8 @@ impl Workload {
         let missing = "the workload has no fingerprint";
         let unseeded_fingerprint = digest(&(GENERATOR_VERSION, &definition), missing)?;
         let fingerprint = digest(&(GENERATOR_VERSION, seed, &definition), missing)?;
-        let entities: Vec<Attributes> = definition
-            .entities
-            .iter()
-            .map(|entity| Attributes::new(entity, seed))
-            .collect();
+        let entities: Vec<Attributes> =
+            definition.entities.iter().map(|entity| Attributes::new(entity, seed)).collect();
         let tables = rows_of(&definition.tables, &entities, seed);
         let parameters = definition
             .settings
@@ -191,8 +188,10 @@ impl Workload {
 
     /// Different rows that all tables together can have; none if one of them has no end.
     pub fn distinct_rows(&self) -> Option<u64> {
-        let tables = self.definition.tables.iter();
-        let repeats: Option<Vec<u64>> = tables
+        let repeats: Option<Vec<u64>> = self
+            .definition
+            .tables
+            .iter()
             .map(|table| (table.repeat > 0).then_some(table.repeat))
             .collect();
         repeats

@@ -50,8 +50,7 @@ impl Workload {
 
     /// Its invariants, each in the first of `dialects` that it knows.
     pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, InputError> {
-        let all = self.definition.invariants.iter();
-        let bound = all.map(|invariant| {
+        let bound = self.definition.invariants.iter().map(|invariant| {
             let place = format!("invariant `{}`", invariant.name);
             let sql = preferred(&invariant.sql, dialects, &place)?;
             Ok(Invariant {
@@ -89,11 +88,8 @@ mod tests {
             ("abc", "abcd", false),
             ("1", "t", false),
         ] {
-            let invariant = Invariant {
-                name: String::new(),
-                sql: String::new(),
-                equals: equals.to_owned(),
-            };
+            let invariant =
+                Invariant { name: String::new(), sql: String::new(), equals: equals.to_owned() };
             assert_eq!(invariant.holds(found), holds, "{equals} {found}");
         }
     }

@@ -21,11 +21,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Rows from `first_row` on.
     pub(crate) fn segments(self, first_row: u64, rows: usize) -> Segments {
-        Segments {
-            layout: self,
-            row: first_row,
-            left: rows,
-        }
+        Segments { layout: self, row: first_row, left: rows }
     }
 
     /// The row whose content a row has.
@@ -74,15 +70,8 @@ impl Iterator for Segments {
             };
             (entity, of_this_tick.min(to_the_end))
         };
-        let rows = usize::try_from(together)
-            .unwrap_or(usize::MAX)
-            .min(self.left);
-        let segment = Segment {
-            row,
-            tick: layout.tick(row),
-            entity,
-            rows,
-        };
+        let rows = usize::try_from(together).unwrap_or(usize::MAX).min(self.left);
+        let segment = Segment { row, tick: layout.tick(row), entity, rows };
         self.row = self.row.wrapping_add(rows as u64);
         self.left -= rows;
         Some(segment)

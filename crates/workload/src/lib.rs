@@ -59,10 +59,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// Whether a number is left out of a fingerprint because it is 1.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(number: &u64) -> bool {
     *number == 1
 }

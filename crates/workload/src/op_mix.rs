@@ -59,23 +59,14 @@ impl Workload {
         let (number, place) = (index / block, index % block);
         let order = self.shuffled_block(stream, number);
         let place = usize::try_from(place).unwrap_or(0);
-        let written: u64 = order
-            .iter()
-            .take(place)
-            .map(|op| self.rows_per_op(*op))
-            .sum();
+        let written: u64 = order.iter().take(place).map(|op| self.rows_per_op(*op)).sum();
         let op = order.get(place).copied().unwrap_or(OpId(0));
         (op, number.saturating_mul(per_block).saturating_add(written))
     }
 
     /// Ops of a block (at least one), and the rows that they write together.
     fn block_of(&self, stream: &StreamSpec) -> (u64, u64) {
-        let weights = || {
-            stream
-                .ops
-                .iter()
-                .map(|(op, weight)| (*op, u64::from(*weight)))
-        };
+        let weights = || stream.ops.iter().map(|(op, weight)| (*op, u64::from(*weight)));
         let ops: u64 = weights().map(|(_, weight)| weight).sum();
         let rows = weights().map(|(op, weight)| weight * self.rows_per_op(op));
         (ops.max(1), rows.sum())
@@ -83,11 +74,8 @@ impl Workload {
 
     /// The ops of one block in their order (Fisher and Yates).
     fn shuffled_block(&self, stream: &StreamSpec, number: u64) -> Vec<OpId> {
-        let mut ops: Vec<OpId> = stream
-            .ops
-            .iter()
-            .flat_map(|(op, weight)| (0..*weight).map(|_| *op))
-            .collect();
+        let mut ops: Vec<OpId> =
+            stream.ops.iter().flat_map(|(op, weight)| (0..*weight).map(|_| *op)).collect();
         let draws = Draws::of(self.seed, &["stream", &stream.name, "deal"]);
         let first = number.wrapping_mul(ops.len() as u64);
         for last in (1..ops.len()).rev() {

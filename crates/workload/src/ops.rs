@@ -26,11 +26,7 @@ impl Workload {
 
     /// Op `index` of a stream.
     pub fn op(&self, stream: &StreamSpec, index: u64, context: &OpContext) -> Op {
-        let mut op = Op {
-            id: OpId(0),
-            index,
-            body: OpBody::Query(Vec::new()),
-        };
+        let mut op = Op { id: OpId(0), index, body: OpBody::Query(Vec::new()) };
         self.fill_op(stream, index, context, &mut op);
         op
     }
@@ -42,10 +38,7 @@ impl Workload {
         op.index = index;
         let first_row = context.first_row.saturating_add(rows_before);
         match self.op_definition(id) {
-            Some(OpDefinition {
-                body: OpBodyDefinition::Insert { table, batch },
-                ..
-            }) => {
+            Some(OpDefinition { body: OpBodyDefinition::Insert { table, batch }, .. }) => {
                 let rows = usize::try_from(*batch).unwrap_or(usize::MAX);
                 if !matches!(op.body, OpBody::Insert(_)) {
                     op.body = OpBody::Insert(RowBatch::default());

@@ -146,13 +146,8 @@ fn parse_integer(text: &str) -> Option<i64> {
 }
 
 /// Units of a duration in milliseconds, the greatest first.
-const UNITS: [(&str, i64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const UNITS: [(&str, i64); 5] =
+    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// A duration in milliseconds: a whole number, perhaps negative, and a unit.
 fn parse_duration(text: &str) -> Option<i64> {
@@ -163,21 +158,15 @@ fn parse_duration(text: &str) -> Option<i64> {
 }
 
 fn format_duration(ms: i64) -> String {
-    let (name, factor) = UNITS
-        .iter()
-        .find(|(_, factor)| ms != 0 && ms % factor == 0)
-        .unwrap_or(&("s", 1_000));
+    let (name, factor) =
+        UNITS.iter().find(|(_, factor)| ms != 0 && ms % factor == 0).unwrap_or(&("s", 1_000));
     format!("{}{name}", ms / factor)
 }
 
 /// Milliseconds since 1970 of an RFC 3339 time; none if it is finer than a millisecond.
 fn parse_timestamp(text: &str) -> Option<i64> {
-    let nanos = OffsetDateTime::parse(text, &Rfc3339)
-        .ok()?
-        .unix_timestamp_nanos();
-    (nanos % 1_000_000 == 0)
-        .then(|| i64::try_from(nanos / 1_000_000).ok())
-        .flatten()
+    let nanos = OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos();
+    (nanos % 1_000_000 == 0).then(|| i64::try_from(nanos / 1_000_000).ok()).flatten()
 }
 
 /// RFC 3339 in UTC; the milliseconds as digits where the year leaves that format.
@@ -190,10 +179,7 @@ pub(super) fn format_timestamp(ms: i64) -> String {
 
 /// Text that needs no quoting in any SQL string or number.
 fn is_plain_text(text: &str) -> bool {
-    text.len() <= 200
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || " -_.:+/".contains(c))
+    text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || " -_.:+/".contains(c))
 }
 
 #[cfg(test)]
@@ -236,10 +222,7 @@ mod tests {
         check(ParameterKind::Timestamp, "2016-01-01T02:00:00+02:00", start);
         check(ParameterKind::Timestamp, "2016-01-01T00:00:00.0001Z", None);
         check(ParameterKind::Timestamp, "yesterday", None);
-        assert_eq!(
-            parse_timestamp("2016-01-01T00:00:00Z"),
-            Some(1_451_606_400_000)
-        );
+        assert_eq!(parse_timestamp("2016-01-01T00:00:00Z"), Some(1_451_606_400_000));
     }
 
     #[test]

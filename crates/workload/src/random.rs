@@ -40,10 +40,7 @@ impl Draws {
             let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
             key = mix(key.wrapping_add(GOLDEN_GAMMA) ^ length);
         }
-        Self {
-            state: mix(key),
-            gamma: mix_gamma(key.wrapping_add(GOLDEN_GAMMA)),
-        }
+        Self { state: mix(key), gamma: mix_gamma(key.wrapping_add(GOLDEN_GAMMA)) }
     }
 
     /// The n-th 64 bits.
@@ -55,8 +52,7 @@ impl Draws {
     /// What the finalizer turns into the n-th number; add [`Draws::stride`] for the next.
     #[inline]
     pub fn weyl(&self, n: u64) -> u64 {
-        self.state
-            .wrapping_add(n.wrapping_add(1).wrapping_mul(self.gamma))
+        self.state.wrapping_add(n.wrapping_add(1).wrapping_mul(self.gamma))
     }
 
     /// The distance between neighbors of [`Draws::weyl`].
@@ -82,9 +78,8 @@ impl Draws {
     /// twelve uniform numbers less 6 (Irwin–Hall). No logarithm is involved, whose last bit
     /// would differ between machines.
     pub fn normal(&self, n: u64) -> f64 {
-        let sum: u32 = (0..3)
-            .map(|part| sum_of_parts(self.word(n.wrapping_mul(3).wrapping_add(part))))
-            .sum();
+        let sum: u32 =
+            (0..3).map(|part| sum_of_parts(self.word(n.wrapping_mul(3).wrapping_add(part)))).sum();
         // Each 16-bit part stands for (part + ½) / 65,536.
         (f64::from(sum) + 6.0) / 65_536.0 - 6.0
     }
@@ -103,11 +98,7 @@ fn mix_gamma(word: u64) -> u64 {
     let word = (word ^ (word >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let word = (word ^ (word >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     let word = (word ^ (word >> 33)) | 1;
-    if (word ^ (word >> 1)).count_ones() < 24 {
-        word ^ 0xaaaa_aaaa_aaaa_aaaa
-    } else {
-        word
-    }
+    if (word ^ (word >> 1)).count_ones() < 24 { word ^ 0xaaaa_aaaa_aaaa_aaaa } else { word }
 }
 
 /// 64 random bits as a number uniform on [0, 1).
@@ -132,10 +123,7 @@ mod tests {
     #[test]
     fn the_sequence_is_the_published_one() {
         // First outputs of SplitMix64 for seed 1234567 and the golden gamma.
-        let draws = Draws {
-            state: 1_234_567,
-            gamma: GOLDEN_GAMMA,
-        };
+        let draws = Draws { state: 1_234_567, gamma: GOLDEN_GAMMA };
         let words: Vec<u64> = (0..5).map(|n| draws.word(n)).collect();
         assert_eq!(
             words,
@@ -194,10 +182,7 @@ mod tests {
         for n in 0..100_000 {
             counts[usize::try_from(draws.below(n, 10)).unwrap()] += 1;
         }
-        assert!(
-            counts.iter().all(|count| (9_600..10_400).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
         assert_eq!(draws.below(0, 0), 0);
     }
 }

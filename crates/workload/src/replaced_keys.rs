@@ -37,11 +37,7 @@ impl Workload {
                 })
             }
             (
-                OpBodyDefinition::Query {
-                    parameters,
-                    writes: Some(writes),
-                    ..
-                },
+                OpBodyDefinition::Query { parameters, writes: Some(writes), .. },
                 OpBody::Query(values),
             ) => {
                 let before: u64 = parameters.iter().take(writes.key).map(|p| p.count).sum();

@@ -18,18 +18,10 @@ pub(crate) struct TableRows {
 
 /// Makes the rows of all tables.
 pub(crate) fn rows_of(tables: &[Table], entities: &[Attributes], seed: Seed) -> Vec<TableRows> {
-    let all = AllRows {
-        tables,
-        entities,
-        seed,
-    };
+    let all = AllRows { tables, entities, seed };
     let rows = |table: &Table| TableRows {
         layout: table.layout(entities, seed),
-        columns: table
-            .columns
-            .iter()
-            .map(|column| all.column(table, column))
-            .collect(),
+        columns: table.columns.iter().map(|column| all.column(table, column)).collect(),
     };
     tables.iter().map(rows).collect()
 }
@@ -47,9 +39,7 @@ impl AllRows<'_> {
             table: &table.name,
             column: &column.name,
             kind: column.kind,
-            entity: table
-                .entity
-                .and_then(|position| self.entities.get(position)),
+            entity: table.entity.and_then(|position| self.entities.get(position)),
             seed: self.seed,
             // Reading made sure that no reference leads to a reference: this ends.
             other: &|table, column| {
@@ -71,9 +61,7 @@ impl TableRows {
     pub(crate) fn fill(&self, first_row: u64, rows: usize, batch: &mut RowBatch) {
         batch.first_row = first_row;
         batch.rows = rows;
-        batch
-            .columns
-            .resize_with(self.columns.len(), || ColumnData::Integer(Vec::new()));
+        batch.columns.resize_with(self.columns.len(), || ColumnData::Integer(Vec::new()));
         for (column, data) in self.columns.iter().zip(&mut batch.columns) {
             column.fill(self.layout.segments(first_row, rows), data);
         }
@@ -82,9 +70,7 @@ impl TableRows {
     /// What one row has in one column; none if there is no such column.
     pub(crate) fn cell(&self, column: usize, row: u64) -> Option<ColumnData> {
         let mut data = ColumnData::Integer(Vec::new());
-        self.columns
-            .get(column)?
-            .fill(self.layout.segments(row, 1), &mut data);
+        self.columns.get(column)?.fill(self.layout.segments(row, 1), &mut data);
         Some(data)
     }
 }

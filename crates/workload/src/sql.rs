@@ -65,10 +65,8 @@ impl Sql {
     /// Cuts `text` at the parameters called `names`, all of which it uses; collects everything that
     /// is wrong.
     pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlInputError>> {
-        let mut all = Self::parse_all(&[text], names).map_err(|errors| {
-            let errors = errors.into_iter().map(|(_, error)| error);
-            errors.collect::<Vec<_>>()
-        })?;
+        let mut all = Self::parse_all(&[text], names)
+            .map_err(|errors| errors.into_iter().map(|(_, error)| error).collect::<Vec<_>>())?;
         all.pop().ok_or_else(|| vec![SqlInputError::Empty])
     }
 
@@ -90,11 +88,7 @@ impl Sql {
                 errors.push((0, SqlInputError::UnusedParameter((*name).to_owned())));
             }
         }
-        if errors.is_empty() {
-            Ok(all)
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(all) } else { Err(errors) }
     }
 
     /// The text as written.
@@ -158,9 +152,7 @@ impl Sql {
             }
             at = end;
         }
-        pieces.push(Piece::Text(
-            text.get(copied..).unwrap_or_default().to_owned(),
-        ));
+        pieces.push(Piece::Text(text.get(copied..).unwrap_or_default().to_owned()));
         if text.is_empty() {
             errors.push(SqlInputError::Empty);
         }
@@ -170,14 +162,10 @@ impl Sql {
 
     /// Whether it is a statement that changes nothing, as far as its words show it.
     pub(super) fn only_reads(&self) -> bool {
-        const READ: [&str; 7] = [
-            "select", "with", "values", "table", "show", "explain", "pragma",
-        ];
+        const READ: [&str; 7] = ["select", "with", "values", "table", "show", "explain", "pragma"];
         const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
         let words = words(&self.text);
-        let reads = words
-            .first()
-            .is_some_and(|word| READ.contains(&word.as_str()));
+        let reads = words.first().is_some_and(|word| READ.contains(&word.as_str()));
         let changes = words.iter().filter(|word| CHANGE.contains(&word.as_str()));
         // SELECT … FOR UPDATE only locks; SELECT … INTO makes a table.
         let locks = words.windows(2).filter(|pair| *pair == ["for", "update"]);
@@ -197,10 +185,7 @@ impl Sql {
     pub(super) fn written_at(&self, position: usize, counts: &[u64]) -> usize {
         let (mut sent, mut written) = (0, 0);
         for piece in &self.pieces {
-            let only = Self {
-                text: String::new(),
-                pieces: vec![piece.clone()],
-            };
+            let only = Self { text: String::new(), pieces: vec![piece.clone()] };
             let characters = only.with_placeholders(PlaceholderStyle::Dollar, counts);
             let characters = characters.chars().count();
             if position < sent + characters {
@@ -255,8 +240,9 @@ impl Sql {
 
 /// The words outside of quotes and comments, in small letters.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let pieces = tokens(text).filter_map(|(place, _)| text.get(place));
-    let words = pieces.filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    let words = tokens(text)
+        .filter_map(|(place, _)| text.get(place))
+        .filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'));
     words.map(str::to_ascii_lowercase).collect()
 }
 
@@ -309,9 +295,9 @@ impl<'t> Token<'t> {
             ('-', Some('-')) => Ok(Self::Other(text.find('\n').unwrap_or(text.len()))),
             ('/', Some('*')) => until("*/", 2, "comment"),
             (':', Some(':')) => Ok(Self::Other(2)),
-            (':', Some(c)) if c.is_ascii_alphabetic() || c == '_' => Ok(Self::Parameter(
-                name_at_start(text.get(1..).unwrap_or_default()),
-            )),
+            (':', Some(c)) if c.is_ascii_alphabetic() || c == '_' => {
+                Ok(Self::Parameter(name_at_start(text.get(1..).unwrap_or_default())))
+            }
             (':', Some('(')) => {
                 let list = text.get(2..).unwrap_or_default();
                 let list = list.split_once(')').map_or("", |(list, _)| list);
@@ -321,11 +307,7 @@ impl<'t> Token<'t> {
                         && name_at_start(name) == name
                         && !name.starts_with(char::is_numeric)
                 };
-                Ok(if list.split(',').all(named) {
-                    Self::Rows(list)
-                } else {
-                    Self::Other(2)
-                })
+                Ok(if list.split(',').all(named) { Self::Rows(list) } else { Self::Other(2) })
             }
             (';', _) => Ok(Self::Semicolon),
             ('$', Some(c)) if c == '$' || c.is_ascii_alphabetic() || c == '_' => {
@@ -360,10 +342,7 @@ mod tests {
     fn check(text: &str, names: &[&str], dollar: &str) {
         let sql = Sql::parse(text, names).unwrap();
         let counts = vec![1; names.len()];
-        assert_eq!(
-            sql.with_placeholders(PlaceholderStyle::Dollar, &counts),
-            dollar
-        );
+        assert_eq!(sql.with_placeholders(PlaceholderStyle::Dollar, &counts), dollar);
     }
 
     fn rejected(text: &str, names: &[&str], error: SqlInputError) {
@@ -374,10 +353,7 @@ mod tests {
     fn parameters_are_numbered_by_the_list_not_by_the_text() {
         check("SELECT :b, :a, :b", &["a", "b"], "SELECT $2, $1, $2");
         let sql = Sql::parse("SELECT :a;", &["a"]).unwrap();
-        assert_eq!(
-            sql.with_placeholders(PlaceholderStyle::Question, &[1]),
-            "SELECT ?1"
-        );
+        assert_eq!(sql.with_placeholders(PlaceholderStyle::Question, &[1]), "SELECT ?1");
     }
 
     #[test]
@@ -396,11 +372,7 @@ mod tests {
             sql.with_placeholders(PlaceholderStyle::Dollar, &[1, 2, 2]),
             "VALUES ($2, $4), ($3, $5) AND $1"
         );
-        rejected(
-            "VALUES :(k, w)",
-            &["k"],
-            SqlInputError::UnknownParameter("w".into()),
-        );
+        rejected("VALUES :(k, w)", &["k"], SqlInputError::UnknownParameter("w".into()));
         check("a[1:(2)]", &[], "a[1:(2)]");
     }
 
@@ -426,35 +398,20 @@ mod tests {
             ("select * from t where id = 1 for update", true),
             ("WITH x AS (SELECT 1) SELECT * FROM x", true),
             ("VALUES (1)", true),
-            (
-                "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
-                false,
-            ),
+            ("WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", false),
             ("SELECT * INTO u FROM t", false),
             ("UPDATE t SET a = 1", false),
             ("INSERT INTO t VALUES (1)", false),
             ("/* select */ TRUNCATE t", false),
         ] {
-            assert_eq!(
-                Sql::parse(text, &[]).unwrap().only_reads(),
-                only_reads,
-                "{text}"
-            );
+            assert_eq!(Sql::parse(text, &[]).unwrap().only_reads(), only_reads, "{text}");
         }
     }
 
     #[test]
     fn each_error_has_its_own_kind() {
-        rejected(
-            "SELECT :hots",
-            &[],
-            SqlInputError::UnknownParameter("hots".into()),
-        );
-        rejected(
-            "SELECT 1",
-            &["host"],
-            SqlInputError::UnusedParameter("host".into()),
-        );
+        rejected("SELECT :hots", &[], SqlInputError::UnknownParameter("hots".into()));
+        rejected("SELECT 1", &["host"], SqlInputError::UnusedParameter("host".into()));
         rejected("SELECT 1; SELECT 2", &[], SqlInputError::SeveralStatements);
         rejected("SELECT 'a", &[], SqlInputError::Unterminated("string"));
         rejected("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
@@ -463,19 +420,11 @@ mod tests {
 
     #[test]
     fn a_place_in_what_is_sent_is_found_in_what_was_written() {
-        let sql = Sql::parse(
-            "SELECT é FROM t WHERE a IN (:list) AND wrong = :b",
-            &["b", "list"],
-        );
+        let sql = Sql::parse("SELECT é FROM t WHERE a IN (:list) AND wrong = :b", &["b", "list"]);
         let sql = sql.unwrap();
         let counts = [1, 2];
         let sent = sql.with_placeholders(PlaceholderStyle::Dollar, &counts);
-        for (word, written) in [
-            ("é", "é"),
-            ("$2", ":list"),
-            ("wrong", "wrong"),
-            ("$1", ":b"),
-        ] {
+        for (word, written) in [("é", "é"), ("$2", ":list"), ("wrong", "wrong"), ("$1", ":b")] {
             let before = sent.split(word).next().unwrap().chars().count();
             let at = sql.written_at(before, &counts);
             assert!(sql.text()[at..].starts_with(written), "{word}: {sent}");

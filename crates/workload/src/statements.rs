@@ -34,14 +34,16 @@ impl Workload {
             }
             _ => body.statements(),
         };
-        let written = texts.into_iter().map(|sql| {
-            let counts = sql.counts(body.parameters().iter().map(|parameter| parameter.count));
-            WrittenStatement {
-                text: sql.text().to_owned(),
-                at: position.map(|position| sql.written_at(position, &counts)),
-            }
-        });
-        written.collect()
+        texts
+            .into_iter()
+            .map(|sql| {
+                let counts = sql.counts(body.parameters().iter().map(|parameter| parameter.count));
+                WrittenStatement {
+                    text: sql.text().to_owned(),
+                    at: position.map(|position| sql.written_at(position, &counts)),
+                }
+            })
+            .collect()
     }
 
     /// Whether an op changes nothing, as far as the words of its statements show it.
@@ -64,16 +66,13 @@ impl Workload {
         &self,
         streams: impl IntoIterator<Item = &'n str>,
     ) -> Vec<bool> {
-        let streams = streams.into_iter().filter_map(|name| self.stream(name));
-        let ops = streams.flat_map(|stream| stream.ops);
-        let ops = ops.filter_map(|(id, _)| self.op_definition(id));
-        let changing = ops.flat_map(|op| changing(&op.body));
+        let ops =
+            streams.into_iter().filter_map(|name| self.stream(name)).flat_map(|stream| stream.ops);
+        let changing =
+            ops.filter_map(|(id, _)| self.op_definition(id)).flat_map(|op| changing(&op.body));
         let texts: Vec<String> = changing.map(|sql| sql.text().to_lowercase()).collect();
         let changed = |name: String| texts.iter().any(|text| text.contains(&name));
-        let tables = self.definition.tables.iter();
-        tables
-            .map(|table| changed(table.name.to_lowercase()))
-            .collect()
+        self.definition.tables.iter().map(|table| changed(table.name.to_lowercase())).collect()
     }
 }
 
@@ -82,6 +81,5 @@ fn changing(body: &OpBodyDefinition) -> Vec<&Sql> {
     if body.writes().is_some() {
         return Vec::new();
     }
-    let statements = body.statements().into_iter();
-    statements.filter(|sql| !sql.only_reads()).collect()
+    body.statements().into_iter().filter(|sql| !sql.only_reads()).collect()
 }

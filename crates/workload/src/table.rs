@@ -94,11 +94,7 @@ impl Table {
 impl<'s> TableScope<'s> {
     /// Of a table without columns.
     pub(crate) fn new(name: &'s str) -> Self {
-        Self {
-            name,
-            ticks: None,
-            columns: Vec::new(),
-        }
+        Self { name, ticks: None, columns: Vec::new() }
     }
 
     /// Adds the next column.

@@ -11,17 +11,8 @@ use super::sql::{Token, tokens, words};
 pub(super) const MAX_STATEMENTS: usize = 1_000;
 
 /// First words of the statements that begin, end or divide a transaction.
-const CONTROL: [&str; 9] = [
-    "abort",
-    "begin",
-    "commit",
-    "end",
-    "prepare",
-    "release",
-    "rollback",
-    "savepoint",
-    "start",
-];
+const CONTROL: [&str; 9] =
+    ["abort", "begin", "commit", "end", "prepare", "release", "rollback", "savepoint", "start"];
 
 /// What a statement does to the transaction that it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,10 +79,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        statements(text)
-            .into_iter()
-            .map(|place| &text[place])
-            .collect()
+        statements(text).into_iter().map(|place| &text[place]).collect()
     }
 
     #[test]
@@ -104,10 +92,7 @@ mod tests {
                 "-- first\nBEGIN;\n UPDATE t SET a = ';' ; -- then\nEND ;\n",
                 &["BEGIN", "UPDATE t SET a = ';'", "END"],
             ),
-            (
-                "SELECT $$;$$, \";\";SELECT :a",
-                &["SELECT $$;$$, \";\"", "SELECT :a"],
-            ),
+            ("SELECT $$;$$, \";\";SELECT :a", &["SELECT $$;$$, \";\"", "SELECT :a"]),
             ("SELECT 1; SELECT 'x; END", &["SELECT 1", "SELECT 'x; END"]),
             ("'x; END", &["'x; END"]),
         ] {
@@ -121,10 +106,7 @@ mod tests {
             ("BEGIN", Some(Control::Begin)),
             ("begin work", Some(Control::Begin)),
             ("/* so */ START TRANSACTION", Some(Control::Begin)),
-            (
-                "BEGIN ISOLATION LEVEL SERIALIZABLE",
-                Some(Control::BeginWithMode),
-            ),
+            ("BEGIN ISOLATION LEVEL SERIALIZABLE", Some(Control::BeginWithMode)),
             ("BEGIN IMMEDIATE", Some(Control::BeginWithMode)),
             ("END", Some(Control::End)),
             ("COMMIT WORK", Some(Control::End)),

@@ -61,8 +61,7 @@ pub(super) fn names_every_crate(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_crate_name(span: &str) -> bool {
-    span.chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    span.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
         && span != "highwater-runs"
 }
 

@@ -52,10 +52,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     (DRIVERS, OF_A_DRIVER),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
-    (
-        EXPERIMENT,
-        &[MODEL, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, WORKLOAD],
-    ),
+    (EXPERIMENT, &[MODEL, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, WORKLOAD]),
     (IMPORT, &[MODEL, ANALYSIS, REPORT]),
     (LIVE, &[MODEL, ANALYSIS, REPORT, DRIVER, RUNNER]),
     (
@@ -67,18 +64,11 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     (
         "highwater-bench",
-        &[
-            MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT, LIVE,
-        ],
+        &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT, LIVE],
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
     (XTASK, &[TESTING]),
-    (
-        DOCUMENTS,
-        &[
-            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK,
-        ],
-    ),
+    (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK]),
 ];
 
 /// Servers for tests; every crate may have it as a dev-dependency, and only `xtask`, which installs
@@ -212,10 +202,10 @@ pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
         .into_iter()
         .filter_map(|(name, directory)| {
             let source = format!("{directory}/src/");
-            let files = tree
+            let code = tree
                 .with_extension("rs")
-                .filter(|(path, _)| path.starts_with(&source) && !is_test(path));
-            let code = files.flat_map(|(_, text)| code_lines(text));
+                .filter(|(path, _)| path.starts_with(&source) && !is_test(path))
+                .flat_map(|(_, text)| code_lines(text));
             let lines = code.filter(|(_, line)| !line.trim().is_empty()).count();
             (lines > LARGEST_CRATE).then(|| {
                 let what = format!("`{name}` has {lines} lines of code, more than {LARGEST_CRATE}");
@@ -274,10 +264,7 @@ fn violation(
     let mut drivers = drivers.iter().filter(|driver| driver.is_plain());
     let may_hold_wires = MAY_HOLD_WIRES.contains(&name) || drivers.any(|d| d.name == name);
     if WIRES.contains(&on) && !may_hold_wires {
-        return Some((
-            format!("`{name}` depends on `{on}`"),
-            "only drivers talk to databases",
-        ));
+        return Some((format!("`{name}` depends on `{on}`"), "only drivers talk to databases"));
     }
     None
 }
@@ -333,21 +320,17 @@ fn package_name(manifest: &toml::Table) -> Option<&str> {
 
 fn dependencies(text: &str, manifest: &toml::Table) -> Vec<Dependency> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
-    let targets = targets.into_iter().flat_map(toml::Table::values);
-    let of_targets = targets.filter_map(toml::Value::as_table);
+    let of_targets =
+        targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
     let tables = [manifest].into_iter().chain(of_targets);
-    tables
-        .flat_map(|table| dependencies_in(text, table))
-        .collect()
+    tables.flat_map(|table| dependencies_in(text, table)).collect()
 }
 
 fn dependencies_in(text: &str, table: &toml::Table) -> Vec<Dependency> {
     let mut found = Vec::new();
-    for (section, only_for_tests) in [
-        ("dependencies", false),
-        ("build-dependencies", false),
-        ("dev-dependencies", true),
-    ] {
+    for (section, only_for_tests) in
+        [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+    {
         let entries = table.get(section).and_then(toml::Value::as_table);
         for (key, value) in entries.into_iter().flatten() {
             let renamed = value.get("package").and_then(toml::Value::as_str);
@@ -364,8 +347,7 @@ fn dependencies_in(text: &str, table: &toml::Table) -> Vec<Dependency> {
 fn line_of(text: &str, key: &str) -> usize {
     text.lines()
         .position(|line| {
-            line.strip_prefix(key)
-                .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+            line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
         })
         .map_or(1, |i| i + 1)
 }

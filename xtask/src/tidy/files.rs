@@ -11,9 +11,8 @@ const LONGEST_FILE: usize = 500;
 const LONGEST_TEST_FILE: usize = 1_000;
 
 /// Names that say nothing of what is inside.
-const EMPTY_NAMES: &[&str] = &[
-    "utils", "util", "helpers", "common", "manager", "misc", "imp", "types",
-];
+const EMPTY_NAMES: &[&str] =
+    &["utils", "util", "helpers", "common", "manager", "misc", "imp", "types"];
 
 /// Extensions whose whitespace is another tool's, or content.
 const FOREIGN_WHITESPACE: &[&str] = &["snap", "svg", "csv", "out", "log", "hlog", "hgrm"];
@@ -37,11 +36,7 @@ pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
 pub(super) fn is_short_enough(tree: &Tree) -> Vec<Finding> {
     tree.with_extension("rs")
         .filter_map(|(path, text)| {
-            let most = if is_test(path) {
-                LONGEST_TEST_FILE
-            } else {
-                LONGEST_FILE
-            };
+            let most = if is_test(path) { LONGEST_TEST_FILE } else { LONGEST_FILE };
             let lines = text.lines().count();
             (lines > most).then(|| {
                 Finding::at(

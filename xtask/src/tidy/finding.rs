@@ -23,12 +23,7 @@ impl Finding {
         what: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-            hint: hint.into(),
-        }
+        Self { path: path.to_owned(), line, what: what.into(), hint: hint.into() }
     }
 
     /// The same violation in each of these files as a whole.
@@ -43,12 +38,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            what,
-            hint,
-        } = self;
+        let Self { path, line, what, hint } = self;
         write!(f, "{path}:{line}: {what}: {hint}")
     }
 }

@@ -52,10 +52,7 @@ pub fn check(metadata: &Value) -> Vec<Finding> {
 /// Whether an SPDX expression leaves a choice that is permissive. Crates older than the SPDX
 /// rule write `/` for `OR`.
 fn is_permissive(expression: &str) -> bool {
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let tokens: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = tokens.as_slice();
     let permitted = any_of(&mut rest);

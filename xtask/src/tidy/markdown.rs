@@ -77,11 +77,8 @@ fn broken(tree: &Tree, from: &str, directory: &str, link: &str) -> Option<String
         return None;
     }
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-    let target = if file.is_empty() {
-        from.to_owned()
-    } else {
-        normal(&format!("{directory}/{file}"))
-    };
+    let target =
+        if file.is_empty() { from.to_owned() } else { normal(&format!("{directory}/{file}")) };
     if !tree.contains(&target) {
         return Some(format!("the link `{link}` leads to no file"));
     }
@@ -94,17 +91,16 @@ fn broken(tree: &Tree, from: &str, directory: &str, link: &str) -> Option<String
 pub fn title_and_summary(text: &str) -> Option<(String, String)> {
     let mut lines = prose(text).map(|(_, line)| line.trim());
     let title = lines.next()?.strip_prefix("# ")?.to_owned();
-    let paragraph: Vec<&str> = lines
-        .skip_while(|line| line.is_empty())
-        .take_while(|line| !line.is_empty())
-        .collect();
+    let paragraph: Vec<&str> =
+        lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
     (!paragraph.is_empty()).then(|| (title, paragraph.join(" ")))
 }
 
 /// Numbered lines outside fenced code.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let fenced = fences(text).into_iter();
-    let fenced = fenced.flat_map(|fence| fence.line..=fence.line + fence.text.lines().count() + 1);
+    let fenced = fences(text)
+        .into_iter()
+        .flat_map(|fence| fence.line..=fence.line + fence.text.lines().count() + 1);
     let fenced: BTreeSet<usize> = fenced.collect();
     let lines = (1..).zip(text.lines());
     lines.filter(move |(number, _)| !fenced.contains(number))
@@ -113,10 +109,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Numbered spans in backticks, outside fenced code.
 pub(super) fn code_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
     prose(text).flat_map(|(number, line)| {
-        line.split('`')
-            .skip(1)
-            .step_by(2)
-            .map(move |span| (number, span))
+        line.split('`').skip(1).step_by(2).map(move |span| (number, span))
     })
 }
 
@@ -135,15 +128,13 @@ fn links(line: &str) -> Vec<String> {
 
 /// Headings as they are linked to: lower case, blanks as hyphens, punctuation gone.
 fn anchors(text: &str) -> impl Iterator<Item = String> {
-    prose(text)
-        .filter(|(_, line)| line.starts_with('#'))
-        .map(|(_, line)| {
-            line.trim_start_matches('#')
-                .trim()
-                .to_lowercase()
-                .chars()
-                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
-                .map(|c| if c == ' ' { '-' } else { c })
-                .collect()
-        })
+    prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| {
+        line.trim_start_matches('#')
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect()
+    })
 }

@@ -72,11 +72,7 @@ mod tests {
 
     #[test]
     fn documents_and_snapshots_have_none() {
-        check(
-            "docs/a.md",
-            "95%\n95 % CI\n-1.5\u{a0}%, 3%\nin % of all\n",
-            &[2, 3],
-        );
+        check("docs/a.md", "95%\n95 % CI\n-1.5\u{a0}%, 3%\nin % of all\n", &[2, 3]);
         check("docs/a.schema.json", "\"Half of 5 %.\"\n", &[1]);
         check("crates/report/src/a.snap", "CPU 97 %\n", &[1]);
         check("CHANGELOG.md", "95 %\n", &[]);

@@ -15,22 +15,14 @@ const WORLD: &[(&str, &str)] = &[
     ("SystemTime", "take the time as an argument"),
     ("now_utc", "take the time as an argument"),
     ("thread_rng", "derive it from seed and index"),
-    (
-        "RandomState",
-        "use a `BTreeMap`: equal records give equal bytes",
-    ),
+    ("RandomState", "use a `BTreeMap`: equal records give equal bytes"),
 ];
 
 /// Modules of `std` that a grouped import could hide.
 const WORLD_MODULES: &[&str] = &["fs", "net", "env", "process", "thread"];
 
 /// Reading the time, in any crate. CPU time is not meant: it says what was used, not when.
-const CLOCKS: &[&str] = &[
-    "Instant::now",
-    "SystemTime",
-    "ClockId::Monotonic",
-    "ClockId::Realtime",
-];
+const CLOCKS: &[&str] = &["Instant::now", "SystemTime", "ClockId::Monotonic", "ClockId::Realtime"];
 
 /// Pure crates have no I/O, no clock, no threads and no randomness of their own.
 pub(super) fn pure_crates_are_pure(tree: &Tree) -> Vec<Finding> {

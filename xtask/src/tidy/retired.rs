@@ -184,10 +184,8 @@ pub(super) fn stays_retired(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {
         let extension = extension_of(path);
-        let is_text = matches!(
-            extension,
-            Some("rs" | "md" | "snap" | "toml" | "txt" | "js" | "json")
-        );
+        let is_text =
+            matches!(extension, Some("rs" | "md" | "snap" | "toml" | "txt" | "js" | "json"));
         if !is_text || EXCEPTIONS.iter().any(|start| path.starts_with(start)) {
             continue;
         }
@@ -332,11 +330,7 @@ mod tests {
     #[test]
     fn files_and_folders_count() {
         check("crates/model/src/desk.rs", "", &["1: `desk` is retired"]);
-        check(
-            "crates/model/src/turns/mod.rs",
-            "",
-            &["1: `turns` is retired"],
-        );
+        check("crates/model/src/turns/mod.rs", "", &["1: `turns` is retired"]);
         check("crates/model/src/golden_course.rs", "", &[]);
     }
 

@@ -35,12 +35,7 @@ fn a_finding_prints_place_cause_and_hint() {
 fn each_file_says_what_it_is_for() {
     check_rule(
         files::opens_with_its_purpose,
-        &[
-            ("a.rs", "//! Why.\n"),
-            ("b.rs", "use a;\n"),
-            ("c.rs", "//! \n"),
-            ("d.rs", ""),
-        ],
+        &[("a.rs", "//! Why.\n"), ("b.rs", "use a;\n"), ("c.rs", "//! \n"), ("d.rs", "")],
         &[
             "b.rs:1: the file does not open with `//!`",
             "c.rs:1: the file does not open with `//!`",
@@ -154,10 +149,7 @@ fn no_machine_is_special() {
     check_rule(
         words::no_path_of_one_machine,
         &[("a.txt", path), ("b.txt", "see /srv/x\n")],
-        &[concat!(
-            "a.txt:1: the path `/wo",
-            "rk/` is one machine's own"
-        )],
+        &[concat!("a.txt:1: the path `/wo", "rk/` is one machine's own")],
     );
 }
 
@@ -175,14 +167,8 @@ fn databases_are_named_by_their_drivers_only() {
             ("crates/drivers/sqlite/Cargo.toml", &sqlite),
             ("crates/cli/src/a.rs", "//! PostgreSQL\n"),
             ("crates/cli/src/help.txt", "sqlite:\n"),
-            (
-                "crates/model/src/b.rs",
-                "use crate::model;\npub(crate) fn f() {}\n",
-            ),
-            (
-                "crates/model/src/c.rs",
-                "let u = \"crate://h\";\nlet n = \"crate\";\n",
-            ),
+            ("crates/model/src/b.rs", "use crate::model;\npub(crate) fn f() {}\n"),
+            ("crates/model/src/c.rs", "let u = \"crate://h\";\nlet n = \"crate\";\n"),
             ("crates/model/src/d.rs", inline_tests),
             ("crates/model/tests/e.rs", "sqlite\n"),
             ("crates/model/workloads/cpu.toml", "sqlite\n"),
@@ -213,10 +199,7 @@ fn pure_crates_touch_nothing() {
         purity::pure_crates_are_pure,
         &[
             ("crates/model/src/a.rs", "use std::fs;\n"),
-            (
-                "crates/model/src/b.rs",
-                "//! no std::fs here\nlet Instants = 1;\n",
-            ),
+            ("crates/model/src/b.rs", "//! no std::fs here\nlet Instants = 1;\n"),
             ("crates/model/src/c.rs", "use std::{fmt, net};\n"),
             ("crates/model/src/d.rs", "let t = Instant::now();\n"),
             ("crates/model/tests/e.rs", "use std::fs;\n"),
@@ -261,10 +244,7 @@ fn every_rust_file_is_compiled() {
         modules::every_file_is_reached,
         &[
             ("c/Cargo.toml", "[[bench]]\npath = \"speed/run.rs\"\n"),
-            (
-                "c/src/lib.rs",
-                "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n",
-            ),
+            ("c/src/lib.rs", "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n"),
             ("c/src/a.rs", "#[cfg(test)]\nmod tests;\n"),
             ("c/src/a/tests.rs", ""),
             ("c/src/a/lost.rs", ""),
@@ -383,10 +363,7 @@ fn a_driver_says_which_databases_it_names() {
     check_rule(
         crates::drivers_say_what_they_name,
         &[
-            (
-                "crates/driver/Cargo.toml",
-                &manifest("highwater-driver", ""),
-            ),
+            ("crates/driver/Cargo.toml", &manifest("highwater-driver", "")),
             ("crates/drivers/empty/Cargo.toml", &empty),
             ("crates/drivers/good/Cargo.toml", &good),
             ("crates/drivers/loud/Cargo.toml", &loud),
@@ -423,15 +400,8 @@ fn lints_hold_in_every_crate() {
 fn a_document_has_one_title() {
     check_rule(
         markdown::one_title,
-        &[
-            ("a.md", "# A\n\n```sh\n# comment\n```\n"),
-            ("b.md", "# A\n\n# B\n"),
-            ("c.md", "text\n"),
-        ],
-        &[
-            "b.md:3: a second title",
-            "c.md:1: the document does not begin with its title",
-        ],
+        &[("a.md", "# A\n\n```sh\n# comment\n```\n"), ("b.md", "# A\n\n# B\n"), ("c.md", "text\n")],
+        &["b.md:3: a second title", "c.md:1: the document does not begin with its title"],
     );
 }
 
@@ -462,16 +432,10 @@ fn commands_of_documents_are_tagged() {
         markdown::commands_are_tagged,
         &[
             ("README.md", "# R\n\n```sh run\na\n```\n\n```sh\nb\n```\n"),
-            (
-                "docs/a.md",
-                "# A\n\n```\nhighwater run\n```\n\n```text\nsaid\n```\n",
-            ),
+            ("docs/a.md", "# A\n\n```\nhighwater run\n```\n\n```text\nsaid\n```\n"),
             ("crates/a/README.md", "# A\n\n```sh\nc\n```\n"),
         ],
-        &[
-            "README.md:7: commands without a tag",
-            "docs/a.md:3: a fence without a language",
-        ],
+        &["README.md:7: commands without a tag", "docs/a.md:3: a fence without a language"],
     );
 }
 
@@ -482,21 +446,14 @@ fn the_map_names_what_exists() {
                `crates/model/workloads/*.toml` `crates/model/src/lost.rs` `highwater run a/b`\n";
     check_rule(
         architecture::names_what_exists,
-        &[
-            ("ARCHITECTURE.md", map),
-            ("crates/model/Cargo.toml", &model),
-        ],
+        &[("ARCHITECTURE.md", map), ("crates/model/Cargo.toml", &model)],
         &[
             "ARCHITECTURE.md:3: crate `highwater-gone` does not exist",
             "ARCHITECTURE.md:4: path `crates/model/workloads/*.toml` does not exist",
             "ARCHITECTURE.md:4: path `crates/model/src/lost.rs` does not exist",
         ],
     );
-    check_rule(
-        architecture::names_what_exists,
-        &[],
-        &["ARCHITECTURE.md:1: there is no map"],
-    );
+    check_rule(architecture::names_what_exists, &[], &["ARCHITECTURE.md:1: there is no map"]);
 }
 
 #[test]
@@ -511,20 +468,13 @@ fn the_map_names_every_crate() {
         ],
         &["xtask/Cargo.toml:1: ARCHITECTURE.md does not name the crate `xtask`"],
     );
-    let (registry, one) = (
-        manifest("highwater-drivers", ""),
-        manifest("highwater-driver-one", ""),
-    );
+    let (registry, one) = (manifest("highwater-drivers", ""), manifest("highwater-driver-one", ""));
     let drivers = [
         ("crates/drivers/one/Cargo.toml", one.as_str()),
         ("crates/drivers/registry/Cargo.toml", registry.as_str()),
     ];
     let with_map = |map| [drivers[0], drivers[1], ("ARCHITECTURE.md", map)];
-    check_rule(
-        architecture::names_every_crate,
-        &with_map("# Map\n\n`highwater-drivers`\n"),
-        &[],
-    );
+    check_rule(architecture::names_every_crate, &with_map("# Map\n\n`highwater-drivers`\n"), &[]);
     check_rule(
         architecture::names_every_crate,
         &with_map("# Map\n\n`highwater-driver-one`\n"),
@@ -538,10 +488,7 @@ fn the_map_names_every_crate() {
 fn ci_runs_what_the_readme_says() {
     check_rule(
         house::ci_runs_the_readme,
-        &[
-            ("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"),
-            (".ci/run", "step cargo test\n"),
-        ],
+        &[("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"), (".ci/run", "step cargo test\n")],
         &[".ci/run:1: `cargo xtask test` is not in it"],
     );
 }

@@ -48,12 +48,7 @@ impl<'a> Token<'a> {
 
 /// The tokens of `source`.
 pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut scanner = Scanner {
-        source,
-        at: 0,
-        line: 1,
-        tokens: Vec::new(),
-    };
+    let mut scanner = Scanner { source, at: 0, line: 1, tokens: Vec::new() };
     while scanner.step() {}
     scanner.tokens
 }
@@ -156,14 +151,11 @@ fn block_comment(text: &str) -> usize {
 /// Where the content of a raw string begins, and the number of its `#`.
 fn raw_string(text: &str) -> Option<(usize, usize)> {
     let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
-        text.strip_prefix(prefix)
-            .is_some_and(|rest| rest.starts_with(['"', '#']))
+        text.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(['"', '#']))
     })?;
     let rest = &text[prefix.len()..];
     let hashes = rest.len() - rest.trim_start_matches('#').len();
-    rest[hashes..]
-        .starts_with('"')
-        .then_some((prefix.len() + hashes + 1, hashes))
+    rest[hashes..].starts_with('"').then_some((prefix.len() + hashes + 1, hashes))
 }
 
 /// Length of a string's content up to its closing quote.
@@ -296,10 +288,7 @@ mod tests {
     #[test]
     fn characters_and_lifetimes_end_where_they_end() {
         assert_eq!(words("x '\"' y"), ["x", "y"]);
-        assert_eq!(
-            words(r"x '\'' y b'\\' z '\u{2014}' w"),
-            ["x", "y", "z", "w"]
-        );
+        assert_eq!(words(r"x '\'' y b'\\' z '\u{2014}' w"), ["x", "y", "z", "w"]);
         assert_eq!(words("fn f<'a>(b: &'a str) 'é'"), ["fn", "f", "b", "str"]);
         assert_eq!(words("'{' g '}'"), ["g"]);
     }

@@ -64,9 +64,7 @@ impl Tree {
 
     /// Path and text of every text file, sorted by path.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
+        self.files.iter().filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
     }
 
     /// Path and text of every text file with this extension.
@@ -74,8 +72,7 @@ impl Tree {
         &'a self,
         extension: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.texts()
-            .filter(move |(path, _)| extension_of(path) == Some(extension))
+        self.texts().filter(move |(path, _)| extension_of(path) == Some(extension))
     }
 
     /// Path and text of every Rust file of a crate that holds more than tests.
@@ -102,8 +99,7 @@ impl Tree {
     /// Whether a folder of this name holds Rust files.
     pub(super) fn contains_folder_of_rust(&self, path: &str) -> bool {
         let inside = format!("{path}/");
-        self.with_extension("rs")
-            .any(|(found, _)| found.starts_with(&inside))
+        self.with_extension("rs").any(|(found, _)| found.starts_with(&inside))
     }
 }
 
@@ -124,9 +120,7 @@ pub(super) fn is_test(path: &str) -> bool {
     matches!(name, "tests.rs" | "fixture.rs")
         || name.ends_with("_tests.rs")
         || path.starts_with("crates/testing/")
-        || parts
-            .iter()
-            .any(|part| matches!(*part, "tests" | "benches" | "fixture"))
+        || parts.iter().any(|part| matches!(*part, "tests" | "benches" | "fixture"))
 }
 
 /// The numbered lines of a Rust file before its test module, comments included.
@@ -139,11 +133,7 @@ pub(super) fn production_lines(text: &str) -> impl Iterator<Item = (usize, &str)
             pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
         })
         .unwrap_or(lines.len());
-    lines
-        .into_iter()
-        .take(end)
-        .enumerate()
-        .map(|(i, line)| (i + 1, line))
+    lines.into_iter().take(end).enumerate().map(|(i, line)| (i + 1, line))
 }
 
 /// The same without lines that are comments.

@@ -120,32 +120,17 @@ mod tests {
         let found = ["1: a parameter of `f` is a tuple"];
         check("fn f(a: (u8, u8)) {}", &found);
         check("fn f(&self, b: u8, a: &'a (u8, u8)) {}", &found);
-        check(
-            "fn f<T: Into<u8>, F: Fn(u8) -> T>((a, b): P, c: F) {}",
-            &found,
-        );
+        check("fn f<T: Into<u8>, F: Fn(u8) -> T>((a, b): P, c: F) {}", &found);
         check("fn f([a, b]: [u8; 2]) {}", &found);
         check("fn f(&(a, b): &Pair) {}", &found);
-        check(
-            "fn f(\n a: u8,\n (b, c): P) {}",
-            &["3: a parameter of `f` is a tuple"],
-        );
+        check("fn f(\n a: u8,\n (b, c): P) {}", &["3: a parameter of `f` is a tuple"]);
     }
 
     #[test]
     fn what_only_looks_like_a_tuple_is_not() {
-        check(
-            "fn f(a: &(dyn A + Send), b: Vec<(u8, u8)>, c: &[(u8, u8)]) {}",
-            &[],
-        );
-        check(
-            "fn f(a: impl Fn((u8, u8)) -> (u8, u8), b: ()) -> (u8, u8) {}",
-            &[],
-        );
-        check(
-            "fn f(a: [u8; 2], b: &mut [u8], P { c, d }: P, P(e): P) {}",
-            &[],
-        );
+        check("fn f(a: &(dyn A + Send), b: Vec<(u8, u8)>, c: &[(u8, u8)]) {}", &[]);
+        check("fn f(a: impl Fn((u8, u8)) -> (u8, u8), b: ()) -> (u8, u8) {}", &[]);
+        check("fn f(a: [u8; 2], b: &mut [u8], P { c, d }: P, P(e): P) {}", &[]);
         check("type F = fn((u8, u8)); fn g() { |(a, b)| a }", &[]);
         check("#[cfg(test)] fn f(a: (u8, u8)) {}", &[]);
     }

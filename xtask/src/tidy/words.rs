@@ -5,11 +5,7 @@ use super::finding::Finding;
 use super::tree::{Tree, extension_of, has_word, production_lines};
 
 // Written in two halves, so that this file does not violate its own rules.
-const LEFT_OPEN: [&str; 3] = [
-    concat!("FIX", "ME"),
-    concat!("TO", "DO"),
-    concat!("XX", "X"),
-];
+const LEFT_OPEN: [&str; 3] = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("XX", "X")];
 const DEBUG_CALL: &str = concat!("dbg", "!(");
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
@@ -102,10 +98,7 @@ fn may_name<'a>(path: &str, drivers: &'a [DriverCrate], with_driver: &[&'a str])
     if OF_ALL_DRIVERS.iter().any(|place| path.starts_with(place)) {
         return with_driver.to_vec();
     }
-    let own = drivers
-        .iter()
-        .filter(|driver| path.starts_with(&driver.folder));
-    own.flat_map(databases).collect()
+    drivers.iter().filter(|driver| path.starts_with(&driver.folder)).flat_map(databases).collect()
 }
 
 /// Those that the manifest of a driver names.
@@ -114,9 +107,6 @@ fn databases(driver: &DriverCrate) -> impl Iterator<Item = &str> {
 }
 
 fn is_source(path: &str) -> bool {
-    let is_ours = matches!(
-        extension_of(path),
-        Some("rs" | "toml" | "md" | "sh" | "sql")
-    );
+    let is_ours = matches!(extension_of(path), Some("rs" | "toml" | "md" | "sh" | "sql"));
     is_ours || path.starts_with(".ci/")
 }

@@ -71,8 +71,9 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     let mut bounds = vec![0];
     bounds.extend(found.iter().map(|(at, _)| *at));
     bounds.push(values.len());
-    let changes = bounds.windows(3).zip(&found);
-    changes
+    bounds
+        .windows(3)
+        .zip(&found)
         .map(|(around, (at, p_value))| Change {
             at: *at,
             before: mean(&values[around[0]..*at]),

@@ -28,10 +28,7 @@ fn check(series: u64, length: usize, phi: f64) {
         let is_level = (3.0..=8.0).contains(&wrong);
         assert!(is_level, "phi {phi}, {length}: {wrong}%");
     } else {
-        assert!(
-            wrong * tested <= 500.0,
-            "phi {phi}, {length}: {wrong} of {tested}%"
-        );
+        assert!(wrong * tested <= 500.0, "phi {phi}, {length}: {wrong} of {tested}%");
     }
 }
 

@@ -93,10 +93,6 @@ impl Case {
                 u64::from(figures.any(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)));
         }
         let percent = |times: u64| 100.0 * to_f64(times) / to_f64(pairs);
-        Rates {
-            welch: percent(welch),
-            better: percent(better),
-            different: percent(different),
-        }
+        Rates { welch: percent(welch), better: percent(better), different: percent(different) }
     }
 }

@@ -104,10 +104,9 @@ fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
 /// What readers ask of two plans first, where they differ: how fast, and how long. That they differ is a
 /// question of their hashes alone.
 fn planned(plan: &Plan) -> impl Iterator<Item = Trait> {
-    let streams = plan.streams.iter();
-    let paces = streams.map(|stream| set(format!("pace {}", stream.name), paces(stream)));
-    let phases = plan.phases.iter();
-    let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let paces =
+        plan.streams.iter().map(|stream| set(format!("pace {}", stream.name), paces(stream)));
+    let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let length: u64 = measured.map(|phase| phase.duration.0).sum();
     paces.chain([set("length".to_owned(), span(length))])
 }
@@ -117,18 +116,12 @@ fn named<'a>(
     what: &'a str,
     values: &'a BTreeMap<String, String>,
 ) -> impl Iterator<Item = Trait> + 'a {
-    let values = values.iter();
-    values.map(move |(name, value)| set(format!("{what} {name}"), value.clone()))
+    values.iter().map(move |(name, value)| set(format!("{what} {name}"), value.clone()))
 }
 
 /// What a run was set to, of whatever seed.
 fn set(name: String, value: String) -> Trait {
-    Trait {
-        kind: Kind::Setting,
-        name,
-        value,
-        unseeded: None,
-    }
+    Trait { kind: Kind::Setting, name, value, unseeded: None }
 }
 
 fn trait_of<'a>(run: &'a Sample, kind: Kind, name: &str) -> Option<&'a Trait> {
@@ -138,17 +131,14 @@ fn trait_of<'a>(run: &'a Sample, kind: Kind, name: &str) -> Option<&'a Trait> {
 
 /// What runs say of a trait: of any seed, where all of them can.
 fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str, of_any_seed: bool) -> BTreeSet<&'a str> {
-    let values = runs
-        .iter()
-        .copied()
-        .filter_map(|run| match trait_of(run, kind, name) {
-            Some(found) => {
-                let unseeded = found.unseeded.as_deref().filter(|_| of_any_seed);
-                Some(unseeded.unwrap_or(&found.value))
-            }
-            // Of the other runs there is nothing to be said.
-            None => (kind != Kind::Trust).then_some("–"),
-        });
+    let values = runs.iter().copied().filter_map(|run| match trait_of(run, kind, name) {
+        Some(found) => {
+            let unseeded = found.unseeded.as_deref().filter(|_| of_any_seed);
+            Some(unseeded.unwrap_or(&found.value))
+        }
+        // Of the other runs there is nothing to be said.
+        None => (kind != Kind::Trust).then_some("–"),
+    });
     values.collect()
 }
 

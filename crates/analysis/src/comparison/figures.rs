@@ -49,8 +49,10 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
     };
-    let names = first.figures.iter().map(|sampled| sampled.figure.clone());
-    names
+    first
+        .figures
+        .iter()
+        .map(|sampled| sampled.figure.clone())
         .filter_map(|figure| {
             let values = |runs: &[&Sample]| -> Option<Vec<Value>> {
                 runs.iter()
@@ -58,11 +60,7 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
                         let mut figures = run.figures.iter();
                         let sampled = figures.find(|sampled| sampled.figure == figure)?;
                         let of = sampled.of;
-                        let value = if sampled.at_least {
-                            f64::INFINITY
-                        } else {
-                            sampled.value
-                        };
+                        let value = if sampled.at_least { f64::INFINITY } else { sampled.value };
                         let is_compared = figure.scale.is_share() || value > 0.0;
                         is_compared.then_some(Value { value, of })
                     })
@@ -89,14 +87,9 @@ pub(super) fn question(record: RecordRef<'_>) -> Option<String> {
     let run = record.measured_run();
     let mut streams = run.streams.iter();
     let is_open = streams.any(|stream| stream.planned_rate.is_some())
-        || run
-            .origin
-            .is_some_and(|origin| origin.pace == ImportedPace::Open);
-    let name = if is_open {
-        objective_percentile(&run.plan.definition.objectives)
-    } else {
-        THROUGHPUT
-    };
+        || run.origin.is_some_and(|origin| origin.pace == ImportedPace::Open);
+    let name =
+        if is_open { objective_percentile(&run.plan.definition.objectives) } else { THROUGHPUT };
     Some(name.to_owned())
 }
 
@@ -187,11 +180,7 @@ fn failed(
     stream: &MeasuredStream<'_>,
     result: &ResultRecord,
 ) -> Option<SampledFigure> {
-    let needed = [
-        MissingField::Offered,
-        MissingField::Acknowledged,
-        MissingField::Errors,
-    ];
+    let needed = [MissingField::Offered, MissingField::Acknowledged, MissingField::Errors];
     if needed.into_iter().any(|what| leaves_out(record, what)) {
         return None;
     }
@@ -208,10 +197,7 @@ fn of_availability(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
     let gap = figure(String::new(), "longest gap", "ns", Better::Less);
     let mut figures = vec![plain(gap, to_f64(seen.longest_gap_ns))];
     let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
-    let shares = [
-        ("seconds without answer", seen.dips),
-        ("slow seconds", seen.seconds_below_half),
-    ];
+    let shares = [("seconds without answer", seen.dips), ("slow seconds", seen.seconds_below_half)];
     figures.extend(shares.into_iter().filter_map(|(name, part)| {
         let of_seconds = [part, seconds];
         share(String::new(), name, Scale::ShareOfSeconds, of_seconds)
@@ -253,10 +239,7 @@ fn of_stream(stream: &MeasuredStream<'_>) -> Vec<SampledFigure> {
             let at_least = latency.at_least.iter().any(|bound| bound == name);
             let name = if name == "p999" { "p99.9" } else { name };
             let figure = figure(stream.place_of(result), name, "ns", Better::Less);
-            Some(SampledFigure {
-                at_least,
-                ..plain(figure, to_f64(value?))
-            })
+            Some(SampledFigure { at_least, ..plain(figure, to_f64(value?)) })
         }));
     }
     figures
@@ -267,33 +250,16 @@ fn per_s(unit: Unit) -> String {
 }
 
 fn plain(figure: Figure, value: f64) -> SampledFigure {
-    SampledFigure {
-        figure,
-        value,
-        of: 1.0,
-        at_least: false,
-    }
+    SampledFigure { figure, value, of: 1.0, at_least: false }
 }
 
 fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
-    Figure {
-        place,
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        better,
-        scale: Scale::Ratio,
-    }
+    Figure { place, name: name.to_owned(), unit: unit.to_owned(), better, scale: Scale::Ratio }
 }
 
 /// A part of a whole; absent of nothing.
 fn share(place: String, name: &str, scale: Scale, parts: [u64; 2]) -> Option<SampledFigure> {
     let [part, of] = parts.map(to_f64);
-    let figure = Figure {
-        scale,
-        ..figure(place, name, units::SHARE, Better::Less)
-    };
-    (of > 0.0).then(|| SampledFigure {
-        of,
-        ..plain(figure, part / of)
-    })
+    let figure = Figure { scale, ..figure(place, name, units::SHARE, Better::Less) };
+    (of > 0.0).then(|| SampledFigure { of, ..plain(figure, part / of) })
 }

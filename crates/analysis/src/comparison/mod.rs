@@ -42,10 +42,7 @@ pub struct Criteria<'a> {
 
 impl Default for Criteria<'_> {
     fn default() -> Self {
-        Self {
-            practical: PRACTICAL,
-            primary: None,
-        }
+        Self { practical: PRACTICAL, primary: None }
     }
 }
 
@@ -107,9 +104,7 @@ pub struct Comparison {
 impl Comparison {
     /// Whether the groups were asked different questions, so that no verdict stands.
     pub fn is_guarded(&self) -> bool {
-        self.differences
-            .iter()
-            .any(|difference| difference.kind == Kind::Question)
+        self.differences.iter().any(|difference| difference.kind == Kind::Question)
     }
 
     /// The figure that is tested first; absent where not all runs have it.
@@ -163,13 +158,8 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
         .map(|of_both| {
             // A group without a value in one of its runs has none.
             let [a, b] = &of_both.1;
-            let finite = [a, b].map(|values| {
-                if is_finite(values) {
-                    values.clone()
-                } else {
-                    vec![]
-                }
-            });
+            let finite =
+                [a, b].map(|values| if is_finite(values) { values.clone() } else { vec![] });
             let pair = Pair::new(of_both.0.scale, &finite);
             (of_both, pair)
         })
@@ -248,10 +238,7 @@ fn levels<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> [L
         (Some(_), _) => RISK - PRIMARY_RISK,
         (None, _) => RISK,
     };
-    let of_primary = Level {
-        threshold: primary,
-        risk: primary,
-    };
+    let of_primary = Level { threshold: primary, risk: primary };
     let of_others = Level {
         threshold: statistics::holm(p_values, secondary),
         risk: secondary / len_to_f64(others.max(1)),
@@ -269,9 +256,5 @@ fn judged(effect: Effect, better: Better, practical: f64, threshold: f64) -> Ver
         return Verdict::Inconclusive;
     }
     let more = effect.difference > 0.0;
-    if more == (better == Better::More) {
-        Verdict::Better
-    } else {
-        Verdict::Worse
-    }
+    if more == (better == Better::More) { Verdict::Better } else { Verdict::Worse }
 }

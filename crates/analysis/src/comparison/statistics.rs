@@ -68,11 +68,7 @@ impl Pair {
         let share = pooled(values);
         let groups = [&values[0], &values[1]].map(|values| Group {
             values: values.iter().map(|v| scaled(scale, v.value)).collect(),
-            least: if scale.is_share() {
-                by_chance(share, values)
-            } else {
-                ROUNDING * ROUNDING
-            },
+            least: if scale.is_share() { by_chance(share, values) } else { ROUNDING * ROUNDING },
         });
         Self { scale, groups }
     }
@@ -139,20 +135,12 @@ impl Pair {
 
     /// A difference on the scale as people are told it.
     fn on_scale(&self, step: f64) -> f64 {
-        if self.scale.is_share() {
-            step
-        } else {
-            step.exp_m1()
-        }
+        if self.scale.is_share() { step } else { step.exp_m1() }
     }
 
     /// The other way round.
     fn step(&self, difference: f64) -> f64 {
-        if self.scale.is_share() {
-            difference
-        } else {
-            difference.ln_1p()
-        }
+        if self.scale.is_share() { difference } else { difference.ln_1p() }
     }
 }
 
@@ -166,11 +154,7 @@ impl Group {
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
         let variance = (squares / (n - 1.0)).max(self.least);
-        Some(Estimate {
-            mean,
-            variance: variance / n,
-            degrees: n - 1.0,
-        })
+        Some(Estimate { mean, variance: variance / n, degrees: n - 1.0 })
     }
 }
 
@@ -192,8 +176,7 @@ fn pooled(values: &[Vec<Value>; 2]) -> f64 {
 /// Variance of a run's share if each of its ops or seconds failed by itself: runs differ by that
 /// much at least, and by more where failures come together.
 fn by_chance(share: f64, values: &[Value]) -> f64 {
-    let each = values.iter().map(|v| share * (1.0 - share) / v.of);
-    each.sum::<f64>() / len_to_f64(values.len())
+    values.iter().map(|v| share * (1.0 - share) / v.of).sum::<f64>() / len_to_f64(values.len())
 }
 
 /// Runs of each group with which a difference of `step` on the scale of the values is found with a

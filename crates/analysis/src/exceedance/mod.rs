@@ -15,12 +15,8 @@ mod tests;
 
 /// Calibrated by the tests: either bound is wrong in 2 to 8% of their series, and up to 10% where
 /// there are fewer than 30 effective windows, or three bursts in all.
-const CALIBRATION: Calibration = Calibration {
-    removed: Removed::Mean,
-    frequencies: 0.08,
-    most: MAX_FREQUENCIES,
-    margin: 20.0,
-};
+const CALIBRATION: Calibration =
+    Calibration { removed: Removed::Mean, frequencies: 0.08, most: MAX_FREQUENCIES, margin: 20.0 };
 /// Below so many windows dependence cannot be seen; each window then counts as one sample.
 const MIN_WINDOWS: usize = 10;
 /// The standard normal exceeds this with probability 5%.
@@ -67,22 +63,12 @@ pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
     let samples: u64 = totals.iter().take(windows.len()).sum();
     let ops: f64 = windows.iter().map(|(total, _)| total).sum();
     if ops <= 0.0 {
-        return Exceedance {
-            fraction: 0.0,
-            lower95: 0.0,
-            upper95: 1.0,
-            samples,
-        };
+        return Exceedance { fraction: 0.0, lower95: 0.0, upper95: 1.0, samples };
     }
     let fraction = windows.iter().map(|(_, over)| over).sum::<f64>() / ops;
     let effective = effective_samples(&windows, ops, fraction);
     let (lower95, upper95) = bounds(fraction, effective);
-    Exceedance {
-        fraction,
-        lower95: lower95.min(fraction),
-        upper95: upper95.max(fraction),
-        samples,
-    }
+    Exceedance { fraction, lower95: lower95.min(fraction), upper95: upper95.max(fraction), samples }
 }
 
 /// Independent ops that these are worth.
@@ -110,16 +96,8 @@ fn bounds(fraction: f64, samples: f64) -> (f64, f64) {
     if successes.min(failures) >= LARGE {
         return wilson(fraction, samples);
     }
-    let lower = if successes > 0.0 {
-        beta_quantile(0.05, successes, failures + 1.0)
-    } else {
-        0.0
-    };
-    let upper = if failures > 0.0 {
-        beta_quantile(0.95, successes + 1.0, failures)
-    } else {
-        1.0
-    };
+    let lower = if successes > 0.0 { beta_quantile(0.05, successes, failures + 1.0) } else { 0.0 };
+    let upper = if failures > 0.0 { beta_quantile(0.95, successes + 1.0, failures) } else { 1.0 };
     (lower, upper)
 }
 
@@ -134,7 +112,5 @@ fn wilson(fraction: f64, samples: f64) -> (f64, f64) {
 
 /// By bisection, which always ends.
 fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
-    solve(0.0, 1.0, |x| {
-        checked_beta_reg(a, b, x).is_ok_and(|reached| reached >= probability)
-    })
+    solve(0.0, 1.0, |x| checked_beta_reg(a, b, x).is_ok_and(|reached| reached >= probability))
 }

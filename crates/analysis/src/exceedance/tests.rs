@@ -8,9 +8,7 @@ const SERIES: u32 = 1_000;
 impl Noise {
     /// Number of successes.
     fn binomial(&mut self, trials: u64, probability: f64) -> u64 {
-        (0..trials)
-            .map(|_| u64::from(self.uniform() < probability))
-            .sum()
+        (0..trials).map(|_| u64::from(self.uniform() < probability)).sum()
     }
 }
 
@@ -55,10 +53,7 @@ fn check_within(limit: f64, name: &str, truth: f64, series: impl Fn(&mut Noise) 
 fn independent(name: &str, windows: usize, ops: f64, truth: f64) {
     check(name, truth, |noise| {
         let totals: Vec<u64> = (0..windows).map(|_| noise.poisson(ops)).collect();
-        let over = totals
-            .iter()
-            .map(|total| noise.binomial(*total, truth))
-            .collect();
+        let over = totals.iter().map(|total| noise.binomial(*total, truth)).collect();
         (totals, over)
     });
 }
@@ -67,23 +62,19 @@ fn independent(name: &str, windows: usize, ops: f64, truth: f64) {
 fn wandering(name: &str, windows: usize, phi: f64, deviation: f64) {
     let truth = 0.01;
     let short = phi > 0.8 && windows < 600;
-    check_within(
-        if short { WRONG_SHORT } else { WRONG },
-        name,
-        truth,
-        |noise| {
-            let log = noise.autoregression(phi, windows);
-            let totals: Vec<u64> = (0..windows).map(|_| noise.poisson(50.0)).collect();
-            let pairs = totals.iter().zip(log);
-            let over = pairs
-                .map(|(total, log)| {
-                    let shift = deviation * log - deviation * deviation / 2.0;
-                    noise.binomial(*total, (truth * shift.exp()).min(1.0))
-                })
-                .collect();
-            (totals, over)
-        },
-    );
+    check_within(if short { WRONG_SHORT } else { WRONG }, name, truth, |noise| {
+        let log = noise.autoregression(phi, windows);
+        let totals: Vec<u64> = (0..windows).map(|_| noise.poisson(50.0)).collect();
+        let over = totals
+            .iter()
+            .zip(log)
+            .map(|(total, log)| {
+                let shift = deviation * log - deviation * deviation / 2.0;
+                noise.binomial(*total, (truth * shift.exp()).min(1.0))
+            })
+            .collect();
+        (totals, over)
+    });
 }
 
 /// Stalls of some windows' length, in which half of the ops exceed.
@@ -92,28 +83,19 @@ fn stalls(name: &str, windows: usize, length: f64, truth: f64) {
     let begin = share / (1.0 - share) / length;
     // Three stalls in the mean; one series in twenty has none, and no method can know of them.
     let few = windows < 600;
-    check_within(
-        if few { WRONG_SHORT } else { WRONG },
-        name,
-        truth,
-        |noise| {
-            let mut stalled = noise.uniform() < share;
-            let mut counts = (Vec::new(), Vec::new());
-            for _ in 0..windows {
-                let total = noise.poisson(20.0);
-                let probability = if stalled { 0.5 } else { 0.0 };
-                counts.0.push(total);
-                counts.1.push(noise.binomial(total, probability));
-                let draw = noise.uniform();
-                stalled = if stalled {
-                    draw >= 1.0 / length
-                } else {
-                    draw < begin
-                };
-            }
-            counts
-        },
-    );
+    check_within(if few { WRONG_SHORT } else { WRONG }, name, truth, |noise| {
+        let mut stalled = noise.uniform() < share;
+        let mut counts = (Vec::new(), Vec::new());
+        for _ in 0..windows {
+            let total = noise.poisson(20.0);
+            let probability = if stalled { 0.5 } else { 0.0 };
+            counts.0.push(total);
+            counts.1.push(noise.binomial(total, probability));
+            let draw = noise.uniform();
+            stalled = if stalled { draw >= 1.0 / length } else { draw < begin };
+        }
+        counts
+    });
 }
 
 #[test]
@@ -140,12 +122,7 @@ fn long_bounds_hold_on_the_full_grid() {
         for phi in [0.0, 0.3, 0.6, 0.9] {
             wandering(&format!("phi {phi}, {windows} windows"), windows, phi, 0.5);
         }
-        stalls(
-            &format!("stalls of 5, {windows} windows"),
-            windows,
-            5.0,
-            0.05,
-        );
+        stalls(&format!("stalls of 5, {windows} windows"), windows, 5.0, 0.05);
     }
     stalls("stalls of 2, 3,000 windows", 3_000, 2.0, 0.01);
 }
@@ -167,11 +144,7 @@ fn with_nothing_but_exceedances_it_bounds_the_rest() {
 
 #[test]
 fn without_ops_nothing_is_known() {
-    for (totals, over) in [
-        (vec![], vec![]),
-        (vec![0; 50], vec![0; 50]),
-        (vec![5], vec![]),
-    ] {
+    for (totals, over) in [(vec![], vec![]), (vec![0; 50], vec![0; 50]), (vec![5], vec![])] {
         let found = exceedance(&totals, &over);
         assert_eq!((found.lower95, found.upper95, found.samples), (0.0, 1.0, 0));
     }
@@ -188,9 +161,7 @@ fn the_same_share_in_every_window_is_no_reason_for_less_than_binomial_width() {
 #[test]
 fn bursts_widen_the_bounds() {
     let totals = [100_u64; 600];
-    let spread: Vec<u64> = (0..600_u64)
-        .map(|w| u64::from(w * 37 % 100 < 50) * 2)
-        .collect();
+    let spread: Vec<u64> = (0..600_u64).map(|w| u64::from(w * 37 % 100 < 50) * 2).collect();
     let burst: Vec<u64> = (0..600).map(|w| u64::from(w % 100 < 10) * 10).collect();
     let (spread, burst) = (exceedance(&totals, &spread), exceedance(&totals, &burst));
     assert!((spread.fraction - burst.fraction).abs() < 1e-12);

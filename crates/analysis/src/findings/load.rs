@@ -34,8 +34,7 @@ pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Open load waits for a free session for longer than for the answer.
 pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let open = read.measured.iter().filter(|stream| stream.is_open());
-    let mut waiting = open.flat_map(|stream| {
+    let mut waiting = read.measured.iter().filter(|stream| stream.is_open()).flat_map(|stream| {
         let sessions = stream.stream.sessions;
         stream.results.iter().filter_map(move |result| {
             let (door, service) = (result.session_wait_ns.p50?, result.service_ns.p50?);
@@ -59,9 +58,8 @@ pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
     }
     let reached = |probe: &&ProbeRecord| probe.acknowledged_per_s > 0.0;
     let probes = search.probes.iter().filter(reached);
-    let best = probes
-        .clone()
-        .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
+    let best =
+        probes.clone().max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
     let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
     let fell = most.acknowledged_per_s < best.acknowledged_per_s * FALLEN;
     let figures = [best, most].map(|probe| [probe.acknowledged_per_s, probe.at].map(rate));

@@ -51,8 +51,11 @@ mod tests {
         target.bytes_after = Some(after * 1_000_000);
         let cache = ("shared_buffers".to_owned(), 128_000_000);
         target.memory.caches.extend([cache]);
-        let codes = findings(&record).into_iter().map(|of| of.code);
-        codes.filter(|code| MEMORY.contains(code)).collect()
+        findings(&record)
+            .into_iter()
+            .map(|of| of.code)
+            .filter(|code| MEMORY.contains(code))
+            .collect()
     }
 
     #[test]
@@ -82,9 +85,6 @@ mod tests {
         record.target.bytes_before = Some(1_000_000);
         record.target.bytes_after = Some(1_000_000_000);
         let found = findings(&record);
-        assert!(
-            found.iter().all(|of| !MEMORY.contains(&of.code)),
-            "{found:?}"
-        );
+        assert!(found.iter().all(|of| !MEMORY.contains(&of.code)), "{found:?}");
     }
 }

@@ -53,9 +53,6 @@ const RULES: &[Rule] = &[
 
 /// What all rules say of a record.
 pub fn findings(record: &RunRecord) -> Vec<RuleFinding> {
-    let read = RuleInput {
-        record,
-        measured: measured_streams(record),
-    };
+    let read = RuleInput { record, measured: measured_streams(record) };
     RULES.iter().filter_map(|rule| rule(&read)).collect()
 }

@@ -60,11 +60,7 @@ fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static st
         acknowledged_per_s: *reached,
         ..fixture::probe(ProbePurpose::Search, *at, ProbeVerdict::Passed)
     });
-    let search = SearchRecord {
-        axis,
-        probes: probes.collect(),
-        ..fixture::search(Vec::new())
-    };
+    let search = SearchRecord { axis, probes: probes.collect(), ..fixture::search(Vec::new()) };
     more_sessions_less(&search).map(|finding| finding.code)
 }
 
@@ -134,8 +130,9 @@ fn shards_are_held_against_cores() {
 #[test]
 fn a_host_that_does_more_than_its_share_is_reported() {
     let hosts = |acknowledged: &[u64]| {
-        let hosts = acknowledged.iter().enumerate();
-        let hosts: Vec<HostRecord> = hosts
+        let hosts: Vec<HostRecord> = acknowledged
+            .iter()
+            .enumerate()
             .map(|(number, acknowledged)| HostRecord {
                 url: format!("db://h{number}"),
                 sessions: 4,

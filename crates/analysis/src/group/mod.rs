@@ -53,11 +53,7 @@ pub fn next(group: &GroupRecord) -> GroupStep {
 pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
     let variants = variants.max(1);
     let (round, position) = (complete / variants, complete % variants);
-    let variant = if round.is_multiple_of(2) {
-        position
-    } else {
-        variants - 1 - position
-    };
+    let variant = if round.is_multiple_of(2) { position } else { variants - 1 - position };
     let round = u32::try_from(round).unwrap_or(u32::MAX);
     (variant, round.saturating_add(1))
 }
@@ -74,8 +70,7 @@ fn stopped(group: &GroupRecord) -> Option<GroupOutcome> {
 
 /// Whether the budget has room for one more run, which takes as long as those before.
 fn has_time(group: &GroupRecord) -> bool {
-    let took = group.trials.iter().map(|trial| trial.took_ns);
-    let spent = took.fold(0, u64::saturating_add);
+    let spent = group.trials.iter().map(|trial| trial.took_ns).fold(0, u64::saturating_add);
     let each = spent.checked_div(group.trials.len() as u64);
     let each = each.unwrap_or(group.trial_cost_ns);
     let budget = group.budget_ns.unwrap_or(u64::MAX);

@@ -84,10 +84,7 @@ fn a_run_that_lost_its_target_is_made_again_and_two_in_a_row_end_the_group() {
             &[TargetLost, Complete, TargetLost, TargetLost],
             ("a1 a1 b1 b1", GroupOutcome::TargetLost),
         ),
-        (
-            &[Complete, Interrupted],
-            ("a1 b1", GroupOutcome::Interrupted),
-        ),
+        (&[Complete, Interrupted], ("a1 b1", GroupOutcome::Interrupted)),
     ] {
         let mut ends = ends.iter().copied();
         let (order, outcome) = run(&mut group(&["a", "b"], 2), || ends.next().unwrap());
@@ -145,23 +142,9 @@ fn of_both(one: u8, other: u8) -> u8 {
 
 #[test]
 fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
-    let data = [
-        Data::Clean,
-        Data::Lost,
-        Data::Altered,
-        Data::Unverified,
-        Data::NotChecked,
-    ];
-    let measurement = [
-        Measurement::Valid,
-        Measurement::Invalid,
-        Measurement::Inconclusive,
-    ];
-    let objective = [
-        ObjectiveValue::Met,
-        ObjectiveValue::Missed,
-        ObjectiveValue::NoneSet,
-    ];
+    let data = [Data::Clean, Data::Lost, Data::Altered, Data::Unverified, Data::NotChecked];
+    let measurement = [Measurement::Valid, Measurement::Invalid, Measurement::Inconclusive];
+    let objective = [ObjectiveValue::Met, ObjectiveValue::Missed, ObjectiveValue::NoneSet];
     let ends = [Ended::Complete, Ended::Interrupted, Ended::TargetLost];
     let last = fixture::closed();
     let mut all: Vec<(Judgments, Ended)> = Vec::new();
@@ -177,10 +160,7 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
         judged.objective.value = objective;
         all.push((judged, ended));
     }
-    for (one, other) in all
-        .iter()
-        .flat_map(|one| all.iter().map(move |other| (one, other)))
-    {
+    for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
         let mut group = group(&["a", "b"], 1);
         for (judged, ended) in [one, other] {
             let mut run = trial(group.trials.len(), 1, *ended);
@@ -197,11 +177,9 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
 
 #[test]
 fn a_group_without_all_of_its_runs_is_inconclusive_and_says_why() {
-    for (outcome, codes) in [
-        (None, 3),
-        (Some(GroupOutcome::BudgetSpent), 3),
-        (Some(GroupOutcome::Interrupted), 130),
-    ] {
+    for (outcome, codes) in
+        [(None, 3), (Some(GroupOutcome::BudgetSpent), 3), (Some(GroupOutcome::Interrupted), 130)]
+    {
         let mut group = group(&["a", "b"], 2);
         group.trials.push(trial(0, 1, Ended::Complete));
         group.outcome = outcome;

@@ -11,9 +11,7 @@ use super::taken::spent;
 
 /// How far apart the least and the greatest of so many equal measurements lie, in standard deviations of one: 95 of 100
 /// times by no more. Quantiles of the studentized range (Harter 1960), for 2, 3, … measurements.
-const RANGE95: [f64; 9] = [
-    2.772, 3.314, 3.633, 3.858, 4.030, 4.170, 4.286, 4.387, 4.474,
-];
+const RANGE95: [f64; 9] = [2.772, 3.314, 3.633, 3.858, 4.030, 4.170, 4.286, 4.387, 4.474];
 /// The same for up to the 256 nodes that a cluster file may have, for which it is 6.64, so it errs to the side of
 /// equal nodes.
 const RANGE95_OF_MANY: f64 = 6.7;
@@ -70,12 +68,7 @@ pub fn node_spread(scale: &ScaleRecord) -> Option<NodeSpread> {
     let sum: f64 = counting.iter().map(|of| of.figures.per_s).sum();
     let mean = sum / f64::from(u32::try_from(counting.len()).ok()?);
     let first = counting.iter().find(|of| of.node == Some(1));
-    let rate = |of: &ScaleTrial| {
-        Some(NodeRate {
-            node: of.node?,
-            per_s: of.figures.per_s,
-        })
-    };
+    let rate = |of: &ScaleTrial| Some(NodeRate { node: of.node?, per_s: of.figures.per_s });
     Some(NodeSpread {
         nodes: counting.len(),
         inexact: inexact.len(),

@@ -16,8 +16,11 @@ use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown
 /// The record of a growth so far; `last` is that of its last run.
 pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
     let mut whole = Whole::of(&last);
-    let sizes = scale.trials.iter().map(|trial| &trial.figures);
-    let judged = sizes.filter_map(|figures| figures.judgments.as_ref());
+    let judged = scale
+        .trials
+        .iter()
+        .map(|trial| &trial.figures)
+        .filter_map(|figures| figures.judgments.as_ref());
     whole.judgments = gravest(&whole.judgments, judged);
     match scale.outcome {
         Some(ScaleOutcome::Interrupted) => {
@@ -45,8 +48,10 @@ fn judge_growth(measurement: &mut Judgment<Measurement>, scale: &ScaleRecord) {
         measurement.value = incomplete.value;
     }
     let reasons = incomplete.map(|incomplete| incomplete.reasons);
-    let drifted = drifted.map(|drift| of_drift(scale, &drift));
-    let all = drifted.into_iter().chain(reasons.into_iter().flatten());
+    let all = drifted
+        .map(|drift| of_drift(scale, &drift))
+        .into_iter()
+        .chain(reasons.into_iter().flatten());
     measurement.reasons.splice(0..0, all);
 }
 
@@ -112,8 +117,7 @@ fn judge_rate(judged: &mut Judgments, scale: &ScaleRecord) {
         return;
     }
     let unit = scale.unit.name();
-    let most = counted(scale).map(|trial| trial.figures.per_s);
-    let most = most.fold(0.0, f64::max);
+    let most = counted(scale).map(|trial| trial.figures.per_s).fold(0.0, f64::max);
     let (most, until) = (rate(most), rate(until));
     let figures = format!("at most {most} {unit}/s; {until} {unit}/s were requested");
     let message = "no size reached the rate that was requested";

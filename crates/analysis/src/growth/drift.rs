@@ -50,8 +50,9 @@ impl Drift {
 
 /// Compares the first size with the same again, the time at which it differed most; absent until both count.
 pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
-    let trials = scale.trials.iter();
-    let again = trials
+    let again = scale
+        .trials
+        .iter()
         .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
     let all = again.filter_map(|again| {
         let first = counted(scale).find(|trial| trial.size == again.size)?;
@@ -79,8 +80,7 @@ pub(super) struct LogRate {
 impl LogRate {
     /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
-        let interval = figures.interval.filter(|[low, _]| *low > 0.0);
-        let interval = interval.map(|ends| ends.map(f64::ln));
+        let interval = figures.interval.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
         let log = match (each, interval) {
             (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
             _ => figures.per_s.ln(),
@@ -90,9 +90,6 @@ impl LogRate {
             ScaleEach::Run | ScaleEach::Tune => Z95,
         };
         let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
-        Self {
-            log,
-            deviation: own.hypot(REPEAT_ERROR),
-        }
+        Self { log, deviation: own.hypot(REPEAT_ERROR) }
     }
 }

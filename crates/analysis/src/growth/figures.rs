@@ -70,9 +70,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
 /// its nodes, and refuses the flag otherwise.
 fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Option<u64> {
     let settings = &run.target.settings;
-    let counts_nodes = settings
-        .get("nodes")
-        .is_some_and(|n| n.parse::<u64>().is_ok());
+    let counts_nodes = settings.get("nodes").is_some_and(|n| n.parse::<u64>().is_ok());
     let has_them = counts_nodes || run.header.given.contains_key(name);
     let parameter = run.workload.parameters.get(name).filter(|_| has_them);
     let stated = best.get(name).or_else(|| settings.get(name)).or(parameter);
@@ -164,8 +162,9 @@ fn of_tuning(tune: &TuneRecord) -> SizeFigures {
 /// the size may have been better.
 fn client_gave_out(tune: &TuneRecord, per_s: f64) -> Option<&TrialRecord> {
     let invalid = |trial: &&TrialRecord| trial.verdict == TrialVerdict::Invalid;
-    let invalid = tune.trials.iter().filter(invalid);
-    invalid
+    tune.trials
+        .iter()
+        .filter(invalid)
         .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))
         .filter(|most| most.throughput_per_s > per_s)
 }
@@ -205,10 +204,8 @@ fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures
     }
     let (verdict, reasons) = if is_client_limited(judged) {
         (SizeVerdict::ClientCeiling, of_measurement)
-    } else if matches!(
-        judged.objective.value,
-        ObjectiveValue::Missed | ObjectiveValue::NotDecided
-    ) {
+    } else if matches!(judged.objective.value, ObjectiveValue::Missed | ObjectiveValue::NotDecided)
+    {
         (SizeVerdict::Missed, judged.objective.codes())
     } else {
         (SizeVerdict::Counts, Vec::new())

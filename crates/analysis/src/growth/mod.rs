@@ -78,10 +78,9 @@ pub fn next(scale: &ScaleRecord) -> GrowthStep {
         }
     }
     match unrepeated(scale) {
-        Some(first) if has_time(scale, 1) => GrowthStep::Measure {
-            size: first.size.clone(),
-            purpose: ScalePurpose::Again,
-        },
+        Some(first) if has_time(scale, 1) => {
+            GrowthStep::Measure { size: first.size.clone(), purpose: ScalePurpose::Again }
+        }
         None if larger.is_none() => GrowthStep::End(outcome),
         _ => GrowthStep::End(ScaleOutcome::BudgetSpent),
     }

@@ -18,8 +18,7 @@ pub struct Candidate {
 /// Position of the growth whose turn it is; none where all are over. Equal turns have an order that follows from the
 /// seed.
 pub fn chosen(next: &[Option<Candidate>], seed: u64) -> Option<usize> {
-    let turns = next.iter().enumerate();
-    let turns = turns.filter_map(|(at, turn)| Some((at, (*turn)?)));
+    let turns = next.iter().enumerate().filter_map(|(at, turn)| Some((at, (*turn)?)));
     let first = turns.min_by_key(|(at, turn)| {
         let stage: u64 = match turn.purpose {
             ScalePurpose::Alone => 0,

@@ -4,12 +4,13 @@ use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial};
 
 /// The sizes that count, each once, in the order in which they were measured.
 pub fn counted(scale: &ScaleRecord) -> impl DoubleEndedIterator<Item = &ScaleTrial> {
-    let trials = scale.trials.iter();
-    trials.filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
+    scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
 }
 
 /// What these took of the budget, nanoseconds.
 pub(super) fn spent(trials: &[ScaleTrial]) -> u64 {
-    let took = trials.iter().map(ScaleTrial::budgeted_ns);
-    took.fold(0, u64::saturating_add)
+    trials.iter().map(ScaleTrial::budgeted_ns).fold(0, u64::saturating_add)
 }

@@ -23,10 +23,7 @@ use highwater_model::tune::{
 pub(super) fn add_alone(scale: &mut ScaleRecord, node: u32, figures: SizeFigures) {
     add(scale, 1, ScalePurpose::Alone, figures);
     let last = scale.trials.pop();
-    scale.alone.trials.extend(last.map(|trial| ScaleTrial {
-        node: Some(node),
-        ..trial
-    }));
+    scale.alone.trials.extend(last.map(|trial| ScaleTrial { node: Some(node), ..trial }));
 }
 
 /// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
@@ -49,11 +46,7 @@ fn grow(
                 return (order.trim_end().to_owned(), outcome);
             }
         };
-        let again = if purpose == ScalePurpose::Again {
-            "="
-        } else {
-            ""
-        };
+        let again = if purpose == ScalePurpose::Again { "=" } else { "" };
         order += &format!("{}{again} ", size.nodes);
         let (verdict, per_s) = shows(size.nodes);
         add(scale, size.nodes, purpose, of_verdict(verdict, per_s, None));
@@ -122,19 +115,11 @@ fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again(
 fn what_ends_a_growth_early() {
     use SizeVerdict::{ClientCeiling, Interrupted, TargetLost, WrongData};
     for (shows, order, outcome) in [
-        (
-            &[(2, TargetLost), (2, TargetLost)][..],
-            "1 2 2",
-            ScaleOutcome::TargetLost,
-        ),
+        (&[(2, TargetLost), (2, TargetLost)][..], "1 2 2", ScaleOutcome::TargetLost),
         (&[(2, WrongData)], "1 2", ScaleOutcome::WrongData),
         (&[(2, Interrupted)], "1 2", ScaleOutcome::Interrupted),
         // A larger size would show the load generator again; but whether the machine drifted is shown.
-        (
-            &[(3, ClientCeiling)],
-            "1 2 3 1=",
-            ScaleOutcome::ClientCeiling,
-        ),
+        (&[(3, ClientCeiling)], "1 2 3 1=", ScaleOutcome::ClientCeiling),
         (&[(2, ClientCeiling)], "1 2", ScaleOutcome::ClientCeiling),
     ] {
         check(&mut growth(&[1, 2, 3, 4]), shows, order, outcome);
@@ -179,14 +164,9 @@ fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
 fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_do() {
     let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
     // Two measurements, each known to 3%: 95 of 100 pairs differ by less than 1.96 · √2 · 3%, 8.7%.
-    for (again, drifted) in [
-        (100.0, false),
-        (92.5, false),
-        (108.0, false),
-        (91.0, true),
-        (109.5, true),
-        (85.0, true),
-    ] {
+    for (again, drifted) in
+        [(100.0, false), (92.5, false), (108.0, false), (91.0, true), (109.5, true), (85.0, true)]
+    {
         let scale = repeated(plain(100.0), plain(again));
         let found = drift(&scale).unwrap();
         assert_eq!(found.is_drifted(), drifted, "{found:?}");
@@ -199,11 +179,7 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
         let interval = Some([per_s * 0.85, per_s / 0.85]);
         of_verdict(SizeVerdict::Counts, per_s, interval)
     };
-    let drifted = |again| {
-        drift(&repeated(wide(100.0), wide(again)))
-            .unwrap()
-            .is_drifted()
-    };
+    let drifted = |again| drift(&repeated(wide(100.0), wide(again))).unwrap().is_drifted();
     assert!(!drifted(85.0) && drifted(60.0));
     // That measurements this wide do not differ by more decides nothing.
     let decided = |of: &SizeFigures| drift(&repeated(of.clone(), of.clone())).unwrap();
@@ -251,23 +227,12 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
 
     for (outcome, reason, code) in [
         (Some(ScaleOutcome::BudgetSpent), ReasonCode::TooShort, 3),
-        (
-            Some(ScaleOutcome::ClientCeiling),
-            ReasonCode::ClientSaturated,
-            3,
-        ),
+        (Some(ScaleOutcome::ClientCeiling), ReasonCode::ClientSaturated, 3),
         (Some(ScaleOutcome::TargetLost), ReasonCode::TargetLost, 5),
-        (
-            Some(ScaleOutcome::Interrupted),
-            ReasonCode::Interrupted,
-            130,
-        ),
+        (Some(ScaleOutcome::Interrupted), ReasonCode::Interrupted, 130),
         (None, ReasonCode::Interrupted, 3),
     ] {
-        let scale = ScaleRecord {
-            outcome,
-            ..unchanged()
-        };
+        let scale = ScaleRecord { outcome, ..unchanged() };
         let (value, first, _, exit) = judged(scale);
         assert_eq!(value, Measurement::Inconclusive, "{outcome:?}");
         assert_eq!(first, Some(reason), "{outcome:?}");
@@ -277,18 +242,9 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
     for (until, outcome, objective, code) in [
         (150.0, ScaleOutcome::Reached, ObjectiveValue::Met, 0),
         (500.0, ScaleOutcome::Complete, ObjectiveValue::Missed, 1),
-        (
-            500.0,
-            ScaleOutcome::BudgetSpent,
-            ObjectiveValue::NotDecided,
-            3,
-        ),
+        (500.0, ScaleOutcome::BudgetSpent, ObjectiveValue::NotDecided, 3),
     ] {
-        let scale = ScaleRecord {
-            until_per_s: Some(until),
-            outcome: Some(outcome),
-            ..unchanged()
-        };
+        let scale = ScaleRecord { until_per_s: Some(until), outcome: Some(outcome), ..unchanged() };
         let (_, _, value, exit) = judged(scale);
         assert_eq!((value, exit), (objective, code), "{until} {outcome:?}");
     }
@@ -436,16 +392,11 @@ fn a_tuned_size_whose_load_generator_gave_out_beyond_the_best_ends_the_growth() 
         let found = figures_of(&record);
         assert_eq!(found.verdict, verdict, "{second:?} {per_s}");
         let of_client = verdict == SizeVerdict::ClientCeiling;
-        assert_eq!(
-            found.reasons.contains(&ReasonCode::ClientSaturated),
-            of_client
-        );
+        assert_eq!(found.reasons.contains(&ReasonCode::ClientSaturated), of_client);
     }
     let mut none = tuned(TrialVerdict::Invalid, 80.0);
-    none.outcome = Some(TuneOutcome::NoBest(NoBest {
-        why: NoBestReason::NoneCounts,
-        best_so_far: None,
-    }));
+    none.outcome =
+        Some(TuneOutcome::NoBest(NoBest { why: NoBestReason::NoneCounts, best_so_far: None }));
     let record = crate::tuning::conclude(fixture::closed(), none, "tuned".to_owned());
     assert_eq!(figures_of(&record).verdict, SizeVerdict::ClientCeiling);
 }
@@ -459,8 +410,7 @@ fn a_search_that_was_stopped_behind_a_confirmed_mark_does_not_count() {
         (Some(IncidentKind::TargetLost), SizeVerdict::TargetLost),
     ] {
         let mut last = fixture::closed();
-        last.incidents
-            .extend(stop.map(|kind| Incident::new(kind, "stopped")));
+        last.incidents.extend(stop.map(|kind| Incident::new(kind, "stopped")));
         let search = SearchRecord {
             outcome: Some(SearchOutcome::Mark(fixture::mark(100.0, 110.0))),
             ..fixture::search(Vec::new())

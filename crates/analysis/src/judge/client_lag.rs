@@ -44,18 +44,12 @@ impl Overstated {
 fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
     let undelayed = result.undelayed_ns.as_ref();
     let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
-    PERCENTILES
-        .into_iter()
-        .filter(|(_, quantile_ppm, _)| *quantile_ppm <= RAREST)
-        .filter_map(move |(name, quantile_ppm, of)| {
+    PERCENTILES.into_iter().filter(|(_, quantile_ppm, _)| *quantile_ppm <= RAREST).filter_map(
+        move |(name, quantile_ppm, of)| {
             let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
-            known(name).then_some(Overstated {
-                name,
-                quantile_ppm,
-                shown,
-                undelayed,
-            })
-        })
+            known(name).then_some(Overstated { name, quantile_ppm, shown, undelayed })
+        },
+    )
 }
 
 /// By how much the reported percentiles are overstated at most, nanoseconds; absent where that was
@@ -106,8 +100,9 @@ fn late(result: &ResultRecord) -> Option<String> {
 /// Why a result is spoiled: a percentile is overstated by more than a share of itself that matters,
 /// or a bound is missed that would be met.
 fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
-    let worst = percentiles(result).filter(|of| of.share() > OVERSTATED_LIMIT);
-    let worst = worst.filter(|of| of.by() >= FLOOR_NS);
+    let worst = percentiles(result)
+        .filter(|of| of.share() > OVERSTATED_LIMIT)
+        .filter(|of| of.by() >= FLOOR_NS);
     if let Some(of) = worst.max_by(|a, b| a.share().total_cmp(&b.share())) {
         let [share, limit] = [of.share(), OVERSTATED_LIMIT].map(percent);
         return Some(format!(
@@ -130,8 +125,9 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
 
 /// Whether a bound of this percentile of this op is missed with the delays and met without them.
 fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
-    let of_ops = latency_objectives(objectives).filter(|bound| !bound.of_rows);
-    let mut of_percentile = of_ops.filter(|bound| bound.ppm == of.quantile_ppm);
+    let mut of_percentile = latency_objectives(objectives)
+        .filter(|bound| !bound.of_rows)
+        .filter(|bound| bound.ppm == of.quantile_ppm);
     of_percentile.any(|bound| {
         let is_about = bound.is_about(&result.stream, &result.op);
         is_about && of.undelayed <= bound.max.0 && bound.max.0 < of.shown

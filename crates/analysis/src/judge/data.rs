@@ -55,16 +55,11 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
         (Some(Data::Unverified), not_idle(record)),
         (Some(Data::Unverified), copies_differ(audit)),
         // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
-        (
-            (audit.level < AuditLevel::Sums).then_some(Data::Unverified),
-            counter_differs(record),
-        ),
+        ((audit.level < AuditLevel::Sums).then_some(Data::Unverified), counter_differs(record)),
         (None, resent_unknown(audit)),
         (Some(Data::Unverified), value_too_short(audit)),
     ];
-    let found = found
-        .into_iter()
-        .filter_map(|(value, reason)| Some((value, reason?)));
+    let found = found.into_iter().filter_map(|(value, reason)| Some((value, reason?)));
     let (values, reasons): (Vec<Option<Data>>, Vec<Reason>) = found.unzip();
     let first = values.into_iter().flatten().next();
     judgment(first.unwrap_or(Data::Clean), reasons)
@@ -80,9 +75,7 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
         figures.push(format!("{} rows are missing", count(own)));
     } else if own > 0 {
         let (own, acknowledged) = (count(own), count(audit.acknowledged));
-        figures.push(format!(
-            "{own} of {acknowledged} acknowledged rows are missing"
-        ));
+        figures.push(format!("{own} of {acknowledged} acknowledged rows are missing"));
     }
     if audit.missing_before > 0 {
         figures.push(format!(
@@ -104,8 +97,8 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
 /// The earlier runs whose rows are missing.
 fn of_which_runs(audit: &AuditRecord) -> String {
     let runs = audit.earlier.iter().flat_map(|earlier| &earlier.runs);
-    let short = runs.filter(|run| run.missing > 0);
-    let named: Vec<String> = short
+    let named: Vec<String> = runs
+        .filter(|run| run.missing > 0)
         .map(|run| format!("{} of {}", count(run.missing), run.run))
         .collect();
     match named.len() {
@@ -176,8 +169,7 @@ fn altered(audit: &AuditRecord) -> Option<Reason> {
 }
 
 fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
-    let broken = audit.invariants.iter().filter(|invariant| !invariant.holds);
-    let broken = broken.map(|invariant| {
+    let broken = audit.invariants.iter().filter(|invariant| !invariant.holds).map(|invariant| {
         let found = invariant.found.as_deref().unwrap_or("not one value");
         let (name, expected) = (&invariant.name, &invariant.expected);
         format!("invariant `{name}` failed: expected {expected}, found {found}")
@@ -270,8 +262,7 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
     if audit.copies_differ.is_empty() {
         return None;
     }
-    let named = audit.copies_differ.iter().take(SHARDS_NAMED);
-    let places: Vec<String> = named.cloned().collect();
+    let places: Vec<String> = audit.copies_differ.iter().take(SHARDS_NAMED).cloned().collect();
     let places = [places.join("; ")];
     let message = "copies of a shard do not hold the same rows";
     let hint =
@@ -289,10 +280,7 @@ fn not_idle(record: &RunRecord) -> Option<Reason> {
 fn unverified(record: &RunRecord) -> Vec<Reason> {
     let audit = &record.audit;
     if let Some(reason) = wrong_sql(audit) {
-        return [Some(reason), not_idle(record)]
-            .into_iter()
-            .flatten()
-            .collect();
+        return [Some(reason), not_idle(record)].into_iter().flatten().collect();
     }
     let share = &record.plan.definition.share;
     let why = with_exhausted(audit);
@@ -347,9 +335,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             },
         ),
     };
-    let mut reasons: Vec<Reason> = reason(code, message, &[evidence], hint)
-        .into_iter()
-        .collect();
+    let mut reasons: Vec<Reason> = reason(code, message, &[evidence], hint).into_iter().collect();
     reasons.extend(not_idle(record));
     reasons
 }
@@ -374,20 +360,14 @@ fn with_exhausted(audit: &AuditRecord) -> Option<String> {
 /// So many rows or buckets with these faults, and some of them; nothing of none.
 fn wrong_rows(number: u64, what: &str, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
     let figures = (number > 0).then(|| format!("{} {what}", count(number)));
-    let text = figures.map(|figures| with_examples(figures, audit, faults));
-    text.into_iter().collect()
+    figures.map(|figures| with_examples(figures, audit, faults)).into_iter().collect()
 }
 
 /// The figures, then some rows or buckets with these faults.
 fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> String {
     let of_fault = |example: &&AuditExample| faults.contains(&example.fault);
-    let named: Vec<String> = audit
-        .examples
-        .iter()
-        .filter(of_fault)
-        .take(EXAMPLES_NAMED)
-        .map(example)
-        .collect();
+    let named: Vec<String> =
+        audit.examples.iter().filter(of_fault).take(EXAMPLES_NAMED).map(example).collect();
     if !named.is_empty() {
         figures = format!("{figures} ({})", named.join("; "));
     }

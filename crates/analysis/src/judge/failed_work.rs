@@ -40,18 +40,10 @@ pub struct FailedWork {
 impl fmt::Display for FailedWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.of_rows { "rows" } else { "ops" };
-        let verb = if self.of_rows {
-            "were not acknowledged"
-        } else {
-            "failed"
-        };
+        let verb = if self.of_rows { "were not acknowledged" } else { "failed" };
         let part = percent_of(self.failed, self.sent);
         let [failed, sent] = [self.failed, self.sent].map(count);
-        write!(
-            f,
-            "{}: {failed} of {sent} {what} ({part}) {verb}",
-            self.place
-        )?;
+        write!(f, "{}: {failed} of {sent} {what} ({part}) {verb}", self.place)?;
         if let Some(class) = &self.class {
             write!(f, ": {class}")?;
         }
@@ -91,9 +83,7 @@ pub fn failed_work(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<F
 pub(super) fn reason_of(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let limit = percent_asked(MAX_PPM);
     let places = failed_work(record, measured);
-    let places = places
-        .iter()
-        .map(|of| format!("{of}; without --errors the limit is {limit}"));
+    let places = places.iter().map(|of| format!("{of}; without --errors the limit is {limit}"));
     let places: Vec<String> = places.collect();
     let message = "too much failed of what was sent";
     let cause = failure_hint(measured).unwrap_or("see `errors` in the record for causes");
@@ -103,12 +93,7 @@ pub(super) fn reason_of(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
 
 /// Whether nothing is asked for but that everything may fail: no objective is stated then.
 pub(super) fn may_all_fail(objectives: &[Objective]) -> bool {
-    matches!(
-        objectives,
-        [Objective::Errors {
-            max_ppm: 1_000_000..
-        }]
-    )
+    matches!(objectives, [Objective::Errors { max_ppm: 1_000_000.. }])
 }
 
 /// One op over all measured phases.
@@ -158,11 +143,7 @@ fn by_stream<'a>(
     for stream in measured {
         for result in &stream.results {
             let (stream, op) = (result.stream.as_str(), result.op.as_str());
-            let place = if stream == op {
-                op.to_owned()
-            } else {
-                format!("{stream} {op}")
-            };
+            let place = if stream == op { op.to_owned() } else { format!("{stream} {op}") };
             let sums = streams.entry(stream).or_default().entry(place);
             sums.or_default().add(result, rejected_count);
         }
@@ -181,19 +162,19 @@ fn beyond_bound(
     if !is_above(failed, sent, MAX_PPM) {
         return Vec::new();
     }
-    let places = ops.iter().map(|(place, op)| {
-        let [failed, sent] = of(op);
-        let frequent = op.by_class.iter().max_by_key(|(_, ops)| **ops);
-        FailedWork {
-            place: place.clone(),
-            failed,
-            sent,
-            of_rows,
-            class: frequent.map(|(class, _)| class.clone()),
-            host: None,
-        }
-    });
-    places
+    ops.iter()
+        .map(|(place, op)| {
+            let [failed, sent] = of(op);
+            let frequent = op.by_class.iter().max_by_key(|(_, ops)| **ops);
+            FailedWork {
+                place: place.clone(),
+                failed,
+                sent,
+                of_rows,
+                class: frequent.map(|(class, _)| class.clone()),
+                host: None,
+            }
+        })
         .filter(|of| is_above(of.failed, of.sent, MAX_PPM))
         .collect()
 }

@@ -69,8 +69,10 @@ pub fn hopeless(
         return None;
     }
     let rest = length.saturating_sub(elapsed).as_secs_f64() / elapsed.as_secs_f64();
-    let decided = so_far.iter().filter(|of| !of.is_closed || rest <= 1.0);
-    let mut decided = decided.map(|of| (of, 1.0 + rest * of.more_to_come(elapsed)));
+    let mut decided = so_far
+        .iter()
+        .filter(|of| !of.is_closed || rest <= 1.0)
+        .map(|of| (of, 1.0 + rest * of.more_to_come(elapsed)));
     decided.find_map(|(of, whole)| {
         late(objectives, of, whole).or_else(|| failed(objectives, of, whole))
     })
@@ -98,11 +100,7 @@ fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> 
     let mut stated = latency_objectives(objectives).zip(bounds).enumerate();
     stated.find_map(|(index, (bound, objective))| {
         let over = of.over.get(index)?;
-        let scale = if bound.of_rows {
-            of.units_per_op.max(1)
-        } else {
-            1
-        };
+        let scale = if bound.of_rows { of.units_per_op.max(1) } else { 1 };
         let ended: Vec<u64> = of.ended.iter().map(|n| n.saturating_mul(scale)).collect();
         let (seen, late) = (ended.iter().sum::<u64>(), over.iter().sum::<u64>());
         let can_no_longer = to_f64(late) > bound.allowed() * to_f64(seen) * whole;
@@ -175,12 +173,7 @@ mod tests {
     #[track_caller]
     fn check(objective: &Objective, of: &OpSoFar, after_s: usize, expected: bool) {
         let objectives = std::slice::from_ref(objective);
-        let found = hopeless(
-            objectives,
-            std::slice::from_ref(of),
-            seconds(after_s),
-            MINUTE,
-        );
+        let found = hopeless(objectives, std::slice::from_ref(of), seconds(after_s), MINUTE);
         assert_eq!(found.is_some(), expected, "{found:?}");
     }
 
@@ -235,10 +228,7 @@ mod tests {
 
     #[test]
     fn closed_load_that_stalled_first_may_still_make_up_for_it() {
-        let all_bad = |seconds| OpSoFar {
-            is_closed: true,
-            ..so_far(seconds, |_| 10)
-        };
+        let all_bad = |seconds| OpSoFar { is_closed: true, ..so_far(seconds, |_| 10) };
         // Before half of the phase is over, the rest may have any number of ops.
         check(&p99(None), &all_bad(29), 29, false);
         check(&p99(None), &all_bad(30), 30, true);

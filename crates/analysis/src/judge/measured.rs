@@ -36,11 +36,8 @@ pub struct MeasuredStream<'a> {
 
 /// All streams of all measured phases, in the order of the record's phases.
 pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
-    let phases: Vec<&PhaseRecord> = record
-        .phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure)
-        .collect();
+    let phases: Vec<&PhaseRecord> =
+        record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).collect();
     let mut measured = Vec::new();
     for phase in &phases {
         let streams = record.streams.iter();
@@ -148,18 +145,12 @@ impl MeasuredStream<'_> {
     pub fn due_rate(&self) -> Option<f64> {
         let planned = self.stream.planned_rate?;
         let is_known = self.is_drawn() && self.seconds() > 0.0;
-        Some(if is_known {
-            self.units_offered() / self.seconds()
-        } else {
-            planned
-        })
+        Some(if is_known { self.units_offered() / self.seconds() } else { planned })
     }
 
     /// Whether its arrivals were drawn at random, so that they are fewer or more than the mean.
     pub fn is_drawn(&self) -> bool {
-        let poisson = self
-            .plan
-            .is_some_and(|plan| plan.arrivals == Arrivals::Poisson);
+        let poisson = self.plan.is_some_and(|plan| plan.arrivals == Arrivals::Poisson);
         poisson && self.is_open() && self.offered() > 0
     }
 
@@ -194,8 +185,7 @@ impl MeasuredStream<'_> {
         if self.results.len() < 2 {
             return BTreeMap::new();
         }
-        let results = self.results.iter();
-        let by_op = results.map(|result| {
+        let by_op = self.results.iter().map(|result| {
             let per_s = match self.stream.unit {
                 Unit::Rows => result.throughput.rows_per_s,
                 Unit::Queries => result.throughput.ops_per_s,

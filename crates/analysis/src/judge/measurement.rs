@@ -89,10 +89,9 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
 fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
     let (message, hint) = match kind {
         IncidentKind::Interrupted => ("you stopped the run before its plan was complete", ""),
-        IncidentKind::TargetLost => (
-            "lost the connection to the target",
-            "check the target's log, then run again",
-        ),
+        IncidentKind::TargetLost => {
+            ("lost the connection to the target", "check the target's log, then run again")
+        }
         IncidentKind::DiskFull => (
             "stopped to keep the target's disk from filling up",
             "free space where the target keeps its data, or write fewer rows",
@@ -115,8 +114,9 @@ fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     if record.target.sink {
         return None;
     }
-    let busy = record.clients.iter();
-    let mut places: Vec<String> = busy
+    let mut places: Vec<String> = record
+        .clients
+        .iter()
         .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
         .map(|client| {
             let (share, cores) = (&client.share, client.cores);
@@ -142,8 +142,7 @@ fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
 
 /// Units per second that all load generators together reached against a sink, if all were asked.
 pub fn ceiling(record: &RunRecord) -> Option<f64> {
-    let ceilings = record.clients.iter();
-    let sum: Option<f64> = ceilings.map(|client| client.calibrated_ceiling).sum();
+    let sum: Option<f64> = record.clients.iter().map(|client| client.calibrated_ceiling).sum();
     sum.filter(|sum| *sum > 0.0)
 }
 
@@ -151,8 +150,8 @@ pub fn ceiling(record: &RunRecord) -> Option<f64> {
 pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> {
     let unit = measured.first()?.stream.unit;
     let of_phase = |phase: &str| -> f64 {
-        let streams = measured.iter();
-        streams
+        measured
+            .iter()
             .filter(|m| m.phase.name == phase && m.stream.unit == unit)
             .map(MeasuredStream::units_per_s)
             .sum()
@@ -172,8 +171,7 @@ fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Rea
 /// The load generator itself stood still.
 fn client_stalled(record: &RunRecord) -> Option<Reason> {
     let measured = |stall: &&StallRecord| {
-        let phases = record.phases.iter();
-        let mut phases = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+        let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         phases.any(|phase| {
             let end = phase.start_ns.saturating_add(phase.duration_ns);
             stall.start_ns < end && phase.start_ns < stall.end_ns()
@@ -255,19 +253,15 @@ pub(crate) fn planned_and_not_offered(stream: &MeasuredStream<'_>) -> Option<f64
     let planned = stream.stream.planned_rate? * stream.seconds_due();
     let per_op = to_f64(stream.units_per_op());
     let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
-    let spread = if poisson {
-        POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op
-    } else {
-        per_op
-    };
+    let spread =
+        if poisson { POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op } else { per_op };
     let allowed = (planned * OFFERED_SHORTFALL).max(spread);
     (stream.units_offered() < planned - allowed).then_some(planned)
 }
 
 /// Sessions of the stream in the measured phase before; 0 if there is none.
 fn sessions_before(record: &RunRecord, measured: &MeasuredStream<'_>) -> u32 {
-    let streams = record.streams.iter();
-    let of_it = streams.filter(|stream| stream.stream == measured.stream.stream);
+    let of_it = record.streams.iter().filter(|stream| stream.stream == measured.stream.stream);
     let before = of_it.take_while(|stream| stream.phase != measured.phase.name);
     before.last().map_or(0, |stream| stream.sessions)
 }
@@ -308,9 +302,7 @@ fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
         .collect();
     if measured.is_empty() {
         let reached = record.phases.last().map_or("none", |phase| &phase.name);
-        places.push(format!(
-            "no measured phase started; the last phase was {reached}"
-        ));
+        places.push(format!("no measured phase started; the last phase was {reached}"));
     }
     let message = "no op was acknowledged in a measured phase";
     let hint = "run `highwater check URL` and see `errors` in the record";

@@ -43,10 +43,7 @@ pub fn judge(record: &RunRecord) -> Judgments {
 /// anything: they are left out, if any other one is long enough.
 fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
     let mut measured = measured_streams(record);
-    let is_changed = record
-        .interventions
-        .iter()
-        .any(InterventionRecord::begins_phase);
+    let is_changed = record.interventions.iter().any(InterventionRecord::begins_phase);
     if is_changed && measured.iter().any(MeasuredStream::is_long) {
         measured.retain(MeasuredStream::is_long);
     }

@@ -95,11 +95,8 @@ fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
                 Shown::Unproven => format!("not met with 95% confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => too_few(samples, needed, verdict.phase_ns),
             };
-            let separator = if what.starts_with("was ") || what.starts_with("cannot ") {
-                ""
-            } else {
-                ":"
-            };
+            let separator =
+                if what.starts_with("was ") || what.starts_with("cannot ") { "" } else { ":" };
             let (place, percentile) = (&verdict.place, &verdict.percentile);
             Some(format!("{place}: {percentile}{separator} {what}"))
         })
@@ -142,9 +139,7 @@ fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -
     let inside = telemetry::rejected(record).filter(|pieces| *pieces > 0 && max_ppm == 0);
     if let Some(pieces) = inside.filter(|_| places.is_empty()) {
         let pieces = count(pieces);
-        places.push(format!(
-            "the target rejected {pieces} tasks internally, by its own count"
-        ));
+        places.push(format!("the target rejected {pieces} tasks internally, by its own count"));
     }
     let message = "too many ops were rejected for lack of capacity";
     let hint = "lower --rate or use fewer sessions (-c)";
@@ -198,14 +193,8 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         let due = stream.due_rate().unwrap_or(0.0);
         let [done, due] = [stream.units_per_s(), due].map(rate);
         let unit = stream.stream.unit.name();
-        let how = if stream.is_drawn() {
-            "offered"
-        } else {
-            "planned"
-        };
-        places.push(format!(
-            "{stream}: {done} {unit}/s acknowledged of {due} {unit}/s {how}"
-        ));
+        let how = if stream.is_drawn() { "offered" } else { "planned" };
+        places.push(format!("{stream}: {done} {unit}/s acknowledged of {due} {unit}/s {how}"));
     }
     let message = "less was acknowledged than planned";
     let hint = "lower --rate or add sessions (-c)";
@@ -239,9 +228,10 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
         for result in stream.results.iter().filter(|result| result.backlog) {
-            let wait = result.session_wait_ns.p99.map_or_else(String::new, |wait| {
-                format!(" (session wait p99 {})", duration(wait))
-            });
+            let wait = result
+                .session_wait_ns
+                .p99
+                .map_or_else(String::new, |wait| format!(" (session wait p99 {})", duration(wait)));
             places.push(format!(
                 "{}: ops were still waiting for a session when the phase ended{wait}",
                 stream.place_of(result)
@@ -264,8 +254,9 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
         let places = ["CPU use is unknown: no `cpu_busy` reading from the target".to_owned()];
         return reason(ReasonCode::ObjectiveCpu, message, &places, hint);
     }
-    let too_busy = busy.into_iter().filter(|(_, share)| *share > max);
-    let places: Vec<String> = too_busy
+    let places: Vec<String> = busy
+        .into_iter()
+        .filter(|(_, share)| *share > max)
         .map(|(node, share)| {
             let (busy, limit) = (percent(share), percent_asked(max_ppm));
             format!("{node}: CPU use was {busy}; the limit is {limit}")
@@ -281,8 +272,8 @@ fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = if measured.is_empty() {
         vec!["no measured phase began".to_owned()]
     } else {
-        let streams = measured.iter();
-        streams
+        measured
+            .iter()
             .filter(|stream| stream.answered() == 0)
             .map(|stream| format!("{stream}: nothing was acknowledged"))
             .collect()

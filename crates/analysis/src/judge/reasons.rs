@@ -24,12 +24,7 @@ pub(super) fn reason(
     if places.is_empty() {
         return None;
     }
-    let mut evidence = places
-        .iter()
-        .take(PLACES_NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("; ");
+    let mut evidence = places.iter().take(PLACES_NAMED).cloned().collect::<Vec<_>>().join("; ");
     if places.len() > PLACES_NAMED {
         use std::fmt::Write;
         // Writing to a string cannot fail.

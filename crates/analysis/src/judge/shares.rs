@@ -106,11 +106,7 @@ pub(crate) fn latency_verdicts(
 
 fn percentile_name(objective: LatencyObjective<'_>) -> String {
     let name = quantile(objective.ppm);
-    if objective.of_rows {
-        format!("{name} of rows")
-    } else {
-        name
-    }
+    if objective.of_rows { format!("{name} of rows") } else { name }
 }
 
 /// Fewer ops than needed can show that a percentile is missed, but not that it is met.
@@ -149,8 +145,7 @@ fn exceeded(
     let over = windows.over.get(index)?;
     // Of a row latency objective windows count rows.
     let scale = if of_rows { rows_per_op } else { 1 };
-    let ended = windows.ended.iter().map(|n| n.saturating_mul(scale));
-    let ended: Vec<u64> = ended.collect();
+    let ended: Vec<u64> = windows.ended.iter().map(|n| n.saturating_mul(scale)).collect();
     (ended.iter().sum::<u64>() > 0).then(|| exceedance(&ended, over))
 }
 
@@ -211,8 +206,7 @@ impl Failures {
 fn failures(objectives: &[Objective], result: &ResultRecord) -> impl Iterator<Item = Failures> {
     let of = |ops, max_ppm, code| Failures { ops, max_ppm, code };
     let (failed, rejected) = (failed_ops(result), rejected_ops(result));
-    let objectives = objectives.iter();
-    objectives.filter_map(move |objective| match *objective {
+    objectives.iter().filter_map(move |objective| match *objective {
         Objective::Errors { max_ppm } => Some(of(failed, max_ppm, ReasonCode::ObjectiveErrors)),
         Objective::Rejected { max_ppm } => {
             Some(of(rejected, max_ppm, ReasonCode::ObjectiveRejected))
@@ -254,10 +248,7 @@ pub struct ObjectiveMargin {
 
 impl ObjectiveMargin {
     fn of(bound: &Exceedance, allowed: f64) -> Self {
-        Self {
-            bound: (bound.upper95 / allowed).ln(),
-            share: bound.fraction / allowed,
-        }
+        Self { bound: (bound.upper95 / allowed).ln(), share: bound.fraction / allowed }
     }
 }
 
@@ -282,13 +273,7 @@ pub fn nearest_margin(
             }
         }
     }
-    margins.into_iter().reduce(|most, other| {
-        if most.bound < other.bound {
-            other
-        } else {
-            most
-        }
-    })
+    margins.into_iter().reduce(|most, other| if most.bound < other.bound { other } else { most })
 }
 
 /// A bound of a latency.
@@ -331,22 +316,15 @@ pub(super) fn latency_objectives(
     objectives: &[Objective],
 ) -> impl Iterator<Item = LatencyObjective<'_>> {
     objectives.iter().filter_map(|objective| match objective {
-        Objective::Latency {
-            quantile_ppm,
-            max,
-            op,
-        } => Some(LatencyObjective {
+        Objective::Latency { quantile_ppm, max, op } => Some(LatencyObjective {
             ppm: *quantile_ppm,
             max: *max,
             of_rows: false,
             op: op.as_deref(),
         }),
-        Objective::RowLatency { quantile_ppm, max } => Some(LatencyObjective {
-            ppm: *quantile_ppm,
-            max: *max,
-            of_rows: true,
-            op: None,
-        }),
+        Objective::RowLatency { quantile_ppm, max } => {
+            Some(LatencyObjective { ppm: *quantile_ppm, max: *max, of_rows: true, op: None })
+        }
         _ => None,
     })
 }
@@ -356,11 +334,8 @@ fn latency_evidence(
     bound: &Exceedance,
     objective: LatencyObjective<'_>,
 ) -> String {
-    let summary = if objective.of_rows {
-        result.row_latency_ns.as_ref()
-    } else {
-        Some(&result.latency_ns)
-    };
+    let summary =
+        if objective.of_rows { result.row_latency_ns.as_ref() } else { Some(&result.latency_ns) };
     let measured = match summary.and_then(|summary| percentile_of(summary, objective.ppm)) {
         Some((ns, true)) => format!("was at least {}; ", duration(ns)),
         Some((ns, false)) => format!("was {}; ", duration(ns)),

@@ -30,8 +30,9 @@ pub(super) struct Drifts {
 
 pub(super) fn judge(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Drifts {
     let of = |values: &[Steadiness]| -> Vec<&MeasuredStream<'_>> {
-        let judged = measured.iter().filter(|m| m.is_long() && m.answered() > 0);
-        judged
+        measured
+            .iter()
+            .filter(|m| m.is_long() && m.answered() > 0)
             .filter(|m| values.contains(&value(m, rule)))
             .collect()
     };
@@ -75,9 +76,7 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
         return format!("{stream}: throughput reached no steady state");
     };
     let verb = if drift < 0.0 { "fell" } else { "rose" };
-    let change = of
-        .change()
-        .map_or_else(String::new, |change| format!(" {change}"));
+    let change = of.change().map_or_else(String::new, |change| format!(" {change}"));
     // Where it is as large as the mean the thirds say all that can be said.
     let line = of.drift().filter(|line| of.change().as_ref() != Some(line));
     let line = line.map_or_else(String::new, |line| format!("; drift {line}"));

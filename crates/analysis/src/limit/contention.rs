@@ -47,20 +47,14 @@ fn rejecting(input: &Input<'_>) -> Option<Candidate> {
     // Pieces that the target tries again itself are compared with ops, too.
     let pieces = round_to_u64(inside * input.streams.first()?.seconds());
     let part = ratio(rejected.max(pieces), offered.max(1));
-    let allowed = input.record.plan.definition.objectives.iter();
-    let bounds = allowed.filter_map(|objective| match objective {
-        Objective::Rejected { max_ppm } => Some(f64::from(*max_ppm) / 1e6),
-        _ => None,
-    });
-    let is_missed = bounds
-        .min_by(f64::total_cmp)
-        .is_some_and(|most| part > most);
+    let bounds =
+        input.record.plan.definition.objectives.iter().filter_map(|objective| match objective {
+            Objective::Rejected { max_ppm } => Some(f64::from(*max_ppm) / 1e6),
+            _ => None,
+        });
+    let is_missed = bounds.min_by(f64::total_cmp).is_some_and(|most| part > most);
     let is_closed = input.streams.iter().any(|stream| !stream.is_open());
-    let least = if is_closed {
-        REJECTED_CLOSED
-    } else {
-        REJECTED_PART
-    };
+    let least = if is_closed { REJECTED_CLOSED } else { REJECTED_PART };
     let nearness = if is_missed { 1.0 } else { part / least };
     let of_ops = ratio(rejected, offered.max(1));
     let evidence = [(RejectedOps, of_ops), (RejectedPerS, inside)];

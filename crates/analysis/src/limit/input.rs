@@ -27,8 +27,7 @@ impl Candidate {
         nearness: f64,
         evidence: impl IntoIterator<Item = (LimitFigure, f64)>,
     ) -> Self {
-        let evidence = evidence.into_iter();
-        let evidence = evidence.map(|(figure, value)| Evidence { figure, value });
+        let evidence = evidence.into_iter().map(|(figure, value)| Evidence { figure, value });
         Self {
             resource: LimitingResource {
                 resource,
@@ -73,11 +72,7 @@ impl<'a> Input<'a> {
             from_ns: phase.start_ns,
             to_ns: phase.start_ns.saturating_add(phase.duration_ns),
         };
-        Self {
-            record,
-            streams,
-            over: OverTime::of(record, range),
-        }
+        Self { record, streams, over: OverTime::of(record, range) }
     }
 
     /// Sessions of all streams; at least 1.
@@ -87,10 +82,7 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn results(&self) -> impl Iterator<Item = &'a ResultRecord> + '_ {
-        self.streams
-            .iter()
-            .flat_map(|stream| &stream.results)
-            .copied()
+        self.streams.iter().flat_map(|stream| &stream.results).copied()
     }
 
     /// A number that the target states of itself, or that was set for the tables.
@@ -149,8 +141,7 @@ impl<'a> Input<'a> {
 
     /// For which part of the time the node of a series had used up its quota.
     pub(super) fn held_back(&self, series: &TelemetrySeries) -> Option<f64> {
-        self.quota_of(series)
-            .and_then(|_| self.at_node(names::CPU_THROTTLED, series))
+        self.quota_of(series).and_then(|_| self.at_node(names::CPU_THROTTLED, series))
     }
 
     /// The mean of that name at the node of this series.
@@ -182,17 +173,10 @@ impl<'a> Input<'a> {
         let is_known = |name| self.sum(name).is_some();
         let known = [
             (Resource::Cpu, self.cpu().is_some()),
-            (
-                Resource::Disk,
-                is_known(names::DISK_BUSY) || is_known(names::DISK_WAITS),
-            ),
-            (
-                Resource::WritePool,
-                is_known(names::QUEUE) || is_known(names::LOCK_WAITS),
-            ),
+            (Resource::Disk, is_known(names::DISK_BUSY) || is_known(names::DISK_WAITS)),
+            (Resource::WritePool, is_known(names::QUEUE) || is_known(names::LOCK_WAITS)),
         ];
-        let unseen = known.into_iter().filter(|(_, is_known)| !is_known);
-        unseen.map(|(resource, _)| resource).collect()
+        known.into_iter().filter(|(_, is_known)| !is_known).map(|(resource, _)| resource).collect()
     }
 
     /// Busy share of the busiest CPU, where all resources of the target are shown. What is not shown may keep a
@@ -200,7 +184,6 @@ impl<'a> Input<'a> {
     pub(super) fn cpu_if_all_is_shown(&self) -> Option<f64> {
         // An embedded database may have one writer, however many sessions there are.
         let in_process = self.record.target.embedded && !self.record.target.simulated;
-        self.cpu()
-            .filter(|_| !in_process && self.unseen().is_empty())
+        self.cpu().filter(|_| !in_process && self.unseen().is_empty())
     }
 }

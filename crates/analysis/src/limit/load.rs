@@ -20,16 +20,19 @@ const MANY_SESSIONS: f64 = 32.0;
 pub(super) fn load_generator(input: &Input<'_>) -> Option<Candidate> {
     // The CPU time of a model is spent in this process, too, and perhaps on another clock.
     let is_simulated = input.record.target.simulated;
-    let clients = input.record.clients.iter().filter(|_| !is_simulated);
-    let busy = clients.map(|client| client.cpu_fraction).reduce(f64::max);
+    let busy = input
+        .record
+        .clients
+        .iter()
+        .filter(|_| !is_simulated)
+        .map(|client| client.cpu_fraction)
+        .reduce(f64::max);
     let busy = busy.map(|busy| (Busy, busy, busy / CLIENT_CPU_LIMIT));
     let reached = greatest(&input.streams).map(|(reached, _)| reached);
-    let of_ceiling = reached
-        .zip(ceiling(input.record))
-        .map(|(reached, ceiling)| {
-            let part = reached / ceiling;
-            (OfCeiling, part, part / AT_CEILING)
-        });
+    let of_ceiling = reached.zip(ceiling(input.record)).map(|(reached, ceiling)| {
+        let part = reached / ceiling;
+        (OfCeiling, part, part / AT_CEILING)
+    });
     let late = input.streams.iter().filter_map(|stream| {
         let part = stream.units_offered() / planned_and_not_offered(stream)?;
         Some((Offered, part, 1.0 / part.max(f64::EPSILON)))
@@ -37,9 +40,7 @@ pub(super) fn load_generator(input: &Input<'_>) -> Option<Candidate> {
     let mut evidence: Vec<_> = busy.into_iter().chain(of_ceiling).chain(late).collect();
     evidence.sort_by(|a, b| b.2.total_cmp(&a.2));
     let nearness = evidence.first()?.2;
-    let evidence = evidence
-        .into_iter()
-        .map(|(figure, value, _)| (figure, value));
+    let evidence = evidence.into_iter().map(|(figure, value, _)| (figure, value));
     Some(Candidate::new(Resource::LoadGenerator, nearness, evidence))
 }
 
@@ -73,8 +74,6 @@ fn cpu_if_bounded_by_sessions(input: &Input<'_>) -> Option<f64> {
 
 /// Cores of the whole target, where it reports them.
 fn cores(input: &Input<'_>) -> Option<f64> {
-    let of_node = input
-        .setting("cores")
-        .or_else(|| input.setting("processors"))?;
+    let of_node = input.setting("cores").or_else(|| input.setting("processors"))?;
     Some(of_node * input.setting("nodes").unwrap_or(1.0))
 }

@@ -72,8 +72,10 @@ fn next(mut candidates: Vec<Candidate>) -> Option<LimitingResource> {
     if let Some(position) = candidates.iter().position(Candidate::is_at_limit) {
         return Some(candidates.remove(position).resource);
     }
-    let near = candidates.into_iter().filter(|of| of.nearness >= NEXT);
-    let nearest = near.max_by(|a, b| a.nearness.total_cmp(&b.nearness));
+    let nearest = candidates
+        .into_iter()
+        .filter(|of| of.nearness >= NEXT)
+        .max_by(|a, b| a.nearness.total_cmp(&b.nearness));
     nearest.map(|candidate| candidate.resource)
 }
 
@@ -88,15 +90,7 @@ pub fn of_search(search: &SearchRecord) -> Option<&Limit> {
     let is_above = |probe: &&ProbeRecord| probe.at > mark && probe.purpose.judges();
     let mut above: Vec<&ProbeRecord> = search.probes.iter().filter(is_above).collect();
     above.sort_by(|a, b| a.at.total_cmp(&b.at));
-    let all = || {
-        search
-            .soak()
-            .into_iter()
-            .chain(above.iter().copied())
-            .chain(&search.probes)
-    };
+    let all = || search.soak().into_iter().chain(above.iter().copied()).chain(&search.probes);
     let limits = || all().filter_map(|probe| probe.limit.as_ref());
-    limits()
-        .find(|limit| limit.by.is_some())
-        .or_else(|| limits().next())
+    limits().find(|limit| limit.by.is_some()).or_else(|| limits().next())
 }

@@ -23,8 +23,8 @@ pub(super) fn last_saturated(record: &RunRecord) -> Option<(&PhaseRecord, Satura
         && !record.plan.definition.objectives.is_empty();
     let mut phases = measured.iter().map(|stream| stream.phase).rev();
     phases.find_map(|phase| {
-        let streams = measured.iter().filter(|of| of.phase.name == phase.name);
-        let streams: Vec<&MeasuredStream<'_>> = streams.collect();
+        let streams: Vec<&MeasuredStream<'_>> =
+            measured.iter().filter(|of| of.phase.name == phase.name).collect();
         if streams.iter().all(|stream| stream.answered() == 0) {
             return None;
         }
@@ -36,21 +36,13 @@ fn sign(streams: &[&MeasuredStream<'_>], is_missed: bool) -> Option<SaturationSi
     let any = |of: fn(&MeasuredStream<'_>) -> bool| streams.iter().any(|stream| of(stream));
     let signs = [
         (any(|of| !of.is_open()), SaturationSign::ClosedLoad),
-        (
-            any(|of| planned_and_not_offered(of).is_some()),
-            SaturationSign::NotOffered,
-        ),
-        (
-            any(|of| !is_sustained(of) || drops(of)),
-            SaturationSign::NotAcknowledged,
-        ),
+        (any(|of| planned_and_not_offered(of).is_some()), SaturationSign::NotOffered),
+        (any(|of| !is_sustained(of) || drops(of)), SaturationSign::NotAcknowledged),
         (any(rejects), SaturationSign::Rejected),
         (any(waits_for_sessions), SaturationSign::SessionWait),
         (is_missed, SaturationSign::Objective),
     ];
-    signs
-        .into_iter()
-        .find_map(|(holds, sign)| holds.then_some(sign))
+    signs.into_iter().find_map(|(holds, sign)| holds.then_some(sign))
 }
 
 fn drops(stream: &MeasuredStream<'_>) -> bool {
@@ -70,7 +62,10 @@ pub(super) fn waits_for_sessions(stream: &MeasuredStream<'_>) -> bool {
     let mut results = stream.results.iter();
     stream.is_open()
         && results.any(|result| {
-            let medians = result.session_wait_ns.p50.zip(result.service_ns.p50);
-            medians.is_some_and(|(wait, service)| wait > service)
+            result
+                .session_wait_ns
+                .p50
+                .zip(result.service_ns.p50)
+                .is_some_and(|(wait, service)| wait > service)
         })
 }

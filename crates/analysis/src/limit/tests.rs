@@ -34,11 +34,7 @@ fn closed() -> RunRecord {
 
 /// The record with these levels; `except` is not reported.
 fn reporting(mut record: RunRecord, levels: &[Metric], except: &str) -> RunRecord {
-    let is_set = |of: &Metric| {
-        levels
-            .iter()
-            .any(|level| (level.0, level.1) == (of.0, of.1))
-    };
+    let is_set = |of: &Metric| levels.iter().any(|level| (level.0, level.1) == (of.0, of.1));
     let idle = IDLE.iter().filter(|of| !is_set(of));
     for (name, node, value) in idle.chain(levels).filter(|of| of.0 != except) {
         fixture::add_series(&mut record, (name, Some(node), Level), |_| *value);
@@ -48,10 +44,7 @@ fn reporting(mut record: RunRecord, levels: &[Metric], except: &str) -> RunRecor
 
 fn named_and_next(record: &RunRecord) -> (Option<Resource>, Option<Resource>) {
     let limit = limit(record).expect("closed load is saturated");
-    (
-        limit.by.map(|by| by.resource),
-        limit.next.map(|next| next.resource),
-    )
+    (limit.by.map(|by| by.resource), limit.next.map(|next| next.resource))
 }
 
 /// The resource that is named for closed load with these levels.
@@ -70,49 +63,27 @@ fn a_busy_cpu_or_disk_is_named_and_the_cpu_first() {
     let both = reporting(closed(), &[cpu(0.95), disk(1.0)], "");
     assert_eq!(named_and_next(&both), (Some(R::Cpu), Some(R::Disk)));
     let near = reporting(closed(), &[cpu(0.95), disk(0.7)], "");
-    assert_eq!(
-        named_and_next(&near),
-        (Some(R::Cpu), Some(R::Disk)),
-        "the runner-up"
-    );
+    assert_eq!(named_and_next(&near), (Some(R::Cpu), Some(R::Disk)), "the runner-up");
     let far = reporting(closed(), &[cpu(0.95), disk(0.3)], "");
     assert_eq!(named_and_next(&far), (Some(R::Cpu), None));
     let neither = reporting(closed(), &[cpu(0.7), disk(0.3)], "");
-    assert_eq!(
-        named_and_next(&neither),
-        (None, Some(R::Cpu)),
-        "the nearest"
-    );
+    assert_eq!(named_and_next(&neither), (None, Some(R::Cpu)), "the nearest");
 }
 
 #[test]
 fn the_evidence_is_figures_of_the_node() {
-    let levels = [
-        (names::CPU_BUSY, "n2", 0.97),
-        (names::QUEUE, "n2", 8.0),
-        (names::CPU_BUSY, "n1", 0.9),
-    ];
-    let by = limit(&reporting(closed(), &levels, ""))
-        .unwrap()
-        .by
-        .unwrap();
+    let levels =
+        [(names::CPU_BUSY, "n2", 0.97), (names::QUEUE, "n2", 8.0), (names::CPU_BUSY, "n1", 0.9)];
+    let by = limit(&reporting(closed(), &levels, "")).unwrap().by.unwrap();
     assert_eq!((by.resource, by.node.as_deref()), (R::Cpu, Some("n2")));
     let figures = [LimitFigure::Busy, LimitFigure::Waiting].map(|figure| by.value(figure));
     let [busy, waiting] = figures.map(Option::unwrap);
-    assert!(
-        (busy - 0.97).abs() < 1e-9 && (waiting - 8.0).abs() < 1e-9,
-        "{by:?}"
-    );
+    assert!((busy - 0.97).abs() < 1e-9 && (waiting - 8.0).abs() < 1e-9, "{by:?}");
 }
 
 #[test]
 fn one_busy_node_among_idle_ones_is_a_hot_one() {
-    let nodes = |others| {
-        [
-            (names::CPU_BUSY, "n1", 0.96),
-            (names::CPU_BUSY, "n2", others),
-        ]
-    };
+    let nodes = |others| [(names::CPU_BUSY, "n1", 0.96), (names::CPU_BUSY, "n2", others)];
     assert_eq!(named(&nodes(0.63)), Some(R::HotNode));
     assert_eq!(named(&nodes(0.65)), Some(R::Cpu));
 }
@@ -125,10 +96,7 @@ fn a_credit_that_ended_makes_the_disk_the_limit() {
     };
     add(names::CPU_BUSY, |second| if second > 8 { 0.3 } else { 1.0 });
     add(names::DISK_BUSY, |second| f64::from(u8::from(second > 8)));
-    add(
-        names::DISK_CREDIT,
-        |second| if second > 8 { 0.0 } else { 0.4 },
-    );
+    add(names::DISK_CREDIT, |second| if second > 8 { 0.0 } else { 0.4 });
     let by = limit(&record).unwrap().by.unwrap();
     assert_eq!(by.resource, R::Disk, "{by:?}");
     assert_eq!(by.value(LimitFigure::CreditLeft), Some(0.0));
@@ -143,10 +111,7 @@ fn sessions_that_wait_for_a_disk_or_for_each_other_are_named_where_the_cpu_has_r
     assert_eq!(waits(names::LOCK_WAITS, 1.0, 0.3), Some(R::Locks));
     assert_eq!(waits(names::LOCK_WAITS, 0.9, 0.3), None);
     assert_eq!(waits(names::LOCK_WAITS, 3.0, 0.95), Some(R::Cpu));
-    assert_eq!(
-        waits(names::ADMISSION_WAITS, 1.0, 0.8),
-        Some(R::AdmissionControl)
-    );
+    assert_eq!(waits(names::ADMISSION_WAITS, 1.0, 0.8), Some(R::AdmissionControl));
     assert_eq!(waits(names::ADMISSION_STORE_WAITS, 0.9, 0.8), None);
 }
 
@@ -154,11 +119,7 @@ fn sessions_that_wait_for_a_disk_or_for_each_other_are_named_where_the_cpu_has_r
 fn a_target_that_holds_work_back_says_why() {
     let level = |name, value| named(&[(name, "n1", value)]);
     assert_eq!(level(names::REPLICATION_PAUSED, 0.21), Some(R::Replication));
-    assert_eq!(
-        level(names::REPLICATION_PAUSED, 0.19),
-        None,
-        "near, and no idle target"
-    );
+    assert_eq!(level(names::REPLICATION_PAUSED, 0.19), None, "near, and no idle target");
     assert_eq!(level(names::COMPACTION_OVERLOAD, 1.0), Some(R::Compaction));
     assert_ne!(level(names::COMPACTION_OVERLOAD, 0.9), Some(R::Compaction));
     assert_eq!(level(names::DELAYED_INSERTS, 0.41), Some(R::Parts));
@@ -172,13 +133,8 @@ fn a_target_that_holds_work_back_says_why() {
     assert_eq!(parts(150.0), Some(R::Parts));
     assert_ne!(parts(149.0), Some(R::Parts));
     let mut stalls = reporting(closed(), &[(names::CPU_BUSY, "n1", 0.95)], "");
-    fixture::add_series(&mut stalls, (names::WRITE_STALLS, Some("1"), Count), |_| {
-        1.0
-    });
-    assert_eq!(
-        named_and_next(&stalls),
-        (Some(R::WriteStalls), Some(R::Cpu))
-    );
+    fixture::add_series(&mut stalls, (names::WRITE_STALLS, Some("1"), Count), |_| 1.0);
+    assert_eq!(named_and_next(&stalls), (Some(R::WriteStalls), Some(R::Cpu)));
 }
 
 #[test]
@@ -195,11 +151,7 @@ fn rejections_are_the_pools_where_the_cpu_has_room() {
     assert_eq!(rejecting(4.3, 0.95), Some(R::Cpu));
     let queue =
         |waiting, cpu| named(&[(names::QUEUE, "n1", waiting), (names::CPU_BUSY, "n1", cpu)]);
-    assert_eq!(
-        queue(3.0, 0.59),
-        Some(R::WritePool),
-        "always something, and cores are free"
-    );
+    assert_eq!(queue(3.0, 0.59), Some(R::WritePool), "always something, and cores are free");
     assert_eq!(queue(3.0, 0.61), None);
     assert_eq!(queue(0.9, 0.55), None);
 }
@@ -234,26 +186,14 @@ fn an_objective_that_lacks_ops_to_be_judged_is_no_sign_of_saturation() {
     assert_eq!(found(&[(fast, 999)], &[]), None, "a p99 needs 1,000 ops");
     let missed = Some(SaturationSign::Objective);
     assert_eq!(found(&[(slow, 200)], &[]), missed, "a plain miss");
-    assert_eq!(
-        found(&[(fast, 9_903), (slow, 97)], &[]),
-        missed,
-        "enough ops"
-    );
-    assert_eq!(
-        found(&[(fast, 999)], &[("timeout", 2)]),
-        missed,
-        "too many failed"
-    );
+    assert_eq!(found(&[(fast, 9_903), (slow, 97)], &[]), missed, "enough ops");
+    assert_eq!(found(&[(fast, 999)], &[("timeout", 2)]), missed, "too many failed");
 }
 
 #[test]
 fn an_idle_target_has_too_few_sessions_or_rows() {
     assert_eq!(named(&[]), Some(R::Sessions));
-    assert_eq!(
-        named(&[(names::CPU_BUSY, "n1", 0.5)]),
-        None,
-        "it is half busy"
-    );
+    assert_eq!(named(&[(names::CPU_BUSY, "n1", 0.5)]), None, "it is half busy");
     assert_eq!(named(&[(names::DISK_BUSY, "n1", 0.5)]), None);
     let small = |sessions, rows: u64, cores: &str| {
         let mut record = reporting(closed(), &[], "");
@@ -266,31 +206,17 @@ fn an_idle_target_has_too_few_sessions_or_rows() {
     };
     assert_eq!(small(4, 99, "4"), (Some(R::Batch), Some(R::Sessions)));
     assert_eq!(small(4, 100, "4").0, Some(R::Sessions));
-    assert_eq!(
-        small(3, 99, "4").0,
-        Some(R::Sessions),
-        "no session for each core"
-    );
-    assert_eq!(
-        named_and_next(&reporting(fixture::closed(), &[], "")).0,
-        None,
-        "of one writer"
-    );
+    assert_eq!(small(3, 99, "4").0, Some(R::Sessions), "no session for each core");
+    assert_eq!(named_and_next(&reporting(fixture::closed(), &[], "")).0, None, "of one writer");
 }
 
 #[test]
 fn a_saturated_load_generator_comes_first() {
     let mut record = reporting(closed(), &[(names::CPU_BUSY, "n1", 0.95)], "");
     record.clients[0].cpu_fraction = 0.86;
-    assert_eq!(
-        named_and_next(&record),
-        (Some(R::LoadGenerator), Some(R::Cpu))
-    );
+    assert_eq!(named_and_next(&record), (Some(R::LoadGenerator), Some(R::Cpu)));
     record.clients[0].cpu_fraction = 0.84;
-    assert_eq!(
-        named_and_next(&record),
-        (Some(R::Cpu), Some(R::LoadGenerator))
-    );
+    assert_eq!(named_and_next(&record), (Some(R::Cpu), Some(R::LoadGenerator)));
     record.clients[0].cpu_fraction = 0.1;
     // It acknowledged 421,200 rows/s.
     record.clients[0].calibrated_ceiling = Some(460_000.0);
@@ -318,10 +244,7 @@ fn what_is_not_shown_is_not_named_and_neither_is_what_it_might_explain() {
         let waiting = [(names::QUEUE, "n1", 3.0)];
         assert_eq!(all(&waiting, except), None, "{except}");
     }
-    assert_eq!(
-        all(&[(names::LOCK_WAITS, "n1", 3.0)], names::CPU_BUSY),
-        None
-    );
+    assert_eq!(all(&[(names::LOCK_WAITS, "n1", 3.0)], names::CPU_BUSY), None);
     assert_eq!(all(&[(names::DISK_BUSY, "n1", 1.0)], names::CPU_BUSY), None);
     let bare = limit(&closed()).unwrap();
     assert_eq!((bare.by, bare.next), (None, None));
@@ -346,11 +269,7 @@ fn with_cpu_of(source: &str, cpus: &[(&str, f64)]) -> RunRecord {
 }
 
 fn quotas(cores: &[(&str, f64)]) -> Vec<CpuQuota> {
-    let quotas = cores.iter().map(|(node, cores)| CpuQuota {
-        node: (*node).to_owned(),
-        cores: *cores,
-    });
-    quotas.collect()
+    cores.iter().map(|(node, cores)| CpuQuota { node: (*node).to_owned(), cores: *cores }).collect()
 }
 
 #[test]
@@ -392,10 +311,7 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
     assert_eq!((by.resource, by.node.as_deref()), (R::Cpu, Some("2")));
     let figures = [LimitFigure::QuotaCores, LimitFigure::Throttled].map(|figure| by.value(figure));
     assert_eq!(figures[0], Some(0.3));
-    assert!(
-        figures[1].is_some_and(|part| (part - 0.9).abs() < 1e-9),
-        "{by:?}"
-    );
+    assert!(figures[1].is_some_and(|part| (part - 0.9).abs() < 1e-9), "{by:?}");
     // Held back in nearly every moment, whatever was counted of its CPU time.
     let mut record = measured(&[("1", 0.86), ("2", 0.85)], 0.3);
     assert_eq!(named_and_next(&record).0, None);
@@ -405,19 +321,9 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
     let idle = [("1", 0.3), ("2", 0.3)];
     assert_eq!(named_and_next(&measured(&idle, 0.8)).0, Some(R::Sessions));
     let full = limit(&measured(&idle, 0.95)).unwrap().by.unwrap();
-    assert_eq!(
-        (full.resource, full.source.as_deref()),
-        (R::Cpu, Some(sources::HOST))
-    );
-    assert_eq!(
-        named_and_next(&measured(&[("1", 0.3)], 0.3)).0,
-        None,
-        "node 2 is not seen"
-    );
-    assert_eq!(
-        named_and_next(&measured(&[("1", 0.3), ("2", 0.95)], 0.3)).0,
-        Some(R::HotNode)
-    );
+    assert_eq!((full.resource, full.source.as_deref()), (R::Cpu, Some(sources::HOST)));
+    assert_eq!(named_and_next(&measured(&[("1", 0.3)], 0.3)).0, None, "node 2 is not seen");
+    assert_eq!(named_and_next(&measured(&[("1", 0.3), ("2", 0.95)], 0.3)).0, Some(R::HotNode));
 }
 
 #[test]
@@ -429,14 +335,8 @@ fn open_load_is_saturated_only_where_it_shows() {
         change(&mut record);
         limit(&record).map(|limit| limit.saturation)
     };
-    assert_eq!(
-        limit(&closed()).unwrap().saturation,
-        SaturationSign::ClosedLoad
-    );
-    assert_eq!(
-        sign(|record| record.results[0].offered = 5_000),
-        Some(SaturationSign::NotOffered)
-    );
+    assert_eq!(limit(&closed()).unwrap().saturation, SaturationSign::ClosedLoad);
+    assert_eq!(sign(|record| record.results[0].offered = 5_000), Some(SaturationSign::NotOffered));
     assert_eq!(
         sign(|record| record.streams[0].throughput.rows_per_s = 900.0),
         Some(SaturationSign::NotAcknowledged)
@@ -485,28 +385,15 @@ fn a_mark_is_limited_by_what_limited_the_probe_above_it() {
         let mut search = fixture::search(Vec::new());
         search.probes = probes.to_vec();
         search.outcome = Some(SearchOutcome::Mark(fixture::mark(1_000.0, 1_020.0)));
-        of_search(&search)
-            .and_then(|limit| limit.by.as_ref())
-            .map(|by| by.resource)
+        of_search(&search).and_then(|limit| limit.by.as_ref()).map(|by| by.resource)
     };
     let estimate = limited(64.0, ProbePurpose::Estimate, Some(R::Disk));
     let far = limited(1_200.0, ProbePurpose::Search, Some(R::Disk));
     let near = |resource| limited(1_020.0, ProbePurpose::Search, resource);
-    assert_eq!(
-        by(&[estimate.clone(), far.clone(), near(Some(R::Cpu))]),
-        Some(R::Cpu)
-    );
-    assert_eq!(
-        by(&[estimate.clone(), far, near(None)]),
-        Some(R::Disk),
-        "the next one"
-    );
+    assert_eq!(by(&[estimate.clone(), far.clone(), near(Some(R::Cpu))]), Some(R::Cpu));
+    assert_eq!(by(&[estimate.clone(), far, near(None)]), Some(R::Disk), "the next one");
     assert_eq!(by(&[estimate]), Some(R::Disk), "of the estimate");
     assert_eq!(by(&[near(None)]), None);
     let soak = limited(1_000.0, ProbePurpose::Soak, Some(R::Disk));
-    assert_eq!(
-        by(&[near(Some(R::Cpu)), soak]),
-        Some(R::Disk),
-        "it did not hold for long"
-    );
+    assert_eq!(by(&[near(Some(R::Cpu)), soak]), Some(R::Disk), "it did not hold for long");
 }

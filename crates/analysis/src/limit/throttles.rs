@@ -30,8 +30,9 @@ pub(super) fn write_stalls(input: &Input<'_>) -> Option<Candidate> {
 pub(super) fn parts(input: &Input<'_>) -> Option<Candidate> {
     let parts = input.greatest(names::PARTS_OF_PARTITION);
     let delayed = input.sum(names::DELAYED_INSERTS);
-    let of_limit = parts.zip(input.setting(PARTS_LIMIT).filter(|limit| *limit > 0.0));
-    let of_limit = of_limit.map_or(0.0, |((_, parts), limit)| parts / limit);
+    let of_limit = parts
+        .zip(input.setting(PARTS_LIMIT).filter(|limit| *limit > 0.0))
+        .map_or(0.0, |((_, parts), limit)| parts / limit);
     let held_up = delayed.map_or(0.0, |inserts| inserts / (DELAYED * input.sessions()));
     let parts = parts.map(|(_, parts)| (Parts, parts));
     let delayed = delayed.map(|inserts| (DelayedInserts, inserts));
@@ -57,10 +58,7 @@ pub(super) fn replication(input: &Input<'_>) -> Option<Candidate> {
 /// Work waits to be admitted.
 pub(super) fn admission_control(input: &Input<'_>) -> Option<Candidate> {
     let waits = [names::ADMISSION_WAITS, names::ADMISSION_STORE_WAITS];
-    let waiting = waits
-        .into_iter()
-        .filter_map(|name| input.sum(name))
-        .reduce(|a, b| a + b)?;
+    let waiting = waits.into_iter().filter_map(|name| input.sum(name)).reduce(|a, b| a + b)?;
     let least = (HELD_BACK * input.sessions()).max(1.0);
     let nearness = input.if_cpu_is_known(waiting / least);
     let (resource, evidence) = (Resource::AdmissionControl, [(Waiting, waiting)]);

@@ -27,25 +27,19 @@ pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
     let is_this = |other: &TelemetrySeries| std::ptr::eq(other, series);
     // A machine is no node beside those on it.
     let is_node = nodes.iter().any(|(node, _)| is_this(node));
-    let others = nodes.iter().filter(|(node, _)| !is_this(node));
-    let others: Vec<f64> = others.map(|(_, mean)| *mean).collect();
+    let others: Vec<f64> =
+        nodes.iter().filter(|(node, _)| !is_this(node)).map(|(_, mean)| *mean).collect();
     let number = f64::from(u32::try_from(others.len()).ok()?);
     let has_others = is_node && number > 0.0;
     let mean_of_others = has_others.then(|| others.iter().sum::<f64>() / number);
     let hot = mean_of_others.filter(|others| busy > HOT * others);
-    let resource = if hot.is_some() {
-        Resource::HotNode
-    } else {
-        Resource::Cpu
-    };
+    let resource = if hot.is_some() { Resource::HotNode } else { Resource::Cpu };
     let evidence = [
         Some((Busy, busy)),
         input.quota_of(series).map(|cores| (QuotaCores, cores)),
         input.held_back(series).map(|part| (Throttled, part)),
         hot.map(|others| (OthersBusy, others)),
-        input
-            .at_node(names::QUEUE, series)
-            .map(|queue| (Waiting, queue)),
+        input.at_node(names::QUEUE, series).map(|queue| (Waiting, queue)),
     ];
     let evidence = evidence.into_iter().flatten();
     let nearness = input.fullness(series, busy) / FULL;
@@ -56,13 +50,11 @@ pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
 pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let over = input.over.as_ref()?;
     let TimeRange { from_ns, to_ns } = over.range;
-    let last_third = TimeRange {
-        from_ns: to_ns - to_ns.saturating_sub(from_ns) / 3,
-        to_ns,
-    };
+    let last_third = TimeRange { from_ns: to_ns - to_ns.saturating_sub(from_ns) / 3, to_ns };
     let in_the_end = |series| mean(over.telemetry, series, last_third).unwrap_or(0.0);
-    let disks = over.means(names::DISK_BUSY).into_iter();
-    let busiest = disks
+    let busiest = over
+        .means(names::DISK_BUSY)
+        .into_iter()
         .map(|(series, mean)| (series, mean.max(in_the_end(series))))
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let waiting = input.sum(names::DISK_WAITS);
@@ -77,12 +69,8 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let credit = credit.map(in_the_end).filter(|left| *left <= SPENT);
     let evidence = [
         Some((Busy, busy)),
-        credit
-            .filter(|_| busy >= FULL)
-            .map(|left| (CreditLeft, left)),
-        waiting
-            .filter(|_| waited >= 1.0)
-            .map(|waiting| (Waiting, waiting)),
+        credit.filter(|_| busy >= FULL).map(|left| (CreditLeft, left)),
+        waiting.filter(|_| waited >= 1.0).map(|waiting| (Waiting, waiting)),
     ];
     let nearness = input.if_cpu_is_known((busy / FULL).max(waited));
     let evidence = evidence.into_iter().flatten();
@@ -93,10 +81,6 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
 pub(super) fn network(input: &Input<'_>) -> Option<Candidate> {
     input.cpu().filter(|busy| *busy < NETWORK_CPU)?;
     let (series, carried, speed) = input.over.as_ref()?.full_network()?;
-    let evidence = [
-        (Busy, carried / speed),
-        (BytesPerS, carried),
-        (SpeedBytesPerS, speed),
-    ];
+    let evidence = [(Busy, carried / speed), (BytesPerS, carried), (SpeedBytesPerS, speed)];
     Some(Candidate::new(Resource::Network, 1.0, evidence).at(series))
 }

@@ -71,10 +71,10 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, Str
         written.extend(expectations(share)?);
     }
     // Each audit counts all rows of the tables, so the last one alone says what is there.
-    let audited = shares
+    let last = shares
         .iter()
-        .filter(|share| !share.audit.expectations.is_empty());
-    let last = audited.max_by_key(|share| audit_end(share));
+        .filter(|share| !share.audit.expectations.is_empty())
+        .max_by_key(|share| audit_end(share));
     let Some(last) = last.map(|share| &share.audit.expectations) else {
         return Ok(Vec::new());
     };
@@ -95,8 +95,7 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
     let index = share.plan.definition.share.index;
     match (audit.status, audit.expectations.as_slice()) {
         _ if !audit.wrong_sql.is_empty() => {
-            let wrong = audit.wrong_sql.iter().map(ToString::to_string);
-            let wrong: Vec<String> = wrong.collect();
+            let wrong: Vec<String> = audit.wrong_sql.iter().map(ToString::to_string).collect();
             let error = format!("share {index}: {}", wrong.join("; "));
             Err((AuditStatus::Failed, error))
         }
@@ -134,9 +133,7 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
         audit.altered += comparison.altered;
         audit.examples.extend(comparison.examples);
         let named = table.columns.iter();
-        audit
-            .columns
-            .extend(named.map(|column| format!("{}.{column}", table.table)));
+        audit.columns.extend(named.map(|column| format!("{}.{column}", table.table)));
     }
     audit.examples.truncate(buckets::EXAMPLES_MAX);
     if let Some(index) = still_writing(shares).filter(|_| audit.missing > 0) {
@@ -171,8 +168,6 @@ fn wall(share: &RunRecord, is: impl Fn(PhaseKind) -> bool) -> Option<(i128, i128
     let started = instant(&share.header.started_at)?.unix_timestamp_nanos();
     let phases = || share.phases.iter().filter(|phase| is(phase.kind));
     let start = phases().map(|phase| phase.start_ns).min()?;
-    let end = phases()
-        .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
-        .max()?;
+    let end = phases().map(|phase| phase.start_ns.saturating_add(phase.duration_ns)).max()?;
     Some((started + i128::from(start), started + i128::from(end)))
 }

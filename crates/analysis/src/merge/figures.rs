@@ -31,10 +31,8 @@ pub(super) fn draw(record: &mut RunRecord) {
 }
 
 fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
-    let ops = || {
-        let results = results.iter();
-        results.filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
-    };
+    let ops =
+        || results.iter().filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream));
     let mut counts = Vec::new();
     for result in ops() {
         add_each(&mut counts, &result.windows.acknowledged);
@@ -54,8 +52,9 @@ fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: Steadi
 /// A stream's interval is that of its op where it has but one.
 fn draw_intervals(record: &mut RunRecord) {
     for stream in &record.streams {
-        let results = record.results.iter_mut();
-        let mut of_stream: Vec<&mut ResultRecord> = results
+        let mut of_stream: Vec<&mut ResultRecord> = record
+            .results
+            .iter_mut()
             .filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
             .collect();
         if let [only] = of_stream.as_mut_slice() {

@@ -41,10 +41,7 @@ pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
     let mut merged: BTreeMap<u64, TelemetrySample> = BTreeMap::new();
     for sample in shares.iter().flat_map(|share| &share.telemetry) {
         let second = sample.time_ns.saturating_add(500_000_000) / 1_000_000_000;
-        merged
-            .entry(second)
-            .and_modify(|sum| add(sum, sample))
-            .or_insert_with(|| sample.clone());
+        merged.entry(second).and_modify(|sum| add(sum, sample)).or_insert_with(|| sample.clone());
     }
     merged.into_values().collect()
 }
@@ -66,10 +63,7 @@ fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
 pub(super) fn interventions(shares: &[&RunRecord]) -> Vec<InterventionRecord> {
     let of_first = shares[0].interventions.iter();
     let others = shares[1..].iter().flat_map(|share| &share.interventions);
-    of_first
-        .chain(others.filter(|done| !done.begins_phase()))
-        .cloned()
-        .collect()
+    of_first.chain(others.filter(|done| !done.begins_phase())).cloned().collect()
 }
 
 /// Every note or incident once; it names its share unless all shares have it.
@@ -106,8 +100,5 @@ pub(super) fn joined<'a>(
             merged_one.push(value);
         }
     }
-    let pairs = values.into_iter();
-    pairs
-        .map(|(name, values)| (name, values.join(" | ")))
-        .collect()
+    values.into_iter().map(|(name, values)| (name, values.join(" | "))).collect()
 }

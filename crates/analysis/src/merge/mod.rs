@@ -131,8 +131,7 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
 /// Changed paces, with the phases that they began.
 fn changes(record: &RunRecord) -> impl Iterator<Item = (&str, &Change)> {
     let done = record.interventions.iter();
-    let changes = done.filter(|done| done.begins_phase());
-    changes.map(|done| (done.phase.as_str(), &done.change))
+    done.filter(|done| done.begins_phase()).map(|done| (done.phase.as_str(), &done.change))
 }
 
 fn named(record: &RunRecord, what: &str) -> String {

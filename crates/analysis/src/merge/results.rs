@@ -116,10 +116,7 @@ fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord
     let windows = &merged.windows.acknowledged;
     let (ops, nanos) = if windows.is_empty() {
         let phase = phases.iter().find(|phase| phase.name == merged.phase);
-        (
-            merged.acknowledged,
-            phase.map_or(0, |phase| phase.duration_ns),
-        )
+        (merged.acknowledged, phase.map_or(0, |phase| phase.duration_ns))
     } else {
         let length = u64::try_from(windows.len()).unwrap_or(u64::MAX);
         (windows.iter().sum(), length.saturating_mul(WINDOW_NS))
@@ -171,14 +168,9 @@ fn over_all(group: &Group<'_>, part: Part) -> Result<Option<(String, LatencySumm
             continue;
         };
         let histogram = LatencyHistogram::of_summary(text, summary).map_err(|source| {
-            MergeError::Histogram {
-                record: share.header.id.clone(),
-                op: result.op.clone(),
-                source,
-            }
+            MergeError::Histogram { record: share.header.id.clone(), op: result.op.clone(), source }
         })?;
-        all.get_or_insert_with(LatencyHistogram::fine)
-            .merge(&histogram);
+        all.get_or_insert_with(LatencyHistogram::fine).merge(&histogram);
     }
     Ok(all.map(|all| (all.encode(), all.summary())))
 }

@@ -28,11 +28,7 @@ fn share_op(latencies: Vec<(u64, u64)>, dropped: u64, failed: u64) -> OpSpec {
 /// The record of a share, or of the whole where `of` is 1; all that is drawn is drawn.
 fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> RunRecord {
     let mut record = fixture::open_gate_of(op);
-    record.plan.definition.share = Share {
-        index,
-        of,
-        start_at: None,
-    };
+    record.plan.definition.share = Share { index, of, start_at: None };
     let [acknowledged, ended, over] = windows.clone();
     record.results[0].windows.acknowledged = acknowledged;
     record.results[0].windows.ended = ended;
@@ -83,11 +79,7 @@ fn audited(record: &mut RunRecord, of: u32) {
 
 /// What every audit sees: the rows of all shares.
 fn find(records: &mut [RunRecord]) {
-    let mut found = [0, 1].map(|bucket| FoundBucket {
-        bucket,
-        rows: 0,
-        sums: vec![0],
-    });
+    let mut found = [0, 1].map(|bucket| FoundBucket { bucket, rows: 0, sums: vec![0] });
     for record in records.iter() {
         for expected in &record.audit.expectations[0].expected {
             let found = &mut found[usize::try_from(expected.bucket).unwrap()];
@@ -118,8 +110,9 @@ fn split(total: u64, weights: &[u64]) -> Vec<u64> {
 
 fn dealt_windows(op: &OpSpec, shift: usize) -> [Vec<u64>; 3] {
     let acknowledged: u64 = op.latencies.iter().map(|(_, n)| n).sum();
-    let slow = op.latencies.iter().filter(|(ns, _)| *ns > 10 * MS);
-    let over: u64 = slow.map(|(_, n)| n).sum::<u64>() + op.dropped;
+    let over: u64 =
+        op.latencies.iter().filter(|(ns, _)| *ns > 10 * MS).map(|(_, n)| n).sum::<u64>()
+            + op.dropped;
     [acknowledged, acknowledged + op.dropped, over].map(|total| {
         let mut windows = fixture::dealt(total, u64::try_from(WINDOWS).unwrap());
         windows.rotate_left(shift % WINDOWS);
@@ -136,10 +129,7 @@ fn shares_and_whole(weights: &[u64]) -> (Vec<RunRecord>, RunRecord) {
     let mut shares = Vec::new();
     let mut windows: [Vec<u64>; 3] = std::array::from_fn(|_| vec![0; WINDOWS]);
     for i in 0..weights.len() {
-        let own = latencies
-            .iter()
-            .zip(&parts)
-            .map(|((ns, _), part)| (*ns, part[i]));
+        let own = latencies.iter().zip(&parts).map(|((ns, _), part)| (*ns, part[i]));
         let op = share_op(own.collect(), dropped[i], failed[i]);
         let own_windows = dealt_windows(&op, 7 * i);
         for (sum, own) in windows.iter_mut().zip(&own_windows) {
@@ -389,10 +379,7 @@ fn a_share_that_began_late_makes_the_measurement_invalid_and_is_named() {
     assert_eq!(judged.value, Measurement::Invalid);
     assert_eq!(judged.reasons[0].code, ReasonCode::SharesApart);
     let said = &judged.reasons[0].evidence;
-    assert!(
-        said.contains("share 2/3: began 3.00 s after the first share"),
-        "{said}"
-    );
+    assert!(said.contains("share 2/3: began 3.00 s after the first share"), "{said}");
     // What was acknowledged in thirteen seconds, by the second in which it was.
     let measured = merged.phases.iter().find(|p| p.name == "measure").unwrap();
     assert_eq!(measured.duration_ns, 13 * S);
@@ -419,14 +406,8 @@ fn the_throughput_of_a_share_that_was_killed_comes_from_its_journal() {
     shares[1].results[0].windows = Windows::default();
     let merged = merge(&shares).unwrap();
     let [found, expected] = [&merged, &whole].map(|of| of.streams[0].throughput.ops_per_s);
-    assert!(
-        (found / expected - 1.0).abs() < 1e-9,
-        "{found} of {expected}"
-    );
-    assert_eq!(
-        merged.streams[0].throughput.ci95, None,
-        "of what is known of all"
-    );
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} of {expected}");
+    assert_eq!(merged.streams[0].throughput.ci95, None, "of what is known of all");
 }
 
 #[test]
@@ -455,10 +436,7 @@ fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
     other(|of| of.target.version = "9".to_owned(), "different targets");
     other(|of| of.plan.definition.share.of = 4, "is one of 4 shares");
     let unreadable = "a distribution of op insert cannot be read";
-    other(
-        |of| of.results[0].histograms.latency = "rubbish".to_owned(),
-        unreadable,
-    );
+    other(|of| of.results[0].histograms.latency = "rubbish".to_owned(), unreadable);
     let reason = merge(&shares[..2]).unwrap_err().reason();
     assert_eq!(reason.code, ReasonCode::SharesDiffer);
 }
@@ -483,9 +461,7 @@ fn shares_whose_paces_were_changed_differently_do_not_merge() {
     let note = InterventionRecord {
         time_ns: S,
         phase: "measure".to_owned(),
-        change: Change::Note {
-            text: "on one alone".to_owned(),
-        },
+        change: Change::Note { text: "on one alone".to_owned() },
     };
     shares[0].interventions = vec![change(S, 4)];
     let error = merge(&shares).unwrap_err();

@@ -9,8 +9,10 @@ use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, R
 
 /// The first start of the shares, as it was written.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
-    let starts = shares.iter().map(|share| &share.header.started_at);
-    let merged_one = starts.filter_map(|text| Some((instant(text)?, text)));
+    let merged_one = shares
+        .iter()
+        .map(|share| &share.header.started_at)
+        .filter_map(|text| Some((instant(text)?, text)));
     let first = merged_one.min_by_key(|(start, _)| *start);
     let text = first.map_or(&shares[0].header.started_at, |(_, text)| text);
     text.clone()
@@ -45,11 +47,7 @@ pub(super) fn intervals(shares: &[&RunRecord]) -> Vec<IntervalRecord> {
     let mut order: Vec<(&str, &str, &str)> = Vec::new();
     let mut merged: BTreeMap<(u64, usize), IntervalRecord> = BTreeMap::new();
     for interval in shares.iter().flat_map(|share| &share.intervals) {
-        let key = (
-            interval.phase.as_str(),
-            interval.stream.as_str(),
-            interval.op.as_str(),
-        );
+        let key = (interval.phase.as_str(), interval.stream.as_str(), interval.op.as_str());
         let merged_one = order.iter().position(|merged_one| *merged_one == key);
         let position = merged_one.unwrap_or_else(|| {
             order.push(key);

@@ -34,10 +34,9 @@ pub(super) fn together<'a>(
     shares: &[&'a RunRecord],
 ) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
     let begins = shares.iter().map(|share| {
-        let begun = instant(&share.header.started_at).map(OffsetDateTime::unix_timestamp_nanos);
-        begun.ok_or_else(|| MergeError::NoBegin {
-            record: share.header.id.clone(),
-        })
+        instant(&share.header.started_at)
+            .map(OffsetDateTime::unix_timestamp_nanos)
+            .ok_or_else(|| MergeError::NoBegin { record: share.header.id.clone() })
     });
     let begins = begins.collect::<Result<Vec<i128>, _>>()?;
     let first = begins.iter().copied().min().unwrap_or(0);
@@ -47,10 +46,7 @@ pub(super) fn together<'a>(
     });
     let mut placed: Vec<Cow<'_, RunRecord>> = moved.collect();
     let whole = timeline::phases(&placed.iter().map(AsRef::as_ref).collect::<Vec<_>>());
-    for phase in whole
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure)
-    {
+    for phase in whole.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         check_overlap(&placed, phase)?;
     }
     for share in &mut placed {
@@ -77,30 +73,17 @@ fn moved(share: &RunRecord, by: u64) -> Cow<'_, RunRecord> {
             interval.second = interval.second.saturating_add(seconds);
         }
     }
-    let phases = record.phases.iter_mut().filter(|phase| is_aligned(phase));
-    let begins = phases.map(|phase| &mut phase.start_ns);
-    let stalls = record
-        .clients
-        .iter_mut()
-        .flat_map(|client| &mut client.stalls);
+    let begins =
+        record.phases.iter_mut().filter(|phase| is_aligned(phase)).map(|phase| &mut phase.start_ns);
+    let stalls = record.clients.iter_mut().flat_map(|client| &mut client.stalls);
     let gaps = record.availability.gaps.iter_mut().map(|[begin, _]| begin);
     let telemetry = record.target_telemetry.iter_mut();
     let times = begins
         .chain(stalls.map(|stall| &mut stall.start_ns))
         .chain(gaps)
         .chain(telemetry.flat_map(|of_target| &mut of_target.times_ns))
-        .chain(
-            record
-                .telemetry
-                .iter_mut()
-                .map(|sample| &mut sample.time_ns),
-        )
-        .chain(
-            record
-                .interventions
-                .iter_mut()
-                .map(|done| &mut done.time_ns),
-        );
+        .chain(record.telemetry.iter_mut().map(|sample| &mut sample.time_ns))
+        .chain(record.interventions.iter_mut().map(|done| &mut done.time_ns));
     for time in times {
         *time = time.saturating_add(by);
     }
@@ -110,8 +93,8 @@ fn moved(share: &RunRecord, by: u64) -> Cow<'_, RunRecord> {
 /// A measured phase is one load only while all shares are in it.
 fn check_overlap(shares: &[Cow<'_, RunRecord>], phase: &PhaseRecord) -> Result<(), MergeError> {
     let of_phase = || {
-        let shares = shares.iter();
         shares
+            .iter()
             .filter_map(|share| Some((share, own(share, phase).filter(|own| own.duration_ns > 0)?)))
     };
     let last = of_phase().max_by_key(|(_, own)| own.start_ns);
@@ -144,9 +127,7 @@ fn fill_up(share: &mut Cow<'_, RunRecord>, phase: &PhaseRecord) {
     };
     let [before, after] = [own.start_ns - phase.start_ns, end(phase) - end(&own)];
     let [before_it, after_it] = [[phase.start_ns, before], [end(&own), after]];
-    let silent = [before_it, after_it]
-        .into_iter()
-        .filter(|[_, length]| *length >= WINDOW_NS);
+    let silent = [before_it, after_it].into_iter().filter(|[_, length]| *length >= WINDOW_NS);
     if phase.kind == PhaseKind::Measure {
         for gap in silent {
             share.to_mut().availability.gaps.push(gap);
@@ -157,15 +138,8 @@ fn fill_up(share: &mut Cow<'_, RunRecord>, phase: &PhaseRecord) {
         let results = share.to_mut().results.iter_mut();
         for result in results.filter(|result| result.phase == phase.name) {
             let windows = &mut result.windows;
-            let counts = [
-                &mut windows.acknowledged,
-                &mut windows.offered,
-                &mut windows.failed,
-            ];
-            let counts = counts
-                .into_iter()
-                .chain([&mut windows.ended])
-                .chain(&mut windows.over);
+            let counts = [&mut windows.acknowledged, &mut windows.offered, &mut windows.failed];
+            let counts = counts.into_iter().chain([&mut windows.ended]).chain(&mut windows.over);
             for counts in counts.filter(|counts| !counts.is_empty()) {
                 counts.splice(0..0, std::iter::repeat_n(0, missing));
             }

@@ -88,8 +88,8 @@ impl Lengths {
         while at_most.len() < MAX_LENGTHS {
             let j = lengths.len() - 1;
             let first = (j + 2).saturating_sub(more_than.len()).max(1);
-            let up = lengths.iter().enumerate().skip(first);
-            let from_below: f64 = up.map(|(i, p)| p * tail(j + 1 - i)).sum();
+            let from_below: f64 =
+                lengths.iter().enumerate().skip(first).map(|(i, p)| p * tail(j + 1 - i)).sum();
             let next = (lengths.first().map_or(0.0, |p| p * tail(j)) + from_below) / none;
             let before = 1.0 - sum;
             lengths.push(next);
@@ -100,11 +100,7 @@ impl Lengths {
             }
             decay = (1.0 - sum) / before;
         }
-        Self {
-            rho,
-            at_most,
-            decay,
-        }
+        Self { rho, at_most, decay }
     }
 
     /// P(more than m + 1 in the system).

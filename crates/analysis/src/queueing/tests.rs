@@ -41,10 +41,7 @@ impl MD1 {
 }
 
 fn near(found: f64, expect: f64, error: f64) {
-    assert!(
-        (found - expect).abs() <= error,
-        "{found} instead of {expect}"
-    );
+    assert!((found - expect).abs() <= error, "{found} instead of {expect}");
 }
 
 fn mmc(lambda: f64, mu: f64, c: u32) -> MMc {
@@ -73,11 +70,7 @@ fn one_server_has_closed_forms() {
     let queue = mmc(80.0, 100.0, 1);
     near(queue.mean_response_s(), 0.05, 1e-12);
     for q in [0.0, 0.5, 0.99, 0.9999] {
-        near(
-            queue.quantile_response_s(q),
-            -(1.0_f64 - q).ln() / 20.0,
-            1e-9,
-        );
+        near(queue.quantile_response_s(q), -(1.0_f64 - q).ln() / 20.0, 1e-9);
     }
 }
 
@@ -88,17 +81,9 @@ fn several_servers_agree_with_a_textbook() {
     near(queue.mean_response_s(), 1.0 + 0.5625 / 0.4375, 1e-12);
     // Where the spare rate equals μ the general formula has a gap: P(T > t) = (1 + t/3) e^−t.
     let half = mmc(1.0, 1.0, 2);
-    near(
-        half.response_exceeds(2.0),
-        (1.0 + 2.0 / 3.0) * (-2.0_f64).exp(),
-        1e-12,
-    );
+    near(half.response_exceeds(2.0), (1.0 + 2.0 / 3.0) * (-2.0_f64).exp(), 1e-12);
     let beside = mmc(1.0 + 1e-9, 1.0, 2);
-    near(
-        beside.response_exceeds(2.0),
-        half.response_exceeds(2.0),
-        1e-8,
-    );
+    near(beside.response_exceeds(2.0), half.response_exceeds(2.0), 1e-8);
 }
 
 #[test]
@@ -106,20 +91,15 @@ fn the_mean_is_the_integral_of_the_tail() {
     for (lambda, c) in [(0.5, 1), (0.95, 1), (2.5, 3), (15.0, 16), (1.0, 16)] {
         let queue = mmc(lambda, 1.0, c);
         let step = 0.002;
-        let integral: f64 = (0..200_000)
-            .map(|i| step * queue.response_exceeds((f64::from(i) + 0.5) * step))
-            .sum();
+        let integral: f64 =
+            (0..200_000).map(|i| step * queue.response_exceeds((f64::from(i) + 0.5) * step)).sum();
         near(integral, queue.mean_response_s(), 1e-4);
     }
 }
 
 #[test]
 fn the_rate_that_meets_a_quantile_meets_it_just() {
-    near(
-        MMc::rate_meeting_quantile(1_000.0, 1, 0.99, 0.05),
-        1_000.0 - 100.0_f64.ln() / 0.05,
-        1e-9,
-    );
+    near(MMc::rate_meeting_quantile(1_000.0, 1, 0.99, 0.05), 1_000.0 - 100.0_f64.ln() / 0.05, 1e-9);
     for c in [1, 2, 7] {
         let lambda = MMc::rate_meeting_quantile(100.0, c, 0.99, 0.08);
         near(mmc(lambda, 100.0, c).quantile_response_s(0.99), 0.08, 1e-9);
@@ -174,15 +154,10 @@ fn constant_service_agrees_with_erlangs_series() {
 fn constant_service_waits_half_as_long_in_the_mean() {
     for rho in [0.2, 0.7, 0.95] {
         let queue = md1(rho * 4.0, 0.25);
-        near(
-            queue.mean_response_s(),
-            0.25 * (1.0 + rho / (2.0 * (1.0 - rho))),
-            1e-12,
-        );
+        near(queue.mean_response_s(), 0.25 * (1.0 + rho / (2.0 * (1.0 - rho))), 1e-12);
         let step = 0.005;
-        let integral: f64 = (0..20_000)
-            .map(|i| step * queue.wait_exceeds((f64::from(i) + 0.5) * step))
-            .sum();
+        let integral: f64 =
+            (0..20_000).map(|i| step * queue.wait_exceeds((f64::from(i) + 0.5) * step)).sum();
         near(integral, queue.mean_response_s() - 0.25, 2e-3);
     }
 }
@@ -193,10 +168,7 @@ fn near_saturation_the_tail_decays_as_it_must() {
     let rho: f64 = 0.99;
     let theta = solve(1e-6, 1.0, |theta| theta.exp_m1() * rho >= theta);
     let queue = md1(rho, 1.0);
-    let (near_q, far_q) = (
-        queue.quantile_response_s(0.9),
-        queue.quantile_response_s(0.9999),
-    );
+    let (near_q, far_q) = (queue.quantile_response_s(0.9), queue.quantile_response_s(0.9999));
     near((far_q - near_q) * theta, 1_000.0_f64.ln(), 1e-3);
 }
 
@@ -229,13 +201,9 @@ fn formulas_agree_with_a_simulation() {
     for (lambda, c) in [(0.7, 1), (3.2, 4)] {
         let queue = mmc(lambda, 1.0, c);
         let responses = simulate(c, lambda, |noise| noise.exponential(1.0));
-        agree(&responses, queue.mean_response_s(), |q| {
-            queue.quantile_response_s(q)
-        });
+        agree(&responses, queue.mean_response_s(), |q| queue.quantile_response_s(q));
     }
     let queue = md1(0.8, 1.0);
     let responses = simulate(1, 0.8, |_| 1.0);
-    agree(&responses, queue.mean_response_s(), |q| {
-        queue.quantile_response_s(q)
-    });
+    agree(&responses, queue.mean_response_s(), |q| queue.quantile_response_s(q));
 }

@@ -39,10 +39,7 @@ pub fn recovery(
     let counts = Counts::of(&of_phase)?;
     let [start, length] = gap;
     let from = start.checked_sub(phase.start_ns)?;
-    let gap = Span {
-        from,
-        to: from.saturating_add(length),
-    };
+    let gap = Span { from, to: from.saturating_add(length) };
     let curve = Curve::new(&counts, gap);
     if curve.offered_in(gap) <= curve.behind {
         return None;
@@ -212,11 +209,13 @@ fn lasting(window: usize, end: usize) -> std::ops::Range<usize> {
 /// The median share of what was offered in a second that was acknowledged, before this window.
 fn share(counts: &Counts, before: usize) -> f64 {
     let seconds = counts.offered.chunks_exact(PER_SECOND);
-    let seconds = seconds.zip(counts.acknowledged.chunks_exact(PER_SECOND));
-    let shares = seconds.take(before / PER_SECOND).filter_map(|(o, a)| {
-        let offered: f64 = o.iter().sum();
-        (offered > 0.0).then(|| a.iter().sum::<f64>() / offered)
-    });
+    let shares = seconds
+        .zip(counts.acknowledged.chunks_exact(PER_SECOND))
+        .take(before / PER_SECOND)
+        .filter_map(|(o, a)| {
+            let offered: f64 = o.iter().sum();
+            (offered > 0.0).then(|| a.iter().sum::<f64>() / offered)
+        });
     median(shares.collect()).unwrap_or(1.0).min(1.0)
 }
 
@@ -235,7 +234,5 @@ fn window_at(offset_ns: u64) -> usize {
 }
 
 fn window_start(window: usize) -> u64 {
-    u64::try_from(window)
-        .unwrap_or(u64::MAX)
-        .saturating_mul(WINDOW_NS)
+    u64::try_from(window).unwrap_or(u64::MAX).saturating_mul(WINDOW_NS)
 }

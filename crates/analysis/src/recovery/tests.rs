@@ -116,23 +116,13 @@ fn tolerance(rate: u64) -> u64 {
 /// queue is empty; ops of 100 ms and two may still wait then.
 fn check(served: &Served) {
     let shown = served.shown();
-    let seen = shown
-        .recovery
-        .unwrap_or_else(|| panic!("no outage in {served:?}"));
+    let seen = shown.recovery.unwrap_or_else(|| panic!("no outage in {served:?}"));
     let off = tolerance(served.rate);
     assert_eq!(seen.start_ns, shown.gap[0], "{served:?}");
-    let again = seen
-        .rate_again_ns
-        .unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
-    assert!(
-        again.abs_diff(shown.gap[1]) <= off,
-        "{served:?}: {seen:?}, away {}",
-        shown.gap[1]
-    );
+    let again = seen.rate_again_ns.unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
+    assert!(again.abs_diff(shown.gap[1]) <= off, "{served:?}: {seen:?}, away {}", shown.gap[1]);
     let emptied = shown.emptied.unwrap();
-    let recovered = seen
-        .recovered_ns
-        .unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
+    let recovered = seen.recovered_ns.unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
     let near = served.rate * S / 10 + 2 * S;
     let early = near / (served.capacity - served.rate);
     assert!(
@@ -169,11 +159,8 @@ fn a_gap_in_which_little_was_offered_is_no_outage() {
 fn an_outage_to_the_end_of_the_phase_is_not_recovered_from() {
     let mut served = Served::new(50, 500, &[[25_000, 9_000]]);
     let shown = served.shown();
-    let lasting = RecoveryRecord {
-        start_ns: shown.gap[0],
-        rate_again_ns: None,
-        recovered_ns: None,
-    };
+    let lasting =
+        RecoveryRecord { start_ns: shown.gap[0], rate_again_ns: None, recovered_ns: None };
     assert_eq!(shown.recovery, Some(lasting));
     // Back in time, and two seconds are too few for what waits.
     served = Served::new(50, 60, &[[25_000, 3_000]]);
@@ -232,12 +219,7 @@ fn a_closed_load_has_recovered_at_half_of_its_median_second() {
     let mut result = closed().results[0].clone();
     result.phase = "measure".to_owned();
     let windows = |count: u64, of: usize| vec![count; of];
-    let series = [
-        windows(40, 50),
-        windows(0, 15),
-        windows(9, 10),
-        windows(30, 45),
-    ];
+    let series = [windows(40, 50), windows(0, 15), windows(9, 10), windows(30, 45)];
     result.windows.acknowledged = series.concat();
     let gap = [PHASE_START + 5 * S, 1_500 * MS];
     let seen = recovery(gap, &phase(12), std::slice::from_ref(&result)).unwrap();

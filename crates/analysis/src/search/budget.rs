@@ -11,10 +11,8 @@ impl ProbeHistory<'_> {
     /// are expected.
     pub(super) fn allows(&self, probes: u32, confirmations: u32, units_per_s: Option<f64>) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
-        let in_number = made
-            .saturating_add(probes)
-            .saturating_add(confirmations)
-            .le(&self.policy().probes_max);
+        let in_number =
+            made.saturating_add(probes).saturating_add(confirmations).le(&self.policy().probes_max);
         let Some(budget) = self.policy().budget_ns else {
             return in_number;
         };
@@ -24,10 +22,8 @@ impl ProbeHistory<'_> {
             let one = self.takes(purpose, measured);
             one.saturating_mul(times.into())
         };
-        let planned = [
-            cost(ProbePurpose::Search, probes),
-            cost(ProbePurpose::Confirm, confirmations),
-        ];
+        let planned =
+            [cost(ProbePurpose::Search, probes), cost(ProbePurpose::Confirm, confirmations)];
         let spent = self.probes.iter().map(took).chain(planned);
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
@@ -43,31 +39,21 @@ impl ProbeHistory<'_> {
     ) -> u64 {
         let policy = self.policy();
         let needed = units_per_s.map_or(0, |rate| policy.needed_ns(rate));
-        let measured = if needed <= self.longest_ns(purpose, probes) {
-            needed
-        } else {
-            policy.longest_ns
-        };
+        let measured =
+            if needed <= self.longest_ns(purpose, probes) { needed } else { policy.longest_ns };
         measured.max(policy.least_ns(purpose))
     }
 
     /// Whether confirmations of a value cannot have ops enough for their percentiles in what is left.
     pub(super) fn is_too_rare(&self, at: f64) -> bool {
-        let needed = self
-            .units_per_s(at)
-            .map_or(0, |rate| self.policy().needed_ns(rate));
+        let needed = self.units_per_s(at).map_or(0, |rate| self.policy().needed_ns(rate));
         let least = self.policy().confirmation_ns;
-        needed
-            > self
-                .longest_ns(ProbePurpose::Confirm, self.missing_at(at))
-                .max(least)
+        needed > self.longest_ns(ProbePurpose::Confirm, self.missing_at(at)).max(least)
     }
 
     /// The same of a value that is probed before.
     pub(super) fn is_too_rare_after_a_probe(&self, at: f64) -> bool {
-        let needed = self
-            .units_per_s(at)
-            .map_or(0, |rate| self.policy().needed_ns(rate));
+        let needed = self.units_per_s(at).map_or(0, |rate| self.policy().needed_ns(rate));
         let all = self.policy().confirmations.saturating_add(1);
         let least = self.policy().confirmation_ns;
         needed > self.longest_ns(ProbePurpose::Search, all).max(least)

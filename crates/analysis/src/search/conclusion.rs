@@ -58,11 +58,7 @@ fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Opti
         reasons.push(not_held(search, mark, soak));
         reasons.extend(own);
     }
-    let value = if reasons.is_empty() {
-        ObjectiveValue::Met
-    } else {
-        ObjectiveValue::Missed
-    };
+    let value = if reasons.is_empty() { ObjectiveValue::Met } else { ObjectiveValue::Missed };
     judged.objective = Judgment { value, reasons };
 }
 
@@ -106,10 +102,8 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
                     &history,
                 )
             };
-            judged.objective = Judgment {
-                value: ObjectiveValue::Missed,
-                reasons: [vec![reason], own].concat(),
-            };
+            judged.objective =
+                Judgment { value: ObjectiveValue::Missed, reasons: [vec![reason], own].concat() };
         }
         NoMarkReason::ClientCeiling => {
             let message = "the load generator reached its limit before the target did";
@@ -120,10 +114,7 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
             };
         }
         NoMarkReason::OpsTooLong => {
-            judged.objective = Judgment {
-                value: ObjectiveValue::NotDecided,
-                reasons: Vec::new(),
-            };
+            judged.objective = Judgment { value: ObjectiveValue::NotDecided, reasons: Vec::new() };
             judged.measurement = inconclusive(no_mark.why, &history);
         }
         NoMarkReason::TooFewOps => {
@@ -219,17 +210,11 @@ fn ended(whole: &mut Whole, kind: IncidentKind, message: &str) {
 }
 
 fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
-    let met = no_mark
-        .highest_met
-        .map(|at| of_axis(search, at) + " passed");
+    let met = no_mark.highest_met.map(|at| of_axis(search, at) + " passed");
     let failed = no_mark.lowest_failed;
     let failed = failed.map(|at| of_axis(search, at) + " failed");
     let said: Vec<String> = met.into_iter().chain(failed).collect();
-    if said.is_empty() {
-        "nothing passed and nothing failed".to_owned()
-    } else {
-        said.join(", ")
-    }
+    if said.is_empty() { "nothing passed and nothing failed".to_owned() } else { said.join(", ") }
 }
 
 /// How often a mark was confirmed, in the words of every output: `3 of 3 times for 30 s`. Those that met the objective as

@@ -54,11 +54,7 @@ fn outlasted(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMarkReason {
         NoMarkReason::NothingAcknowledged => nothing_ended(history),
         _ => false,
     };
-    if outlasted {
-        NoMarkReason::OpsTooLong
-    } else {
-        why
-    }
+    if outlasted { NoMarkReason::OpsTooLong } else { why }
 }
 
 fn lowest_outlasted(history: &ProbeHistory<'_>) -> bool {

@@ -61,11 +61,7 @@ fn capped(line: Estimate, reached: Option<Estimate>) -> Estimate {
 fn bracket(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let low = history.low()?.at;
     let high = history.shown_to_fail_above(low)?.at;
-    Some(Estimate {
-        value: (low * high).sqrt(),
-        low90: low,
-        high90: high,
-    })
+    Some(Estimate { value: (low * high).sqrt(), low90: low, high90: high })
 }
 
 /// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of
@@ -83,8 +79,11 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     };
     let all: Vec<&ProbeRecord> = judged(history.probes).filter(overloaded).collect();
     let lowest = all.iter().map(|probe| probe.at).fold(f64::MAX, f64::min);
-    let close = all.iter().filter(|probe| probe.at <= lowest * CLOSE);
-    let reached: Vec<f64> = close.map(|probe| probe.acknowledged_per_s).collect();
+    let reached: Vec<f64> = all
+        .iter()
+        .filter(|probe| probe.at <= lowest * CLOSE)
+        .map(|probe| probe.acknowledged_per_s)
+        .collect();
     let number = len_to_f64(reached.len());
     if number < 2.0 {
         return None;
@@ -95,11 +94,7 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let degrees = number - 1.0 + SCATTER_WEIGHT;
     let error = ((squares + known) / degrees / number).sqrt();
     let half = error * student_quantile(TAIL, degrees);
-    Some(Estimate {
-        value,
-        low90: value - half,
-        high90: value + half,
-    })
+    Some(Estimate { value, low90: value - half, high90: value + half })
 }
 
 /// A point of the line: value, logarithm of the fraction by what is allowed, weight.
@@ -113,11 +108,7 @@ fn point(probe: &ProbeRecord, search: &SearchRecord) -> Option<Point> {
     let (late, margin) = steady_share(probe, search).filter(|(late, _)| NEAR.contains(late))?;
     let y = late.ln();
     let error = (1.0 + margin / late).ln() / MARGIN_ERRORS;
-    Some(Point {
-        x: probe.at,
-        y,
-        weight: 1.0 / (error * error + (BENDS * y).powi(2)),
-    })
+    Some(Point { x: probe.at, y, weight: 1.0 / (error * error + (BENDS * y).powi(2)) })
 }
 
 fn line(history: &ProbeHistory<'_>) -> Option<Estimate> {
@@ -135,11 +126,7 @@ fn line(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let free = len_to_f64(points.len()) - 2.0;
     let residuals = sum(&|p| (p.y - y - slope * (p.x - x)).powi(2));
     // The margins are known beforehand, so that scatter can only widen them.
-    let scatter = if free > 0.0 {
-        (residuals / free).max(1.0)
-    } else {
-        1.0
-    };
+    let scatter = if free > 0.0 { (residuals / free).max(1.0) } else { 1.0 };
     let t2 = MARGIN_ERRORS * MARGIN_ERRORS * scatter;
     // Fieller: where (y + slope d)² = t² (1/W + d²/XX), d being the distance from the mean.
     let square = slope * slope - t2 / xx;

@@ -54,9 +54,7 @@ fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
         let says_so = value.reasons.contains(&ReasonCode::RateNotSustained);
         value.status == Status::Failed && says_so && !sustained && Some(value.at) != without
     });
-    let reached = overloaded
-        .map(|value| value.acknowledged_per_s)
-        .find(|reached| *reached > 0.0);
+    let reached = overloaded.map(|value| value.acknowledged_per_s).find(|reached| *reached > 0.0);
     let closed = history.closed_throughput().filter(|reached| *reached > 0.0);
     // Closed load may have had too few sessions, and an overload may cost capacity: a rate that
     // passed far above says so.
@@ -66,8 +64,8 @@ fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
 
 /// The pressure when every op is late: ln(1 ÷ share allowed), of the strictest percentile.
 fn all_late(history: &ProbeHistory<'_>) -> f64 {
-    let stated = history.search.objective.stated.iter();
-    let strictest = stated.filter_map(Objective::quantile_ppm).max();
+    let strictest =
+        history.search.objective.stated.iter().filter_map(Objective::quantile_ppm).max();
     let allowed = 1_000_000_u32.saturating_sub(strictest.unwrap_or(990_000));
     let allowed = f64::from(allowed.max(1));
     (1e6 / allowed).ln()
@@ -77,9 +75,8 @@ fn all_late(history: &ProbeHistory<'_>) -> f64 {
 /// beyond the two nearest.
 fn root(points: &[Point]) -> Option<f64> {
     let below = points.iter().rev().find(|point| point.1 <= 0.0);
-    let above = points
-        .iter()
-        .find(|point| point.1 > 0.0 && below.is_none_or(|below| below.0 < point.0));
+    let above =
+        points.iter().find(|point| point.1 > 0.0 && below.is_none_or(|below| below.0 < point.0));
     let (a, b) = match (below, above) {
         (Some(below), Some(above)) => (*below, *above),
         _ if points.len() < 2 => return None,

@@ -72,11 +72,7 @@ impl<'a> ProbeHistory<'a> {
                 value(at, &of_value, confirmations, &search.policy)
             })
             .collect();
-        let mut history = Self {
-            search,
-            probes,
-            values,
-        };
+        let mut history = Self { search, probes, values };
         history.lift();
         history
     }
@@ -110,10 +106,7 @@ impl<'a> ProbeHistory<'a> {
 
     /// What was known so many probes before.
     pub(super) fn before(&self, probes: u32) -> Option<Self> {
-        let left = self
-            .probes
-            .len()
-            .checked_sub(usize::try_from(probes).ok()?)?;
+        let left = self.probes.len().checked_sub(usize::try_from(probes).ok()?)?;
         Some(Self::new(self.search, &self.probes[..left]))
     }
 
@@ -135,9 +128,7 @@ impl<'a> ProbeHistory<'a> {
     /// The highest value with all its confirmations, below all that did not pass.
     pub(super) fn confirmed(&self) -> Option<&Value> {
         let passed = self.values.iter().take_while(|v| v.status == Status::Met);
-        passed
-            .filter(|value| value.confirmed >= self.policy().confirmations)
-            .last()
+        passed.filter(|value| value.confirmed >= self.policy().confirmations).last()
     }
 
     /// The lowest value above one that failed.
@@ -154,15 +145,18 @@ impl<'a> ProbeHistory<'a> {
 
     /// Values at which the load generator gave out.
     pub(super) fn ceilings(&self) -> u32 {
-        let values = self.values.iter();
-        let ceilings = values.filter(|value| value.status == Status::Ceiling);
+        let ceilings = self.values.iter().filter(|value| value.status == Status::Ceiling);
         u32::try_from(ceilings.count()).unwrap_or(u32::MAX)
     }
 
     /// Values that passed above one that failed.
     pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
-        let met = self.values.iter().filter(|v| v.status == Status::Met);
-        met.map(|v| v.at).filter(|at| *at > failed).collect()
+        self.values
+            .iter()
+            .filter(|v| v.status == Status::Met)
+            .map(|v| v.at)
+            .filter(|at| *at > failed)
+            .collect()
     }
 
     /// Units per second that closed load reached, if it was asked.
@@ -229,8 +223,10 @@ impl<'a> ProbeHistory<'a> {
             let mut confirmations = judged(self.probes).filter(move |p| is_same(p.at, at));
             confirmations.any(|probe| probe.purpose == ProbePurpose::Confirm)
         };
-        let failed = self.values.iter().filter(|v| v.status == Status::Failed);
-        failed.filter(move |value| confirms(value.at))
+        self.values
+            .iter()
+            .filter(|v| v.status == Status::Failed)
+            .filter(move |value| confirms(value.at))
     }
 
     /// The highest value with some confirmations, but not all, below all that did not pass.
@@ -243,10 +239,7 @@ impl<'a> ProbeHistory<'a> {
     /// Values with all their confirmations.
     pub(super) fn confirmed_values(&self) -> usize {
         let confirmations = self.policy().confirmations;
-        let values = self.values.iter();
-        values
-            .filter(|value| value.confirmed >= confirmations)
-            .count()
+        self.values.iter().filter(|value| value.confirmed >= confirmations).count()
     }
 
     /// Confirmations that a value has passed.
@@ -256,20 +249,17 @@ impl<'a> ProbeHistory<'a> {
 
     /// Confirmations that a value still lacks; of one that has all, one.
     pub(super) fn missing_at(&self, at: f64) -> u32 {
-        let missing = self
-            .policy()
-            .confirmations
-            .saturating_sub(self.confirmed_at(at));
+        let missing = self.policy().confirmations.saturating_sub(self.confirmed_at(at));
         missing.max(1)
     }
 
     /// The probes that confirmed a value.
     pub(super) fn confirmations_at(&self, at: f64) -> Vec<&'a ProbeRecord> {
-        let confirmations = self
-            .probes
+        self.probes
             .iter()
-            .filter(|probe| probe.purpose == ProbePurpose::Confirm && has_held(probe));
-        confirmations.filter(|p| is_same(p.at, at)).collect()
+            .filter(|probe| probe.purpose == ProbePurpose::Confirm && has_held(probe))
+            .filter(|p| is_same(p.at, at))
+            .collect()
     }
 
     /// Whether the ends of a bracket are as near as asked, or nothing lies between them.
@@ -312,9 +302,7 @@ impl<'a> ProbeHistory<'a> {
 
 /// Probes that were to judge a value.
 pub(super) fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
-    probes
-        .iter()
-        .filter(|probe| probe.purpose != ProbePurpose::Estimate)
+    probes.iter().filter(|probe| probe.purpose != ProbePurpose::Estimate)
 }
 
 /// Too few ops are no failure yet: a higher rate, or a longer probe, has more. And a search probe
@@ -386,10 +374,7 @@ pub(crate) fn confirmation(search: &SearchRecord) -> Option<&ProbeRecord> {
 /// Whether confirmations that held show together what each may not: the mean of independent shares
 /// of late ops has the root of the summed squares of their margins, by their number, as its margin.
 fn hold_together(held: &[&ProbeRecord]) -> bool {
-    if held
-        .iter()
-        .all(|probe| probe.verdict == ProbeVerdict::Passed)
-    {
+    if held.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
         return true;
     }
     let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
@@ -421,15 +406,10 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
 /// a stall, by its latency alone; or enough held, and do not show it together.
 fn is_refuted(confirmations: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> bool {
-    let held: Vec<&ProbeRecord> = confirmations
-        .iter()
-        .copied()
-        .filter(|probe| has_held(probe))
-        .collect();
-    let failed: Vec<&&ProbeRecord> = confirmations
-        .iter()
-        .filter(|p| has_failed(p, policy) && !has_held(p))
-        .collect();
+    let held: Vec<&ProbeRecord> =
+        confirmations.iter().copied().filter(|probe| has_held(probe)).collect();
+    let failed: Vec<&&ProbeRecord> =
+        confirmations.iter().filter(|p| has_failed(p, policy) && !has_held(p)).collect();
     let not_shown = held.len() >= least && !hold_together(&held);
     match failed[..] {
         [] => not_shown,
@@ -439,16 +419,12 @@ fn is_refuted(confirmations: &[&ProbeRecord], least: usize, policy: &SearchPolic
 }
 
 fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> Option<Value> {
-    let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) = probes
-        .iter()
-        .partition(|probe| probe.purpose == ProbePurpose::Confirm);
+    let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
+        probes.iter().partition(|probe| probe.purpose == ProbePurpose::Confirm);
     let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
     let held = confirmations.iter().filter(|p| has_held(p)).count();
-    let invalid = probes
-        .iter()
-        .rev()
-        .take_while(|probe| probe.verdict == ProbeVerdict::Invalid)
-        .count();
+    let invalid =
+        probes.iter().rev().take_while(|probe| probe.verdict == ProbeVerdict::Invalid).count();
     let mut searches = searches.iter().rev();
     let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
     let status = if is_refuted(&confirmations, least, policy) {
@@ -468,9 +444,7 @@ fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) 
         is_open: status == Status::Failed
             && confirmations.is_empty()
             && failed.iter().all(|probe| is_unclear(probe)),
-        is_shown: failed
-            .iter()
-            .any(|probe| probe.verdict == ProbeVerdict::Failed),
+        is_shown: failed.iter().any(|probe| probe.verdict == ProbeVerdict::Failed),
         confirmed: u32::try_from(held).ok()?,
         pressure: pooled_exceedance::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,

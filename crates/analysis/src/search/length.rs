@@ -16,12 +16,8 @@ pub struct OpsNeeded {
 
 /// What the latency objectives need; absent without one.
 pub fn ops_needed(objectives: &[Objective]) -> Option<OpsNeeded> {
-    let quantiles = objectives.iter().filter_map(Objective::quantile_ppm);
-    let quantile_ppm = quantiles.max()?;
+    let quantile_ppm = objectives.iter().filter_map(Objective::quantile_ppm).max()?;
     let beyond = f64::from(1_000_000_u32.saturating_sub(quantile_ppm).max(1)) / 1e6;
     let least = to_f64(OPS_BEYOND_PERCENTILE) / beyond;
-    Some(OpsNeeded {
-        quantile_ppm,
-        ops: ops_to_plan(least).ceil(),
-    })
+    Some(OpsNeeded { quantile_ppm, ops: ops_to_plan(least).ceil() })
 }

@@ -187,11 +187,7 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
     let lowest = history.lowest();
     if high.at <= lowest * (1.0 + policy.width / 2.0) {
         let ceiling = high.status == Status::Ceiling;
-        let why = if ceiling {
-            NoMarkReason::ClientCeiling
-        } else {
-            NoMarkReason::BelowLowest
-        };
+        let why = if ceiling { NoMarkReason::ClientCeiling } else { NoMarkReason::BelowLowest };
         return no_mark(history, why);
     }
     if high.status == Status::Ceiling {
@@ -235,21 +231,11 @@ fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     };
     // One more probe there must leave a narrow bracket, or one that is narrower by its middle.
     let (least, most) = (low.at * width, high.at / width);
-    let at = if least <= most {
-        at.clamp(least, most)
-    } else {
-        middle
-    };
+    let at = if least <= most { at.clamp(least, most) } else { middle };
     let rounded = history.value(at);
     let inside = low.at < rounded && rounded < high.at;
-    let chosen = if inside {
-        rounded
-    } else {
-        history.value(middle)
-    };
-    Step::Probe {
-        at: chosen.max(history.after(low.at)),
-    }
+    let chosen = if inside { rounded } else { history.value(middle) };
+    Step::Probe { at: chosen.max(history.after(low.at)) }
 }
 
 /// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side.
@@ -330,9 +316,7 @@ fn raised(history: &ProbeHistory<'_>, confirmed: &Value, low: &Value) -> Step {
     let tried =
         history.failed_candidates() >= FAILED_CANDIDATES || history.confirmed_values() > RAISES;
     let begun = history.begun().map(|begun| begun.at);
-    let expected = history
-        .expected_mark()
-        .map(|mark| mark * (1.0 - width * MARGIN));
+    let expected = history.expected_mark().map(|mark| mark * (1.0 - width * MARGIN));
     let at = begun.or_else(|| expected.map(|at| history.value(at.min(low.at))));
     match at.filter(|at| !tried && *at > confirmed.at * (1.0 + width * GAIN)) {
         Some(at) => Step::Confirm { at },
@@ -373,9 +357,7 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
 
 /// Whether the highest value that passed can still be confirmed in what is left.
 fn can_be_confirmed(history: &ProbeHistory<'_>) -> bool {
-    history
-        .low()
-        .is_some_and(|low| !history.is_too_rare(low.at))
+    history.low().is_some_and(|low| !history.is_too_rare(low.at))
 }
 
 /// A confirmation, if all that the value still lacks can be made; else that of the highest that
@@ -417,11 +399,8 @@ fn last_resort(history: &ProbeHistory<'_>, low: &Value) -> Step {
     if let Some(confirmed) = history.confirmed() {
         return Step::End(SearchOutcome::Mark(mark(history, confirmed)));
     }
-    let begun = history.begun().map(|begun| begun.at);
-    let at = begun.or_else(|| lowered(history, low, 1));
-    Step::Confirm {
-        at: at.unwrap_or(low.at),
-    }
+    let at = history.begun().map(|begun| begun.at).or_else(|| lowered(history, low, 1));
+    Step::Confirm { at: at.unwrap_or(low.at) }
 }
 
 fn no_mark(history: &ProbeHistory<'_>, why: NoMarkReason) -> Step {
@@ -430,8 +409,7 @@ fn no_mark(history: &ProbeHistory<'_>, why: NoMarkReason) -> Step {
 
 /// `step`, its fourth power, its sixteenth …, bounded.
 fn grow(step: f64, times: u32) -> f64 {
-    step.powf(4_f64.powf(f64::from(times.min(8))))
-        .min(LONGEST_STEP)
+    step.powf(4_f64.powf(f64::from(times.min(8)))).min(LONGEST_STEP)
 }
 
 /// A guess is probed a little below it: a pass moves the end that counts.

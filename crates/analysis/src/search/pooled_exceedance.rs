@@ -36,8 +36,7 @@ pub(super) fn is_unclear(probe: &ProbeRecord) -> bool {
 /// late ops that the longest of these probes saw: the margin of a mean shrinks with the root of the
 /// time.
 pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option<f64> {
-    let probes = probes.iter();
-    let telling = probes.filter_map(|p| Some((p.measured_ns, share(p)?)));
+    let telling = probes.iter().filter_map(|p| Some((p.measured_ns, share(p)?)));
     let longest = telling.clone().map(|(measured_ns, _)| measured_ns).max()?;
     let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
     for (_, (share, margin)) in telling.filter(|(measured_ns, _)| *measured_ns == longest) {

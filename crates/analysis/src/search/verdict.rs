@@ -85,19 +85,17 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
 
 /// Ops that failed, as a whole or in part, with an error of such classes.
 fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
-    let results = measured.iter().flat_map(|stream| &stream.results);
-    let errors = results.flat_map(|result| &result.errors);
-    let errors = errors.filter(|(class, _)| of(class));
-    errors.map(|(_, count)| count).sum()
+    let errors =
+        measured.iter().flat_map(|stream| &stream.results).flat_map(|result| &result.errors);
+    errors.filter(|(class, _)| of(class)).map(|(_, count)| count).sum()
 }
 
 /// Rows of earlier runs, and of this run's own load.
 pub(crate) fn rows_before(record: &RunRecord) -> u64 {
-    let tables = record.target.tables.iter();
-    let earlier = tables.filter_map(|table| table.rows_before);
+    let earlier = record.target.tables.iter().filter_map(|table| table.rows_before);
     let loads = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
-    let results = record.results.iter().filter(|r| loads(&r.phase));
-    let loaded = results.map(|result| result.rows.acknowledged);
+    let loaded =
+        record.results.iter().filter(|r| loads(&r.phase)).map(|result| result.rows.acknowledged);
     earlier.chain(loaded).fold(0, u64::saturating_add)
 }
 
@@ -123,10 +121,7 @@ fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCod
 }
 
 const fn is_not_met(objective: ObjectiveValue) -> bool {
-    matches!(
-        objective,
-        ObjectiveValue::Missed | ObjectiveValue::NotDecided
-    )
+    matches!(objective, ObjectiveValue::Missed | ObjectiveValue::NotDecided)
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {
@@ -179,8 +174,9 @@ fn verdict(
 
 /// Shares of failures that are not shown to be met, though fewer ops failed than may.
 fn unproven_failures(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Vec<ReasonCode> {
-    let verdicts = failure_verdicts(objectives, measured).into_iter();
-    let unproven = verdicts.filter(|(_, shown)| *shown == Shown::Unproven);
+    let unproven = failure_verdicts(objectives, measured)
+        .into_iter()
+        .filter(|(_, shown)| *shown == Shown::Unproven);
     unproven.map(|(code, _)| code).collect()
 }
 
@@ -203,10 +199,8 @@ fn is_of_a_share(missed: ReasonCode, objectives: &[Objective]) -> bool {
 fn by_shares(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
     let latencies = latency_verdicts(objectives, measured).into_iter();
     let failures = failure_verdicts(objectives, measured).into_iter();
-    let verdicts: Vec<Shown> = latencies
-        .map(|verdict| verdict.shown)
-        .chain(failures.map(|(_, shown)| shown))
-        .collect();
+    let verdicts: Vec<Shown> =
+        latencies.map(|verdict| verdict.shown).chain(failures.map(|(_, shown)| shown)).collect();
     let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(of);
     if shown(|shown| *shown == Shown::Missed) {
         ProbeVerdict::Failed

@@ -62,12 +62,7 @@ pub struct Level {
 impl Process {
     /// Without drift.
     pub fn new(name: String, mean: f64, draw: impl Fn(&mut Noise) -> Vec<u64> + 'static) -> Self {
-        Self {
-            name,
-            mean,
-            drift: 0.0,
-            draw: Box::new(draw),
-        }
+        Self { name, mean, drift: 0.0, draw: Box::new(draw) }
     }
 
     /// A target that stands still, for exponential times with these means in seconds, for a minute.
@@ -88,9 +83,7 @@ impl Process {
     /// Independent counts.
     pub fn poisson(mean: f64, windows: usize) -> Self {
         let name = format!("Poisson, {mean} in a window, {} s", windows / 10);
-        Self::new(name, mean, move |noise| {
-            (0..windows).map(|_| noise.poisson(mean)).collect()
-        })
+        Self::new(name, mean, move |noise| (0..windows).map(|_| noise.poisson(mean)).collect())
     }
 
     /// Half of the variance is independent noise, which hides the slow half from short lags.

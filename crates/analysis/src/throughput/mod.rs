@@ -29,12 +29,8 @@ pub const MIN_EFFECTIVE_WINDOWS: f64 = 12.0;
 /// of 6 s; that costs 16% of the width where windows are independent.
 const WAVES: f64 = 8.0;
 /// Chosen on the tests' processes, stalling ones among them.
-const CALIBRATION: Calibration = Calibration {
-    removed: Removed::Line,
-    frequencies: 0.15,
-    most: WAVES,
-    margin: 3.0,
-};
+const CALIBRATION: Calibration =
+    Calibration { removed: Removed::Line, frequencies: 0.15, most: WAVES, margin: 3.0 };
 /// Batches per effective window of which the skewness is taken: long enough to be independent.
 const SKEWNESS_BATCHES: f64 = 0.3;
 /// Fewest and most of them.
@@ -70,10 +66,7 @@ impl Drift {
     /// The same drift over a time that is so many times as long.
     pub fn over(self, times: f64) -> Self {
         let (low, high) = self.ci95;
-        Self {
-            percent: self.percent * times,
-            ci95: (low * times, high * times),
-        }
+        Self { percent: self.percent * times, ci95: (low * times, high * times) }
     }
 
     /// What is known of it: within the bound, outside, or neither.
@@ -96,9 +89,8 @@ impl Throughput {
     pub fn describe(&self, stream: &mut StreamRecord, units: f64, rule: SteadinessRule) {
         stream.throughput.ci95 = self.ci95.map(|(low, high)| [low * units, high * units]);
         stream.effective_windows = self.effective_windows;
-        stream.steadiness = self
-            .drift
-            .map_or(Steadiness::NotTested, |drift| drift.steadiness(rule));
+        stream.steadiness =
+            self.drift.map_or(Steadiness::NotTested, |drift| drift.steadiness(rule));
         stream.drift_percent = self.drift.map(|drift| drift.percent);
         stream.drift_ci95 = self.drift.map(|drift| [drift.ci95.0, drift.ci95.1]);
         stream.thirds_per_s = self.thirds_per_s.map(|thirds| thirds.map(|of| of * units));
@@ -170,11 +162,7 @@ impl Line {
     fn long_run(&self, counts: &[u64]) -> LongRun {
         let windows = len_to_f64(counts.len());
         if self.exact {
-            return LongRun {
-                variance: 0.0,
-                degrees: 1.0,
-                effective_windows: windows,
-            };
+            return LongRun { variance: 0.0, degrees: 1.0, effective_windows: windows };
         }
         let mut long_run = long_run(&self.residuals, CALIBRATION);
         let step = smallest_step(counts);
@@ -198,10 +186,7 @@ impl Line {
     fn drift(&self, long_run: &LongRun) -> Drift {
         // Of nothing at all nothing changes.
         if self.mean <= 0.0 {
-            return Drift {
-                percent: 0.0,
-                ci95: (0.0, 0.0),
-            };
+            return Drift { percent: 0.0, ci95: (0.0, 0.0) };
         }
         let over_series = 100.0 * len_to_f64(self.residuals.len()) / self.mean;
         let percent = self.slope * over_series;
@@ -211,10 +196,7 @@ impl Line {
             let error = (long_run.variance / self.spread).sqrt() * over_series;
             student_quantile(TAIL, long_run.degrees) * error
         };
-        Drift {
-            percent,
-            ci95: (percent - half, percent + half),
-        }
+        Drift { percent, ci95: (percent - half, percent + half) }
     }
 }
 
@@ -235,18 +217,12 @@ fn fit(counts: &[u64]) -> Line {
     let time = |t: usize| len_to_f64(t) - (n - 1.0) / 2.0;
     let deviations: Vec<f64> = counts.iter().map(|c| to_f64(*c) - mean).collect();
     let spread: f64 = (0..counts.len()).map(|t| time(t) * time(t)).sum();
-    let together = deviations.iter().enumerate().map(|(t, d)| time(t) * d);
-    let slope = together.sum::<f64>() / spread.max(f64::MIN_POSITIVE);
+    let slope = deviations.iter().enumerate().map(|(t, d)| time(t) * d).sum::<f64>()
+        / spread.max(f64::MIN_POSITIVE);
     let total: f64 = deviations.iter().map(|d| d * d).sum();
     // In their place: a day has 7 MB of them.
-    let without = deviations.into_iter().enumerate();
-    let residuals: Vec<f64> = without.map(|(t, d)| d - slope * time(t)).collect();
+    let residuals: Vec<f64> =
+        deviations.into_iter().enumerate().map(|(t, d)| d - slope * time(t)).collect();
     let left: f64 = residuals.iter().map(|r| r * r).sum();
-    Line {
-        mean,
-        slope,
-        spread,
-        exact: left <= 1e-20 * total,
-        residuals,
-    }
+    Line { mean, slope, spread, exact: left <= 1e-20 * total, residuals }
 }

@@ -16,10 +16,7 @@ fn check(process: &Process) -> Level {
     let found = process.level(0..SERIES);
     let name = &process.name;
     println!("{name}: {found:.1?}");
-    for (known, misses) in [
-        (found.known, found.misses),
-        (found.tested, found.drift_misses),
-    ] {
+    for (known, misses) in [(found.known, found.misses), (found.tested, found.drift_misses)] {
         if known >= 50.0 {
             assert!((3.0..=8.0).contains(&misses), "{name}: {found:?}");
         } else if known > 0.0 {
@@ -43,10 +40,7 @@ fn check_stalls(series: u64) {
         let name = &process.name;
         println!("{name}: {found:.1?}");
         assert!((1.5..=9.5).contains(&found.misses), "{name}: {found:?}");
-        assert!(
-            (1.5..=8.5).contains(&found.drift_misses),
-            "{name}: {found:?}"
-        );
+        assert!((1.5..=8.5).contains(&found.drift_misses), "{name}: {found:?}");
         assert!(found.known >= 90.0, "{name}: {found:?}");
         misses += found.misses / len_to_f64(STALLS.len());
         known += found.known / len_to_f64(STALLS.len());
@@ -185,11 +179,7 @@ fn a_perfect_line_is_not_steady() {
 
 #[test]
 fn nothing_measured_is_not_tested() {
-    for (series, window) in [
-        (vec![], WINDOW),
-        (vec![5; 100], Nanos::ZERO),
-        (vec![5], WINDOW),
-    ] {
+    for (series, window) in [(vec![], WINDOW), (vec![5; 100], Nanos::ZERO), (vec![5], WINDOW)] {
         let found = throughput(&series, window);
         assert_eq!((found.ci95, found.drift), (None, None));
         assert!(found.mean_per_s.is_finite());
@@ -221,8 +211,7 @@ fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
     assert_eq!(intervals.len(), 400);
     let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&900.0);
     assert!(intervals.iter().filter(holds).count() >= 376);
-    let intervals = intervals.iter();
-    let halves = intervals.map(|(low, high)| (high - low) / 2.0 / 900.0);
+    let halves = intervals.iter().map(|(low, high)| (high - low) / 2.0 / 900.0);
     let mut halves: Vec<f64> = halves.collect();
     halves.sort_by(f64::total_cmp);
     // With waves of a second and longer, 2.4%.

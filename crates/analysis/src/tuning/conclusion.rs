@@ -15,17 +15,11 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentReco
     };
     let mut whole = Whole::of(&last);
     whole.judgments.measurement = match why {
-        None => Judgment {
-            value: Measurement::Valid,
-            reasons: Vec::new(),
-        },
+        None => Judgment { value: Measurement::Valid, reasons: Vec::new() },
         Some(why) => unknown(why, &tune),
     };
     // That of the last configuration says nothing of the others.
-    whole.judgments.objective = Judgment {
-        value: ObjectiveValue::NoneSet,
-        reasons: Vec::new(),
-    };
+    whole.judgments.objective = Judgment { value: ObjectiveValue::NoneSet, reasons: Vec::new() };
     let kind = match why {
         Some(NoBestReason::Interrupted) if tune.outcome.is_some() => {
             Some(IncidentKind::Interrupted)
@@ -58,10 +52,7 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         ),
         NoBestReason::Interrupted => whole::not_ended("the tuning has not ended"),
     };
-    let counting = tune
-        .trials
-        .iter()
-        .filter(|c| c.verdict == TrialVerdict::Counts);
+    let counting = tune.trials.iter().filter(|c| c.verdict == TrialVerdict::Counts);
     let (trials, counting) = (tune.trials.len(), counting.count());
     let figures = format!("{trials} trials, {counting} of which count");
     whole::unknown(code, message, &figures, Some(hint))

@@ -10,11 +10,8 @@ use highwater_model::target_telemetry::{names, sources};
 use highwater_model::tune::{Showed, TrialVerdict, TuneFigure};
 
 /// Reasons for an invalid measurement that are the load generator's doing.
-const OUR_OWN: [ReasonCode; 3] = [
-    ReasonCode::ClientSaturated,
-    ReasonCode::ClientLag,
-    ReasonCode::RateNotOffered,
-];
+const OUR_OWN: [ReasonCode; 3] =
+    [ReasonCode::ClientSaturated, ReasonCode::ClientLag, ReasonCode::RateNotOffered];
 
 /// What a tuning takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -105,8 +102,8 @@ pub fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
     let cores: f64 = record.target.settings.get("cores")?.parse().ok()?;
     let telemetry = record.target_telemetry.as_ref()?;
     let range = telemetry::measured(record)?;
-    let busy = named(telemetry, names::CPU_BUSY).filter(|series| series.source == sources::TARGET);
-    let busy: f64 = busy
+    let busy: f64 = named(telemetry, names::CPU_BUSY)
+        .filter(|series| series.source == sources::TARGET)
         .filter_map(|series| mean(telemetry, series, range))
         .sum();
     let streams = measured_streams(record);

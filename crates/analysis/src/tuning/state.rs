@@ -85,12 +85,7 @@ impl<'a> TuneState<'a> {
             let score = figure.map(|figure| sign * figure.ln());
             values.entry(trial.at.clone()).or_default().push(score);
         }
-        Self {
-            tune,
-            searched,
-            confirmed,
-            seen: BTreeMap::new(),
-        }
+        Self { tune, searched, confirmed, seen: BTreeMap::new() }
     }
 
     /// To the end, or to the first configuration that is missing.
@@ -129,8 +124,7 @@ impl<'a> TuneState<'a> {
         let policy = &self.tune.policy;
         let trials = round.saturating_add(more);
         let made = u32::try_from(self.tune.trials.len()).unwrap_or(u32::MAX);
-        let spent = self.tune.trials.iter().map(|trial| trial.took_ns);
-        let spent = spent.fold(0, u64::saturating_add);
+        let spent = self.tune.trials.iter().map(|trial| trial.took_ns).fold(0, u64::saturating_add);
         let cost = match u64::from(made) {
             0 => policy.trial_cost_ns,
             made => spent / made,
@@ -141,14 +135,10 @@ impl<'a> TuneState<'a> {
 
     /// Configurations that count, the best first.
     fn ranked(&self) -> Vec<Configuration> {
-        let mut configurations: Vec<(&Configuration, f64)> = self
-            .searched
-            .keys()
-            .filter_map(|at| Some((at, self.score(at)?)))
-            .collect();
+        let mut configurations: Vec<(&Configuration, f64)> =
+            self.searched.keys().filter_map(|at| Some((at, self.score(at)?))).collect();
         configurations.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let configurations = configurations.into_iter();
-        configurations.map(|(at, _)| at.clone()).collect()
+        configurations.into_iter().map(|(at, _)| at.clone()).collect()
     }
 
     /// Mean of all that the search measured of a configuration; absent where some of it does not count, or there
@@ -189,16 +179,15 @@ impl<'a> TuneState<'a> {
 
     /// Every combination of values.
     fn grid(&self) -> Vec<Configuration> {
-        self.tune
-            .axes
-            .iter()
-            .fold(vec![Vec::new()], |configurations, axis| {
-                let longer = configurations.iter().flat_map(|configuration| {
+        self.tune.axes.iter().fold(vec![Vec::new()], |configurations, axis| {
+            configurations
+                .iter()
+                .flat_map(|configuration| {
                     (0..axis.values.len())
                         .map(move |position| [&configuration[..], &[position]].concat())
-                });
-                longer.collect()
-            })
+                })
+                .collect()
+        })
     }
 
     fn axes_in_order(&self, round: u64) -> Vec<usize> {
@@ -210,13 +199,14 @@ impl<'a> TuneState<'a> {
     /// The configurations along an axis: all of them the first time, then those near the best.
     fn line(&self, best: &Configuration, axis: usize, round: u64) -> Vec<Configuration> {
         let positions = 0..self.tune.axes[axis].values.len();
-        let near = positions.filter(|position| round == 1 || position.abs_diff(best[axis]) <= NEAR);
-        near.map(|position| {
-            let mut configuration = best.clone();
-            configuration[axis] = position;
-            configuration
-        })
-        .collect()
+        positions
+            .filter(|position| round == 1 || position.abs_diff(best[axis]) <= NEAR)
+            .map(|position| {
+                let mut configuration = best.clone();
+                configuration[axis] = position;
+                configuration
+            })
+            .collect()
     }
 
     /// The best of these by successive halving: each is measured once, the better half of them again,
@@ -254,10 +244,7 @@ impl<'a> TuneState<'a> {
         let measured = self.searched.get(at).map_or(0, Vec::len);
         let seen = self.seen.entry(at.clone()).or_default();
         if measured < times {
-            return Err(TuneStep::Measure {
-                at: at.clone(),
-                purpose: TrialPurpose::Search,
-            });
+            return Err(TuneStep::Measure { at: at.clone(), purpose: TrialPurpose::Search });
         }
         *seen = times.max(*seen);
         Ok(())
@@ -278,10 +265,7 @@ impl<'a> TuneState<'a> {
             let pair = vec![winner.clone(), runner_up.clone()];
             for at in shuffled(self.tune.policy.seed, 1_000_000 + times as u64, pair) {
                 if self.confirmed.get(&at).map_or(0, Vec::len) < times {
-                    return Err(TuneStep::Measure {
-                        at,
-                        purpose: TrialPurpose::Confirm,
-                    });
+                    return Err(TuneStep::Measure { at, purpose: TrialPurpose::Confirm });
                 }
             }
         }
@@ -324,10 +308,10 @@ impl<'a> TuneState<'a> {
             let value = axis.values.get(*at).filter(|_| !is_setting)?;
             parse_count(value).ok()
         };
-        let pairs = self.tune.axes.iter().zip(one.iter().zip(other));
-        let ordered = pairs.map(|(axis, (one, other))| {
-            Some(number(axis, one)?.cmp(&number(axis, other)?)).filter(|order| order.is_le())
-        });
+        let ordered =
+            self.tune.axes.iter().zip(one.iter().zip(other)).map(|(axis, (one, other))| {
+                Some(number(axis, one)?.cmp(&number(axis, other)?)).filter(|order| order.is_le())
+            });
         let ordered: Option<Vec<Ordering>> = ordered.collect();
         ordered.is_some_and(|ordered| ordered.contains(&Ordering::Less))
     }
@@ -336,10 +320,8 @@ impl<'a> TuneState<'a> {
     /// count.
     fn confirmations(&self, at: &Configuration) -> Vec<f64> {
         let scores = self.confirmed.get(at).map_or(&[][..], Vec::as_slice);
-        let scores: Option<Vec<f64>> = scores
-            .iter()
-            .map(|score| Some(score.as_ref()?.exp()))
-            .collect();
+        let scores: Option<Vec<f64>> =
+            scores.iter().map(|score| Some(score.as_ref()?.exp())).collect();
         scores.unwrap_or_default()
     }
 
@@ -371,11 +353,7 @@ impl<'a> TuneState<'a> {
 
     /// A score as the figure that it was made of.
     fn figure(&self, score: f64) -> f64 {
-        if self.tune.by.is_gain() {
-            score
-        } else {
-            1.0 / score
-        }
+        if self.tune.by.is_gain() { score } else { 1.0 / score }
     }
 }
 

@@ -37,10 +37,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     )],
     flags: &[
         (AUDIT, AUDIT_FLAGS),
-        (
-            OUTPUT,
-            &[OUT, VERBOSE, QUIET, JSON, EVENTS, CONFIG, NO_COLOR],
-        ),
+        (OUTPUT, &[OUT, VERBOSE, QUIET, JSON, EVENTS, CONFIG, NO_COLOR]),
     ],
     examples: "  highwater audit
       the latest run again, from the ledger in its directory: after a power failure, a failover, or
@@ -98,8 +95,8 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
 /// The workload of a stored run, from its name or its files.
 fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
     let plan = &record.plan.definition;
-    let given = record.header.given.get("file").into_iter().flatten();
-    let given: Vec<&str> = given.map(String::as_str).collect();
+    let given: Vec<&str> =
+        record.header.given.get("file").into_iter().flatten().map(String::as_str).collect();
     let choice = match given.as_slice() {
         [] => WorkloadChoice::Named(plan.workload.name.clone()),
         given => files(&as_values("file", given))?,
@@ -116,8 +113,7 @@ fn target_of(
     out: &Path,
 ) -> Result<Arc<dyn Target>, Failure> {
     if urls.is_empty() {
-        let before = record.target.urls.iter();
-        let before = before.map(|url| TargetUrl::parse(url));
+        let before = record.target.urls.iter().map(|url| TargetUrl::parse(url));
         urls = before.collect::<Result<_, _>>()?;
     }
     let insert = record.header.given.get("insert");

@@ -37,18 +37,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 };
 
 const FLAGS: &[Flag] = &[
-    flag(
-        "--nodes <N>",
-        "Run N nodes (with `up` and `resize`) [default: `nodes` of the file]",
-    ),
-    flag(
-        "--fresh",
-        "End the cluster and remove its data before starting it (with `up`)",
-    ),
-    flag(
-        "--remove-data",
-        "Remove the data of the nodes that Highwater started (with `down`)",
-    ),
+    flag("--nodes <N>", "Run N nodes (with `up` and `resize`) [default: `nodes` of the file]"),
+    flag("--fresh", "End the cluster and remove its data before starting it (with `up`)"),
+    flag("--remove-data", "Remove the data of the nodes that Highwater started (with `down`)"),
     flag(
         "--no-quota",
         "Start nodes without the file's quotas of CPU and memory, which need control groups and \
@@ -119,10 +110,7 @@ fn cluster(layers: &Layers) -> Result<u8, Failure> {
 }
 
 fn hint(first: &str) -> String {
-    match did_you_mean(
-        first,
-        ["up", "status", "resize", "restore", "down", "schema"],
-    ) {
+    match did_you_mean(first, ["up", "status", "resize", "restore", "down", "schema"]) {
         Some("schema") => "write `highwater cluster schema`".to_owned(),
         Some(near) => format!("write `highwater cluster {near} FILE`"),
         None => "there are `up FILE`, `status FILE`, `resize FILE --nodes N`, `restore FILE`, \
@@ -182,10 +170,7 @@ fn of_node(node: &Node, ready: Option<bool>) -> Vec<Fact> {
         (Some(pid), Some(true)) => format!("ready · process {pid} · "),
         (Some(pid), _) => format!("NOT READY · process {pid} · "),
     };
-    let mut facts = vec![fact(
-        &format!("node {}", node.number),
-        format!("{state}{}", node.url),
-    )];
+    let mut facts = vec![fact(&format!("node {}", node.number), format!("{state}{}", node.url))];
     let place = |name: &str, path: &PathBuf| fact(name, path.display().to_string());
     facts.extend(node.metrics.iter().map(|url| fact("  metrics", url)));
     facts.extend(node.data.iter().map(|path| place("  data", path)));

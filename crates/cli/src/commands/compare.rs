@@ -48,12 +48,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 };
 
 const FIGURES_FLAGS: &[Flag] = &[
-    flag(
-        "--threshold <PERCENT>",
-        "Report differences smaller than PERCENT as equal",
-    )
-    .old_name("practical")
-    .default("5%"),
+    flag("--threshold <PERCENT>", "Report differences smaller than PERCENT as equal")
+        .old_name("practical")
+        .default("5%"),
     flag(
         "--primary <FIGURE>",
         "Test FIGURE first, such as throughput, p99, or 'insert p99'; an inconclusive FIGURE makes \
@@ -65,10 +62,7 @@ const FIGURES_FLAGS: &[Flag] = &[
         "Use PERCENT as the threshold, and exit with code 1 if anything is worse, or 3 if the \
          result is inconclusive [default: verdicts do not change the exit code]",
     ),
-    flag(
-        "--allow-unknown",
-        "With --fail-if-worse, exit with code 0 if the result is inconclusive",
-    ),
+    flag("--allow-unknown", "With --fail-if-worse, exit with code 0 if the result is inconclusive"),
 ];
 
 const OUTPUT_FLAGS: &[Flag] = &[
@@ -147,11 +141,7 @@ pub(crate) enum Format {
 }
 
 fn format(text: &str) -> Result<Format, QuantityError> {
-    let all = [
-        ("text", Format::Text),
-        ("markdown", Format::Markdown),
-        ("html", Format::Html),
-    ];
+    let all = [("text", Format::Text), ("markdown", Format::Markdown), ("html", Format::Html)];
     let hint = "there are `text`, `markdown` and `html`";
     one_of(&all, text, "is not a format", hint)
 }
@@ -170,26 +160,26 @@ struct Loaded {
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
 fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
-    let groups = settings.groups.iter();
-    let groups = groups
+    let groups = settings
+        .groups
+        .iter()
         .map(|name| load(name, &settings.out))
         .collect::<Result<Vec<_>, _>>()?
         .concat();
     if groups.len() < 2 {
         return Err(too_few());
     }
-    let groups = groups.iter().map(|loaded| Group {
-        name: loaded.name.clone(),
-        runs: loaded.records.iter().map(Into::into).collect(),
-    });
-    let groups: Vec<Group<'_>> = groups.collect();
+    let groups: Vec<Group<'_>> = groups
+        .iter()
+        .map(|loaded| Group {
+            name: loaded.name.clone(),
+            runs: loaded.records.iter().map(Into::into).collect(),
+        })
+        .collect();
     if let Some(report) = GrowthsReport::of(&groups, settings.threshold) {
         return growths(settings, &report);
     }
-    let criteria = Criteria {
-        practical: settings.threshold,
-        primary: settings.primary.as_deref(),
-    };
+    let criteria = Criteria { practical: settings.threshold, primary: settings.primary.as_deref() };
     let report = CompareReport::of(groups, criteria).ok_or_else(too_few)?;
     check_primary(settings, &report)?;
     match settings.format {
@@ -200,11 +190,7 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
         Format::Html => terminal::data(&report::compare_html(&report))?,
     }
     let is = |verdict: Verdict| report.others.iter().any(|(_, of)| of.verdict() == verdict);
-    Ok(gate(
-        settings,
-        is(Verdict::Worse),
-        is(Verdict::Inconclusive),
-    ))
+    Ok(gate(settings, is(Verdict::Worse), is(Verdict::Inconclusive)))
 }
 
 /// Prints how growths of variants compare, the first being the baseline, and leaves a page of it in this directory.
@@ -255,8 +241,7 @@ fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result
     let Some(comparison) = comparisons.find(lacks) else {
         return Ok(());
     };
-    let figures = comparison.figures.iter();
-    let names: Vec<String> = figures.map(|c| c.figure.full_name()).collect();
+    let names: Vec<String> = comparison.figures.iter().map(|c| c.figure.full_name()).collect();
     let failure = Failure::usage(format!("--primary: not all runs have a figure `{named}`"));
     Err(if names.is_empty() {
         failure.with_hint("no figure is in all of them")
@@ -278,8 +263,7 @@ fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
 
 /// The runs of a name. Several that are separated by commas are one group.
 fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
-    let parts = name.split(',').filter(|part| !part.is_empty());
-    let loaded = parts.map(|part| of_part(part, out));
+    let loaded = name.split(',').filter(|part| !part.is_empty()).map(|part| of_part(part, out));
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?.concat();
     if loaded.is_empty() {
         return Err(Failure::usage(format!("`{name}` names no runs"))
@@ -289,10 +273,7 @@ fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
         return Ok(loaded);
     }
     let records = loaded.into_iter().flat_map(|group| group.records);
-    Ok(vec![Loaded {
-        name: name.to_owned(),
-        records: records.collect(),
-    }])
+    Ok(vec![Loaded { name: name.to_owned(), records: records.collect() }])
 }
 
 /// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT`
@@ -304,8 +285,7 @@ fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
     let variant = group.and(given.file_name());
     let place = group.map_or_else(|| name.into(), Path::to_string_lossy);
     let paths = runs(&place, out)?;
-    let records = paths.iter().map(|path| record::read(path));
-    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let records = paths.iter().map(|path| record::read(path)).collect::<Result<Vec<_>, _>>()?;
     if let ([path], [Record::Experiment(experiment)]) = (&paths[..], &records[..])
         && let Some(group) = experiment.group()
     {
@@ -315,10 +295,7 @@ fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
         return Err(Failure::usage(format!("{name}: no such run"))
             .with_hint("name a run, a directory of runs, or a variant of a group"));
     }
-    Ok(vec![Loaded {
-        name: name.to_owned(),
-        records,
-    }])
+    Ok(vec![Loaded { name: name.to_owned(), records }])
 }
 
 /// The variants of a group that is stored there, with their complete runs; or one of them.
@@ -328,8 +305,11 @@ fn variants(
     named: Option<&OsStr>,
 ) -> Result<Vec<Loaded>, Failure> {
     let directory = store::directory_of(path);
-    let variants = group.variants.iter().enumerate();
-    let variants = variants.filter(|(_, variant)| named.is_none_or(|name| *name == *variant.name));
+    let variants = group
+        .variants
+        .iter()
+        .enumerate()
+        .filter(|(_, variant)| named.is_none_or(|name| *name == *variant.name));
     let loaded = variants.map(|(at, variant)| {
         let trials = group.complete(at);
         let records = trials.map(|trial| record::read(&directory.join(&trial.run)));
@@ -338,8 +318,7 @@ fn variants(
             records: records.collect::<Result<_, _>>()?,
         })
     });
-    let loaded = loaded.filter(|found| !matches!(found, Ok(of) if of.records.is_empty()));
-    loaded.collect()
+    loaded.filter(|found| !matches!(found, Ok(of) if of.records.is_empty())).collect()
 }
 
 /// A run, or all runs of a directory in the order of their names.

@@ -53,17 +53,7 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
     let (one, all) = (of(&NODES.to_string()), of("{nodes}"));
     let find = ["find", "cpu", &one, "-o", &mark];
     // The workload has shards of its own, which are not the cluster's.
-    let scale = [
-        "scale",
-        "cpu",
-        &all,
-        "--nodes",
-        SIZES,
-        "-o",
-        &growth,
-        "--label",
-        "shards=12",
-    ];
+    let scale = ["scale", "cpu", &all, "--nodes", SIZES, "-o", &growth, "--label", "shards=12"];
     let search: Vec<&str> = SEARCH.split(' ').collect();
     let stops = prepare::stops()?;
     terminal::data(SIMULATED)?;

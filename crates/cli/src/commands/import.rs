@@ -31,10 +31,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         "FILE",
         "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
     )],
-    flags: &[
-        (FIGURES, FIGURES_FLAGS),
-        (OUTPUT, &[LABEL, OUT, VERBOSE, CONFIG, NO_COLOR]),
-    ],
+    flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, &[LABEL, OUT, VERBOSE, CONFIG, NO_COLOR])],
     examples:
         "  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
       one run: the logs of all threads, and the printed output
@@ -111,12 +108,8 @@ fn import(layers: &Layers) -> Result<u8, Failure> {
     let plan = import::plan(&imported);
     let id = prepare::id("", &plan.workload.name, &plan.hash());
     let directory = RunDirectory::create(&out, &id, &plan)?;
-    let stamp = Stamp {
-        id: directory.id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        files,
-        labels,
-    };
+    let stamp =
+        Stamp { id: directory.id(), version: env!("CARGO_PKG_VERSION").to_owned(), files, labels };
     let record = import::record(&imported, plan, &stamp);
     directory.write_record(&record)?;
     let place = directory.path().display().to_string();
@@ -129,8 +122,7 @@ fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, 
     let mut head = Vec::new();
     let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
     let read = Read::by_ref(file).take(most).read_to_end(&mut head);
-    read.and_then(|_| file.seek(SeekFrom::Start(0)))
-        .map_err(|error| unreadable(name, &error))?;
+    read.and_then(|_| file.seek(SeekFrom::Start(0))).map_err(|error| unreadable(name, &error))?;
     let head = String::from_utf8_lossy(&head);
     import::recognize(&head, tool)
         .map_err(|wrong| Failure::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint))
@@ -143,9 +135,7 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
     let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
     for number in 1.. {
         line.clear();
-        let read = Read::by_ref(&mut reader)
-            .take(most)
-            .read_until(b'\n', &mut line);
+        let read = Read::by_ref(&mut reader).take(most).read_until(b'\n', &mut line);
         if read.map_err(|error| unreadable(name, &error))? == 0 {
             break;
         }
@@ -157,17 +147,13 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        import
-            .line(text)
-            .map_err(|wrong| failure(&wrong, Some(place(text, &wrong))))?;
+        import.line(text).map_err(|wrong| failure(&wrong, Some(place(text, &wrong))))?;
     }
     Ok(())
 }
 
 fn failure(wrong: &ImportError, place: Option<Place>) -> Failure {
-    Failure::usage(&wrong.message)
-        .at(place)
-        .with_hint(&wrong.hint)
+    Failure::usage(&wrong.message).at(place).with_hint(&wrong.hint)
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {

@@ -66,13 +66,8 @@ const FLAGS: &[Flag] = &[
 ];
 
 /// What a page may start.
-static STARTED: &[&CommandSpec] = &[
-    &run::COMMAND,
-    &find::COMMAND,
-    &load::COMMAND,
-    &tune::COMMAND,
-    &scale::COMMAND,
-];
+static STARTED: &[&CommandSpec] =
+    &[&run::COMMAND, &find::COMMAND, &load::COMMAND, &tune::COMMAND, &scale::COMMAND];
 
 /// Serves until it is stopped.
 fn serve(layers: &Layers) -> Result<u8, Failure> {
@@ -102,14 +97,8 @@ fn serve(layers: &Layers) -> Result<u8, Failure> {
         };
         Arc::new(PageStarter::new(STARTED, rights)) as Arc<dyn Starter>
     });
-    let history = History::open(HistorySettings {
-        root,
-        address,
-        may_move,
-        may_delete,
-        starter,
-        metrics,
-    });
+    let history =
+        History::open(HistorySettings { root, address, may_move, may_delete, starter, metrics });
     let history = history.map_err(|failed| failure(&failed))?;
     terminal::note(&format!("page: {}\n", history.url));
     if let Some(url) = &history.metrics_url {

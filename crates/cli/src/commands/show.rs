@@ -37,16 +37,10 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 };
 
 const OUTPUT_FLAGS: &[Flag] = &[
-    flag(
-        "--format <FORMAT>",
-        "Print text, json, csv, telemetry-csv, html, or markdown",
-    )
-    .default("text"),
-    flag(
-        "--open",
-        "Write report.html in the run's directory again, and open it in the browser",
-    )
-    .reach(Reach::Outside),
+    flag("--format <FORMAT>", "Print text, json, csv, telemetry-csv, html, or markdown")
+        .default("text"),
+    flag("--open", "Write report.html in the run's directory again, and open it in the browser")
+        .reach(Reach::Outside),
     VERBOSE,
     OUT,
     CONFIG,
@@ -113,12 +107,10 @@ fn format(text: &str) -> Result<Format, QuantityError> {
 /// Prints the run in the requested form; the exit code is that of the run.
 fn show(settings: &ShowIntent) -> Result<u8, Failure> {
     let latest = settings.runs.is_empty().then_some(None);
-    let names = settings.runs.iter().map(|name| Some(name.as_str()));
-    let paths = names.chain(latest);
-    let paths = paths.map(|name| store::find(&settings.out, name));
-    let paths = paths.collect::<Result<Vec<PathBuf>, _>>()?;
-    let records = paths.iter().map(|path| record::read(path));
-    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let paths = settings.runs.iter().map(|name| Some(name.as_str())).chain(latest);
+    let paths =
+        paths.map(|name| store::find(&settings.out, name)).collect::<Result<Vec<PathBuf>, _>>()?;
+    let records = paths.iter().map(|path| record::read(path)).collect::<Result<Vec<_>, _>>()?;
     let merged;
     let (record, place) = if let ([record], [path]) = (&records[..], &paths[..]) {
         (RecordRef::from(record), path.display().to_string())

@@ -43,12 +43,8 @@ const FIGURES_FLAGS: &[Flag] = &[
     ),
 ];
 
-const OUTPUT_FLAGS: &[Flag] = &[
-    flag("--json", "Print tables and warnings as JSON"),
-    OUT,
-    CONFIG,
-    NO_COLOR,
-];
+const OUTPUT_FLAGS: &[Flag] =
+    &[flag("--json", "Print tables and warnings as JSON"), OUT, CONFIG, NO_COLOR];
 
 /// The one setting that is named: other commands vary several at once.
 fn over(layers: &Layers) -> Result<Option<String>, Failure> {
@@ -69,8 +65,7 @@ fn table(layers: &Layers) -> Result<u8, Failure> {
         from.push(out.clone());
     }
     let over = over(layers)?;
-    let series = layers.list("series").iter();
-    let series = series.map(|given| given.parse(parsers::word));
+    let series = layers.list("series").iter().map(|given| given.parse(parsers::word));
     let series = series.collect::<Result<Vec<_>, _>>()?;
     let json = layers.switch("json")?;
     let set = chosen(figures::read(&from, Path::new(&out))?, &series)?;
@@ -101,8 +96,10 @@ fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure
             names.push(requested.clone());
             continue;
         }
-        let found = names_read.iter().map(String::as_str);
-        let found = found.filter(|name| name.starts_with(requested.as_str()));
+        let found = names_read
+            .iter()
+            .map(String::as_str)
+            .filter(|name| name.starts_with(requested.as_str()));
         match found.collect::<Vec<_>>()[..] {
             [one] => names.push(one.to_owned()),
             [] => return Err(no_such(requested, &names_read)),

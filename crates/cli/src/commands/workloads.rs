@@ -31,13 +31,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          --table NAME` sketches a file from an existing table [default: list the workloads]",
     )],
     flags: &[
-        (
-            DATA,
-            &[flag(
-                "--table <NAME>",
-                "Sketch a workload from table NAME (with `from`)",
-            )],
-        ),
+        (DATA, &[flag("--table <NAME>", "Sketch a workload from table NAME (with `from`)")]),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     examples: "  highwater workloads
@@ -125,8 +119,7 @@ fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
 
 /// Name, summary, streams and dialects of each workload.
 fn list() -> String {
-    let width = catalog().iter().map(|entry| entry.name.len()).max();
-    let width = width.unwrap_or(0);
+    let width = catalog().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let lines = catalog().iter().filter_map(|entry| {
         // A test checks that the catalog has no errors.
         let spec = WorkloadSpec::parse(entry.text).ok()?;
@@ -145,11 +138,11 @@ fn list() -> String {
 
 /// Writes the example into a file that does not exist yet.
 fn create(path: &Path) -> Result<(), Failure> {
-    fs::File::create_new(path)
-        .and_then(|mut file| file.write_all(EXAMPLE.as_bytes()))
-        .map_err(|error| {
+    fs::File::create_new(path).and_then(|mut file| file.write_all(EXAMPLE.as_bytes())).map_err(
+        |error| {
             let message = format!("cannot write {}: {error}", path.display());
             Failure::usage(message)
                 .with_hint("choose another name; existing files are never overwritten")
-        })
+        },
+    )
 }

@@ -58,12 +58,7 @@ pub const WORKLOAD_AND_TARGETS: &[Positional] = &[
 
 /// Words that are settings of nothing else.
 pub(crate) const fn words(name: &'static str, help: &'static str) -> Positional {
-    Positional {
-        name,
-        help,
-        setting: None,
-        repeats: true,
-    }
+    Positional { name, help, setting: None, repeats: true }
 }
 
 impl CommandSpec {
@@ -74,17 +69,14 @@ impl CommandSpec {
 
     /// Every setting that the file and the environment can give.
     pub fn settings(&self) -> impl Iterator<Item = &'static str> {
-        let positionals = self.positionals.iter();
-        let positionals = positionals.filter_map(|positional| positional.setting);
+        let positionals = self.positionals.iter().filter_map(|positional| positional.setting);
         self.all_flags().map(|flag| flag.name).chain(positionals)
     }
 
     /// What a setting of it reaches; absent where it has none of this name.
     pub fn reach(&self, setting: &str) -> Option<Reach> {
         let mut flags = self.all_flags();
-        let of_flag = flags
-            .find(|flag| flag.name == setting)
-            .map(|flag| flag.reach);
+        let of_flag = flags.find(|flag| flag.name == setting).map(|flag| flag.reach);
         let mut settings = self.settings();
         let is_own = settings.any(|name| name == setting);
         let of_positional = match setting {

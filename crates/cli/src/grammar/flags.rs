@@ -12,24 +12,18 @@ pub(crate) const FIGURES: &str = "Figures";
 pub(crate) const OUTPUT: &str = "Output";
 
 /// Of all commands that store or find runs.
-pub(crate) const OUT: Flag = flag(
-    "-o, --out <DIR>",
-    "Store each run in its own directory under DIR",
-)
-.reach(Reach::File)
-.default("highwater-runs");
+pub(crate) const OUT: Flag =
+    flag("-o, --out <DIR>", "Store each run in its own directory under DIR")
+        .reach(Reach::File)
+        .default("highwater-runs");
 /// Of all commands.
-pub(crate) const CONFIG: Flag = flag(
-    "--config <FILE>",
-    "Take settings from FILE, also targets, sinks, and commands to run",
-)
-.reach(Reach::Settings);
+pub(crate) const CONFIG: Flag =
+    flag("--config <FILE>", "Take settings from FILE, also targets, sinks, and commands to run")
+        .reach(Reach::Settings);
 pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
 /// Of all commands that print a summary.
-pub(crate) const VERBOSE: Flag = flag(
-    "-v, --verbose",
-    "Print everything that is known below the answer",
-);
+pub(crate) const VERBOSE: Flag =
+    flag("-v, --verbose", "Print everything that is known below the answer");
 /// Of all commands that run something.
 pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
 pub(crate) const JSON: Flag = flag("--json", "Print the record as JSON instead of the summary");
@@ -63,23 +57,10 @@ const OTLP: Flag = flag(
 .reach(Reach::Outside);
 pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
 /// Of all commands that run a workload.
-pub(crate) const STORED: &[Flag] = &[
-    OUT,
-    LABEL,
-    VERBOSE,
-    QUIET,
-    JSON,
-    EVENTS,
-    UI,
-    UI_CONTROL,
-    METRICS_LISTEN,
-    OTLP,
-];
+pub(crate) const STORED: &[Flag] =
+    &[OUT, LABEL, VERBOSE, QUIET, JSON, EVENTS, UI, UI_CONTROL, METRICS_LISTEN, OTLP];
 /// Of `run` and `load`.
-pub(crate) const PLAN: Flag = flag(
-    "--plan",
-    "Print the plan as JSON and exit without connecting",
-);
+pub(crate) const PLAN: Flag = flag("--plan", "Print the plan as JSON and exit without connecting");
 /// Of `run` and `check`, too.
 pub(crate) const INSERT: Flag = flag(
     "--insert <MODE>",
@@ -100,10 +81,8 @@ pub(crate) const BUDGET: Flag = flag(
 )
 .default("1h");
 /// Of `run`, `find` and `tune`.
-pub(crate) const DRY_RUN: Flag = flag(
-    "--dry-run",
-    "Print the planned runs and their duration, then exit",
-);
+pub(crate) const DRY_RUN: Flag =
+    flag("--dry-run", "Print the planned runs and their duration, then exit");
 /// Of commands that run a workload, each of these.
 pub(crate) const SESSIONS: Flag = flag(
     "-c, --sessions <N>",
@@ -143,10 +122,7 @@ pub(crate) const WARM_UP: Flag = flag(
      latter half of the warm-up, for at most 2m; with `steady:DURATION`, for at most DURATION",
 )
 .default("2s");
-pub(crate) const ROWS: Flag = flag(
-    "--rows <N>",
-    "Stop after sending N rows [default: no limit]",
-);
+pub(crate) const ROWS: Flag = flag("--rows <N>", "Stop after sending N rows [default: no limit]");
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
@@ -170,11 +146,8 @@ pub(crate) const MAX_CPU: Flag = flag(
      as 80%",
 )
 .old_name("cpu");
-pub(crate) const AUDIT_TIMEOUT: Flag = flag(
-    "--audit-timeout <DURATION>",
-    "Stop the audit after DURATION",
-)
-.default("10m");
+pub(crate) const AUDIT_TIMEOUT: Flag =
+    flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").default("10m");
 /// The workload and its tables.
 pub(crate) const TABLES: &[Flag] = &[
     flag(
@@ -203,11 +176,7 @@ pub(crate) const TABLES: &[Flag] = &[
         "Create N replicas of each shard, such as 1 or 0-1, if the target has shards (same as \
          --set replicas=N) [default: set by the workload]",
     ),
-    flag(
-        "--with <NAME=VALUE>...",
-        "Create tables WITH (NAME = 'VALUE')",
-    )
-    .reach(Reach::Outside),
+    flag("--with <NAME=VALUE>...", "Create tables WITH (NAME = 'VALUE')").reach(Reach::Outside),
     flag(
         "--seed <N>",
         "Generate all random values from seed N. The same seed gives the same rows and ops",
@@ -221,20 +190,14 @@ pub(crate) const RUNNING: &[Flag] = &[
         "Drop and recreate the workload's tables if Highwater created them. Without --drop, \
          tables that hold this workload are continued",
     ),
-    flag(
-        "--drop-foreign <TABLE>...",
-        "Drop TABLE even though Highwater did not create it",
-    )
-    .reach(Reach::Outside),
+    flag("--drop-foreign <TABLE>...", "Drop TABLE even though Highwater did not create it")
+        .reach(Reach::Outside),
     flag(
         "--no-disk-guard",
         "Do not check free disk space: neither reject a run that may not fit, nor stop it when \
          the disk fills up",
     ),
-    flag(
-        "--no-telemetry",
-        "Do not poll the target and its host for metrics (once per second)",
-    ),
+    flag("--no-telemetry", "Do not poll the target and its host for metrics (once per second)"),
     flag(
         "--metrics <URL>...",
         "Also poll this Prometheus text endpoint, such as http://host:9100/metrics",

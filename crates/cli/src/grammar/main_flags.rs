@@ -10,19 +10,13 @@ pub(super) const MAIN: &[(&str, &str)] = &[
         "sessions rate stream duration warm-up file set batch drop p99 errors audit repeat out \
          json",
     ),
-    (
-        "load",
-        "sessions rate rows file set batch drop audit out json",
-    ),
+    ("load", "sessions rate rows file set batch drop audit out json"),
     (
         "find",
         "stream sessions start max tolerance budget resume quick dry-run file set drop p99 out \
          json",
     ),
-    (
-        "tune",
-        "over by budget resume quick dry-run sessions rate file set drop p99 out json",
-    ),
+    ("tune", "over by budget resume quick dry-run sessions rate file set drop p99 out json"),
     (
         "scale",
         "nodes each cluster until price budget resume quick dry-run sessions duration set drop \

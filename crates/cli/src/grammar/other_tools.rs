@@ -45,17 +45,9 @@ pub(super) const ALL: &[OtherFlags] = &[
         "run scale",
         "use `-d DURATION` (`--duration`), such as `-d 60s`",
     ),
-    (
-        NUMBERS,
-        "run",
-        "use `-d DURATION` for a time, or `--rows N` for a number of rows",
-    ),
+    (NUMBERS, "run", "use `-d DURATION` for a time, or `--rows N` for a number of rows"),
     (NUMBERS, "load", "use `--rows N`"),
-    (
-        NUMBERS,
-        "find tune",
-        "probes are limited by time: use `--probe DURATION`",
-    ),
+    (NUMBERS, "find tune", "probes are limited by time: use `--probe DURATION`"),
     (
         "--ramp --ramp-up --rampup --hatch-rate --stage --stages",
         "run",
@@ -88,11 +80,7 @@ pub(super) const ALL: &[OtherFlags] = &[
         "a workload has its own tables: describe yours in a file for `--file FILE`, which \
          `highwater workloads new` begins",
     ),
-    (
-        "--batch-size --batch_size --batchsize --bulk-size",
-        LOADS,
-        "use `--batch N`",
-    ),
+    ("--batch-size --batch_size --batchsize --bulk-size", LOADS, "use `--batch N`"),
     (
         "--latency-limit -L --thresholds --threshold --sla --percentile",
         RUNS,
@@ -123,11 +111,7 @@ pub(super) const ALL: &[OtherFlags] = &[
         LOADS,
         "the target is a URL, such as `SCHEME://USER@HOST:PORT/DATABASE`, without a flag; a password is read from a prompt",
     ),
-    (
-        "--over --by",
-        "run find load",
-        "settings are varied by `highwater tune --over AXIS=VALUES`",
-    ),
+    ("--over --by", "run find load", "settings are varied by `highwater tune --over AXIS=VALUES`"),
     (
         "--nodes",
         "run find tune",
@@ -149,11 +133,7 @@ pub(super) const ALL: &[OtherFlags] = &[
         LOADS,
         "leave it out: nothing has to be switched off for a run without a terminal",
     ),
-    (
-        "--warmup-time --warmup-duration",
-        RUNS,
-        "use `--warm-up DURATION`",
-    ),
+    ("--warmup-time --warmup-duration", RUNS, "use `--warm-up DURATION`"),
 ];
 
 /// What to type instead of a flag that the command does not have.
@@ -190,14 +170,14 @@ mod tests {
     /// The flags of a text, each with the command that must have it.
     fn proposed<'a>(instead: &'a str, answering: &'a str) -> Vec<(&'a str, &'a str)> {
         let spans = instead.split('`').skip(1).step_by(2);
-        let flags = spans.flat_map(|span| {
-            let of = span
-                .strip_prefix("highwater ")
-                .and_then(|rest| rest.split(' ').next());
-            let words = span.split(' ').filter(|word| word.starts_with('-'));
-            words.map(move |word| (of.unwrap_or(answering), word))
-        });
-        flags.collect()
+        spans
+            .flat_map(|span| {
+                let of = span.strip_prefix("highwater ").and_then(|rest| rest.split(' ').next());
+                span.split(' ')
+                    .filter(|word| word.starts_with('-'))
+                    .map(move |word| (of.unwrap_or(answering), word))
+            })
+            .collect()
     }
 
     #[test]

@@ -50,20 +50,15 @@ fn parameter(
         None => (flag, None),
     };
     let name = flag.replace('-', "_");
-    let taken = command
-        .all_flags()
-        .any(|own| own.name == flag || own.old_name == Some(flag));
+    let taken = command.all_flags().any(|own| own.name == flag || own.old_name == Some(flag));
     (!taken && names.contains(&name)).then_some((name, value))
 }
 
 fn names() -> BTreeSet<String> {
-    let specs = catalog()
+    let names = catalog()
         .iter()
-        .filter_map(|entry| WorkloadSpec::parse(entry.text).ok());
-    let names = specs.flat_map(|spec| {
-        let parameters = spec.parameters().iter();
-        parameters.map(|p| p.name.clone()).collect::<Vec<_>>()
-    });
+        .filter_map(|entry| WorkloadSpec::parse(entry.text).ok())
+        .flat_map(|spec| spec.parameters().iter().map(|p| p.name.clone()).collect::<Vec<_>>());
     names.collect()
 }
 

@@ -42,9 +42,7 @@ pub struct Arguments {
 /// Reads the command line; `arguments` begins with the program's name.
 pub fn parse(commands: &[&'static CommandSpec], arguments: &[String]) -> Result<Request, Failure> {
     let mut parsed = command_line(commands).try_get_matches_from(arguments);
-    if parsed
-        .as_ref()
-        .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
+    if parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
         && let Some(arguments) = parameters::as_settings(commands, arguments)
     {
         parsed = command_line(commands).try_get_matches_from(arguments);
@@ -95,12 +93,9 @@ fn subcommand(command: &CommandSpec) -> clap::Command {
     let usage = format!("highwater {name} [OPTIONS] {}", command.usage);
     let (settings, codes) = (texts::SETTINGS, exit::help());
     let flags = command.flags.iter().flat_map(|(heading, flags)| {
-        let flags = flags.iter();
-        flags.map(|flag| {
+        flags.iter().map(|flag| {
             let is_shown = main_flags::is_shown(command, flag.name);
-            argument(flag)
-                .help_heading(*heading)
-                .hide_short_help(!is_shown)
+            argument(flag).help_heading(*heading).hide_short_help(!is_shown)
         })
     });
     clap::Command::new(*name)
@@ -123,24 +118,16 @@ fn help_flags(command: &CommandSpec) -> [Arg; 2] {
         "Print the flags and examples"
     };
     [
-        Arg::new("help")
-            .short('h')
-            .long("help")
-            .action(ArgAction::HelpShort)
-            .help(short),
-        Arg::new("help-all")
-            .long("help-all")
-            .action(ArgAction::HelpLong)
-            .help("Also print all other flags, settings from the environment and file, and exit codes"),
+        Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help(short),
+        Arg::new("help-all").long("help-all").action(ArgAction::HelpLong).help(
+            "Also print all other flags, settings from the environment and file, and exit codes",
+        ),
     ]
 }
 
 fn positional(positional: &Positional) -> Arg {
-    let argument = |id: &'static str| {
-        Arg::new(id)
-            .value_name(positional.name)
-            .help(positional.help)
-    };
+    let argument =
+        |id: &'static str| Arg::new(id).value_name(positional.name).help(positional.help);
     if positional.repeats {
         return argument(REST).num_args(0..).action(ArgAction::Append);
     }
@@ -152,28 +139,18 @@ fn argument(flag: &Flag) -> Arg {
         Some(default) => format!("{} [default: {default}]", flag.help),
         None => flag.help.to_owned(),
     };
-    let argument = Arg::new(flag.name)
-        .long(flag.name)
-        .help(help)
-        .short(flag.short)
-        .aliases(flag.old_name);
+    let argument =
+        Arg::new(flag.name).long(flag.name).help(help).short(flag.short).aliases(flag.old_name);
     let argument = match flag.alone {
         None => argument,
-        Some(alone) => argument
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value(alone),
+        Some(alone) => argument.num_args(0..=1).require_equals(true).default_missing_value(alone),
     };
     match flag.value {
         None => argument.action(ArgAction::SetTrue),
         Some(value) => argument
             .value_name(value)
             .allow_negative_numbers(true)
-            .action(if flag.repeats {
-                ArgAction::Append
-            } else {
-                ArgAction::Set
-            }),
+            .action(if flag.repeats { ArgAction::Append } else { ArgAction::Set }),
     }
 }
 
@@ -271,10 +248,7 @@ fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Fail
 /// The old name of a flag that was given under both of its names.
 fn both_names(command: &CommandSpec, flag: &str, arguments: &[String]) -> Option<String> {
     let names = |flag: &Flag| Some((format!("--{}", flag.name), format!("--{}", flag.old_name?)));
-    let (name, old_name) = command
-        .all_flags()
-        .filter_map(names)
-        .find(|(name, _)| name == flag)?;
+    let (name, old_name) = command.all_flags().filter_map(names).find(|(name, _)| name == flag)?;
     let is_given = |name: &str| {
         let mut given = arguments.iter().map(|word| word.split('=').next());
         given.any(|word| word == Some(name))

@@ -29,24 +29,23 @@ fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
             let stated = flag.help.contains("[default: ") || flag.help.ends_with("[required]");
             assert!(!flag.help.contains("[default: none"), "default of {name}");
             assert!(flag.value.is_some() || !stated, "{name} is a switch");
-            assert!(
-                !(stated && flag.default.is_some()),
-                "{name} states two defaults"
-            );
+            assert!(!(stated && flag.default.is_some()), "{name} states two defaults");
         }
     }
 }
 
 #[test]
 fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
-    let retired = ALL.iter().copied().flat_map(|command| {
-        let flags = command.all_flags();
-        flags.filter_map(move |flag| Some((command, flag.old_name?)))
-    });
-    let retired: Vec<(&CommandSpec, &str)> = retired.collect();
+    let retired: Vec<(&CommandSpec, &str)> = ALL
+        .iter()
+        .copied()
+        .flat_map(|command| {
+            let flags = command.all_flags();
+            flags.filter_map(move |flag| Some((command, flag.old_name?)))
+        })
+        .collect();
     assert!(retired.len() >= 10, "{retired:?}");
-    let settings = ALL.iter().copied().flat_map(CommandSpec::settings);
-    let current: BTreeSet<&str> = settings.collect();
+    let current: BTreeSet<&str> = ALL.iter().copied().flat_map(CommandSpec::settings).collect();
     let mut completions = Vec::new();
     for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
         clap_complete::generate(shell, &mut command_line(ALL), "highwater", &mut completions);

@@ -32,11 +32,7 @@ prompt or the environment never appear there.";
 
 /// The end of a short help: where the rest is.
 pub(super) fn more(command: &CommandSpec) -> String {
-    let hidden = if main_flags::has_more(command) {
-        "all flags, "
-    } else {
-        ""
-    };
+    let hidden = if main_flags::has_more(command) { "all flags, " } else { "" };
     format!(
         "`highwater {} --help-all` shows {hidden}settings from the environment and file, and exit codes.",
         command.name

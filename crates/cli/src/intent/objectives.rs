@@ -25,11 +25,7 @@ fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objec
                 .failure(format!("{what} has two bounds"))
                 .with_hint("give one for each op, such as 'insert<50ms'"));
         }
-        bounds.push(Objective::Latency {
-            quantile_ppm,
-            max,
-            op,
-        });
+        bounds.push(Objective::Latency { quantile_ppm, max, op });
     }
     Ok(bounds)
 }
@@ -45,13 +41,8 @@ fn check(given: &SettingValue, max: Nanos) -> Result<(), Failure> {
 /// All objectives of the flags, the latencies first.
 pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
     const P99: u32 = 990_000;
-    const QUANTILES: [(&str, u32); 5] = [
-        ("p50", 500_000),
-        ("p90", 900_000),
-        ("p95", 950_000),
-        ("p99", P99),
-        ("p999", 999_000),
-    ];
+    const QUANTILES: [(&str, u32); 5] =
+        [("p50", 500_000), ("p90", 900_000), ("p95", 950_000), ("p99", P99), ("p999", 999_000)];
     let mut all = Vec::new();
     for (name, quantile_ppm) in QUANTILES {
         all.extend(latencies(layers, name, quantile_ppm)?);
@@ -60,10 +51,7 @@ pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
     if let (Some(max), Some(given)) = (row_p99, layers.value("row-p99")) {
         check(given, max)?;
     }
-    let row_p99 = row_p99.map(|max| Objective::RowLatency {
-        quantile_ppm: P99,
-        max,
-    });
+    let row_p99 = row_p99.map(|max| Objective::RowLatency { quantile_ppm: P99, max });
     let errors = layers.parse("errors", parse_percent)?;
     let rejected = layers.parse("rejected", parsers::percent_or_zero)?;
     let min_rate = layers.parse("min-rate", parse_rate)?;
@@ -97,15 +85,10 @@ fn check_tails(layers: &Layers, objectives: &[Objective]) -> Result<(), Failure>
             && tail <= max_ppm
         {
             let (name, tail) = (quantile(finest), percent_asked(tail));
-            let what = format!(
-                "{name} cannot be met where {} may fail",
-                percent_asked(max_ppm)
-            );
+            let what = format!("{name} cannot be met where {} may fail", percent_asked(max_ppm));
             return Err(given
                 .failure(format!("{what}: a failed op is slower than any limit"))
-                .with_hint(format!(
-                    "allow less than {tail}, or leave out the limit of {name}"
-                )));
+                .with_hint(format!("allow less than {tail}, or leave out the limit of {name}")));
         }
     }
     Ok(())

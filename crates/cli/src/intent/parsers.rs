@@ -31,17 +31,12 @@ pub(crate) fn one_of<T: Copy>(
     hint: &'static str,
 ) -> Result<T, QuantityError> {
     let found = all.iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, value)| *value)
-        .ok_or_else(|| wrong(text, cause, hint))
+    found.map(|(_, value)| *value).ok_or_else(|| wrong(text, cause, hint))
 }
 
 /// A text that is not such a value.
 pub(crate) fn wrong(text: &str, cause: &str, hint: &'static str) -> QuantityError {
-    QuantityError {
-        message: format!("`{text}` {cause}"),
-        hint,
-    }
+    QuantityError { message: format!("`{text}` {cause}"), hint }
 }
 
 pub(crate) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
@@ -61,11 +56,12 @@ pub(crate) fn page_address(text: &str) -> Result<PageAddress, QuantityError> {
 pub(crate) fn address(text: &str) -> Result<SocketAddr, QuantityError> {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text.strip_prefix("localhost:").unwrap_or(text);
-    let local = port.parse().map(|port| SocketAddr::new(loopback, port));
-    local.or_else(|_| text.parse()).map_err(|_| {
-        let hint = "give a port, or an IP address and a port, such as 127.0.0.1:4790";
-        wrong(text, "is not an address to listen on", hint)
-    })
+    port.parse().map(|port| SocketAddr::new(loopback, port)).or_else(|_| text.parse()).map_err(
+        |_| {
+            let hint = "give a port, or an IP address and a port, such as 127.0.0.1:4790";
+            wrong(text, "is not an address to listen on", hint)
+        },
+    )
 }
 
 /// `http://localhost:4318`.
@@ -85,9 +81,7 @@ pub(crate) fn otlp_url(text: &str) -> Result<OtlpUrl, QuantityError> {
 
 /// A scaling model by its name in tables, in any case.
 pub(crate) fn model(text: &str) -> Result<ScalingModel, QuantityError> {
-    let found = ScalingModel::ALL
-        .into_iter()
-        .find(|model| model.name().eq_ignore_ascii_case(text));
+    let found = ScalingModel::ALL.into_iter().find(|model| model.name().eq_ignore_ascii_case(text));
     let hint = "there are `linear`, `affine`, `amdahl`, `usl`, and `power`";
     found.ok_or_else(|| wrong(text, "is not a scaling model", hint))
 }
@@ -163,15 +157,12 @@ pub(crate) fn percent_or_zero(text: &str) -> Result<Ppm, QuantityError> {
 
 pub(crate) fn share(text: &str) -> Result<Share, QuantityError> {
     const HINT: &str = "a share is written `i/n`, with i from 1 to n and n at most 64";
-    let parsed = text
-        .split_once('/')
-        .and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    let parsed =
+        text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
     match parsed {
-        Some((index, of)) if 1 <= index && index <= of && of <= LANES => Ok(Share {
-            index,
-            of,
-            start_at: None,
-        }),
+        Some((index, of)) if 1 <= index && index <= of && of <= LANES => {
+            Ok(Share { index, of, start_at: None })
+        }
         _ => Err(wrong(text, "is not a share", HINT)),
     }
 }
@@ -191,13 +182,8 @@ pub(crate) fn warm_up(text: &str) -> Result<(Nanos, bool), QuantityError> {
     const HINT: &str = "give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until \
                         throughput is steady, for that long at most";
     let Some(most) = text.strip_prefix(STEADY) else {
-        let wrong = |error| QuantityError {
-            hint: HINT,
-            ..error
-        };
-        return parse_duration(text)
-            .map(|length| (length, false))
-            .map_err(wrong);
+        let wrong = |error| QuantityError { hint: HINT, ..error };
+        return parse_duration(text).map(|length| (length, false)).map_err(wrong);
     };
     let most = match most.strip_prefix(':') {
         Some(most) => parse_duration(most)?,

@@ -14,10 +14,7 @@ pub(crate) struct Seconds {
     pub(crate) with_quick: u64,
 }
 
-const SETTLE: Seconds = Seconds {
-    usual: 5,
-    with_quick: 1,
-};
+const SETTLE: Seconds = Seconds { usual: 5, with_quick: 1 };
 
 /// The measured length of a probe.
 pub(crate) fn length(layers: &Layers, name: &str, default: Seconds) -> Result<Nanos, Failure> {
@@ -31,10 +28,6 @@ pub(crate) fn settle(layers: &Layers) -> Result<Nanos, Failure> {
 
 fn or(layers: &Layers, given: Option<Nanos>, default: Seconds) -> Result<Nanos, Failure> {
     let quick = layers.switch("quick")?;
-    let seconds = if quick {
-        default.with_quick
-    } else {
-        default.usual
-    };
+    let seconds = if quick { default.with_quick } else { default.usual };
     Ok(given.unwrap_or(Nanos::from_secs(seconds)))
 }

@@ -55,8 +55,7 @@ pub(crate) fn repeated_flags(
             given.insert("file".to_owned(), vec![path.display().to_string()]);
         }
         WorkloadChoice::Scripts(scripts) => {
-            let files = scripts.iter();
-            let files = files.map(|(path, weight)| format!("{}@{weight}", path.display()));
+            let files = scripts.iter().map(|(path, weight)| format!("{}@{weight}", path.display()));
             given.insert("file".to_owned(), files.collect());
         }
     }
@@ -64,13 +63,14 @@ pub(crate) fn repeated_flags(
         let mut set = layers.every_layer("set");
         set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
     };
-    let by_flag = PARAMETERS.iter().filter(|name| !is_set(name));
-    let by_flag = by_flag.filter_map(|name| Some((*name, layers.value(name)?.text.clone())));
-    given.extend(by_flag.map(|(name, text)| (name.to_owned(), vec![text])));
-    let pairs = parameters
+    let by_flag = PARAMETERS
         .iter()
-        .filter(|(name, _)| !given.contains_key(*name));
-    let pairs: Vec<String> = pairs
+        .filter(|name| !is_set(name))
+        .filter_map(|name| Some((*name, layers.value(name)?.text.clone())));
+    given.extend(by_flag.map(|(name, text)| (name.to_owned(), vec![text])));
+    let pairs: Vec<String> = parameters
+        .iter()
+        .filter(|(name, _)| !given.contains_key(*name))
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     if !pairs.is_empty() {

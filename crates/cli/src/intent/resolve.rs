@@ -153,10 +153,7 @@ fn share(layers: &Layers) -> Result<Share, Failure> {
         Some(StartAt::Delay(_)) | None => None,
     };
     let share = layers.parse("share", parsers::share)?;
-    Ok(Share {
-        start_at,
-        ..share.unwrap_or(Share::WHOLE)
-    })
+    Ok(Share { start_at, ..share.unwrap_or(Share::WHOLE) })
 }
 
 /// What is shown of a run.
@@ -214,12 +211,10 @@ pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
 
 /// Words as values of a setting on the command line.
 pub(crate) fn as_values(name: &'static str, words: &[&str]) -> Vec<SettingValue> {
-    let given = words.iter().map(|text| SettingValue {
-        name,
-        text: (*text).to_owned(),
-        origin: Origin::CommandLine,
-    });
-    given.collect()
+    words
+        .iter()
+        .map(|text| SettingValue { name, text: (*text).to_owned(), origin: Origin::CommandLine })
+        .collect()
 }
 
 pub(crate) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
@@ -258,9 +253,7 @@ pub(crate) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
         }
     }
     if scripts.len() > MOST_SCRIPTS {
-        return Err(Failure::usage(format!(
-            "--file: more than {MOST_SCRIPTS} files"
-        )));
+        return Err(Failure::usage(format!("--file: more than {MOST_SCRIPTS} files")));
     }
     Ok(WorkloadChoice::Scripts(scripts))
 }
@@ -296,8 +289,7 @@ pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
 /// The given flags that need a target with shards.
 pub(crate) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     let is_given = |flag: &&str| layers.value(flag.trim_start_matches('-')).is_some();
-    let flags = ["--shards", "--replicas"].into_iter();
-    flags.filter(is_given).collect()
+    ["--shards", "--replicas"].into_iter().filter(is_given).collect()
 }
 
 pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
@@ -315,8 +307,7 @@ pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
 /// The targets of these values, or the default one.
 pub(crate) fn targets(layers: &Layers, given: &[SettingValue]) -> Result<Vec<TargetUrl>, Failure> {
     let supported = &layers.supported;
-    let fallback = supported.default_url.filter(|_| given.is_empty());
-    let fallback = fallback.map(|url| SettingValue {
+    let fallback = supported.default_url.filter(|_| given.is_empty()).map(|url| SettingValue {
         name: "target",
         text: url.to_owned(),
         origin: Origin::Default,
@@ -358,11 +349,7 @@ fn target(
 }
 
 fn schemes_hint(supported: &TargetSchemes) -> String {
-    let schemes: Vec<String> = supported
-        .schemes
-        .iter()
-        .map(|s| format!("`{s}:`"))
-        .collect();
+    let schemes: Vec<String> = supported.schemes.iter().map(|s| format!("`{s}:`")).collect();
     format!("a target's URL begins with one of {}", schemes.join(", "))
 }
 
@@ -436,9 +423,7 @@ fn step(layers: &Layers, streams: &[StreamInput]) -> Result<Option<Nanos>, Failu
         return Ok(None);
     };
     if streams.iter().any(|stream| stream.paces.len() > 1) {
-        layers
-            .second_wins("duration", "step")
-            .map(|counts| counts.then_some(step))
+        layers.second_wins("duration", "step").map(|counts| counts.then_some(step))
     } else if layers.strength("step") == Some(Strength::CommandLine) {
         Err(Failure::usage("--step: no stream has steps")
             .with_hint("give a stream several paces, such as --stream NAME@50,100,150"))

@@ -49,10 +49,7 @@ pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
     if by_name {
         return named(layers);
     }
-    Ok(Streams {
-        inputs: first(layers)?,
-        ramp: None,
-    })
+    Ok(Streams { inputs: first(layers)?, ramp: None })
 }
 
 /// The streams of a command whose runs have a length of their own.
@@ -106,11 +103,7 @@ pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
 
 /// A stream of this name, of none the workload's first, without a think time of its own.
 pub(crate) fn at_one_pace(name: Option<String>, pace: PaceInput) -> StreamInput {
-    StreamInput {
-        name,
-        paces: vec![pace],
-        think: None,
-    }
+    StreamInput { name, paces: vec![pace], think: None }
 }
 
 /// Whether every pace is a rate.
@@ -160,17 +153,11 @@ fn named(layers: &Layers) -> Result<Streams, Failure> {
         }
         streams.push(input);
     }
-    Ok(Streams {
-        inputs: streams,
-        ramp,
-    })
+    Ok(Streams { inputs: streams, ramp })
 }
 
 pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
-    let fail = |message: String| QuantityError {
-        message,
-        hint: STREAM_HINT,
-    };
+    let fail = |message: String| QuantityError { message, hint: STREAM_HINT };
     let (text, think) = match text.split_once(",think=") {
         Some((text, think)) => (text, Some(parse_think(think)?)),
         None => (text, None),
@@ -194,11 +181,7 @@ pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
             "`{text}` mixes open and closed paces, which cannot be compared"
         )));
     }
-    let input = StreamInput {
-        name: Some(name.to_owned()),
-        paces,
-        think,
-    };
+    let input = StreamInput { name: Some(name.to_owned()), paces, think };
     Ok(GivenStream { input, ramp })
 }
 
@@ -213,17 +196,11 @@ fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
 /// `50c..200c:10m`, or with rates: the paces of even steps, and how long each takes.
 fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Nanos), QuantityError> {
     let fail = |cause: &str| parsers::wrong(text, cause, RAMP_HINT);
-    let with_hint = |error: QuantityError| QuantityError {
-        hint: RAMP_HINT,
-        ..error
-    };
-    let (range, length) = text
-        .rsplit_once(':')
-        .ok_or_else(|| fail("is a ramp without a length"))?;
+    let with_hint = |error: QuantityError| QuantityError { hint: RAMP_HINT, ..error };
+    let (range, length) =
+        text.rsplit_once(':').ok_or_else(|| fail("is a ramp without a length"))?;
     let length = parse_duration(length).map_err(with_hint)?;
-    let (from, to) = range
-        .split_once("..")
-        .ok_or_else(|| fail("is not a ramp"))?;
+    let (from, to) = range.split_once("..").ok_or_else(|| fail("is not a ramp"))?;
     let closed = to.strip_suffix('c');
     let (from, to) = if let Some(to) = closed {
         let from = from.strip_suffix('c').unwrap_or(from);

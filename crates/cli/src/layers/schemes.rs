@@ -12,11 +12,7 @@ pub struct TargetSchemes {
 impl Default for TargetSchemes {
     /// Those that this program was built with.
     fn default() -> Self {
-        let drivers = highwater_drivers::drivers().iter();
-        let schemes = drivers.flat_map(|driver| driver.schemes());
-        Self {
-            schemes: schemes.copied().collect(),
-            default_url: highwater_drivers::default_url(),
-        }
+        let schemes = highwater_drivers::drivers().iter().flat_map(|driver| driver.schemes());
+        Self { schemes: schemes.copied().collect(), default_url: highwater_drivers::default_url() }
     }
 }

@@ -59,11 +59,7 @@ impl Layers {
         origin: Origin,
     ) {
         let layer = self.by_strength.entry(strength).or_default();
-        layer.entry(name).or_default().push(SettingValue {
-            name,
-            text: text.into(),
-            origin,
-        });
+        layer.entry(name).or_default().push(SettingValue { name, text: text.into(), origin });
     }
 
     /// The same layers without these settings.
@@ -84,10 +80,7 @@ impl Layers {
         text: impl Fn(&SettingValue) -> Result<String, Failure>,
     ) -> Result<Self, Failure> {
         let mut layers = self.clone();
-        let values = layers
-            .by_strength
-            .values_mut()
-            .flat_map(BTreeMap::values_mut);
+        let values = layers.by_strength.values_mut().flat_map(BTreeMap::values_mut);
         for value in values.flatten() {
             value.text = text(value)?;
         }
@@ -103,9 +96,7 @@ impl Layers {
     /// The values of a setting in the strongest layer that has it.
     pub fn list(&self, name: &str) -> &[SettingValue] {
         let mut strongest_first = self.by_strength.values().rev();
-        strongest_first
-            .find_map(|layer| layer.get(name))
-            .map_or(&[], Vec::as_slice)
+        strongest_first.find_map(|layer| layer.get(name)).map_or(&[], Vec::as_slice)
     }
 
     /// The texts of [`Self::list`].
@@ -144,9 +135,7 @@ impl Layers {
         name: &str,
         parser: fn(&str) -> Result<T, QuantityError>,
     ) -> Result<Option<T>, Failure> {
-        self.value(name)
-            .map(|given| given.parse(parser))
-            .transpose()
+        self.value(name).map(|given| given.parse(parser)).transpose()
     }
 
     /// The value of a setting that has a default.
@@ -155,8 +144,7 @@ impl Layers {
         name: &str,
         parser: fn(&str) -> Result<T, QuantityError>,
     ) -> Result<T, Failure> {
-        self.parse(name, parser)?
-            .ok_or_else(|| Failure::usage(format!("--{name} is missing")))
+        self.parse(name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
     }
 
     /// Whether a switch is on.

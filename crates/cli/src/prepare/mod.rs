@@ -70,9 +70,7 @@ pub fn plan(
     if fills {
         // Loading the rows is the measurement itself.
         plan.workload.rows_to_load = 0;
-        plan.phases
-            .iter_mut()
-            .for_each(|phase| "fill".clone_into(&mut phase.name));
+        plan.phases.iter_mut().for_each(|phase| "fill".clone_into(&mut phase.name));
     }
     Ok(plan)
 }
@@ -94,23 +92,17 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
 /// An objective of an op that no stream runs could not be met; and without one there is none to miss.
 fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), Failure> {
     let mut names: Vec<&str> = Vec::new();
-    let specs: Vec<_> = plan
-        .streams
-        .iter()
-        .filter_map(|stream| workload.stream(&stream.name))
-        .collect();
+    let specs: Vec<_> =
+        plan.streams.iter().filter_map(|stream| workload.stream(&stream.name)).collect();
     for spec in &specs {
         names.push(&spec.name);
         names.extend(spec.ops.iter().map(|(op, _)| workload.op_name(*op)));
     }
     names.dedup();
-    let unknown = plan
-        .objectives
-        .iter()
-        .find_map(|objective| match objective {
-            Objective::Latency { op: Some(op), .. } if !names.contains(&op.as_str()) => Some(op),
-            _ => None,
-        });
+    let unknown = plan.objectives.iter().find_map(|objective| match objective {
+        Objective::Latency { op: Some(op), .. } if !names.contains(&op.as_str()) => Some(op),
+        _ => None,
+    });
     if let Some(op) = unknown {
         let message = format!("an objective is about `{op}`, but no stream or op of this run is");
         return Err(Failure::usage(message).with_hint(format!("there are {}", names.join(", "))));
@@ -157,11 +149,7 @@ pub struct StoredPlan {
 impl StoredPlan {
     /// One whose embedded target has its files in the directory of an experiment; of no experiment in its own.
     pub fn new(plan: Plan, directory: RunDirectory, experiment: Option<&RunDirectory>) -> Self {
-        Self {
-            data: experiment.unwrap_or(&directory).path().to_owned(),
-            plan,
-            directory,
-        }
+        Self { data: experiment.unwrap_or(&directory).path().to_owned(), plan, directory }
     }
 }
 

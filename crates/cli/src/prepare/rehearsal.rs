@@ -101,9 +101,7 @@ async fn attempt(
             return Ok(());
         };
         if let Some(error) = outcome.error {
-            let code = error
-                .code
-                .map_or_else(String::new, |code| format!(" ({code})"));
+            let code = error.code.map_or_else(String::new, |code| format!(" ({code})"));
             let cause = format!("{name}: {}{code}", error.message);
             return Err(match error.class {
                 ErrorClass::Connection => TargetError::unreachable(cause),
@@ -149,11 +147,7 @@ async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(),
 
 /// Gives the tables other names, and what is named after them: their indexes.
 fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
-    let names: Vec<String> = bound
-        .tables
-        .iter()
-        .map(|table| table.name.clone())
-        .collect();
+    let names: Vec<String> = bound.tables.iter().map(|table| table.name.clone()).collect();
     let rename = |sql: &mut String| *sql = renamed(sql, &names, prefix, Quoted::Stays);
     for table in &mut bound.tables {
         for statement in &mut table.create {
@@ -216,14 +210,8 @@ mod tests {
     fn tables_and_indexes_are_renamed_and_texts_and_columns_are_not() {
         let names = ["cpu".to_owned()];
         for (sql, other) in [
-            (
-                "CREATE INDEX cpu_ts ON cpu (ts)",
-                "CREATE INDEX x_cpu_ts ON x_cpu (ts)",
-            ),
-            (
-                "SELECT usage_cpu, 'cpu' FROM cpu AS c",
-                "SELECT usage_cpu, 'cpu' FROM x_cpu AS c",
-            ),
+            ("CREATE INDEX cpu_ts ON cpu (ts)", "CREATE INDEX x_cpu_ts ON x_cpu (ts)"),
+            ("SELECT usage_cpu, 'cpu' FROM cpu AS c", "SELECT usage_cpu, 'cpu' FROM x_cpu AS c"),
             ("SELECT max(cpu.a)", "SELECT max(x_cpu.a)"),
         ] {
             assert_eq!(renamed(sql, &names, "x_", Quoted::Stays), other);
@@ -240,8 +228,8 @@ mod tests {
             let bound = workload.bind(&dialects, style).unwrap();
             for table in &bound.tables {
                 for column in &table.columns {
-                    let names = bound.tables.iter().map(|table| table.name.clone());
-                    let names: Vec<String> = names.collect();
+                    let names: Vec<String> =
+                        bound.tables.iter().map(|table| table.name.clone()).collect();
                     assert_eq!(
                         renamed(&column.name, &names, "x_", Quoted::IsRenamed),
                         column.name,
@@ -252,11 +240,7 @@ mod tests {
             }
             let kinds: BTreeSet<u16> = ops(&workload).iter().map(|op| op.id.0).collect();
             let planned = workload.streams().iter().flat_map(|stream| &stream.ops);
-            assert!(
-                planned.map(|(id, _)| id.0).all(|id| kinds.contains(&id)),
-                "{}",
-                entry.name
-            );
+            assert!(planned.map(|(id, _)| id.0).all(|id| kinds.contains(&id)), "{}", entry.name);
         }
     }
 }

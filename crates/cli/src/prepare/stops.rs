@@ -52,11 +52,7 @@ fn all() -> MutexGuard<'static, Signals> {
 
 impl Signals {
     const fn new() -> Self {
-        Self {
-            is_listening: false,
-            arrived: 0,
-            interrupters: Vec::new(),
-        }
+        Self { is_listening: false, arrived: 0, interrupters: Vec::new() }
     }
 
     fn open(&mut self) -> Stops {
@@ -64,10 +60,7 @@ impl Signals {
         (0..self.arrived).for_each(|_| interrupter.interrupt());
         self.interrupters.retain(|other| !other.is_closed());
         self.interrupters.push(interrupter.clone());
-        Stops {
-            interrupter,
-            interrupts,
-        }
+        Stops { interrupter, interrupts }
     }
 
     fn arrive(&mut self) {

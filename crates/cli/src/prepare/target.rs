@@ -104,9 +104,8 @@ pub fn inspect(
         return inspection
             .unwrap_or_else(|| Err(TargetError::unreachable("the target did not respond")));
     }
-    let inspection = RealTimeline::block_on(RealClock::start(), |timeline| {
-        inspect_on(target, timeline, table)
-    });
+    let inspection =
+        RealTimeline::block_on(RealClock::start(), |timeline| inspect_on(target, timeline, table));
     inspection.unwrap_or_else(|error| {
         let cause = format!("cannot wait for the target: {error}");
         Err(TargetError::unreachable(cause))
@@ -118,11 +117,7 @@ async fn inspect_on(
     timeline: Rc<dyn Timeline>,
     table: Option<String>,
 ) -> Result<TargetInspection, TargetError> {
-    let nothing = Arc::new(BoundWorkload {
-        tables: Vec::new(),
-        ops: Vec::new(),
-        rows: None,
-    });
+    let nothing = Arc::new(BoundWorkload { tables: Vec::new(), ops: Vec::new(), rows: None });
     // First, because it says what answers there if it is not such a target.
     let mut admin = target.administer(Rc::clone(&timeline)).await?;
     for number in (0..).take(target.urls().len()) {

@@ -61,10 +61,7 @@ impl Around {
         };
         let target = target::open(run, &run.targets, &run.out)?;
         if target.capabilities().simulated_clock {
-            return Ok(Self {
-                fixed: warm_up,
-                audit_fraction: 0.0,
-            });
+            return Ok(Self { fixed: warm_up, audit_fraction: 0.0 });
         }
         let audits = plan.audit.level != AuditLevel::Off && writes(workload, plan);
         Ok(Self {
@@ -75,8 +72,7 @@ impl Around {
 
     /// What a run of this plan takes.
     pub fn of_run(self, plan: &Plan) -> Nanos {
-        let measured = plan.phases.iter();
-        let measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+        let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         let measured = measured.map(|phase| phase.duration.0);
         self.with(Nanos(measured.fold(0, u64::saturating_add)))
     }
@@ -89,8 +85,7 @@ impl Around {
 
 /// Whether the streams of a plan write rows.
 pub fn writes(workload: &Workload, plan: &Plan) -> bool {
-    let specs = plan.streams.iter();
-    let specs = specs.filter_map(|stream| workload.stream(&stream.name));
+    let specs = plan.streams.iter().filter_map(|stream| workload.stream(&stream.name));
     let mut ops = specs.flat_map(|spec| spec.ops);
     ops.any(|(op, _)| workload.rows_per_op(op) > 0)
 }
@@ -278,12 +273,7 @@ impl Begun {
         pauses: Pauses,
         settle: Nanos,
     ) -> Result<ExperimentRecord, M::Error> {
-        let side = Side {
-            experiment,
-            directory: self.directory,
-            maker,
-            pauses,
-        };
+        let side = Side { experiment, directory: self.directory, maker, pauses };
         experiment::run(side, settle, &self.observer, &self.interrupts)
     }
 }

@@ -45,14 +45,13 @@ impl ConfigFile {
     /// # Errors
     /// One of them cannot be read, or the named one is not there.
     pub fn all(named: Option<&str>) -> Result<Vec<Self>, Failure> {
-        let own = user_directory().map(|directory| (FileKind::User, directory.join(OF_USER)));
-        let usual = own
+        let usual = user_directory()
+            .map(|directory| (FileKind::User, directory.join(OF_USER)))
             .into_iter()
             .chain([(FileKind::Directory, PathBuf::from(NAME))]);
         let named = named.map(|path| (FileKind::Named, PathBuf::from(path)));
         let all = usual.chain(named);
-        let files = all.filter_map(|(kind, path)| Self::read(kind, &path).transpose());
-        files.collect()
+        all.filter_map(|(kind, path)| Self::read(kind, &path).transpose()).collect()
     }
 
     fn read(kind: FileKind, path: &Path) -> Result<Option<Self>, Failure> {
@@ -119,8 +118,11 @@ impl ConfigFile {
         texts: &[String],
         commands: &[&CommandSpec],
     ) -> Result<(), Failure> {
-        let reaches = commands.iter().filter_map(|command| command.reach(setting));
-        let reach = reaches.max().unwrap_or(Reach::Behavior);
+        let reach = commands
+            .iter()
+            .filter_map(|command| command.reach(setting))
+            .max()
+            .unwrap_or(Reach::Behavior);
         reach::check(self.kind, setting, reach, texts)
             .map_err(|failure| failure.at(Some(self.place(&key.span()))))
     }
@@ -180,10 +182,8 @@ impl ConfigFile {
     ) -> Result<Vec<String>, Failure> {
         let wrong = |expected: &str| {
             let found = value.get_ref().type_str();
-            Failure::usage(format!(
-                "{setting}: expected {expected}, found type {found}"
-            ))
-            .at(Some(self.place(&value.span())))
+            Failure::usage(format!("{setting}: expected {expected}, found type {found}"))
+                .at(Some(self.place(&value.span())))
         };
         let is_list =
             setting == "target" || commands.iter().any(|command| is_list(command, setting));
@@ -201,11 +201,7 @@ impl ConfigFile {
                 })
                 .collect(),
             plain => {
-                let expected = if is_list {
-                    "a value or a list"
-                } else {
-                    "one value"
-                };
+                let expected = if is_list { "a value or a list" } else { "one value" };
                 Ok(vec![scalar(plain).ok_or_else(|| wrong(expected))?])
             }
         }
@@ -219,8 +215,9 @@ impl ConfigFile {
 /// The directory of the user's configuration, as the XDG specification says; none where there is no home.
 fn user_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let own = set("XDG_CONFIG_HOME").map(PathBuf::from);
-    own.or_else(|| Some(Path::new(&set("HOME")?).join(".config")))
+    set("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&set("HOME")?).join(".config")))
 }
 
 /// A plain value as it would be written on the command line.

@@ -68,8 +68,11 @@ fn add_environment(
     commands: &[&CommandSpec],
     environment: &[(String, String)],
 ) -> Result<(), Failure> {
-    let all = commands.iter().flat_map(|command| names(command));
-    let variables: Vec<(Name, String)> = all.map(|name| (name, variable(name.written))).collect();
+    let variables: Vec<(Name, String)> = commands
+        .iter()
+        .flat_map(|command| names(command))
+        .map(|name| (name, variable(name.written)))
+        .collect();
     for (given, text) in environment {
         if !given.starts_with(PREFIX) || given == HANDOVER || text.is_empty() {
             continue;

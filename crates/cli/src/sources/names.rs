@@ -20,17 +20,10 @@ impl Name {
 
 /// Every name of a command's settings: today's names and the retired ones.
 pub(super) fn names(command: &CommandSpec) -> impl Iterator<Item = Name> {
-    let retired = command.all_flags().filter_map(|flag| {
-        Some(Name {
-            written: flag.old_name?,
-            setting: flag.name,
-        })
-    });
-    let current = command.settings().map(|name| Name {
-        written: name,
-        setting: name,
-    });
-    current.chain(retired)
+    let retired = command
+        .all_flags()
+        .filter_map(|flag| Some(Name { written: flag.old_name?, setting: flag.name }));
+    command.settings().map(|name| Name { written: name, setting: name }).chain(retired)
 }
 
 /// The environment variable of a setting.

@@ -56,11 +56,7 @@ pub(super) fn check(
         Reach::Behavior if is_of_directory && setting == "over" => {
             let mut axes = texts.iter();
             let is_of_table = axes.any(|axis| axis.trim_start().starts_with(WITH));
-            if is_of_table {
-                Err(beyond(setting, "reaches beyond this directory"))
-            } else {
-                Ok(())
-            }
+            if is_of_table { Err(beyond(setting, "reaches beyond this directory")) } else { Ok(()) }
         }
         _ => Ok(()),
     }
@@ -76,28 +72,22 @@ pub(super) fn check_variable(variable: &str, reach: Reach) -> Result<(), Failure
 }
 
 fn of_shell(name: &str) -> Failure {
-    Failure::usage(format!(
-        "`{name}` runs commands, and is not taken from here"
-    ))
-    .with_hint("give it on the command line, or in a file that --config names there")
+    Failure::usage(format!("`{name}` runs commands, and is not taken from here"))
+        .with_hint("give it on the command line, or in a file that --config names there")
 }
 
 fn of_settings(name: &str) -> Failure {
-    Failure::usage(format!(
-        "`{name}` names a file of settings, and is not taken from here"
-    ))
-    .with_hint("give --config on the command line")
+    Failure::usage(format!("`{name}` names a file of settings, and is not taken from here"))
+        .with_hint("give --config on the command line")
 }
 
 fn beyond(setting: &str, why: &str) -> Failure {
-    Failure::usage(format!(
-        "`{setting}` {why}, and is not taken from the working directory's file"
-    ))
-    .with_hint(format!(
-        "give it on the command line, as {}, in a file that --config names, or in \
+    Failure::usage(format!("`{setting}` {why}, and is not taken from the working directory's file"))
+        .with_hint(format!(
+            "give it on the command line, as {}, in a file that --config names, or in \
          ~/.config/highwater/config.toml",
-        super::variable(setting)
-    ))
+            super::variable(setting)
+        ))
 }
 
 /// The path in a value; a workload file has its weight behind it.
@@ -119,9 +109,7 @@ fn is_within(path: &Path) -> bool {
     let mut there = here.join(path);
     loop {
         if there.symlink_metadata().is_ok() {
-            return there
-                .canonicalize()
-                .is_ok_and(|place: PathBuf| place.starts_with(&here));
+            return there.canonicalize().is_ok_and(|place: PathBuf| place.starts_with(&here));
         }
         if !there.pop() {
             return false;

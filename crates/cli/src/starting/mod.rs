@@ -35,18 +35,10 @@ const OF_CLUSTERS: [&str; 1] = ["scale"];
 const OWN: [&str; 3] = ["out", "quiet", "config"];
 /// Fields that become a flag of the same name.
 const FLAGS: [(&str, &str, &str); 5] = [
-    (
-        "rate",
-        "rate (--rate)",
-        "such as 20k; empty: as fast as the sessions go",
-    ),
+    ("rate", "rate (--rate)", "such as 20k; empty: as fast as the sessions go"),
     ("sessions", "sessions (--sessions)", "set by the target"),
     ("duration", "duration of a run (--duration)", "20s"),
-    (
-        "p99",
-        "p99 at most (--p99)",
-        "such as 100ms, or insert<50ms",
-    ),
+    ("p99", "p99 at most (--p99)", "such as 100ms, or insert<50ms"),
     ("label", "label (--label)", "such as version=2"),
 ];
 
@@ -73,16 +65,14 @@ pub(crate) struct StartRights {
 impl PageStarter {
     /// Starts some of these commands.
     pub(crate) fn new(commands: &'static [&'static CommandSpec], rights: StartRights) -> Self {
-        Self {
-            commands,
-            rights,
-            processes: Processes::default(),
-        }
+        Self { commands, rights, processes: Processes::default() }
     }
 
     fn commands(&self) -> impl Iterator<Item = &'static CommandSpec> {
-        let all = self.commands.iter().copied();
-        all.filter(|command| self.rights.allows_all || !OF_CLUSTERS.contains(&command.name))
+        self.commands
+            .iter()
+            .copied()
+            .filter(|command| self.rights.allows_all || !OF_CLUSTERS.contains(&command.name))
     }
 
     /// Whether the page may start this.
@@ -115,9 +105,7 @@ impl PageStarter {
         }
         let mut workloads = given.positionals.iter();
         match workloads.find(|word| !word.contains(':') && builtin(word).is_none()) {
-            Some(word) => Err(format!(
-                "`{word}` is no workload of Highwater's own, and {needs}"
-            )),
+            Some(word) => Err(format!("`{word}` is no workload of Highwater's own, and {needs}")),
             None => Ok(()),
         }
     }
@@ -149,19 +137,14 @@ impl PageStarter {
         let target = target.map_err(|error| said(error, text))?;
         let of_process = target.capabilities();
         // A sink is in this process, too, but its path is the name of what it stands for.
-        Ok(
-            target.is_sink()
-                || (of_process.embedded || of_process.simulated) && url.path.is_empty(),
-        )
+        Ok(target.is_sink() || (of_process.embedded || of_process.simulated) && url.path.is_empty())
     }
 
     /// Whether passwords of the environment are for what this starts: for the targets that the user named, or that his
     /// environment and settings name where the form names none.
     fn has_passwords(&self, arguments: &[String]) -> bool {
-        let all: Vec<String> = ["highwater".to_owned()]
-            .into_iter()
-            .chain(arguments.iter().cloned())
-            .collect();
+        let all: Vec<String> =
+            ["highwater".to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
         let Ok(Request::Command(_, given)) = grammar::parse(self.commands, &all) else {
             return false;
         };
@@ -173,16 +156,8 @@ impl PageStarter {
 
 impl Starter for PageStarter {
     fn fields(&self) -> Vec<StartField> {
-        let field = |name, label, hint| StartField {
-            name,
-            label,
-            hint,
-            choices: Vec::new(),
-        };
-        let choice = |name, label, choices| StartField {
-            choices,
-            ..field(name, label, "")
-        };
+        let field = |name, label, hint| StartField { name, label, hint, choices: Vec::new() };
+        let choice = |name, label, choices| StartField { choices, ..field(name, label, "") };
         let commands = self.commands().map(|command| command.name).collect();
         let workloads = catalog().iter().map(|workload| workload.name).collect();
         let mut fields = vec![
@@ -195,11 +170,7 @@ impl Starter for PageStarter {
             ),
         ];
         fields.extend(FLAGS.map(|(name, label, hint)| field(name, label, hint)));
-        fields.push(field(
-            "more",
-            "further arguments",
-            "such as --drop --batch 500",
-        ));
+        fields.push(field("more", "further arguments", "such as --drop --batch 500"));
         fields
     }
 
@@ -209,9 +180,7 @@ impl Starter for PageStarter {
         let more = shlex::split(&more).ok_or("further arguments: a quote has no end")?;
         let mut arguments: Vec<String> = get("command").into_iter().collect();
         // A file of the user's own stands in the place of the workload.
-        let has_file = more
-            .iter()
-            .any(|word| word.starts_with("-f") || word.starts_with("--file"));
+        let has_file = more.iter().any(|word| word.starts_with("-f") || word.starts_with("--file"));
         arguments.extend(get("workload").filter(|_| !has_file));
         arguments.extend(get("target"));
         let flags = FLAGS.iter().filter_map(|(name, ..)| {
@@ -236,13 +205,8 @@ impl Starter for PageStarter {
         self.check(command, &given)?;
         // Right behind the command, which is the first word: a `--` further back would make words of them.
         let config = self.rights.config.as_ref();
-        let own = [
-            format!("--out={}", self.rights.out.display()),
-            "--quiet".to_owned(),
-        ];
-        let own = own
-            .into_iter()
-            .chain(config.map(|file| format!("--config={file}")));
+        let own = [format!("--out={}", self.rights.out.display()), "--quiet".to_owned()];
+        let own = own.into_iter().chain(config.map(|file| format!("--config={file}")));
         arguments.splice(1..1, own);
         Ok(arguments)
     }
@@ -254,13 +218,9 @@ impl Starter for PageStarter {
 
     fn start(&self, arguments: Vec<String>) -> Result<(), String> {
         let command_line = self.command_line(&arguments);
-        let hidden = if self.has_passwords(&arguments) {
-            Vec::new()
-        } else {
-            secret_variables::all()
-        };
-        self.processes
-            .start(&arguments, &hidden, command_line, &self.rights.out)
+        let hidden =
+            if self.has_passwords(&arguments) { Vec::new() } else { secret_variables::all() };
+        self.processes.start(&arguments, &hidden, command_line, &self.rights.out)
     }
 
     fn started(&self) -> Vec<StartedCommand> {

@@ -50,9 +50,7 @@ impl Processes {
         let mut all = self.seen();
         if let Some(running) = all.iter().find(|one| one.ended.is_none()) {
             let line = &running.command_line;
-            return Err(format!(
-                "`{line}` goes on: stop it, or wait until it is over"
-            ));
+            return Err(format!("`{line}` goes on: stop it, or wait until it is over"));
         }
         if let Some(run) = going_on(root) {
             return Err(format!(
@@ -62,13 +60,7 @@ impl Processes {
         let number = all.last().map_or(1, |last| last.number + 1);
         let (child, output) =
             spawned(arguments, hidden).map_err(|error| format!("it cannot be started: {error}"))?;
-        all.push(Started {
-            number,
-            command_line,
-            child,
-            output,
-            ended: None,
-        });
+        all.push(Started { number, command_line, child, output, ended: None });
         if all.len() > SHOWN_MAX {
             all.remove(0);
         }
@@ -78,18 +70,20 @@ impl Processes {
     /// Newest first.
     pub(super) fn started(&self) -> Vec<StartedCommand> {
         let all = self.seen();
-        let shown = all.iter().rev().map(|one| StartedCommand {
-            number: one.number,
-            command_line: one.command_line.clone(),
-            state: match one.ended {
-                None => StartedState::Running,
-                Some(status) => StartedState::Ended {
-                    code: status.code(),
-                    output: tail(&one.output).unwrap_or_default(),
+        all.iter()
+            .rev()
+            .map(|one| StartedCommand {
+                number: one.number,
+                command_line: one.command_line.clone(),
+                state: match one.ended {
+                    None => StartedState::Running,
+                    Some(status) => StartedState::Ended {
+                        code: status.code(),
+                        output: tail(&one.output).unwrap_or_default(),
+                    },
                 },
-            },
-        });
-        shown.collect()
+            })
+            .collect()
     }
 
     pub(super) fn stop(&self, number: u32) -> Result<(), String> {
@@ -152,10 +146,7 @@ fn tail(output: &File) -> io::Result<String> {
 #[cfg(target_os = "linux")]
 fn interrupt(child: &Child) -> io::Result<()> {
     let pid = rustix::process::Pid::from_child(child);
-    Ok(rustix::process::kill_process(
-        pid,
-        rustix::process::Signal::INT,
-    )?)
+    Ok(rustix::process::kill_process(pid, rustix::process::Signal::INT)?)
 }
 
 #[cfg(not(target_os = "linux"))]

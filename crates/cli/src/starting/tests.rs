@@ -3,12 +3,8 @@
 use super::*;
 use crate::commands::{find, run, scale, tune};
 
-static COMMANDS: [&CommandSpec; 4] = [
-    &run::COMMAND,
-    &find::COMMAND,
-    &tune::COMMAND,
-    &scale::COMMAND,
-];
+static COMMANDS: [&CommandSpec; 4] =
+    [&run::COMMAND, &find::COMMAND, &tune::COMMAND, &scale::COMMAND];
 
 const ALLOWED_TARGET: &str = "postgres://me@db/x?sslmode=require";
 
@@ -78,11 +74,7 @@ fn what_runs_commands_or_names_files_needs_a_right_of_its_own() {
     assert!(arguments(true, &tune(engine)).is_ok());
     assert!(arguments(false, &tune("--over batch=100,200")).is_ok());
     let variant = [RUN, ("target", "sim:"), ("more", "--variant a=true")];
-    assert!(
-        arguments(true, &variant)
-            .unwrap()
-            .contains("--variant a=true")
-    );
+    assert!(arguments(true, &variant).unwrap().contains("--variant a=true"));
 }
 
 #[test]
@@ -136,10 +128,7 @@ fn targets_are_those_that_were_named_and_those_inside_the_process() {
         }
         let beside = format!("--interleave '{target}'");
         let error = arguments(true, &[RUN, ("target", "sim:"), ("more", &beside)]).unwrap_err();
-        assert!(
-            error.contains("--allow-target") || target == "sim://db",
-            "{error}"
-        );
+        assert!(error.contains("--allow-target") || target == "sim://db", "{error}");
     }
     for allowed in ["sqlite:", "null:mysql", "sim:?nodes=2", ALLOWED_TARGET] {
         let filled = [RUN, ("target", allowed)];

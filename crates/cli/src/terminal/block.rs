@@ -43,8 +43,7 @@ impl Block {
     /// than one where the terminal has become narrower since.
     fn erasure(&self, columns: usize) -> String {
         let columns = columns.max(1);
-        let rows = self.lines.iter();
-        let rows = rows.map(|line| line.chars().count().div_ceil(columns).max(1));
+        let rows = self.lines.iter().map(|line| line.chars().count().div_ceil(columns).max(1));
         match rows.sum::<usize>() {
             0 => String::new(),
             rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
@@ -76,10 +75,7 @@ mod tests {
         assert_eq!(drawn(&mut block, &[], 80), "");
         assert_eq!(drawn(&mut block, &["one", "two"], 80), "one\ntwo\n");
         assert_eq!(drawn(&mut block, &["one", "two"], 80), "");
-        assert_eq!(
-            drawn(&mut block, &["three"], 80),
-            "\r\u{1b}[2A\u{1b}[Jthree\n"
-        );
+        assert_eq!(drawn(&mut block, &["three"], 80), "\r\u{1b}[2A\u{1b}[Jthree\n");
         assert_eq!(drawn(&mut block, &[], 80), "\r\u{1b}[1A\u{1b}[J");
         assert_eq!(drawn(&mut block, &[], 80), "");
     }

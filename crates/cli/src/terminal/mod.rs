@@ -107,9 +107,11 @@ pub fn fail(failure: &Failure) -> u8 {
     const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
     const HINT: anstyle::Style = anstyle::AnsiColor::Cyan.on_default().bold();
     let text = failure.render();
-    let colored = text
-        .replacen("error:", &format!("{ERROR}error:{ERROR:#}"), 1)
-        .replacen("\nhint:", &format!("\n{HINT}hint:{HINT:#}"), 1);
+    let colored = text.replacen("error:", &format!("{ERROR}error:{ERROR:#}"), 1).replacen(
+        "\nhint:",
+        &format!("\n{HINT}hint:{HINT:#}"),
+        1,
+    );
     styled_note(&colored);
     failure.exit
 }
@@ -172,8 +174,5 @@ fn write(stream: &mut impl Write, text: &str) -> io::Result<()> {
 /// Shows a warning on stderr.
 pub fn warn(text: &str) {
     const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
-    styled_note(&format!(
-        "{WARNING}warning:{WARNING:#} {}\n",
-        harmless(&without_passwords(text))
-    ));
+    styled_note(&format!("{WARNING}warning:{WARNING:#} {}\n", harmless(&without_passwords(text))));
 }

@@ -45,10 +45,7 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
         if variants.iter().any(|other| other.name == name) {
             return Err(given.failure(format!("variant `{name}` is given twice")));
         }
-        if command
-            .as_ref()
-            .is_some_and(|command| command.contains(HIDDEN))
-        {
+        if command.as_ref().is_some_and(|command| command.contains(HIDDEN)) {
             let message = format!("variant `{name}`: {HIDDEN} stands in place of a password");
             return Err(given.failure(message));
         }
@@ -91,13 +88,9 @@ pub(crate) fn configure(
             let cause = "interrupted while the command of a variant ran";
             Err(Failure::usage(cause).with_exit(exit::INTERRUPTED))
         }
-        Ok(status) => Err(
-            Failure::usage(format!("{place}: the command ended with {status}"))
-                .with_hint("make the command configure the target and exit with 0"),
-        ),
-        Err(error) => Err(Failure::usage(format!(
-            "{place}: cannot start a shell: {error}"
-        ))),
+        Ok(status) => Err(Failure::usage(format!("{place}: the command ended with {status}"))
+            .with_hint("make the command configure the target and exit with 0")),
+        Err(error) => Err(Failure::usage(format!("{place}: cannot start a shell: {error}"))),
     }
 }
 

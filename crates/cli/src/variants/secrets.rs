@@ -94,10 +94,7 @@ mod tests {
             ("mysql -u root -pgeheim", "mysql -u root -p***"),
             ("curl -u me:geheim h", "curl -u me:*** h"),
             ("psql db://u:geheim@h/n|cat", "psql db://u@h/n|cat"),
-            (
-                "ssh h 'x --token geheim; y'; z",
-                "ssh h 'x --token ***; y'; z",
-            ),
+            ("ssh h 'x --token geheim; y'; z", "ssh h 'x --token ***; y'; z"),
         ] {
             assert_eq!(shown(given), expected);
         }

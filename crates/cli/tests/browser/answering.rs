@@ -121,17 +121,11 @@ fn stalled(pages: &Pages) -> Answered {
 }
 
 fn run_on(pages: &Pages, kind: &'static str, target: &str) -> Answered {
-    pages.call(&[
-        "run", "cpu", target, "--rate", "20k", "-d", "30s", "--p99", "60ms", "-q",
-    ]);
+    pages.call(&["run", "cpu", target, "--rate", "20k", "-d", "30s", "--p99", "60ms", "-q"]);
     let record = record(pages);
     let stream = record["streams"].as_array().unwrap();
     let stream = stream.iter().find(|of| of["phase"] == "measure").unwrap();
-    Answered {
-        kind,
-        page: pages.report(),
-        answer: grouped(&stream["throughput"]["rows_per_s"]),
-    }
+    Answered { kind, page: pages.report(), answer: grouped(&stream["throughput"]["rows_per_s"]) }
 }
 
 fn find(pages: &Pages) -> Answered {
@@ -174,17 +168,9 @@ fn tune(pages: &Pages) -> Answered {
     let axes = tune["axes"].as_array().unwrap();
     let values = axes.iter().zip(at).map(|(axis, at)| {
         let value = &axis["values"][usize::try_from(at.as_u64().unwrap()).unwrap()];
-        format!(
-            "{} {}",
-            axis["name"].as_str().unwrap(),
-            value.as_str().unwrap()
-        )
+        format!("{} {}", axis["name"].as_str().unwrap(), value.as_str().unwrap())
     });
-    Answered {
-        kind: "tune",
-        page: pages.report(),
-        answer: values.collect::<Vec<_>>().join(", "),
-    }
+    Answered { kind: "tune", page: pages.report(), answer: values.collect::<Vec<_>>().join(", ") }
 }
 
 fn scale(pages: &Pages) -> Answered {
@@ -214,9 +200,7 @@ fn scale(pages: &Pages) -> Answered {
 fn compare(pages: &Pages) -> Answered {
     for (nodes, out) in [("sim:?nodes=3", "a"), ("sim:?nodes=2", "b")] {
         for seed in ["1", "2", "3"] {
-            pages.experiment(&[
-                "run", "cpu", nodes, "-d", "5s", "-q", "-o", out, "--seed", seed,
-            ]);
+            pages.experiment(&["run", "cpu", nodes, "-d", "5s", "-q", "-o", out, "--seed", seed]);
         }
     }
     let text = pages.call(&["compare", "a", "b"]);
@@ -263,21 +247,9 @@ fn growths(pages: &Pages) -> Answered {
 
 /// Two targets in turn: the difference is that of the text.
 fn group(pages: &Pages) -> Answered {
-    let words = [
-        "--interleave",
-        "sim:?nodes=2",
-        "--repeat",
-        "2",
-        "-d",
-        "5s",
-        "-q",
-    ];
+    let words = ["--interleave", "sim:?nodes=2", "--repeat", "2", "-d", "5s", "-q"];
     let text = pages.experiment(&[&["run", "cpu", "sim:?nodes=3"], &words[..]].concat());
-    Answered {
-        kind: "a group",
-        page: pages.report(),
-        answer: difference(&text),
-    }
+    Answered { kind: "a group", page: pages.report(), answer: difference(&text) }
 }
 
 /// What another tool measured.
@@ -326,19 +298,10 @@ fn shows_its_answer(program: &Path, answered: &Answered) {
         let figure = |text: &str| text.trim_end_matches('%').to_owned();
         let shown = seen["text"].as_str().unwrap();
         assert_eq!(figure(shown), figure(&answered.answer), "{about}");
-        assert!(
-            number("top") > 0.0 && number("bottom") <= NEAR_TOP,
-            "{about}: {seen}"
-        );
-        assert!(
-            number("size") >= LARGE && number("height") >= LARGE,
-            "{about}: {seen}"
-        );
+        assert!(number("top") > 0.0 && number("bottom") <= NEAR_TOP, "{about}: {seen}");
+        assert!(number("size") >= LARGE && number("height") >= LARGE, "{about}: {seen}");
         let width = f64::from(screen.0);
-        assert!(
-            number("left") >= 0.0 && number("right") <= width,
-            "{about}: {seen}"
-        );
+        assert!(number("left") >= 0.0 && number("right") <= width, "{about}: {seen}");
         assert_eq!(browser.evaluate(FIRST_SCREEN), json!([]), "{about}");
         assert_eq!(browser.evaluate(ILL_SET), json!([]), "{about}");
         assert_eq!(browser.evaluate(BROKEN), json!([]), "{about}");
@@ -364,10 +327,7 @@ fn a_plain_run_answers_first_and_is_a_few_screens_long() {
     browser.open(&answered.page);
     let keys = browser.evaluate("document.querySelector('.keys').getBoundingClientRect().bottom");
     let first_screen = f64::from(SCREENS[0].1);
-    assert!(
-        keys.as_f64().unwrap() <= first_screen,
-        "key figures: {keys}"
-    );
+    assert!(keys.as_f64().unwrap() <= first_screen, "key figures: {keys}");
     let height = browser.evaluate("document.documentElement.scrollHeight");
     let screens = height.as_f64().unwrap() / f64::from(SCREENS[0].1);
     assert!(screens <= SCREENS_MAX, "{screens} screens");
@@ -378,10 +338,7 @@ fn a_plain_run_answers_first_and_is_a_few_screens_long() {
     assert!(multiples.as_u64() > Some(0), "{multiples}");
     let named = browser.evaluate(NAMED_AT_ENDS);
     let named = named.as_array().unwrap();
-    assert!(
-        named.iter().any(|chart| chart[0] == "throughput-rows"),
-        "{named:?}"
-    );
+    assert!(named.iter().any(|chart| chart[0] == "throughput-rows"), "{named:?}");
     assert!(named.iter().all(|chart| chart[1] == json!([])), "{named:?}");
     let mut phone = Browser::start(&program, SCREENS[1], false);
     phone.open(&answered.page);
@@ -480,18 +437,14 @@ fn an_import_answers_first() {
 #[test]
 #[ignore = "long: makes the pictures of the documents"]
 fn long_pictures_of_a_page_are_taken() {
-    const RUN: &[&str] = &[
-        "run", "cpu", "sim:", "--rate", "100k", "-d", "2m", "--p99", "80ms", "-q",
-    ];
+    const RUN: &[&str] =
+        &["run", "cpu", "sim:", "--rate", "100k", "-d", "2m", "--p99", "80ms", "-q"];
     let Some(program) = chromium::program() else {
         return;
     };
     let pages = Pages::new();
     pages.call(RUN);
-    for (name, screen) in [
-        ("report-light.png", SCREENS[0]),
-        ("report-phone.png", SCREENS[1]),
-    ] {
+    for (name, screen) in [("report-light.png", SCREENS[0]), ("report-phone.png", SCREENS[1])] {
         let mut browser = Browser::start(&program, screen, false);
         browser.open(&pages.report());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -78,26 +78,15 @@ impl Browser {
             _process: process,
         };
         let context = browser.send("Target.createBrowserContext", &json!({}));
-        context["browserContextId"]
-            .as_str()
-            .unwrap()
-            .clone_into(&mut browser.context);
+        context["browserContextId"].as_str().unwrap().clone_into(&mut browser.context);
         let page = json!({"url": "about:blank", "browserContextId": browser.context});
         let target = browser.send("Target.createTarget", &page);
         let attached = browser.send(
             "Target.attachToTarget",
             &json!({"targetId": target["targetId"], "flatten": true}),
         );
-        attached["sessionId"]
-            .as_str()
-            .unwrap()
-            .clone_into(&mut browser.session);
-        for domain in [
-            "Page.enable",
-            "Runtime.enable",
-            "Log.enable",
-            "Network.enable",
-        ] {
+        attached["sessionId"].as_str().unwrap().clone_into(&mut browser.session);
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable", "Network.enable"] {
             browser.send(domain, &json!({}));
         }
         let offline = json!({
@@ -126,10 +115,7 @@ impl Browser {
 
     /// Opens a file without a script.
     pub(crate) fn go(&mut self, file: &Path) {
-        self.until(
-            file,
-            "location.protocol === 'file:' && document.readyState === 'complete'",
-        );
+        self.until(file, "location.protocol === 'file:' && document.readyState === 'complete'");
     }
 
     /// Opens a page that is served on this machine; nothing else may be asked.
@@ -184,10 +170,7 @@ impl Browser {
             Err(error) if error["message"] == LEFT => return Err(error),
             response => response.unwrap(),
         };
-        assert!(
-            response.get("exceptionDetails").is_none(),
-            "{expression}: {response}"
-        );
+        assert!(response.get("exceptionDetails").is_none(), "{expression}: {response}");
         Ok(response["result"]["value"].clone())
     }
 
@@ -199,9 +182,7 @@ impl Browser {
     /// What is seen, as a PNG file.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         let picture = self.send("Page.captureScreenshot", &json!({"format": "png"}));
-        BASE64_STANDARD
-            .decode(picture["data"].as_str().unwrap())
-            .unwrap()
+        BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
     /// Presses and releases a key.
@@ -253,9 +234,7 @@ impl Browser {
         if !self.session.is_empty() {
             message["sessionId"] = json!(self.session);
         }
-        self.socket
-            .send(Message::text(message.to_string()))
-            .unwrap();
+        self.socket.send(Message::text(message.to_string())).unwrap();
         loop {
             let Message::Text(text) = self.socket.read().unwrap() else {
                 continue;
@@ -337,11 +316,7 @@ impl Process {
             .spawn()
             .unwrap();
         let address = address(&profile);
-        Self {
-            child,
-            profile,
-            address,
-        }
+        Self { child, profile, address }
     }
 }
 

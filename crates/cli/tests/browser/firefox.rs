@@ -70,14 +70,8 @@ impl Firefox {
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
         }
-        let mut browser = Self {
-            child,
-            profile,
-            socket,
-            page: Value::Null,
-            sent: 0,
-            complaints: Vec::new(),
-        };
+        let mut browser =
+            Self { child, profile, socket, page: Value::Null, sent: 0, complaints: Vec::new() };
         browser.send("session.new", &json!({"capabilities": {}}));
         let events = json!({"events": ["log.entryAdded"]});
         browser.send("session.subscribe", &events);
@@ -93,9 +87,7 @@ impl Firefox {
         self.sent += 1;
         let id = self.sent;
         let message = json!({"id": id, "method": method, "params": parameters});
-        self.socket
-            .send(Message::text(message.to_string()))
-            .unwrap();
+        self.socket.send(Message::text(message.to_string())).unwrap();
         loop {
             let Message::Text(text) = self.socket.read().unwrap() else {
                 continue;
@@ -152,8 +144,7 @@ fn plain(typed: &Value) -> Value {
         "string" | "number" | "boolean" => value.clone(),
         "array" => value.as_array().into_iter().flatten().map(plain).collect(),
         "object" => {
-            let entries = value.as_array().into_iter().flatten();
-            let entries = entries.map(|entry| {
+            let entries = value.as_array().into_iter().flatten().map(|entry| {
                 let key = entry[0].as_str().unwrap_or_default();
                 (key.to_owned(), plain(&entry[1]))
             });

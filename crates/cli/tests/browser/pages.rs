@@ -18,9 +18,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn new() -> Self {
-        Self {
-            place: TempDir::new().unwrap(),
-        }
+        Self { place: TempDir::new().unwrap() }
     }
 
     /// What the program prints, whatever its exit code.
@@ -43,10 +41,7 @@ impl Pages {
             .output()
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.code().is_some_and(|code| code < 4),
-            "{errors}"
-        );
+        assert!(output.status.code().is_some_and(|code| code < 4), "{errors}");
         String::from_utf8(output.stdout).unwrap()
     }
 

@@ -105,17 +105,12 @@ fn points_at_a_value(browser: &mut Browser) {
     browser.point(number("x"), number("y"));
     let read = browser.evaluate(&format!("{CHART}.querySelector('.readout').textContent"));
     let read = read.as_str().unwrap();
-    let value = browser.evaluate(&format!(
-        "Math.round({}).toLocaleString('en-US')",
-        number("value")
-    ));
+    let value =
+        browser.evaluate(&format!("Math.round({}).toLocaleString('en-US')", number("value")));
     let second = format!("0:{:02.0}", number("at").floor());
     assert!(read.starts_with(&second), "{read} at {place}");
     assert!(
-        read.contains(&format!(
-            "insert acknowledged {} rows/s",
-            value.as_str().unwrap()
-        )),
+        read.contains(&format!("insert acknowledged {} rows/s", value.as_str().unwrap())),
         "{read}"
     );
     // The charts over time have one crosshair.
@@ -140,8 +135,7 @@ fn uses_keys(browser: &mut Browser) {
     let expected = browser.evaluate(
         "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
          element.getClientRects().length > 0).length",
-    );
-    let expected = expected.as_u64().unwrap();
+    ).as_u64().unwrap();
     browser.evaluate(
         "window.reached = new Set(); document.activeElement.blur(); window.scrollTo(0, 0)",
     );
@@ -162,10 +156,7 @@ fn uses_keys(browser: &mut Browser) {
     let first = browser.evaluate(read);
     browser.press("ArrowRight");
     let second = browser.evaluate(read);
-    assert!(
-        first != second && second.as_str().unwrap().contains("insert"),
-        "{first} {second}"
-    );
+    assert!(first != second && second.as_str().unwrap().contains("insert"), "{first} {second}");
     // Back to where it was; the ends of the axis by a key each.
     browser.press("ArrowLeft");
     assert_eq!(browser.evaluate(read), first);
@@ -229,10 +220,7 @@ fn keeps_no_reader_out(size: (u32, u32), dark: bool) {
     browser.open(&pages.report());
     browser.unfold();
     let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
-    assert!(
-        wide.as_i64().unwrap() <= 0,
-        "{size:?}: {wide} pixels too wide"
-    );
+    assert!(wide.as_i64().unwrap() <= 0, "{size:?}: {wide} pixels too wide");
     browser.evaluate(&format!("{axe}; 0"));
     let faults = browser.evaluate(
         "axe.run().then(result => result.violations.filter(fault => \
@@ -257,20 +245,10 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
     pages.call(TUNE);
     let tuning = pages.report();
     pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "a"]);
-    pages.call(&[
-        "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "b", "--seed", "42",
-    ]);
+    pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "b", "--seed", "42"]);
     let compared = pages.call(&["compare", "a", "b", "--format", "html"]);
     let compared = pages.page("compared.html", &compared);
-    pages.call(&[
-        "size",
-        "1M",
-        "--assume",
-        "cratedb-1m",
-        "--extrapolate",
-        "--html",
-        "size.html",
-    ]);
+    pages.call(&["size", "1M", "--assume", "cratedb-1m", "--extrapolate", "--html", "size.html"]);
     let sized = search.ancestors().nth(3).unwrap().join("size.html");
     for (page, chart) in [
         (search, "probes-achieved"),

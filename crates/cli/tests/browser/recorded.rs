@@ -28,13 +28,14 @@ pub(crate) fn charts_move(browser: &mut impl Page) {
     assert!(first.len() > 1, "{first:?}");
     for _ in 0..SWAPS {
         let shown = browser.evaluate("document.querySelector('.status').textContent");
-        browser.wait(&format!(
-            "document.querySelector('.status').textContent !== {shown}"
-        ));
+        browser.wait(&format!("document.querySelector('.status').textContent !== {shown}"));
     }
     let later = browser.evaluate(LINES);
-    let pairs = first.iter().zip(later.as_array().unwrap());
-    let still: Vec<_> = pairs.filter(|(first, later)| first == later).collect();
+    let still: Vec<_> = first
+        .iter()
+        .zip(later.as_array().unwrap())
+        .filter(|(first, later)| first == later)
+        .collect();
     assert!(still.is_empty(), "{still:?}");
 }
 
@@ -59,10 +60,7 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
         }
     }
     let counted = ["acknowledged", "failed"].map(|name| format!("{:.0}", number(name)));
-    assert_eq!(
-        counted,
-        [acknowledged, failed].map(|count| count.to_string())
-    );
+    assert_eq!(counted, [acknowledged, failed].map(|count| count.to_string()));
 
     // The rate is that of the seconds whose middle is in the last measured phase. What a busy machine reports a
     // second late counts in the next one, so that at either end a second may be one more or one less.
@@ -74,23 +72,17 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
         let middle = f64::from(u32::try_from(second).unwrap()) + 0.5;
         (from..to).contains(&middle)
     };
-    let inside = seconds.iter().filter(|(second, _)| is_inside(**second));
-    let rows: f64 = inside.map(|(_, rows)| rows).sum();
+    let rows: f64 =
+        seconds.iter().filter(|(second, _)| is_inside(**second)).map(|(_, rows)| rows).sum();
     let most = seconds.values().copied().fold(0.0, f64::max);
     let so_far = number("so far") * (to - from);
-    assert!(
-        (so_far - rows).abs() <= most,
-        "{shown}: {rows} rows from {from} s to {to} s"
-    );
+    assert!((so_far - rows).abs() <= most, "{shown}: {rows} rows from {from} s to {to} s");
     // The record's result has its own part of each second, and nothing of its neighbors.
     let mut results = record["streams"].as_array().unwrap().iter();
     let result = results.rfind(|of| of["phase"] == phase["name"]).unwrap();
     let result = result["throughput"]["rows_per_s"].as_f64().unwrap() * length;
     let cut = (start - from).abs() + (start + length - to).abs();
-    assert!(
-        (so_far - result).abs() <= (1.0 + cut) * most,
-        "{shown}: {result} rows in {length} s"
-    );
+    assert!((so_far - result).abs() <= (1.0 + cut) * most, "{shown}: {result} rows in {length} s");
 }
 
 #[test]

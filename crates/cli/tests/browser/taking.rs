@@ -68,8 +68,10 @@ fn copies_what_is_plotted(browser: &mut Browser, record: &Value) {
             (at.parse().unwrap(), value.parse().unwrap())
         })
         .collect();
-    let seconds = record["intervals"].as_array().unwrap().iter();
-    let inserted: Vec<&Value> = seconds
+    let inserted: Vec<&Value> = record["intervals"]
+        .as_array()
+        .unwrap()
+        .iter()
         .filter(|interval| interval["stream"] == "insert")
         .collect();
     assert!(copied.len() >= 12, "{text}");
@@ -78,9 +80,8 @@ fn copies_what_is_plotted(browser: &mut Browser, record: &Value) {
             let second = interval["second"].as_f64().unwrap();
             (at - second - 0.5).abs() < 1e-6 && interval["phase"] != "drain"
         });
-        let rows: f64 = of_second
-            .map(|interval| interval["rows_acknowledged"].as_f64().unwrap())
-            .sum();
+        let rows: f64 =
+            of_second.map(|interval| interval["rows_acknowledged"].as_f64().unwrap()).sum();
         assert!((value - rows).abs() < 0.5, "second {at}: {value} of {rows}");
     }
     let words = browser.evaluate("document.querySelector('#throughput-rows .tools').textContent");
@@ -209,10 +210,7 @@ fn goes_to_paper(browser: &mut Browser) {
     assert!(screen[0].as_u64() > Some(5), "{screen}");
     assert_eq!([&screen[1], &screen[2]], [&dark[1], &dark[2]]);
     browser.media("print");
-    assert_eq!(
-        browser.evaluate(SEEN),
-        json!([0, true, "rgb(255, 255, 255)"])
-    );
+    assert_eq!(browser.evaluate(SEEN), json!([0, true, "rgb(255, 255, 255)"]));
     browser.media("");
     assert_eq!(browser.evaluate(SEEN), screen);
     // Browsers whose folded parts no style can open are told by their own event.

@@ -30,18 +30,9 @@ fn large_so_far(browser: &mut impl Page, width: u32) -> [f64; 2] {
         .wait("document.querySelector('.status b').textContent.startsWith('Running: measure, ')");
     let seen = browser.evaluate(SO_FAR);
     let number = |name: &str| seen[name].as_f64().unwrap();
-    assert!(
-        number("top") > 0.0 && number("bottom") <= NEAR_TOP,
-        "{seen}"
-    );
-    assert!(
-        number("size") >= LARGE && number("height") >= LARGE,
-        "{seen}"
-    );
-    assert!(
-        number("left") >= 0.0 && number("right") <= f64::from(width),
-        "{seen}"
-    );
+    assert!(number("top") > 0.0 && number("bottom") <= NEAR_TOP, "{seen}");
+    assert!(number("size") >= LARGE && number("height") >= LARGE, "{seen}");
+    assert!(number("left") >= 0.0 && number("right") <= f64::from(width), "{seen}");
     let text = seen["text"].as_str().unwrap().replace(',', "");
     // `Running: measure, 7 s, 4 min left`.
     let status = seen["status"].as_str().unwrap();
@@ -56,10 +47,9 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
     let from = (phase.unwrap()["start_ns"].as_f64().unwrap() / 1e9).round();
     let intervals = record["intervals"].as_array().unwrap().iter();
     let rows_until = |end: f64| -> f64 {
-        let shown = intervals
+        intervals
             .clone()
-            .filter(|of| (from..end).contains(&of["second"].as_f64().unwrap()));
-        shown
+            .filter(|of| (from..end).contains(&of["second"].as_f64().unwrap()))
             .map(|of| of["rows_acknowledged"].as_f64().unwrap())
             .sum()
     };
@@ -75,10 +65,7 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
 
 /// Whether the page shows this somewhere.
 fn shows(browser: &mut impl Page, text: &str) {
-    browser.wait(&format!(
-        "document.body.textContent.includes({})",
-        json!(text)
-    ));
+    browser.wait(&format!("document.body.textContent.includes({})", json!(text)));
 }
 
 #[test]
@@ -98,9 +85,7 @@ fn long_a_run_is_watched_changed_and_stopped_in_firefox() {
 
 fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let pages = Pages::new();
-    let words: Vec<&str> = "run -R 20k -d 5m --p99 5s --ui=0 --ui-control"
-        .split(' ')
-        .collect();
+    let words: Vec<&str> = "run -R 20k -d 5m --p99 5s --ui=0 --ui-control".split(' ').collect();
     let (mut run, url) = pages.watched(&[&words[..], &["--label", "x=<b id=stolen>"]].concat());
     let mut browser = start(WIDE, false);
     browser.visit(&url);
@@ -119,10 +104,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     shows(&mut other, "after the load");
     let fits = other.evaluate("document.documentElement.scrollWidth <= innerWidth");
     assert_eq!(fits, json!(true), "no sideways scrolling on a phone");
-    let shown = [
-        large_so_far(&mut browser, WIDE.0),
-        large_so_far(&mut other, PHONE.0),
-    ];
+    let shown = [large_so_far(&mut browser, WIDE.0), large_so_far(&mut other, PHONE.0)];
     if let Some(axe) = pages::axe() {
         accessible(&mut browser, &axe);
         accessible(&mut other, &axe);
@@ -147,10 +129,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
     browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
     assert_eq!(run.wait().unwrap().code(), Some(130));
-    assert_eq!(
-        browser.evaluate("document.querySelector('#stolen')"),
-        Value::Null
-    );
+    assert_eq!(browser.evaluate("document.querySelector('#stolen')"), Value::Null);
     assert_eq!(browser.complaints(), [""; 0]);
 
     let record = pages.record();
@@ -158,8 +137,8 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     for shown in shown {
         is_recorded(&record, shown);
     }
-    let changes = record["interventions"].as_array().unwrap().iter();
-    let changes: Vec<&Value> = changes.map(|done| &done["change"]).collect();
+    let changes: Vec<&Value> =
+        record["interventions"].as_array().unwrap().iter().map(|done| &done["change"]).collect();
     assert_eq!(changes, ["pace", "note", "stop"]);
     let judged = browser.evaluate("document.querySelector('.judged').textContent");
     let judged = judged.as_str().unwrap().to_lowercase();
@@ -173,9 +152,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
         return;
     };
     let pages = Pages::new();
-    let words: Vec<&str> = "run -c 4 -d 5m --warm-up 0s --ui=0 --ui-control"
-        .split(' ')
-        .collect();
+    let words: Vec<&str> = "run -c 4 -d 5m --warm-up 0s --ui=0 --ui-control".split(' ').collect();
     let (mut run, url) = pages.watched(&words);
     let mut browser = Browser::start(&program, WIDE, false);
     browser.visit(&url);
@@ -199,10 +176,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     change(&mut browser, ["2.5", ""]);
     says(&mut browser, "2.5 is no number of sessions");
     change(&mut browser, ["10", "3"]);
-    says(
-        &mut browser,
-        "4 sessions to 10 sessions, as phase measure-2, 3 per second",
-    );
+    says(&mut browser, "4 sessions to 10 sessions, as phase measure-2, 3 per second");
     browser
         .wait("document.querySelector('.status b').textContent.startsWith('Running: measure-2, ')");
     shows(&mut browser, "10 sessions are open");
@@ -218,14 +192,17 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     assert_eq!(done["phase"], "measure-2", "{done}");
     assert_eq!((&done["from"], &done["to"]), (&sessions(4), &sessions(10)));
     assert_eq!(done["ramp_per_s"], json!(3.0));
-    let names = record["phases"].as_array().unwrap().iter();
-    let names: Vec<&str> = names.map(|phase| phase["name"].as_str().unwrap()).collect();
-    assert!(
-        names.starts_with(&["measure", "measure-2-ramp", "measure-2"]),
-        "{names:?}"
-    );
-    let streams = record["streams"].as_array().unwrap().iter();
-    let measured: Vec<(&Value, &Value)> = streams
+    let names: Vec<&str> = record["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|phase| phase["name"].as_str().unwrap())
+        .collect();
+    assert!(names.starts_with(&["measure", "measure-2-ramp", "measure-2"]), "{names:?}");
+    let measured: Vec<(&Value, &Value)> = record["streams"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|stream| (&stream["phase"], &stream["sessions"]))
         .collect();
     let (first, second) = (json!("measure"), json!("measure-2"));
@@ -365,10 +342,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
     assert_eq!(fits, json!(true), "no sideways scrolling on a phone");
     browser
         .evaluate("(() => { document.querySelector('button[value=start]').click(); return 0; })()");
-    until(
-        &mut browser,
-        "document.body?.textContent.includes('Started here')",
-    );
+    until(&mut browser, "document.body?.textContent.includes('Started here')");
     for look in 0.. {
         assert!(look < LOOKS_MAX, "it does not end");
         browser.visit(home);
@@ -378,10 +352,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
         }
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    assert_eq!(
-        browser.evaluate("document.querySelector('#stolen')"),
-        Value::Null
-    );
+    assert_eq!(browser.evaluate("document.querySelector('#stolen')"), Value::Null);
     assert_eq!(browser.complaints, Vec::<String>::new());
     serve.kill().unwrap();
     serve.wait().unwrap();

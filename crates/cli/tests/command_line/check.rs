@@ -62,21 +62,11 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
     let directory = TempDir::new().unwrap();
     let cpu = highwater_workload::builtin("cpu").unwrap().text;
     std::fs::write(directory.path().join("mine.toml"), cpu).unwrap();
-    let output = highwater(&directory)
-        .args(["check", "mine.toml"])
-        .output()
-        .unwrap();
+    let output = highwater(&directory).args(["check", "mine.toml"]).output().unwrap();
     assert_eq!(stderr(&output), "");
     assert!(stdout(&output).starts_with("workload "));
-    std::fs::write(
-        directory.path().join("wrong.toml"),
-        "name = 1\nverison = 1\n",
-    )
-    .unwrap();
-    let output = highwater(&directory)
-        .args(["check", "wrong.toml"])
-        .output()
-        .unwrap();
+    std::fs::write(directory.path().join("wrong.toml"), "name = 1\nverison = 1\n").unwrap();
+    let output = highwater(&directory).args(["check", "wrong.toml"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_snapshot!(stderr(&output), @r#"
     error: the workload file has no `format`
@@ -127,9 +117,6 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
 
     hint: did you mean `version`?
     "#);
-    let missing = highwater(&directory)
-        .args(["check", "none.toml"])
-        .output()
-        .unwrap();
+    let missing = highwater(&directory).args(["check", "none.toml"]).output().unwrap();
     assert_snapshot!(stderr(&missing), @"error: cannot read none.toml: No such file or directory (os error 2)");
 }

@@ -15,16 +15,9 @@ fn call(files: &[(&str, &str)], line: &str) -> (Option<i32>, String, String) {
     for (name, text) in files {
         fs::write(directory.path().join(name), text).unwrap();
     }
-    let output = highwater(&directory)
-        .args(line.split_whitespace())
-        .output()
-        .unwrap();
+    let output = highwater(&directory).args(line.split_whitespace()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// The same with an example file of the repository.
@@ -108,10 +101,7 @@ fn what_is_not_there_is_report_with_what_there_is() {
         "table sweep.csv --series x",
         "error: --series: there is no series `x`\n\nhint: there are series\n",
     );
-    check(
-        "table none.csv",
-        "error: cannot read none.csv: there is no such file\n",
-    );
+    check("table none.csv", "error: cannot read none.csv: there is no such file\n");
 }
 
 #[test]
@@ -137,19 +127,11 @@ fn runs_make_tables_and_are_checked_like_files() {
         String::from_utf8(output.stdout).unwrap()
     };
     for batch in ["100", "1000", "4000"] {
-        let words = [
-            "run", "cpu", "sim:", "-q", "-d", "20s", "-c", "4", "--batch", batch,
-        ];
+        let words = ["run", "cpu", "sim:", "-q", "-d", "20s", "-c", "4", "--batch", batch];
         highwater(&[&words[..], &["--label", "nodes=3"]].concat());
     }
     let table = highwater(&["table"]);
-    for part in [
-        "batch_rows",
-        "4,000",
-        "cost model",
-        "4 sessions",
-        "per node",
-    ] {
+    for part in ["batch_rows", "4,000", "cost model", "4 sessions", "per node"] {
         assert!(table.contains(part), "`{part}` in {table}");
     }
     let checked = highwater(&["check", "highwater-runs"]);
@@ -162,8 +144,5 @@ fn size_says_first_what_speaks_against_its_figures() {
     let file = "nodes,users,rows_per_s\n1,10,1000\n2,10,1900\n4,10,3500\n";
     let (code, _, messages) = call(&[("a.csv", file)], "size 3000 --from a.csv");
     assert_eq!(code, Some(0), "{messages}");
-    assert!(
-        messages.starts_with("warning: users_per_node (line 2, line 4): "),
-        "{messages}"
-    );
+    assert!(messages.starts_with("warning: users_per_node (line 2, line 4): "), "{messages}");
 }

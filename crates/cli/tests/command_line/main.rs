@@ -31,10 +31,7 @@ fn highwater(directory: &TempDir) -> Command {
 }
 
 fn call(words: &[&str]) -> Output {
-    highwater(&TempDir::new().unwrap())
-        .args(words)
-        .output()
-        .unwrap()
+    highwater(&TempDir::new().unwrap()).args(words).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {

@@ -38,11 +38,7 @@ fn hold(words: &[&str], environment: &[(&str, &str)], restarted: bool) -> Held {
         .spawn()
         .unwrap();
     let pipe = process.stdin.take().unwrap();
-    let held = Held {
-        process,
-        _directory: directory,
-        pipe,
-    };
+    let held = Held { process, _directory: directory, pipe };
     for _ in 0..LOOKS_MAX {
         let open = held.descriptors();
         // Standard input, and the same opened as a file of settings.
@@ -89,24 +85,14 @@ impl Held {
 fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environment() {
     let url = format!("postgres://user:{PASSWORD}@127.0.0.1:1/name");
     let variable = format!("postgres://user:{PASSWORD}@127.0.0.1:2/name");
-    let held = hold(
-        &["run", "kv", &url],
-        &[("HIGHWATER_TARGET", &variable)],
-        true,
-    );
+    let held = hold(&["run", "kv", &url], &[("HIGHWATER_TARGET", &variable)], true);
     let words = held.read("cmdline");
-    assert!(
-        words.ends_with(" kv postgres://user@127.0.0.1:1/name "),
-        "{words}"
-    );
+    assert!(words.ends_with(" kv postgres://user@127.0.0.1:1/name "), "{words}");
     let environment = held.read("environ");
     assert!(environment.contains("HIGHWATER_TARGET=postgres://user@127.0.0.1:2/name"));
     assert!(!environment.contains(PASSWORD));
     let descriptors = held.descriptors();
-    assert!(
-        !descriptors.iter().any(|to| to.contains("memfd")),
-        "{descriptors:?}"
-    );
+    assert!(!descriptors.iter().any(|to| to.contains("memfd")), "{descriptors:?}");
     let (code, text) = held.go_on("wrong = 1");
     assert_eq!(code, Some(2));
     assert!(!text.contains(PASSWORD), "{text}");
@@ -125,11 +111,7 @@ fn a_token_of_an_endpoint_is_not_seen() {
 
 #[test]
 fn standard_input_is_the_same_before_and_after() {
-    let held = hold(
-        &["run", "postgres://user:geheim@127.0.0.1:1/name"],
-        &[],
-        true,
-    );
+    let held = hold(&["run", "postgres://user:geheim@127.0.0.1:1/name"], &[], true);
     let path = format!("/proc/{}/fd/0", held.process.id());
     let link = fs::read_link(Path::new(&path)).unwrap();
     assert!(link.display().to_string().starts_with("pipe:"), "{link:?}");

@@ -28,11 +28,9 @@ const PLACE: &str = "runs/a";
 fn proposals() -> Vec<Vec<String>> {
     let commands = PROPOSALS
         .lines()
-        .filter_map(|line| line.strip_prefix("    "));
-    let commands = commands.filter(|command| *command != "nothing");
-    commands
-        .map(|command| shlex::split(command).unwrap())
-        .collect()
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|command| *command != "nothing");
+    commands.map(|command| shlex::split(command).unwrap()).collect()
 }
 
 #[test]
@@ -52,11 +50,7 @@ fn the_grammar_reads_every_proposal() {
 /// A directory in which `runs/a` is the record of this command.
 fn place_of(words: &[&str]) -> TempDir {
     let directory = TempDir::new().unwrap();
-    let output = highwater(&directory)
-        .args(words)
-        .args(["-q", "-o", "made"])
-        .output()
-        .unwrap();
+    let output = highwater(&directory).args(words).args(["-q", "-o", "made"]).output().unwrap();
     let made = std::fs::read_dir(directory.path().join("made"));
     let mut made = made.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let made = made.next().unwrap().unwrap().path();
@@ -89,15 +83,7 @@ fn here(words: &[String]) -> Vec<&str> {
 #[test]
 fn no_proposal_is_refused() {
     let run = place_of(&["run", "cpu", "sqlite:", "-d", "1s", "--warm-up", "0s"]);
-    let tuning = place_of(&[
-        "tune",
-        "cpu",
-        "sim:",
-        "--over",
-        "batch=100,1000",
-        "--probe",
-        "2s",
-    ]);
+    let tuning = place_of(&["tune", "cpu", "sim:", "--over", "batch=100,1000", "--probe", "2s"]);
     let growth = place_of(&[
         "scale",
         "cpu",
@@ -111,9 +97,7 @@ fn no_proposal_is_refused() {
         "-d",
         "4s",
     ]);
-    let new = highwater(&run)
-        .args(["workloads", "new", "my flow.toml"])
-        .output();
+    let new = highwater(&run).args(["workloads", "new", "my flow.toml"]).output();
     assert_eq!(new.unwrap().status.code(), Some(0));
     let tried = |proposal: &Vec<String>| {
         let mut words = here(proposal);
@@ -129,10 +113,7 @@ fn no_proposal_is_refused() {
         }
         let mut command = highwater(&run);
         let output = command.current_dir(place).args(&words).output().unwrap();
-        let refused = output
-            .status
-            .code()
-            .is_none_or(|code| code == 2 || code == 5);
+        let refused = output.status.code().is_none_or(|code| code == 2 || code == 5);
         assert!(!refused, "{words:?}: {}", stderr(&output));
     };
     let proposals = proposals();

@@ -112,10 +112,7 @@ fn rows_and_queries_can_both_be_assumed() {
     let both = "--assume cratedb-1m --assume cratedb-queries";
     let plan = json(&format!("300k 10q/s {both}"));
     let needs = plan["needs"].as_array().unwrap();
-    let of: Vec<&str> = needs
-        .iter()
-        .map(|need| need["origin"]["from"].as_str().unwrap())
-        .collect();
+    let of: Vec<&str> = needs.iter().map(|need| need["origin"]["from"].as_str().unwrap()).collect();
     assert_eq!(of.len(), 2);
     assert!(of[0].starts_with("cratedb-1m") && of[1].starts_with("cratedb-queries"));
     let alone = |rate: &str| {
@@ -133,10 +130,7 @@ fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
     assert_eq!(models.len(), 1, "{models:?}");
     assert_eq!(models[0]["model"], "usl");
     let notes = plan["notes"].to_string();
-    assert!(
-        notes.contains("`USL` is fitted to 5 sizes; 6 are advised"),
-        "{notes}"
-    );
+    assert!(notes.contains("`USL` is fitted to 5 sizes; 6 are advised"), "{notes}");
     assert_eq!(input(&plan, "--model")["value"], "USL");
 }
 
@@ -191,18 +185,9 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
         (plan["nodes"]["survive"].as_u64().unwrap(), origin)
     };
     let expected = |lost: u64, origin: &str| (lost, origin.to_owned());
-    assert_eq!(
-        survived(None, None),
-        expected(2, "tolerate-failures in highwater.toml")
-    );
-    assert_eq!(
-        survived(Some("1"), None),
-        expected(1, "HIGHWATER_TOLERATE_FAILURES")
-    );
-    assert_eq!(
-        survived(Some("1"), Some("0")),
-        expected(0, "--tolerate-failures")
-    );
+    assert_eq!(survived(None, None), expected(2, "tolerate-failures in highwater.toml"));
+    assert_eq!(survived(Some("1"), None), expected(1, "HIGHWATER_TOLERATE_FAILURES"));
+    assert_eq!(survived(Some("1"), Some("0")), expected(0, "--tolerate-failures"));
 }
 
 #[test]
@@ -253,12 +238,8 @@ fn runs_of_simulated_clusters_size_the_next_one() {
     }
     let plan = json_of(&size(&directory, "1k --from highwater-runs --json"));
     let measured = plan["needs"][0]["curve"].as_array().unwrap();
-    let measured = measured
-        .iter()
-        .filter(|point| point["measured_per_s"].is_f64());
-    let sizes: Vec<f64> = measured
-        .map(|point| point["nodes"].as_f64().unwrap())
-        .collect();
+    let measured = measured.iter().filter(|point| point["measured_per_s"].is_f64());
+    let sizes: Vec<f64> = measured.map(|point| point["nodes"].as_f64().unwrap()).collect();
     assert_eq!(sizes, [1.0, 2.0, 3.0]);
     assert_eq!(plan["nodes"]["planned"], 1);
     assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");

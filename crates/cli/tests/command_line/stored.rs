@@ -5,20 +5,12 @@ use super::*;
 #[test]
 fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     let directory = TempDir::new().unwrap();
-    let (code, json) = run(
-        &directory,
-        &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"],
-    );
+    let (code, json) =
+        run(&directory, &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"]);
     assert_eq!(code, Some(1));
     let record = highwater_report::parse(&json).unwrap();
     assert_eq!(record.header().labels["team"], "x");
-    let show = |words: &[&str]| {
-        highwater(&directory)
-            .arg("show")
-            .args(words)
-            .output()
-            .unwrap()
-    };
+    let show = |words: &[&str]| highwater(&directory).arg("show").args(words).output().unwrap();
     let newest = show(&["--format", "json"]);
     assert!(stdout(&newest) == json, "the bytes are those of the run");
     assert_eq!(newest.status.code(), Some(1));
@@ -34,19 +26,8 @@ fn workloads_are_listed_shown_and_begun() {
         command.arg("workloads").args(words).output().unwrap()
     };
     let list = stdout(&call(&[]));
-    for name in [
-        "cpu",
-        "nib-cpu",
-        "nib-cpu-strict",
-        "loadtest",
-        "sensors",
-        "tsbs",
-    ] {
-        assert!(
-            list.lines()
-                .any(|line| line.starts_with(&format!("{name} "))),
-            "{list}"
-        );
+    for name in ["cpu", "nib-cpu", "nib-cpu-strict", "loadtest", "sensors", "tsbs"] {
+        assert!(list.lines().any(|line| line.starts_with(&format!("{name} "))), "{list}");
     }
     let shown = stdout(&call(&["show", "loadtest"]));
     assert!(shown.contains("name = \"loadtest\""), "{shown}");
@@ -89,25 +70,11 @@ fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
     assert!(fixed.contains("2016-01-01T00:00:00Z"), "{fixed}");
     let start = "2020-01-01T00:00:00Z";
     let set = format!("start={start}");
-    let (code, kept) = run(
-        &directory,
-        &["sim:", "--plan", "--set", "time=live", "--set", &set],
-    );
+    let (code, kept) = run(&directory, &["sim:", "--plan", "--set", "time=live", "--set", &set]);
     assert_eq!(code, Some(0));
     assert!(kept.contains(start), "{kept}");
-    let output = call(&[
-        "run",
-        "sim:",
-        "--set",
-        "time=live",
-        "--plan",
-        "--share",
-        "1/2",
-    ]);
+    let output = call(&["run", "sim:", "--set", "time=live", "--plan", "--share", "1/2"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(
-        said.contains("give all of them the same `--set start="),
-        "{said}"
-    );
+    assert!(said.contains("give all of them the same `--set start="), "{said}");
 }

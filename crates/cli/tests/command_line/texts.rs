@@ -170,20 +170,13 @@ fn help_of_check() {
 
 #[test]
 fn version_goes_to_stdout() {
-    assert_eq!(
-        help(&["--version"]),
-        format!("highwater {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(help(&["--version"]), format!("highwater {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn a_wrong_default_in_the_file_stops_the_command_and_shows_its_place() {
     let directory = TempDir::new().unwrap();
-    std::fs::write(
-        directory.path().join("highwater.toml"),
-        "[run]\nsesions = 4\n",
-    )
-    .unwrap();
+    std::fs::write(directory.path().join("highwater.toml"), "[run]\nsesions = 4\n").unwrap();
     let output = highwater(&directory).arg("run").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_snapshot!(stderr(&output), @"
@@ -216,11 +209,7 @@ fn a_variable_that_is_no_setting_is_warned_of() {
         .args(["run", "--rate", "50x"])
         .output()
         .unwrap();
-    let first = stderr(&output)
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let first = stderr(&output).lines().next().unwrap_or_default().to_owned();
     assert_snapshot!(first, @"warning: the environment variable HIGHWATER_SESION is not a setting; did you mean HIGHWATER_SESSIONS?");
 }
 

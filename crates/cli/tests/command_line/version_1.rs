@@ -51,25 +51,17 @@ fn shown(name: &str) -> (Option<i32>, Value) {
 
 /// The run of a record of today: of an experiment the last one.
 fn run_of(record: &Value) -> &Value {
-    if record["kind"] == "experiment" {
-        &record["last_run"]
-    } else {
-        record
-    }
+    if record["kind"] == "experiment" { &record["last_run"] } else { record }
 }
 
 /// The figures that no change of words may touch.
 fn figures(record: &Value) -> Vec<Value> {
-    let results = record["results"].as_array().unwrap().iter();
-    let mut figures: Vec<Value> = results
+    let mut figures: Vec<Value> = record["results"]
+        .as_array()
+        .unwrap()
+        .iter()
         .flat_map(|result| {
-            let keys = [
-                "acknowledged",
-                "errors",
-                "latency_ns",
-                "throughput",
-                "windows",
-            ];
+            let keys = ["acknowledged", "errors", "latency_ns", "throughput", "windows"];
             keys.map(|key| result[key].clone())
         })
         .collect();
@@ -90,16 +82,8 @@ fn today(value: &Value) -> &str {
     }
 }
 
-const RECORDS: [&str; 8] = [
-    "steps",
-    "share-1",
-    "share-2",
-    "merged",
-    "find",
-    "tune",
-    "group/a/1",
-    "import",
-];
+const RECORDS: [&str; 8] =
+    ["steps", "share-1", "share-2", "merged", "find", "tune", "group/a/1", "import"];
 
 #[test]
 fn figures_and_judgments_of_version_1_are_kept() {
@@ -125,11 +109,8 @@ fn figures_and_judgments_of_version_1_are_kept() {
             let new = &judgments[judgment]["value"];
             assert_eq!(new, today(old), "{name}: {judgment}");
         }
-        for (new, old) in after["results"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .zip(before["results"].as_array().unwrap())
+        for (new, old) in
+            after["results"].as_array().unwrap().iter().zip(before["results"].as_array().unwrap())
         {
             assert_eq!(new["session_wait_ns"], old["door_wait_ns"], "{name}");
         }
@@ -156,8 +137,11 @@ fn a_search_and_a_tuning_of_version_1_keep_probes_trials_and_ends() {
     outcome["mark"]["estimate"] = Value::Null;
     assert_eq!(search["outcome"], outcome);
     let verdicts = |search: &Value| -> Vec<String> {
-        let probes = search["probes"].as_array().unwrap().iter();
-        let verdicts = probes.map(|probe| probe["verdict"].as_str().unwrap().to_owned());
+        let verdicts = search["probes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|probe| probe["verdict"].as_str().unwrap().to_owned());
         verdicts.collect()
     };
     let today = |verdict: &String| match verdict.as_str() {
@@ -176,10 +160,7 @@ fn a_search_and_a_tuning_of_version_1_keep_probes_trials_and_ends() {
     let best = |tune: &Value| tune["outcome"]["best"]["at"].clone();
     assert_eq!(best(tune), best(&before["tune"]));
     let gain = |tune: &Value, key: &str| tune["outcome"]["best"]["runner_up"][key].clone();
-    assert_eq!(
-        gain(tune, "is_significant"),
-        gain(&before["tune"], "is_told")
-    );
+    assert_eq!(gain(tune, "is_significant"), gain(&before["tune"], "is_told"));
 }
 
 /// What was merged is drawn anew, its interval by today's rule; and audits that began at different times last from the
@@ -203,10 +184,7 @@ fn without_intervals(record: &Value) -> Vec<Value> {
 fn shares_of_version_1_merge_to_what_they_merged_to() {
     let (code, json) = call(&["show", "@share-1", "@share-2", "--format", "json"]);
     let merged: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(
-        without_intervals(&merged),
-        without_intervals(&stored("merged"))
-    );
+    assert_eq!(without_intervals(&merged), without_intervals(&stored("merged")));
     let value = &stored("merged")["judgements"]["measurement"]["value"];
     assert_eq!(merged["judgments"]["measurement"]["value"], today(value));
     let expected = if today(value) == "valid" { 0 } else { 3 };
@@ -220,10 +198,9 @@ fn a_killed_run_of_version_1_is_put_together() {
     assert_eq!(record["incidents"][0]["kind"], "interrupted");
     assert_eq!(record["audit"]["status"], "failed");
     let journal = fs::read_to_string(fixture("killed").join("intervals.jsonl")).unwrap();
-    let lines = journal
+    let acknowledged: u64 = journal
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
-    let acknowledged: u64 = lines
+        .map(|line| serde_json::from_str(line).unwrap())
         .map(|line: Value| line["rows_acknowledged"].as_u64().unwrap())
         .sum();
     assert!(acknowledged > 0);

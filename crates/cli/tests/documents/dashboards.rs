@@ -64,11 +64,7 @@ fn exposing(place: &Path, words: &[&str]) -> (Ended, String) {
 
 fn highwater(place: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_highwater"));
-    command
-        .args(words)
-        .current_dir(place)
-        .env_remove("HIGHWATER_TARGET")
-        .stdout(Stdio::null());
+    command.args(words).current_dir(place).env_remove("HIGHWATER_TARGET").stdout(Stdio::null());
     command
 }
 
@@ -81,9 +77,7 @@ fn get(address: &str, path: &str) -> String {
         let _ = stream.read_to_end(&mut response);
     }
     let response = String::from_utf8_lossy(&response);
-    response
-        .split_once("\r\n\r\n")
-        .map_or(String::new(), |(_, body)| body.to_owned())
+    response.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned())
 }
 
 fn escaped(query: &str) -> String {
@@ -105,16 +99,10 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
     });
     let file = place.path().join("prometheus.yml");
     fs::write(&file, config.to_string()).unwrap();
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let server = Command::new(programs.join("prometheus"))
         .arg(format!("--config.file={}", file.display()))
-        .arg(format!(
-            "--storage.tsdb.path={}",
-            place.path().join("data").display()
-        ))
+        .arg(format!("--storage.tsdb.path={}", place.path().join("data").display()))
         .arg(format!("--web.listen-address={free}"))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -134,10 +122,7 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
             }
         }
     }
-    let up = get(
-        &at,
-        &format!("/api/v1/query?query={}", escaped("max_over_time(up[10m])")),
-    );
+    let up = get(&at, &format!("/api/v1/query?query={}", escaped("max_over_time(up[10m])")));
     assert!(up.contains(r#","1"]"#), "scraped without an error: {up}");
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);
@@ -155,10 +140,7 @@ fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
     let samples = named("highwater-history").samples();
     let stored = samples.filter_map(|(series, _)| series.split_once('{'));
     for (name, _) in stored.filter(|(name, _)| name.starts_with("highwater_stored")) {
-        assert!(
-            exposed.contains(&format!("\n{name}{{")),
-            "{name}: {exposed}"
-        );
+        assert!(exposed.contains(&format!("\n{name}{{")), "{name}: {exposed}");
     }
 }
 
@@ -172,18 +154,10 @@ fn checked(programs: &Path, exposed: &str) {
         .spawn()
         .unwrap();
     let older = older(exposed);
-    checker
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(older.as_bytes())
-        .unwrap();
+    checker.stdin.take().unwrap().write_all(older.as_bytes()).unwrap();
     let output = checker.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        output.status.success() && said.is_empty(),
-        "{said}\n{older}"
-    );
+    assert!(output.status.success() && said.is_empty(), "{said}\n{older}");
 }
 
 /// The older text format, which the checker reads: help and types stand behind the full names of samples.
@@ -233,8 +207,7 @@ fn labels_of_target(dashboard: &str) -> &'static str {
 /// A recording as a Prometheus that scrapes it has it: with the labels of a target, and in the notation of `promtool`
 /// with a value that grows by one from scrape to scrape.
 fn scraped(recording: &'static str, target: &str) -> impl Iterator<Item = Value> {
-    let samples = recording.lines().filter(|line| !line.starts_with('#'));
-    samples.map(move |line| {
+    recording.lines().filter(|line| !line.starts_with('#')).map(move |line| {
         let (series, value) = line.rsplit_once(' ').unwrap();
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
         json!({
@@ -253,10 +226,8 @@ fn choices(dashboard: &Dashboard) -> impl Iterator<Item = Value> {
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
         let labels = labels.strip_suffix('}').unwrap();
         let is_there = format!(r#"{label}!="""#);
-        let all: Vec<&str> = [labels, &is_there]
-            .into_iter()
-            .filter(|matcher| !matcher.is_empty())
-            .collect();
+        let all: Vec<&str> =
+            [labels, &is_there].into_iter().filter(|matcher| !matcher.is_empty()).collect();
         let found = format!("count by ({label}) ({name}{{{}}})", all.join(","));
         json!({
             "expr": format!("count({found}) > bool 0"), "eval_time": "2m",
@@ -274,17 +245,20 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
         let documented =
             documented.map(|(series, values)| json!({"series": series, "values": values}));
         let target = labels_of_target(dashboard.name);
-        let recorded = recordings(dashboard.name).iter();
-        let recorded = recorded.flat_map(|recording| scraped(recording, target));
+        let recorded =
+            recordings(dashboard.name).iter().flat_map(|recording| scraped(recording, target));
         let series: Vec<Value> = documented.chain(recorded).collect();
         // A value that is no number is no data, and not at least 0.
-        let queries = dashboard.queries().map(|query| {
-            json!({
-                "expr": format!("count(({query}) >= 0) > bool 0"), "eval_time": "2m",
-                "exp_samples": [{"labels": "{}", "value": 1}],
+        let queries: Vec<Value> = dashboard
+            .queries()
+            .map(|query| {
+                json!({
+                    "expr": format!("count(({query}) >= 0) > bool 0"), "eval_time": "2m",
+                    "exp_samples": [{"labels": "{}", "value": 1}],
+                })
             })
-        });
-        let queries: Vec<Value> = queries.chain(choices(dashboard)).collect();
+            .chain(choices(dashboard))
+            .collect();
         assert!(
             queries.len() >= dashboard.panels.len() + dashboard.choices.len(),
             "{}",
@@ -311,8 +285,8 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
 fn rates_are_of_what_real_exporters_call_counters() {
     for (dashboard, recording) in [("cratedb-machines", NODE), ("postgresql", POSTGRESQL)] {
         for query in named(dashboard).queries() {
-            let rated = query.split("rate(").skip(1);
-            let names = rated.map(|rest| rest.split(['{', '[']).next().unwrap());
+            let names =
+                query.split("rate(").skip(1).map(|rest| rest.split(['{', '[']).next().unwrap());
             // CrateDB's exporter calls everything a gauge, what only grows as well.
             for name in names.filter(|name| !name.starts_with("crate_")) {
                 let kind = format!("# TYPE {name} counter\n");
@@ -348,8 +322,7 @@ fn dashboards_have_what_grafana_needs() {
 
 /// What follows `start` in the lines of a file that begin so.
 fn behind<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
-    text.lines()
-        .filter_map(move |line| line.trim().strip_prefix(start))
+    text.lines().filter_map(move |line| line.trim().strip_prefix(start))
 }
 
 #[test]
@@ -359,9 +332,8 @@ fn what_the_compose_file_names_is_there() {
     let grafana = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../grafana");
     let read = |name: &str| fs::read_to_string(grafana.join(name)).unwrap();
     let compose = read("compose.yaml");
-    let mounts: Vec<(&str, &str)> = behind(&compose, "- ./")
-        .filter_map(|mount| mount.split_once(':'))
-        .collect();
+    let mounts: Vec<(&str, &str)> =
+        behind(&compose, "- ./").filter_map(|mount| mount.split_once(':')).collect();
     assert!(mounts.len() >= 4, "{mounts:?}");
     for (from, _) in mounts.iter().filter(|(from, _)| *from != DOWNLOADED) {
         assert!(grafana.join(from).exists(), "{from}");

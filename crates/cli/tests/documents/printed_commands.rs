@@ -29,11 +29,8 @@ const LONGEST_AS_PRINTED_S: u32 = 1_200;
 
 /// Commands print that they take 20 s; here they take as long as a judgment needs, and audits count rows: to compare
 /// the values of forty million simulated ones is more than half of the work of a search.
-const SHORT_RUNS: [(&str, &str); 3] = [
-    ("HIGHWATER_DURATION", "3s"),
-    ("HIGHWATER_WARM_UP", "500ms"),
-    ("HIGHWATER_AUDIT", "count"),
-];
+const SHORT_RUNS: [(&str, &str); 3] =
+    [("HIGHWATER_DURATION", "3s"), ("HIGHWATER_WARM_UP", "500ms"), ("HIGHWATER_AUDIT", "count")];
 
 /// What the documents call the targets of the reader.
 const TARGETS: [&str; 4] = ["URL", "URLS", "OLD", "NEW"];
@@ -47,13 +44,11 @@ struct Document {
 fn documents() -> Vec<Document> {
     let tree = Tree::read(&process::root()).unwrap();
     let of_users = |path: &str| path == "README.md" || path.starts_with("docs/");
-    let all = tree.with_extension("md").filter(|(path, _)| of_users(path));
-    let all = all.map(|(path, text)| Document {
-        path: path.to_owned(),
-        fences: fences(text),
-    });
-    all.filter(|document| document.fences.iter().any(Fence::is_commands))
-        .collect()
+    let all = tree
+        .with_extension("md")
+        .filter(|(path, _)| of_users(path))
+        .map(|(path, text)| Document { path: path.to_owned(), fences: fences(text) });
+    all.filter(|document| document.fences.iter().any(Fence::is_commands)).collect()
 }
 
 /// How the commands of a fence are called.
@@ -78,15 +73,8 @@ struct Place {
 
 impl Place {
     fn new(document: &Document) -> Self {
-        let place = Self {
-            directory: TempDir::new().unwrap(),
-            programs: TempDir::new().unwrap(),
-        };
-        symlink(
-            process::root().join("examples"),
-            place.directory.path().join("examples"),
-        )
-        .unwrap();
+        let place = Self { directory: TempDir::new().unwrap(), programs: TempDir::new().unwrap() };
+        symlink(process::root().join("examples"), place.directory.path().join("examples")).unwrap();
         for fence in &document.fences {
             if let Some(name) = fence.file() {
                 fs::write(place.directory.path().join(name), &fence.text).unwrap();
@@ -214,13 +202,7 @@ fn check_all(at_once: usize, check: impl Fn(&Place, &Fence, &Kept) -> Option<Str
 }
 
 fn every_day<'a>(highwater: &'a str, codes: &'a [i32], target: &'a str) -> Called<'a> {
-    Called {
-        highwater,
-        codes,
-        target,
-        is_short: true,
-        longest_s: LONGEST_S,
-    }
+    Called { highwater, codes, target, is_short: true, longest_s: LONGEST_S }
 }
 
 #[test]
@@ -267,8 +249,7 @@ fn in_small() -> String {
 
 #[test]
 fn the_steps_of_a_recipe_work_one_after_the_other() {
-    let recipes = documents().into_iter();
-    let recipes = recipes.filter(|document| document.path.starts_with(RECIPES));
+    let recipes = documents().into_iter().filter(|document| document.path.starts_with(RECIPES));
     let mut steps = 0;
     for recipe in recipes {
         let place = Place::new(&recipe);
@@ -344,10 +325,7 @@ fn long_the_guide_leads_from_zero_to_a_mark_on_debian() {
             postgres::SUPERUSER
         ),
     );
-    let whole = Fence {
-        text: text.replace(DEBIAN_PORT, &own_port),
-        ..steps[0].clone()
-    };
+    let whole = Fence { text: text.replace(DEBIAN_PORT, &own_port), ..steps[0].clone() };
     let called = Called {
         // A verdict of this machine is not one of the text, and ends no shell.
         highwater: &format!(
@@ -370,16 +348,10 @@ fn long_the_guide_leads_from_zero_to_a_mark_on_debian() {
 #[test]
 #[ignore = "long: commands at their printed lengths, against real servers"]
 fn long_printed_commands_run_where_what_they_need_is_installed() {
-    if [&programs::POSTGRESQL, &programs::MARIADB]
-        .iter()
-        .any(|program| program.is_left_out())
-    {
+    if [&programs::POSTGRESQL, &programs::MARIADB].iter().any(|program| program.is_left_out()) {
         return;
     }
-    let servers = Servers {
-        postgres: Postgres::start(),
-        mariadb: MariaDb::start(),
-    };
+    let servers = Servers { postgres: Postgres::start(), mariadb: MariaDb::start() };
     // One after the other: they use the same tables of the same servers.
     check_all(1, |place, fence, kept| {
         let Kept::Needs(needs) = kept else {

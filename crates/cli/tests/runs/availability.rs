@@ -57,12 +57,7 @@ fn run_beside(
     let called = running.end();
     let shown = place.call(&["show", "--format", "json"]);
     assert_eq!(shown.code, called.code, "{}", called.stderr);
-    Beside {
-        record: record(&shown),
-        away,
-        sessions: load.sessions,
-        ops_per_s: load.ops_per_s,
-    }
+    Beside { record: record(&shown), away, sessions: load.sessions, ops_per_s: load.ops_per_s }
 }
 
 /// Times that a run is made of which the machine may be the reason: its own load generator stood still,
@@ -141,10 +136,7 @@ fn reported(beside: &Beside) -> Reported {
 
 /// Ops that were offered in the measured phase, and those of them that were acknowledged.
 fn ops_of(beside: &Beside) -> [u64; 2] {
-    let results = || {
-        let results = beside.record.results.iter();
-        results.filter(|result| result.phase == "measure")
-    };
+    let results = || beside.record.results.iter().filter(|result| result.phase == "measure");
     let offered = results().map(|result| result.offered).sum();
     [offered, results().map(|result| result.acknowledged).sum()]
 }
@@ -175,12 +167,8 @@ fn run_beside_a_restart([sessions, ops_per_s, batch]: [u32; 3]) -> Beside {
         ..Setup::default()
     });
     let url = server.url(SUPERUSER, "postgres");
-    let load = Load {
-        words: &format!("run cpu {url} --set hosts=200"),
-        sessions,
-        ops_per_s,
-        batch,
-    };
+    let load =
+        Load { words: &format!("run cpu {url} --set hosts=200"), sessions, ops_per_s, batch };
     run_beside(&Place::new(), &load, || {
         // Returns when the server answers a query.
         away(&mut server, Postgres::stop, Postgres::start_again)
@@ -191,9 +179,7 @@ fn the_outage_of_postgres_is_reported(sessions: u32, ops_per_s: u32) {
     if skipped() {
         return;
     }
-    expect_right(&run_until_it_counts(|| {
-        run_beside_a_restart([sessions, ops_per_s, 10])
-    }));
+    expect_right(&run_until_it_counts(|| run_beside_a_restart([sessions, ops_per_s, 10])));
 }
 
 #[test]
@@ -229,10 +215,7 @@ fn long_the_outage_is_reported_on_a_grid_of_sessions_and_rates() {
 /// A run against CrateDB's HTTP interface, as a server plays it that was recorded; the way to it is
 /// closed.
 fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
-    let script = Script {
-        stores_all: true,
-        ..Script::default()
-    };
+    let script = Script { stores_all: true, ..Script::default() };
     let stage = Stage::start("plain", script);
     let mut proxy = Proxy::to(stage.port());
     let direct = format!(":{}/", stage.port());
@@ -246,9 +229,7 @@ fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
         ops_per_s,
         batch: 10,
     };
-    let beside = run_beside(&place, &load, || {
-        away(&mut proxy, Proxy::close, Proxy::open)
-    });
+    let beside = run_beside(&place, &load, || away(&mut proxy, Proxy::close, Proxy::open));
     stage.finish();
     beside
 }

@@ -69,18 +69,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self {
-            directory: TempDir::new().unwrap(),
-            compares_values: false,
-        }
+        Self { directory: TempDir::new().unwrap(), compares_values: false }
     }
 
     /// The same, where audits are those of the program's defaults on simulated targets, too.
     pub(crate) fn comparing_values(self) -> Self {
-        Self {
-            compares_values: true,
-            ..self
-        }
+        Self { compares_values: true, ..self }
     }
 
     /// The same, where summaries print everything that is known.
@@ -207,8 +201,8 @@ impl Place {
     /// Directories of the runs that are kept in the default store, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let store = fs::read_dir(self.path().join("highwater-runs"));
-        let entries = store.into_iter().flatten();
-        let mut runs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        let mut runs: Vec<PathBuf> =
+            store.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
         runs.sort();
         runs
     }
@@ -230,8 +224,7 @@ pub(crate) fn measured(record: &RunRecord) -> &ResultRecord {
 
 /// How often an op was acknowledged in the measured phase.
 pub(crate) fn acknowledged(record: &RunRecord, op: &str) -> u64 {
-    let results = record.results.iter();
-    let of = results.filter(|of| of.op == op && of.phase == "measure");
+    let of = record.results.iter().filter(|of| of.op == op && of.phase == "measure");
     of.map(|of| of.acknowledged).sum()
 }
 
@@ -255,10 +248,7 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
         )
     };
     let mut reasons = measurement.reasons.iter();
-    assert!(
-        reasons.all(|reason| by_machine(reason.code)),
-        "{measurement:?}"
-    );
+    assert!(reasons.all(|reason| by_machine(reason.code)), "{measurement:?}");
 }
 
 /// Calls this to its end.

@@ -7,10 +7,8 @@ use crate::called::{Called, Place, record};
 
 /// A run of a script against these servers, with no more than 1% of failed ops allowed.
 fn run(place: &Place, script: &str, servers: &[&Postgres]) -> Called {
-    let hosts: Vec<String> = servers
-        .iter()
-        .map(|server| format!("127.0.0.1:{}", server.port()))
-        .collect();
+    let hosts: Vec<String> =
+        servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
     let url = format!("postgres://{SUPERUSER}@{}/postgres", hosts.join(","));
     place.typed(&format!(
         "run -f {script} {url} -c 2 -d 1s --warm-up 0s --audit off --errors 1% --json"
@@ -28,17 +26,10 @@ fn failures_are_named_by_op_and_message_and_counted_with_none_left_out() {
         "CREATE TABLE orders (total integer CONSTRAINT orders_total_check CHECK (total < 9))",
     );
     let place = Place::new();
-    place.file(
-        "put.sql",
-        "\\set total random(0, 9)\nINSERT INTO orders VALUES (:total);\n",
-    );
+    place.file("put.sql", "\\set total random(0, 9)\nINSERT INTO orders VALUES (:total);\n");
     let called = run(&place, "put.sql", &[&server]);
     let run = record(&called);
-    let result = run
-        .results
-        .iter()
-        .find(|result| result.op == "put")
-        .unwrap();
+    let result = run.results.iter().find(|result| result.op == "put").unwrap();
     let [failure] = &result.failures[..] else {
         panic!("one cause: {:?}", result.failures);
     };
@@ -69,9 +60,7 @@ fn conflicts_are_answered_by_retries_and_a_standby_by_target_session_attrs() {
     let conflicts = run(&place, "turn.sql", &[&server]);
     let stored = place.runs().pop().unwrap();
     assert_eq!(
-        record(&conflicts).results.last().unwrap().failures[0]
-            .code
-            .as_deref(),
+        record(&conflicts).results.last().unwrap().failures[0].code.as_deref(),
         Some("40001")
     );
     let shown = place.call(&["show", &stored.display().to_string()]);
@@ -93,12 +82,7 @@ fn conflicts_are_answered_by_retries_and_a_standby_by_target_session_attrs() {
     );
     let words = format!("run -f put.sql {url} -c 2 -d 1s --warm-up 0s --audit off --json");
     let written = record(&place.typed(&words));
-    assert!(
-        written
-            .results
-            .iter()
-            .all(|result| result.errors.is_empty())
-    );
+    assert!(written.results.iter().all(|result| result.errors.is_empty()));
 }
 
 #[test]
@@ -113,10 +97,7 @@ fn built_in_workloads_and_scripts_run_behind_a_pooler_that_check_names() {
     let checked = place.call(&["check", &url]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     checked.prints("PgBouncer");
-    server.sql(
-        "postgres",
-        "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)",
-    );
+    server.sql("postgres", "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)");
     place.file(
         "transfer.sql",
         "\\set sum random(1, 9)\nBEGIN;\nUPDATE account SET balance = balance + :sum;\n\
@@ -133,10 +114,7 @@ fn built_in_workloads_and_scripts_run_behind_a_pooler_that_check_names() {
         assert!(matches!(called.code, Some(0 | 3)), "{words}: {called:?}");
         let run = record(&called);
         for result in &run.results {
-            assert!(
-                result.acknowledged > 0 && result.errors.is_empty(),
-                "{words}: {result:?}"
-            );
+            assert!(result.acknowledged > 0 && result.errors.is_empty(), "{words}: {result:?}");
         }
     }
     let refused = place.typed(&format!("run cpu {url} --insert copy -d 1s"));
@@ -164,10 +142,7 @@ fn check_does_not_pass_what_a_run_of_a_built_in_workload_would_be_refused() {
     assert_eq!(checked.code, Some(5), "{checked:?}");
     checked.prints("NOT cpu: ");
     assert!(checked.stderr.contains("no indexes here"), "{checked:?}");
-    let workloads = checked
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("workloads"));
+    let workloads = checked.stdout.lines().find(|line| line.starts_with("workloads"));
     assert!(workloads.unwrap().contains("kv"), "{checked:?}");
     let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'highwater_check%'";
     assert_eq!(server.sql("postgres", left).trim(), "0");

@@ -44,17 +44,12 @@ fn rows_that_are_deleted_doubled_and_altered_after_a_run_are_counted_exactly() {
     assert!(matches!(code, Some(0 | 3)), "{code:?}");
     assert_eq!(same.judgments.data.value, Data::Clean);
 
-    change(
-        &server,
-        &format!("ALTER TABLE cpu DELETE WHERE {FIRST} 'host_3'"),
-    );
+    change(&server, &format!("ALTER TABLE cpu DELETE WHERE {FIRST} 'host_3'"));
     let (code, lost) = audit(&place);
     assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
     assert_eq!((lost.audit.missing, lost.audit.duplicated), (1, 0));
 
-    server.sql(&format!(
-        "INSERT INTO cpu SELECT * FROM cpu WHERE {FIRST} 'host_4'"
-    ));
+    server.sql(&format!("INSERT INTO cpu SELECT * FROM cpu WHERE {FIRST} 'host_4'"));
     for (column, value, host) in [("usage_user", "usage_user + 1", 5), ("region", "'x'", 6)] {
         let altered =
             format!("ALTER TABLE cpu UPDATE {column} = {value} WHERE {FIRST} 'host_{host}'");
@@ -62,11 +57,7 @@ fn rows_that_are_deleted_doubled_and_altered_after_a_run_are_counted_exactly() {
     }
     let (code, found) = audit(&place);
     assert_eq!(code, Some(4));
-    let counts = (
-        found.audit.missing,
-        found.audit.duplicated,
-        found.audit.altered,
-    );
+    let counts = (found.audit.missing, found.audit.duplicated, found.audit.altered);
     assert_eq!(counts, (1, 1, 2));
 }
 
@@ -90,23 +81,13 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
     assert_eq!(weeks, run.audit.acknowledged.div_ceil(24 * 7));
 
     let hour = |hour: i64| format!("ts = {}", 1_514_764_800_000 + hour * 3_600_000);
-    change(
-        &server,
-        &format!("ALTER TABLE sensors DELETE WHERE {}", hour(200)),
-    );
-    server.sql(&format!(
-        "INSERT INTO sensors SELECT * FROM sensors WHERE {}",
-        hour(400)
-    ));
-    for (at, altered) in ["uuid = 'x'", "v1 = v1 + 1", "v3 = v3 + 0.1", "v5 = 1 - v5"]
-        .iter()
-        .enumerate()
+    change(&server, &format!("ALTER TABLE sensors DELETE WHERE {}", hour(200)));
+    server.sql(&format!("INSERT INTO sensors SELECT * FROM sensors WHERE {}", hour(400)));
+    for (at, altered) in
+        ["uuid = 'x'", "v1 = v1 + 1", "v3 = v3 + 0.1", "v5 = 1 - v5"].iter().enumerate()
     {
         let row = hour(600 + 100 * i64::try_from(at).unwrap());
-        change(
-            &server,
-            &format!("ALTER TABLE sensors UPDATE {altered} WHERE {row}"),
-        );
+        change(&server, &format!("ALTER TABLE sensors UPDATE {altered} WHERE {row}"));
     }
     let (code, found) = audit(&place);
     assert_eq!(code, Some(4));

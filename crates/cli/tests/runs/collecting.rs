@@ -44,12 +44,7 @@ impl Collector {
         let log = directory.join("collector.log");
         let mut command = Command::new(program);
         command.args(["start", "--exporter", "blackhole"]);
-        command.args([
-            "--debug-log",
-            "metrics",
-            "--debug-log-verbosity",
-            "detailed",
-        ]);
+        command.args(["--debug-log", "metrics", "--debug-log-verbosity", "detailed"]);
         command.args(["--otlp-http-endpoint", &format!("127.0.0.1:{port}")]);
         command.args(["--otlp-grpc-endpoint", &format!("127.0.0.1:{other}")]);
         command.stdin(Stdio::null()).stderr(Stdio::null());
@@ -111,18 +106,13 @@ fn long_a_real_collector_shows_what_the_record_has() {
     assert!(!called.stderr.contains("--otlp"), "{called:?}");
     let record = place.newest();
     // Those of the warm-up as well.
-    let of_each = record.results.iter().map(|result| result.acknowledged);
-    let ops: u64 = of_each.sum();
+    let ops: u64 = record.results.iter().map(|result| result.acknowledged).sum();
     assert_ne!(ops, 0);
-    for (metric, word) in [
-        ("highwater_ops_acknowledged", "Value:"),
-        ("highwater_latency", "Count:"),
-    ] {
+    for (metric, word) in
+        [("highwater_ops_acknowledged", "Value:"), ("highwater_latency", "Count:")]
+    {
         collector.wait_until(|| collector.last(metric, word) == Some(ops));
     }
     let written = collector.written();
-    assert!(
-        written.contains("-> service.name: Str(highwater)"),
-        "{written}"
-    );
+    assert!(written.contains("-> service.name: Str(highwater)"), "{written}");
 }

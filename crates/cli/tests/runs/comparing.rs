@@ -78,9 +78,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
 fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let place = Place::new().verbose();
     let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
-    let rest = [
-        "--rate", "2k", "--batch", "100", "--repeat", "6", "-d", "60s", "-q",
-    ];
+    let rest = ["--rate", "2k", "--batch", "100", "--repeat", "6", "-d", "60s", "-q"];
     let called = place.call(&[&targets[..], &rest].concat());
     called.prints("worse: insert failed");
     let group = &place.runs()[0];
@@ -93,10 +91,7 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     // None fails there, and every second has its answers.
     let row = |name: &str| {
         // Below the answer, which has the figure as well.
-        let mut rows = back
-            .stdout
-            .lines()
-            .skip_while(|line| !line.starts_with("of "));
+        let mut rows = back.stdout.lines().skip_while(|line| !line.starts_with("of "));
         let line = rows.find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("{name}: {}", back.stdout))
     };
@@ -108,9 +103,7 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
 fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     let place = Place::new().verbose();
     for out in ["one", "two"] {
-        place.call(&[
-            "run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", out,
-        ]);
+        place.call(&["run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", out]);
     }
     let called = place.call(&["compare", "one", "two", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
@@ -122,9 +115,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     assert_eq!(named.code, Some(2), "{named:?}");
     named.reports("use one of these: insert throughput, ");
     // Of several runs, too, each with an interval.
-    place.call(&[
-        "run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", "one",
-    ]);
+    place.call(&["run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", "one"]);
     for _ in 0..2 {
         place.typed("run cpu sim: -d 20s -q -o other --batch 20");
     }
@@ -178,10 +169,11 @@ fn a_variant_is_brought_about_by_a_command_of_the_user() {
     assert_eq!(order, "0 one\n1 two\n2 two\n3 one\n");
     for variant in ["one", "two"] {
         let records = records(&place.runs()[0], variant);
-        let labels = records
+        let labels: Vec<String> = records
             .iter()
-            .map(|r| [&r.header.labels["variant"], &r.header.labels["repeat"]]);
-        let labels: Vec<String> = labels.map(|[v, r]| format!("{v} {r}")).collect();
+            .map(|r| [&r.header.labels["variant"], &r.header.labels["repeat"]])
+            .map(|[v, r]| format!("{v} {r}"))
+            .collect();
         assert_eq!(labels, [format!("{variant} 1"), format!("{variant} 2")]);
     }
     let failed = run("two=exit 7");

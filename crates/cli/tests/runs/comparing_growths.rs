@@ -51,9 +51,7 @@ fn size_by_size(place: &Place) {
     let middle = first.strip_prefix("B makes ");
     let middle = middle.and_then(|rest| rest.strip_suffix(" more than A at 1 and 2 nodes"));
     let numbers = middle.unwrap_or_else(|| panic!("{first}"));
-    let numbers = numbers
-        .split(" to ")
-        .map(|number| number.trim_end_matches('%'));
+    let numbers = numbers.split(" to ").map(|number| number.trim_end_matches('%'));
     for number in numbers {
         let percent: f64 = number.parse().unwrap();
         assert!((percent - 40.0).abs() < 4.0, "{first}");
@@ -79,19 +77,12 @@ fn the_gate_is_about_sizes_that_are_worse(place: &Place) {
 fn in_every_format(place: &Place) {
     let markdown = place.call(&["compare", "a", "faster", "--format", "markdown"]);
     let table = "| nodes | A rows/s |";
-    expect(
-        &markdown,
-        0,
-        &["## B makes ", table, "- only in B: 4 nodes"],
-    );
+    expect(&markdown, 0, &["## B makes ", table, "- only in B: 4 nodes"]);
     let page = place.call(&["compare", "a", "faster", "--format", "html"]);
     let chart = "Throughput against nodes";
     expect(&page, 0, &["<h2>Sizes</h2>", chart, "What else differs"]);
     let all = place.call(&["compare", "a", "same", "faster", "-v"]);
-    let said = [
-        "\nverdict        B makes as much",
-        "differs        target: ",
-    ];
+    let said = ["\nverdict        B makes as much", "differs        target: "];
     expect(&all, 0, &said);
     assert_eq!(all.stdout.matches("\nverdict ").count(), 2, "{all:?}");
     let primary = place.call(&["compare", "a", "same", "--primary", "p99"]);
@@ -106,11 +97,7 @@ fn growths_that_answer_different_questions_get_no_verdict() {
     grow(&place, "bound", 7, "--nodes 1,2 -d 20s --p99 1h");
     let called = place.call(&["compare", "a", "bound", "--fail-if-worse", "5%"]);
     let no_verdict = "no verdict: A and B answer different questions";
-    expect(
-        &called,
-        3,
-        &[no_verdict, "OTHER QUESTION: objective: – against p99 ≤ "],
-    );
+    expect(&called, 3, &[no_verdict, "OTHER QUESTION: objective: – against p99 ≤ "]);
 
     grow(&place, "longer", 7, "--nodes 1,2 -d 30s");
     let called = place.call(&["compare", "a", "longer"]);

@@ -33,10 +33,7 @@ fn the_next_command_goes_on_with_this_run() {
     check(&place, &["sim:", "-d", "4s"]);
     let own = ["sim:", "-f", "my flow.toml", "--set", "batch=50"];
     check(&place, &[&own[..], &["-d", "4s"]].concat());
-    check(
-        &place,
-        &split("sim: -d 3s..60s --until ci95<20% --warm-up 500ms"),
-    );
+    check(&place, &split("sim: -d 3s..60s --until ci95<20% --warm-up 500ms"));
     // What a rate leads to is a search, with what only a run has left out of it.
     let called = place.typed("run -q sim: --rate 20k --batch 100 -d 30s --rows 1M");
     let next = called.proposed();

@@ -27,11 +27,7 @@ fn stored(place: &Place) -> RunRecord {
 }
 
 fn phases(record: &RunRecord) -> Vec<&str> {
-    record
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect()
+    record.phases.iter().map(|phase| phase.name.as_str()).collect()
 }
 
 #[test]
@@ -39,19 +35,10 @@ fn a_file_of_commands_is_obeyed_and_what_is_refused_is_said() {
     let place = Place::new().verbose();
     place.file("commands.ndjson", COMMANDS);
     let words = split("run -R 20k -d 2s --warm-up 0s --no-telemetry");
-    let called = place.call(
-        &[
-            &words[..],
-            &["--control", "commands.ndjson", "--events", "e"],
-        ]
-        .concat(),
-    );
+    let called =
+        place.call(&[&words[..], &["--control", "commands.ndjson", "--events", "e"]].concat());
     let record = stored(&place);
-    assert_eq!(
-        phases(&record),
-        ["measure", "measure-2", "drain", "audit"],
-        "{called:?}"
-    );
+    assert_eq!(phases(&record), ["measure", "measure-2", "drain", "audit"], "{called:?}");
     let rates = record.streams.iter().map(|stream| stream.planned_rate);
     assert_eq!(rates.collect::<Vec<_>>(), [Some(20_000.0), Some(10_000.0)]);
     let [note, rate] = &record.interventions[..] else {
@@ -66,16 +53,13 @@ fn a_file_of_commands_is_obeyed_and_what_is_refused_is_said() {
     ] {
         assert!(called.stderr.contains(words), "{called:?}");
     }
-    let changed = called
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with("changed"));
+    let changed = called.stdout.lines().filter(|line| line.starts_with("changed"));
     assert_eq!(changed.count(), 2, "{called:?}");
     let events = fs::read_to_string(place.path().join("e")).unwrap();
-    let events = events
+    let done = events
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
-    let done = events.filter(|line: &Value| line["event"] == "intervention");
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["event"] == "intervention");
     let done: Vec<Value> = done.collect();
     assert_eq!(done[0]["text"], "the vacuum begins");
     assert_eq!(done[1]["phase"], "measure-2");
@@ -88,10 +72,9 @@ fn commands_come_through_a_pipe_one_writer_after_the_other() {
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let mut running = place.start(&split("run -c 2 --think 20ms -d 60s --control pipe"));
     running.wait_for("  measure");
-    for line in [
-        r#"{"command":"sessions","stream":"insert","sessions":3}"#,
-        r#"{"command":"stop"}"#,
-    ] {
+    for line in
+        [r#"{"command":"sessions","stream":"insert","sessions":3}"#, r#"{"command":"stop"}"#]
+    {
         let mut pipe = OpenOptions::new().write(true).open(&pipe).unwrap();
         writeln!(pipe, "{line}").unwrap();
         running.wait_for("at ");
@@ -106,8 +89,9 @@ fn commands_come_through_a_pipe_one_writer_after_the_other() {
 fn the_published_schema_describes_commands() {
     let schema = include_str!("../../../../docs/reference/control.schema.json");
     let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
-    let lines = COMMANDS.lines().filter(|line| !line.is_empty());
-    let valid: Vec<bool> = lines
+    let valid: Vec<bool> = COMMANDS
+        .lines()
+        .filter(|line| !line.is_empty())
         .map(|line| validator.is_valid(&serde_json::from_str(line).unwrap()))
         .collect();
     assert_eq!(valid, [true, true, true, false]);
@@ -122,10 +106,5 @@ fn commands_are_for_one_run_and_come_from_what_is_there() {
     let several = place.call(&["run", "sim:", "--repeat", "2", "--control", "-"]);
     assert_eq!(several.code, Some(2), "{several:?}");
     assert!(several.stderr.contains("--control"), "{several:?}");
-    assert!(
-        place
-            .runs()
-            .iter()
-            .all(|run| !run.join("record.json").exists())
-    );
+    assert!(place.runs().iter().all(|run| !run.join("record.json").exists()));
 }

@@ -66,10 +66,7 @@ fn a_run_that_meets_no_trap_is_clean_and_met() {
 
 #[test]
 fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
-    let script = Script {
-        before_insert: Some((1, BLOCK)),
-        ..Script::default()
-    };
+    let script = Script { before_insert: Some((1, BLOCK)), ..Script::default() };
     let (called, record, _) = run("blocked", script, "--rows 100");
     assert_eq!(rows(&record), ([100, 0, 100, 0], 0));
     assert_eq!(measured(&record).errors["statement"], 10);
@@ -80,10 +77,7 @@ fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
 
 #[test]
 fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
-    let script = Script {
-        before_insert: Some((21, BLOCK)),
-        ..Script::default()
-    };
+    let script = Script { before_insert: Some((21, BLOCK)), ..Script::default() };
     let (called, record, _) = run("blocked-in-mid-run", script, "--rows 400");
     assert_eq!(rows(&record), ([400, 200, 200, 0], 200));
     assert_eq!(measured(&record).errors["statement"], 20);
@@ -115,19 +109,13 @@ fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));
     let noted = |code: &str| record.notes.iter().any(|finding| finding.code == code);
-    assert!(
-        noted("target"),
-        "requests that the pools rejected: {record:?}"
-    );
+    assert!(noted("target"), "requests that the pools rejected: {record:?}");
     assert!(matches!(called.code, Some(1 | 3)), "{:?}", record.judgments);
 }
 
 #[test]
 fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
-    let script = Script {
-        dies_at_insert: Some(11),
-        ..Script::default()
-    };
+    let script = Script { dies_at_insert: Some(11), ..Script::default() };
     let (called, record, inserts_sent) = run("plain", script, "--rows 350 --audit-timeout 2s");
     assert_eq!(inserts_sent, 11);
     let ([_, acknowledged, _, unknown], _) = rows(&record);
@@ -162,11 +150,7 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
         })
         .collect();
     for called in running.into_iter().map(Running::end) {
-        assert_eq!(
-            called.code,
-            Some(3),
-            "one share is not verified: {called:?}"
-        );
+        assert_eq!(called.code, Some(3), "one share is not verified: {called:?}");
         let record = crate::called::record(&called);
         assert_eq!(rows(&record).0, [350, 350, 0, 0], "{called:?}");
     }

@@ -15,8 +15,7 @@ fn the_demo_searches_on_grows_and_sizes_a_cluster_that_it_says_is_simulated() {
     assert_eq!(called.code, Some(0), "{called:?}");
     let simulated = "A demonstration: the cluster and its clock are simulated";
     assert!(called.stdout.starts_with(simulated), "{called:?}");
-    let lines = called.stdout.lines();
-    let commands = lines.filter_map(|line| line.strip_prefix("$ highwater "));
+    let commands = called.stdout.lines().filter_map(|line| line.strip_prefix("$ highwater "));
     let commands: Vec<&str> = commands.collect();
     let names = commands.iter().map(|line| line.split(' ').next().unwrap());
     assert_eq!(names.collect::<Vec<_>>(), ["find", "scale", "size"]);

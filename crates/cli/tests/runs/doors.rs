@@ -86,14 +86,8 @@ fn settings_of_the_directory_are_named_and_those_of_the_user_and_a_named_file_do
     assert_eq!(refused.code, Some(2));
     refused.reports("error: `variant` runs commands");
     place.own_settings("");
-    place.file(
-        "named.toml",
-        "[run]\nvariant = ['a=touch obeyed', 'b=true']\n",
-    );
-    typed(
-        &place,
-        "run cpu sim: -d 3s --repeat 1 -q --config named.toml",
-    );
+    place.file("named.toml", "[run]\nvariant = ['a=touch obeyed', 'b=true']\n");
+    typed(&place, "run cpu sim: -d 3s --repeat 1 -q --config named.toml");
     assert!(place.path().join("obeyed").exists());
     let absent = typed(&place, "show --config none.toml");
     assert_eq!(absent.code, Some(2));
@@ -130,10 +124,7 @@ fn a_pipe_or_a_device_in_the_place_of_a_record_holds_nothing_up() {
                 format!("run sim: -q --tuned {run}"),
             ] {
                 let called = typed(&place, &line);
-                assert!(
-                    matches!(called.code, Some(1..=5)),
-                    "{name}: {line}: {called:?}"
-                );
+                assert!(matches!(called.code, Some(1..=5)), "{name}: {line}: {called:?}");
             }
         }
     }
@@ -143,10 +134,7 @@ fn a_pipe_or_a_device_in_the_place_of_a_record_holds_nothing_up() {
 fn files_that_a_user_names_are_regular_ones_within_a_bound() {
     let place = Place::new();
     pipe(&place.path().join("pipe"));
-    fs::File::create(place.path().join("large.toml"))
-        .unwrap()
-        .set_len(2 << 20)
-        .unwrap();
+    fs::File::create(place.path().join("large.toml")).unwrap().set_len(2 << 20).unwrap();
     for (line, why) in [
         ("size 1k --from /dev/zero", "a device"),
         ("size 1k --from pipe", "a named pipe"),
@@ -160,10 +148,7 @@ fn files_that_a_user_names_are_regular_ones_within_a_bound() {
         ("cluster up pipe", "a named pipe"),
         ("show pipe", "a named pipe"),
         ("run sim: --events pipe", "no process reads this named pipe"),
-        (
-            "run postgres://h/x?sslmode=verify-full&sslrootcert=pipe",
-            "a named pipe",
-        ),
+        ("run postgres://h/x?sslmode=verify-full&sslrootcert=pipe", "a named pipe"),
     ] {
         let called = typed(&place, line);
         assert!(matches!(called.code, Some(2 | 5)), "{line}: {called:?}");
@@ -179,10 +164,7 @@ fn events_go_into_a_pipe_that_somebody_reads() {
     pipe(&path);
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
-        fs::File::open(path)
-            .unwrap()
-            .read_to_string(&mut text)
-            .unwrap();
+        fs::File::open(path).unwrap().read_to_string(&mut text).unwrap();
         text
     });
     // Its reader may open the pipe a moment later than the program.
@@ -262,15 +244,8 @@ fn a_record_that_others_can_write_decides_no_target() {
     let own = typed(&place, "show");
     own.prints("next:");
     let own = typed(&place, "audit");
-    assert!(
-        own.stderr.is_empty() || !own.stderr.contains("by others"),
-        "{own:?}"
-    );
-    for part in [
-        run.join("record.json"),
-        run.clone(),
-        place.path().join("highwater-runs"),
-    ] {
+    assert!(own.stderr.is_empty() || !own.stderr.contains("by others"), "{own:?}");
+    for part in [run.join("record.json"), run.clone(), place.path().join("highwater-runs")] {
         let before = fs::metadata(&part).unwrap().permissions();
         open_to_others(&part);
         let refused = typed(&place, "audit");
@@ -301,14 +276,8 @@ fn an_experiment_that_others_can_write_is_resumed_and_used_on_a_target_that_is_n
             "tune cpu sim: --quick --over batch=10,20",
             "tune cpu --quick --over batch=10,20 --resume",
         ),
-        (
-            "tune cpu sim: --quick --over batch=10,20",
-            "run cpu -d 3s --tuned",
-        ),
-        (
-            "run cpu sim: -d 3s --repeat 2",
-            "run cpu -d 3s --repeat 3 --resume",
-        ),
+        ("tune cpu sim: --quick --over batch=10,20", "run cpu -d 3s --tuned"),
+        ("run cpu sim: -d 3s --repeat 2", "run cpu -d 3s --repeat 3 --resume"),
     ] {
         drop(fs::remove_dir_all(place.path().join("highwater-runs")));
         typed(&place, made);

@@ -228,9 +228,7 @@ fn a_killed_run_is_shown_from_what_it_had_written() {
 #[test]
 fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
     let place = Place::new().verbose();
-    let directory = place
-        .path()
-        .join("highwater-runs/2026-01-01T00-00-00-cpu-000000");
+    let directory = place.path().join("highwater-runs/2026-01-01T00-00-00-cpu-000000");
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("plan.json"), "{}\n").unwrap();
     let shown = place.call(&["show"]);
@@ -256,9 +254,7 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
     // No file may grow beyond 8 or 16 KiB, by the shell's unit; a write beyond fails as on a
     // full disk.
     let limit = "trap '' XFSZ; ulimit -f 16";
-    let run = [
-        "run", "-q", "sim:", "-d", "300s", "--batch", "5", "--rate", "1k",
-    ];
+    let run = ["run", "-q", "sim:", "-d", "300s", "--batch", "5", "--rate", "1k"];
     let called = place.after(limit, &run);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert_eq!(called.stderr.matches("warning: ").count(), 2, "{called:?}");
@@ -308,17 +304,11 @@ fn a_reader_that_went_away_does_not_change_the_verdict() {
 #[test]
 fn a_stdout_without_room_is_said_and_the_record_is_kept() {
     let place = Place::new().verbose();
-    let full = std::fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = place.command(&["run", "-q", "sim:", "-d", "3s"]);
     let output = command.stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        stderr.starts_with("error: cannot write to standard output: "),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("error: cannot write to standard output: "), "{stderr}");
     assert!(place.runs()[0].join("record.json").exists());
 }

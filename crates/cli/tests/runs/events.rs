@@ -33,12 +33,7 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
     assert_eq!(events[0]["schema"], "highwater-event/1");
     let begun = named(&events, "begun");
     assert_eq!(begun[0]["workload"], "cpu");
-    assert!(
-        begun[0]["directory"]
-            .as_str()
-            .unwrap()
-            .ends_with(&run.header.id)
-    );
+    assert!(begun[0]["directory"].as_str().unwrap().ends_with(&run.header.id));
     let last = events.last().unwrap();
     assert_eq!(last["event"], "ended");
     let judgments = serde_json::to_value(&run.judgments).unwrap();
@@ -46,16 +41,12 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
     let seconds = named(&events, "second");
     let numbers = seconds.iter().map(|line| line["second"].as_u64().unwrap());
     assert!(numbers.eq(1..=seconds.len() as u64), "{seconds:?}");
-    let rows: f64 = seconds
-        .iter()
-        .map(|line| line["streams"][0]["units_per_s"].as_f64().unwrap())
-        .sum();
+    let rows: f64 =
+        seconds.iter().map(|line| line["streams"][0]["units_per_s"].as_f64().unwrap()).sum();
     let recorded: u64 = run.intervals.iter().map(|i| i.rows_acknowledged).sum();
     assert!((rows / f64::from(u32::try_from(recorded).unwrap()) - 1.0).abs() < 0.01);
-    let parts: Vec<&str> = named(&events, "part")
-        .iter()
-        .filter_map(|line| line["part"].as_str())
-        .collect();
+    let parts: Vec<&str> =
+        named(&events, "part").iter().filter_map(|line| line["part"].as_str()).collect();
     assert_eq!(parts, ["audit"]);
 }
 
@@ -85,10 +76,7 @@ fn objectives_are_followed_over_the_measured_phase_alone() {
         assert_eq!(part["kind"], "part");
         assert_eq!(part["missed"], 0);
         let counted = part["counted"].as_u64().unwrap();
-        assert!(
-            counted <= due.offered && counted * 10 > due.offered * 9,
-            "{last}"
-        );
+        assert!(counted <= due.offered && counted * 10 > due.offered * 9, "{last}");
     }
     let per_s = rate["per_s"].as_f64().unwrap();
     assert!((per_s / 20_000.0 - 1.0).abs() < 0.1, "{last}");

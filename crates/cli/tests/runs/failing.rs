@@ -95,20 +95,12 @@ fn rows_that_a_rule_of_the_table_leaves_out_are_named_although_no_op_failed() {
     let rows = result.rows;
     assert_eq!(rows.acknowledged + rows.refused, rows.sent);
     let partial = result.partial["constraint"];
-    assert!(
-        rows.acknowledged > 0 && 2 * partial > result.sent,
-        "{result:?}"
-    );
+    assert!(rows.acknowledged > 0 && 2 * partial > result.sent, "{result:?}");
     assert_eq!(result.acknowledged + result.failed_ops(), result.sent);
-    let seconds = run.intervals.iter();
-    let counted: u64 = seconds.map(|second| second.rows_acknowledged).sum();
+    let counted: u64 = run.intervals.iter().map(|second| second.rows_acknowledged).sum();
     assert_eq!(counted, rows.acknowledged);
     let refused = percent_of(rows.refused, rows.sent);
-    expect_missed(
-        &called,
-        &run,
-        &["insert: ", " rows (", &refused, "constraint"],
-    );
+    expect_missed(&called, &run, &["insert: ", " rows (", &refused, "constraint"]);
     called.prints(" in part: ");
 }
 

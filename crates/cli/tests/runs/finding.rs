@@ -28,9 +28,7 @@ fn confirmed(summary: &str) -> f64 {
 #[test]
 fn a_mark_is_printed_kept_and_shown_again() {
     let place = Place::new().verbose();
-    let called = place.call(&[
-        "find", "cpu", TARGET, "--batch", "10", "--quick", "-c", "512",
-    ]);
+    let called = place.call(&["find", "cpu", TARGET, "--batch", "10", "--quick", "-c", "512"]);
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     let mark = confirmed(&called.stdout);
     assert!((mark / CAPACITY - 1.0).abs() < 0.03, "{}", called.stdout);
@@ -51,9 +49,7 @@ fn a_mark_is_printed_kept_and_shown_again() {
 #[test]
 fn a_mark_below_its_floor_is_an_objective_missed() {
     let place = Place::new().verbose();
-    let words = [
-        "find", TARGET, "--batch", "10", "--quick", "-c", "512", "--floor", "1M",
-    ];
+    let words = ["find", TARGET, "--batch", "10", "--quick", "-c", "512", "--floor", "1M"];
     let called = place.call(&words);
     assert_eq!(called.code, Some(1), "{}", called.stdout);
     assert!(called.stdout.contains("MISSED"), "{}", called.stdout);
@@ -87,10 +83,7 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     for (more, said) in [
         ("--start 1k", "--start: at 1,000 rows/s"),
         ("--max 1200", "--max: at 1,200 rows/s"),
-        (
-            "--stream insert@1k --stream dashboards@find",
-            "--stream insert: a probe of 19 min 19 s",
-        ),
+        ("--stream insert@1k --stream dashboards@find", "--stream insert: a probe of 19 min 19 s"),
     ] {
         let called = place.typed(&format!("{p99} {more}"));
         assert_eq!(called.code, Some(2), "{}", called.stdout);
@@ -185,18 +178,11 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
     let called = place.call(&within(&words, "60s"));
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     assert!(called.stderr.contains("2 probes are resumed"), "{called:?}");
-    let ended = place
-        .runs()
-        .into_iter()
-        .find(|run| *run != stopped)
-        .unwrap();
+    let ended = place.runs().into_iter().find(|run| *run != stopped).unwrap();
     let (before, after) = (experiment(&stopped), experiment(&ended));
     assert_eq!(after.interventions, [pause]);
     let (before, after) = (before.search().unwrap(), after.search().unwrap());
-    assert!(
-        after.outcome.is_some() && after.probes.len() > 2,
-        "{called:?}"
-    );
+    assert!(after.outcome.is_some() && after.probes.len() > 2, "{called:?}");
     let is_here = |probe: &ProbeRecord| probe.run.starts_with("probes/");
     let here: Vec<bool> = after.probes.iter().map(is_here).collect();
     assert_eq!(here.iter().position(|here| *here), Some(2), "{here:?}");
@@ -242,12 +228,7 @@ fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind
 /// Every probe is in the record, has a whole record of its own, and its rows were found.
 fn is_whole(place: &Place, called: &Called) {
     // How well a busy machine measures is not this test's business; the data are.
-    assert!(
-        matches!(called.code, Some(0 | 1 | 3)),
-        "{}{}",
-        called.stdout,
-        called.stderr
-    );
+    assert!(matches!(called.code, Some(0 | 1 | 3)), "{}{}", called.stdout, called.stderr);
     let directory = place.runs().pop().unwrap();
     let record = experiment(&directory);
     let search = record.search().unwrap();
@@ -261,11 +242,7 @@ fn is_whole(place: &Place, called: &Called) {
         assert_eq!(run.judgments.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
         // The first one finds a target that nobody has asked anything.
-        let settled = if number == 1 {
-            0..1
-        } else {
-            50_000_000..u64::MAX
-        };
+        let settled = if number == 1 { 0..1 } else { 50_000_000..u64::MAX };
         assert!(settled.contains(&probe.settled_ns), "{probe:?}");
         assert!(probe.acknowledged_per_s > 0.0);
     }
@@ -374,9 +351,6 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
     let found = found.search().unwrap();
     assert!(found.probes.len() > 1, "{called:?}");
     let of_probes: Vec<u64> = found.probes.iter().map(|probe| probe.rows_before).collect();
-    assert!(
-        of_probes[0] == before && of_probes.is_sorted(),
-        "{of_probes:?}"
-    );
+    assert!(of_probes[0] == before && of_probes.is_sorted(), "{of_probes:?}");
     assert!(rows() > before);
 }

@@ -10,9 +10,7 @@ use crate::called::Place;
 /// Where a page or an output shows anything that it must not.
 fn harmful(text: &str) -> Option<String> {
     let shown = |c: &char| is_unsafe(*c) && *c != '\n' && *c != '\t';
-    text.chars()
-        .find(shown)
-        .map(|c| format!("{} in {text}", c.escape_unicode()))
+    text.chars().find(shown).map(|c| format!("{} in {text}", c.escape_unicode()))
 }
 
 proptest! {

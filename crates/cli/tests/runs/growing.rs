@@ -19,8 +19,7 @@ impl Lab {
     pub(crate) fn of(name: &str) -> Self {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/clusters");
         let lab = Self(Place::new().verbose());
-        lab.0
-            .file("lab.toml", &fs::read_to_string(shipped.join(name)).unwrap());
+        lab.0.file("lab.toml", &fs::read_to_string(shipped.join(name)).unwrap());
         lab
     }
 
@@ -33,8 +32,7 @@ impl Lab {
     }
 
     pub(crate) fn cluster(&self, action: &str, more: &[&str]) -> Called {
-        self.0
-            .call(&[&["cluster", action, "lab.toml"], more].concat())
+        self.0.call(&[&["cluster", action, "lab.toml"], more].concat())
     }
 
     /// Grows the cluster; each size is a run, with clean data.
@@ -92,8 +90,7 @@ pub(crate) fn has_no_quotas() -> bool {
 
 /// Units per second of each measured size.
 pub(crate) fn rates(scale: &ScaleRecord) -> Vec<f64> {
-    let trials = scale.trials.iter();
-    trials.map(|trial| trial.figures.per_s).collect()
+    scale.trials.iter().map(|trial| trial.figures.per_s).collect()
 }
 
 /// Nodes that wait beside a simulated cluster, whose ops take four times as long for its first 20 s.
@@ -125,10 +122,7 @@ fn a_quota_begins_when_the_nodes_are_warm() {
         let own = own.into_run().unwrap();
         assert!(own.phases.iter().any(|phase| phase.steady == Some(true)));
         let truth = 142.857 * f64::from(trial.size.nodes);
-        assert!(
-            (trial.figures.per_s / truth - 1.0).abs() < 0.01,
-            "{trial:?}"
-        );
+        assert!((trial.figures.per_s / truth - 1.0).abs() < 0.01, "{trial:?}");
     }
     called.prints(" of warm-up before quotas");
 }
@@ -137,11 +131,16 @@ fn a_quota_begins_when_the_nodes_are_warm() {
 #[track_caller]
 fn expect_tables_kept(lab: &Lab, grown: &ExperimentRecord) {
     let directory = lab.0.runs().pop().unwrap();
-    let trials = grown.scale().unwrap().trials.iter();
-    let runs = trials.map(|trial| record::read(&directory.join(&trial.run)).unwrap());
+    let runs = grown
+        .scale()
+        .unwrap()
+        .trials
+        .iter()
+        .map(|trial| record::read(&directory.join(&trial.run)).unwrap());
     let runs: Vec<RunRecord> = runs.map(|run| run.into_run().unwrap()).collect();
-    let tables = runs.iter().map(|run| &run.target.tables[0]);
-    let tables: Vec<_> = tables
+    let tables: Vec<_> = runs
+        .iter()
+        .map(|run| &run.target.tables[0])
         .map(|table| (table.start, table.rows_before))
         .collect();
     let kept = Some(runs[0].audit.acknowledged);
@@ -180,8 +179,7 @@ fn shards_grow_from_one_to_two() {
     assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 1], "{called:?}");
     assert!(rates(scale).iter().all(|per_s| *per_s > 0.0), "{called:?}");
     // A shard starts without the others, so each is measured alone before.
-    let alone = scale.alone.trials.iter();
-    let alone = alone.map(|trial| (trial.node, trial.figures.per_s > 0.0));
+    let alone = scale.alone.trials.iter().map(|trial| (trial.node, trial.figures.per_s > 0.0));
     let both = [(Some(1), true), (Some(2), true)];
     assert_eq!(alone.collect::<Vec<_>>(), both, "{called:?}");
 }
@@ -257,8 +255,5 @@ fn long_shards_that_are_added_are_not_given_the_rows_that_are_there_and_the_reco
     let second = record::read(&directory.join(&second.run)).unwrap();
     let notes = second.into_run().unwrap().notes;
     let of_rows = |text: &str| text.contains("ClickHouse moves no rows to servers that are added");
-    assert!(
-        notes.iter().any(|note| of_rows(&note.message)),
-        "{called:?}"
-    );
+    assert!(notes.iter().any(|note| of_rows(&note.message)), "{called:?}");
 }

@@ -73,11 +73,7 @@ fn expect_quota_is_limit(trial: &ScaleTrial, shown: &str) {
     assert_eq!(by.resource, Resource::Cpu, "{by:?} {shown}");
     let node: u32 = by.node.as_ref().unwrap().parse().unwrap();
     assert!((1..=trial.size.nodes).contains(&node), "{by:?} {shown}");
-    assert_eq!(
-        by.value(LimitFigure::QuotaCores),
-        Some(QUOTA_CORES),
-        "{by:?} {shown}"
-    );
+    assert_eq!(by.value(LimitFigure::QuotaCores), Some(QUOTA_CORES), "{by:?} {shown}");
 }
 
 /// With data in memory, three nodes made 164,200 rows/s where one had made 50,933 and then 52,333; nodes are not equal,
@@ -100,8 +96,7 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
         expect_quota_is_limit(trial, &shown);
     }
     // Nodes are not equal, so that the record has each of them alone, too.
-    let alone = scale.alone.trials.iter();
-    let alone: Vec<_> = alone.map(|trial| trial.node).collect();
+    let alone: Vec<_> = scale.alone.trials.iter().map(|trial| trial.node).collect();
     assert_eq!(alone, [Some(1), Some(2), Some(3)], "{shown}");
 }
 
@@ -145,15 +140,7 @@ fn long_real_copies_gain_less_than_shards() {
         return;
     }
     let lab = Lab::of("galera.toml");
-    let words = [
-        "--nodes",
-        "1..3",
-        "-c",
-        "4n",
-        "--batch",
-        "100",
-        "--no-measure-nodes",
-    ];
+    let words = ["--nodes", "1..3", "-c", "4n", "--batch", "100", "--no-measure-nodes"];
     let (shown, grown) = grown(&lab, &words);
     let scale = grown.scale().unwrap();
     let [one, _, three, _] = rates_of(scale, &shown);

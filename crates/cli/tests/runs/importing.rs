@@ -22,11 +22,7 @@ fn import(place: &Place, out: &str, names: &[&str]) {
 #[test]
 fn what_pgbench_wrote_is_shown_in_every_form() {
     let place = Place::new().verbose();
-    import(
-        &place,
-        "highwater-runs",
-        &["pgbench-rate.log", "pgbench-rate.out"],
-    );
+    import(&place, "highwater-runs", &["pgbench-rate.log", "pgbench-rate.out"]);
     let run = &place.runs()[0];
     let id = run.file_name().unwrap().to_string_lossy().into_owned();
     assert!(id.contains("-pgbench-select-only-"), "{id}");
@@ -36,9 +32,7 @@ fn what_pgbench_wrote_is_shown_in_every_form() {
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(3), "nothing is judged: {shown:?}");
     assert!(
-        shown
-            .stdout
-            .contains("imported from pgbench 15.18 · open (Poisson)"),
+        shown.stdout.contains("imported from pgbench 15.18 · open (Poisson)"),
         "{}",
         shown.stdout
     );
@@ -62,11 +56,7 @@ fn a_record_of_another_tool_is_not_compared_with_ours() {
     import(&place, "closed", &["pgbench-closed.out"]);
     import(&place, "sysbench", &["sysbench-plain.out"]);
     for (a, b, said) in [
-        (
-            "ours",
-            "closed",
-            "measured by: Highwater against pgbench from the sending",
-        ),
+        ("ours", "closed", "measured by: Highwater against pgbench from the sending"),
         ("closed", "sysbench", "against sysbench from the sending"),
     ] {
         let called = place.call(&["compare", a, b, "--fail-if-worse", "5%"]);
@@ -85,11 +75,7 @@ fn runs_of_one_tool_are_compared_like_any_others() {
     }
     let called = place.call(&["compare", "a", "b"]);
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert!(
-        !called.stdout.contains("OTHER QUESTION"),
-        "{}",
-        called.stdout
-    );
+    assert!(!called.stdout.contains("OTHER QUESTION"), "{}", called.stdout);
     assert!(called.stdout.contains("equal"), "{}", called.stdout);
 }
 
@@ -99,10 +85,7 @@ fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
     let said = |words: &[&str]| {
         let called = place.call(words);
         assert_eq!(called.code, Some(2), "{called:?}");
-        assert!(
-            !place.path().join("highwater-runs").exists(),
-            "nothing is left"
-        );
+        assert!(!place.path().join("highwater-runs").exists(), "nothing is left");
         called.stderr
     };
     let log = fs::read_to_string(sample("pgbench-rate.log")).unwrap();
@@ -143,8 +126,5 @@ fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
     let long = [b"sysbench 1.0.20\n".as_slice(), &endless].concat();
     fs::write(place.path().join("long.out"), long).unwrap();
     let said = said(&["import", "long.out"]);
-    assert!(
-        said.contains("long.out:2: a line of more than 4194304 bytes"),
-        "{said}"
-    );
+    assert!(said.contains("long.out:2: a line of more than 4194304 bytes"), "{said}");
 }

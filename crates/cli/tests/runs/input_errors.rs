@@ -7,11 +7,7 @@ use crate::called::{Place, split};
 /// What is said about a mistake.
 fn said(place: &Place, words: &[&str]) -> String {
     let called = place.call(words);
-    assert_eq!(
-        (called.code, called.stdout.as_str()),
-        (Some(2), ""),
-        "{called:?}"
-    );
+    assert_eq!((called.code, called.stdout.as_str()), (Some(2), ""), "{called:?}");
     assert_eq!(place.runs().len(), 0, "{words:?}");
     called.stderr
 }
@@ -211,10 +207,7 @@ fn a_wrong_workload_file() {
      7 | sql =
        |      ^
     ");
-    place.file(
-        "mine.toml",
-        &format!("{head}\n[ops.read]\nsqll = \"SELECT 1\"\n"),
-    );
+    place.file("mine.toml", &format!("{head}\n[ops.read]\nsqll = \"SELECT 1\"\n"));
     let wrong_key = said(&place, &["run", "sim:", "-f", "mine.toml"]);
     assert_snapshot!(wrong_key, @r#"
     error: op `read` must have either `insert`, `sql` or `transaction`
@@ -354,16 +347,9 @@ fn kv_with_values_that_cannot_be_compared_is_warned_of() {
     let warned = |more: &[&str]| {
         let words = split("run kv sqlite: --rows 10 --warm-up 0s -q");
         let called = place.call(&[&words[..], more].concat());
-        called
-            .stderr
-            .contains("warning: the audit will compare keys only")
+        called.stderr.contains("warning: the audit will compare keys only")
     };
     assert!(warned(&[]));
     assert!(!warned(&["--audit", "count"]));
-    assert!(!warned(&[
-        "--min-block-bytes",
-        "8",
-        "--max-block-bytes",
-        "8"
-    ]));
+    assert!(!warned(&["--min-block-bytes", "8", "--max-block-bytes", "8"]));
 }

@@ -55,8 +55,7 @@ fn transactions_that_keep_the_sum_are_clean() {
     let record = record(&run(&place, ""));
     let data = record.judgments.data.value;
     assert_eq!(data, Data::Clean, "{:?}", record.audit);
-    let checked = record.audit.invariants.iter();
-    let found = checked.map(|invariant| invariant.found.as_deref());
+    let found = record.audit.invariants.iter().map(|invariant| invariant.found.as_deref());
     let found: Vec<Option<&str>> = found.collect();
     assert_eq!(found, [Some("10000"), Some("1")]);
     place.call(&["show"]).prints("2 of 2 invariants hold");
@@ -70,19 +69,14 @@ fn transactions_that_do_not_are_reported_with_what_was_found() {
     assert_eq!(record.judgments.data.value, Data::Altered);
     let reason = &record.judgments.data.reasons[0];
     assert_eq!(reason.code, ReasonCode::InvariantBroken);
-    let results = record.results.iter();
-    let acknowledged: i64 = results
-        .map(|r| i64::try_from(r.acknowledged).unwrap())
-        .sum();
+    let acknowledged: i64 =
+        record.results.iter().map(|r| i64::try_from(r.acknowledged).unwrap()).sum();
     // The warm-up is in no result.
     let found = record.audit.invariants[0].found.as_ref().unwrap();
     let taken = 10_000 - found.parse::<i64>().unwrap();
     assert!(taken >= acknowledged && acknowledged > 0, "{taken}");
     let said = &reason.evidence;
-    assert!(
-        said.contains("expected 10000") && !said.contains("all-there"),
-        "{said}"
-    );
+    assert!(said.contains("expected 10000") && !said.contains("all-there"), "{said}");
 }
 
 #[test]
@@ -132,18 +126,10 @@ fn mistakes_of_an_invariant_are_reported_at_their_place() {
     let place = Place::new();
     let good = workload(&format!("{TAKE}, {GIVE}"));
     for (from, to, message) in [
-        (
-            "equals = true",
-            "equals = 1.5",
-            "an integer, a text, true or false",
-        ),
+        ("equals = true", "equals = 1.5", "an integer, a text, true or false"),
         ("equals = true", "", "`equals`"),
         ("SELECT sum(balance)", "DELETE", "changes something"),
-        (
-            "SELECT sum(balance)",
-            "SELECT :x + sum(balance)",
-            "unknown parameter `:x`",
-        ),
+        ("SELECT sum(balance)", "SELECT :x + sum(balance)", "unknown parameter `:x`"),
         ("SELECT sum(balance) FROM accounts", "", "is empty"),
     ] {
         place.file("bad.toml", &good.replace(from, to));
@@ -187,9 +173,7 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
         // Only the load wrote, and who only fills is compared row by row.
         (false, "open@1000", Data::Clean),
     ] {
-        let data = run_filled(&filled(with_invariant), "3s", stream)
-            .judgments
-            .data;
+        let data = run_filled(&filled(with_invariant), "3s", stream).judgments.data;
         assert_eq!(data.value, expected, "{stream}: {data:?}");
         if expected == Data::Unverified {
             assert_eq!(data.reasons[0].code, ReasonCode::NoInvariant);

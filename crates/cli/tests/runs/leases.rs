@@ -24,9 +24,7 @@ fn long(url: &str, more: &str) -> String {
 
 fn again(place: &Place, url: &str, more: &str) -> Called {
     let short = "-d 1s -c 1 --batch 10 --json";
-    place.typed(&format!(
-        "run cpu {url} --set hosts=200 --warm-up 0s {short} {more}"
-    ))
+    place.typed(&format!("run cpu {url} --set hosts=200 --warm-up 0s {short} {more}"))
 }
 
 /// A directory, and a database in it.
@@ -44,12 +42,7 @@ fn expect_clean(called: &Called) {
 
 fn refused(called: &Called) {
     assert_eq!(called.code, Some(2), "{called:?}");
-    for words in [
-        "table `cpu` is in use by another run",
-        "process ",
-        "heartbeat",
-        "wait until",
-    ] {
+    for words in ["table `cpu` is in use by another run", "process ", "heartbeat", "wait until"] {
         assert!(called.stderr.contains(words), "{words}: {called:?}");
     }
 }

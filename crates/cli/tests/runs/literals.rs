@@ -8,10 +8,7 @@ use crate::called::{Place, record, split};
 #[test]
 fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
     let place = Place::with_books();
-    place.file(
-        "pragma.sql",
-        "\\set n random(10, 20)\nPRAGMA cache_size = :n\n",
-    );
+    place.file("pragma.sql", "\\set n random(10, 20)\nPRAGMA cache_size = :n\n");
     let words = split("run -f pragma.sql sqlite:own.db --warm-up 0s -d 2s -c 1");
     let prepared = place.call(&words);
     assert_eq!(prepared.code, Some(2), "{prepared:?}");
@@ -24,10 +21,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
 #[test]
 fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
     let place = Place::with_books().verbose();
-    place.file(
-        "get.sql",
-        "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id",
-    );
+    place.file("get.sql", "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id");
     let words = split("run -f get.sql sqlite:own.db --warm-up 0s -d 2s -c 1 --literals");
     let called = place.call(&words);
     called.prints("values in the queries' text");

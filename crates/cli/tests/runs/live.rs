@@ -32,28 +32,13 @@ fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
     let measured = with(&shown, "measure  ");
     let last = measured.last().unwrap();
     assert!(last.contains("█") && last.contains(" of 4 s · "), "{last}");
-    for part in [
-        "\nstream  ",
-        "achieved",
-        "p50",
-        "rejected",
-        "\ninsert  ",
-        " up to ",
-    ] {
+    for part in ["\nstream  ", "achieved", "p50", "rejected", "\ninsert  ", " up to "] {
         assert!(last.contains(part), "{part}: {last}");
     }
     assert_eq!(last.matches("stream  ").count(), 1, "{last}");
     // Nothing of it is left, and no line of a second was written.
-    assert!(
-        !is_drawn(&shown.end) && !shown.end.contains("second  phase"),
-        "{}",
-        shown.end
-    );
-    assert!(
-        shown.end.contains("\naudit: ") && shown.end.contains("\ndata "),
-        "{}",
-        shown.end
-    );
+    assert!(!is_drawn(&shown.end) && !shown.end.contains("second  phase"), "{}", shown.end);
+    assert!(shown.end.contains("\naudit: ") && shown.end.contains("\ndata "), "{}", shown.end);
     assert!(shown.end.ends_with('\n'), "{}", shown.end);
 }
 
@@ -64,12 +49,7 @@ fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
     let filling = "load cpu sqlite:a.db --rows 300k --rate 100k --audit full";
     let shown = shown(&place, filling, &[], 100);
     let filled = with(&shown, "fill  ");
-    assert!(
-        filled
-            .iter()
-            .any(|frame| frame.contains(" of 300,000 rows · ")),
-        "{filled:?}"
-    );
+    assert!(filled.iter().any(|frame| frame.contains(" of 300,000 rows · ")), "{filled:?}");
     let left = filled.iter().any(|frame| frame.contains(" s left · "));
     assert!(left, "{filled:?}");
     // Counted, then read back.
@@ -93,10 +73,7 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         // Once both are there: which comes first is not the same for both commands.
         let shown = call(&place, &words, &[], (140, &format!("{second}|probe 2: ")));
         let frames = with(&shown, "trials  ");
-        assert!(
-            frames.iter().any(|frame| frame.contains(second)),
-            "{frames:?}"
-        );
+        assert!(frames.iter().any(|frame| frame.contains(second)), "{frames:?}");
         let streams = frames.iter().any(|frame| frame.contains("\ninsert  "));
         assert!(streams, "{frames:?}");
         let stands = frames.iter().any(|frame| frame.contains(objective));
@@ -111,18 +88,11 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
     let place = Place::new();
     let second = format!("{RUN} 1s");
     let called = place.typed(&second);
-    assert!(
-        !is_drawn(&called.stderr) && !is_drawn(&called.stdout),
-        "{called:?}"
-    );
+    assert!(!is_drawn(&called.stderr) && !is_drawn(&called.stdout), "{called:?}");
     called.reports("\nsecond  phase");
     for variable in [("TERM", "dumb"), ("CI", "true")] {
         let shown = shown(&place, &second, &[variable], 100);
-        assert!(
-            shown.written.contains("\nsecond  phase"),
-            "{}",
-            shown.written
-        );
+        assert!(shown.written.contains("\nsecond  phase"), "{}", shown.written);
         assert!(!shown.written.contains(['█', '░']), "{}", shown.written);
         assert_eq!(shown.frames, Vec::<String>::new(), "{variable:?}");
     }
@@ -137,25 +107,16 @@ fn without_colors_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
     let place = Place::new();
     for (flag, variable) in [("--no-color", ("A", "b")), ("", ("NO_COLOR", "1"))] {
         let shown = shown(&place, &format!("{RUN} 2s {flag}"), &[variable], 40);
-        assert!(
-            !shown.frames.is_empty() && !is_drawn(&shown.end),
-            "{}",
-            shown.end
-        );
+        assert!(!shown.frames.is_empty() && !is_drawn(&shown.end), "{}", shown.end);
         let colors = shown.written.split('\u{1b}').skip(1);
         for sequence in colors {
             let end = sequence.find(|c: char| c.is_alphabetic()).unwrap();
             assert!(matches!(&sequence[end..=end], "A" | "J"), "{sequence}");
         }
         let frame = with(&shown, "measure  ").last().copied().unwrap();
-        let drawn = frame
-            .lines()
-            .skip_while(|line| !line.starts_with("measure  "));
+        let drawn = frame.lines().skip_while(|line| !line.starts_with("measure  "));
         let drawn: Vec<&str> = drawn.collect();
-        assert!(
-            drawn[1].starts_with("stream") && drawn[2].starts_with("insert"),
-            "{frame}"
-        );
+        assert!(drawn[1].starts_with("stream") && drawn[2].starts_with("insert"), "{frame}");
     }
 }
 
@@ -165,11 +126,7 @@ fn an_interrupt_leaves_the_terminal_as_it_should_be() {
     let words = ["run", "cpu", "-d", "60s", "--warm-up", "0s"];
     let shown = call(&place, &words, &[], (100, " up to "));
     assert_eq!(shown.code, Some(130), "{}", shown.written);
-    assert!(
-        !is_drawn(&shown.end) && shown.end.ends_with('\n'),
-        "{}",
-        shown.end
-    );
+    assert!(!is_drawn(&shown.end) && shown.end.ends_with('\n'), "{}", shown.end);
     assert!(
         shown.end.contains("\nmeasurement ") && shown.end.contains("interrupted"),
         "{}",

@@ -57,8 +57,7 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
     let url = up(&lab);
     // What counts is what the nodes were started with.
     let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
-    lab.0
-        .file("lab.toml", &text.replace("cpu = 0.5", "cpu = 0.7"));
+    lab.0.file("lab.toml", &text.replace("cpu = 0.5", "cpu = 0.7"));
     for words in [
         "run cpu -d 10s",
         "load cpu --rows 20k",
@@ -68,10 +67,8 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
         let (called, run) = loaded(&lab, &format!("{words} --batch 20"));
         assert_eq!(called.code, Some(0), "{called:?}");
         assert_eq!(run.target.urls, [url.as_str()], "{called:?}");
-        let quotas = run.target.cpu_quotas.iter();
-        let quotas: Vec<_> = quotas
-            .map(|quota| (quota.node.as_str(), quota.cores))
-            .collect();
+        let quotas: Vec<_> =
+            run.target.cpu_quotas.iter().map(|quota| (quota.node.as_str(), quota.cores)).collect();
         assert_eq!(quotas, [("1", 0.5), ("2", 0.5)], "{called:?}");
         // The command that follows goes to the cluster, wherever it is by then.
         let next = called.stdout.split("\nnext:").nth(1);
@@ -118,14 +115,11 @@ fn a_cluster_that_is_not_up_or_is_not_the_target_is_refused() {
 fn nodes_of_a_cluster_are_not_polled_while_another_target_runs() {
     let lab = waiting("metrics = ['http://127.0.0.1:1/of-node-{node}']");
     let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
-    lab.0
-        .file("lab.toml", &text.replace("sim:?", "sim:?clock=real&"));
+    lab.0.file("lab.toml", &text.replace("sim:?", "sim:?clock=real&"));
     up(&lab);
     let other = "--interleave sim:?clock=real&nodes=1&replicas=0";
     let both = "--metrics http://127.0.0.1:1/of-both -d 3s --warm-up 0s -q";
-    let called = lab
-        .0
-        .typed(&format!("run cpu --cluster lab.toml {other} {both}"));
+    let called = lab.0.typed(&format!("run cpu --cluster lab.toml {other} {both}"));
     let group = lab.0.runs().pop().unwrap();
     let grouped = experiment(&group);
     let polled = grouped.group().unwrap().trials.iter().map(|trial| {
@@ -150,8 +144,7 @@ fn a_node_that_uses_up_its_quota_is_the_limit() {
     let shipped = fs::read_to_string(shipped).unwrap();
     let quota = "targets = \"first\"\nquota = { cpu = 0.1, begins = \"warm-up\" }";
     let one = shipped.replace("nodes = 2", "nodes = 1");
-    lab.0
-        .file("lab.toml", &one.replace("targets = \"first\"", quota));
+    lab.0.file("lab.toml", &one.replace("targets = \"first\"", quota));
     up(&lab);
     let load = || loaded(&lab, "run cpu -c 4 --batch 100 -d 6s --warm-up 1s --drop");
     let of_node = |run: &RunRecord| {

@@ -57,14 +57,9 @@ fn seconds_without_a_response_are_one_line_that_says_why() {
     let load = "-c 1 --warm-up 0s -d 60s --timeout 2m";
     let called = place.typed(&format!("run sim:?service=constant&request=9s {load}"));
     let mut lines = called.stderr.lines();
-    lines
-        .find(|line| line.starts_with("second "))
-        .expect(&called.stderr);
+    lines.find(|line| line.starts_with("second ")).expect(&called.stderr);
     let silence = lines.next().unwrap().trim();
-    assert!(
-        silence.starts_with("no response: ops take longer"),
-        "{silence}"
-    );
+    assert!(silence.starts_with("no response: ops take longer"), "{silence}");
     let first = lines.next().unwrap().trim();
     assert!(first.starts_with("10  measure"), "{first}");
     // One line for the seconds between two responses, however many they are.
@@ -95,8 +90,11 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
     assert!(first.starts_with(&format!("cpu → sqlite:{shown}/bench.db   SQLite 3.")));
     assert!(first.ends_with(" · WAL · synchronous=NORMAL · one writer"));
     let labels = |text: &str| -> Vec<String> {
-        let words = text.lines().filter_map(|line| line.split(' ').next());
-        words.filter(|w| !w.is_empty()).map(str::to_owned).collect()
+        text.lines()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|w| !w.is_empty())
+            .map(str::to_owned)
+            .collect()
     };
     let labels = labels(&called.stdout);
     for label in ["load", "target", "measurement", "data", "record", "next:"] {
@@ -111,14 +109,8 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
         .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
         .collect();
     files.sort();
-    let kept = [
-        "bench.db",
-        "draft.json",
-        "intervals.jsonl",
-        "latency.hlog",
-        "ledger.jsonl",
-        "plan.json",
-    ];
+    let kept =
+        ["bench.db", "draft.json", "intervals.jsonl", "latency.hlog", "ledger.jsonl", "plan.json"];
     assert_eq!(files, [&kept[..], &["record.json", "report.html"]].concat());
 }
 
@@ -129,17 +121,12 @@ fn json_is_the_record_and_nothing_else_and_follows_its_schema() {
     let called = place.call(&[&["run", "sim:", "--json"], &steps[..]].concat());
     assert_eq!(called.stderr, "");
     let kept = fs::read_to_string(place.runs()[0].join("record.json")).unwrap();
-    assert!(
-        called.stdout == kept,
-        "stdout is record.json, byte for byte"
-    );
+    assert!(called.stdout == kept, "stdout is record.json, byte for byte");
     let schema = include_str!("../../../../docs/reference/record.schema.json");
     let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
     let record = serde_json::from_str(&kept).unwrap();
-    let mistakes: Vec<String> = validator
-        .iter_errors(&record)
-        .map(|error| error.to_string())
-        .collect();
+    let mistakes: Vec<String> =
+        validator.iter_errors(&record).map(|error| error.to_string()).collect();
     assert_eq!(mistakes, [""; 0]);
 }
 
@@ -166,8 +153,7 @@ fn every_form_is_made_again_from_the_record_alone() {
         assert!(there(format) == here(format), "{format}");
     }
     let without_place = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| !line.starts_with("record "));
-        lines.map(str::to_owned).collect()
+        text.lines().filter(|line| !line.starts_with("record ")).map(str::to_owned).collect()
     };
     assert_eq!(without_place(&there("text")), without_place(&run.stdout));
 }
@@ -178,9 +164,7 @@ fn two_shares_are_one_run_again() {
     let at = print_instant(soon());
     let both = ["1/2", "2/2"].map(|share| {
         let load = "sqlite:both.db --rate 4k --rows 12k -d 60s --warm-up 0s -q";
-        place.start(&split(&format!(
-            "run {load} --share {share} --start-at {at}"
-        )))
+        place.start(&split(&format!("run {load} --share {share} --start-at {at}")))
     });
     for called in both.map(Running::end) {
         assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
@@ -203,10 +187,9 @@ fn two_shares_are_one_run_again() {
 
 #[test]
 fn a_table_is_filled_at_a_pace_or_as_fast_as_it_goes_and_the_estimate_says_which() {
-    for (pace, said) in [
-        (&["--rate", "10k"][..], "2 s with a pace"),
-        (&[], "until its rows are there"),
-    ] {
+    for (pace, said) in
+        [(&["--rate", "10k"][..], "2 s with a pace"), (&[], "until its rows are there")]
+    {
         let place = Place::new();
         let called = place.call(&[&["load", "cpu", "sim:", "--rows", "20k"], pace].concat());
         let said = format!("estimate: {said} · 20,000 rows · ");

@@ -47,15 +47,16 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
 fn a_query_whose_answers_are_empty_is_reported() {
     let place = place_with_table();
     // Of 1,000 rows each fifth id is there; an update has no answer that could be empty.
-    place.file(
-        "few.sql",
-        "\\set id random(1, 5000)\nSELECT title FROM book WHERE id = :id",
-    );
+    place.file("few.sql", "\\set id random(1, 5000)\nSELECT title FROM book WHERE id = :id");
     let load = "sqlite:own.db -c 1 -d 3s --warm-up 0s --audit off --json";
     let files = "-f few.sql -f put.sql -f get.sql --set scale=100";
     let record = record(&place.typed(&format!("run {files} {load}")));
-    let messages = record.notes.iter().filter(|f| f.code == "empty_answers");
-    let messages: Vec<&str> = messages.map(|finding| finding.message.as_str()).collect();
+    let messages: Vec<&str> = record
+        .notes
+        .iter()
+        .filter(|f| f.code == "empty_answers")
+        .map(|finding| finding.message.as_str())
+        .collect();
     assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(messages[0].starts_with("few: at least "), "{messages:?}");
     assert!(messages[0].contains("the clock's time"), "{messages:?}");
@@ -99,10 +100,7 @@ fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
     // Three to one, within five deviations of √(n · ¾ · ¼).
     let all = f64::from(u32::try_from(get + put).unwrap());
     let share = f64::from(u32::try_from(get).unwrap()) / all;
-    assert!(
-        (share - 0.75).abs() < 5.0 * (0.1875 / all).sqrt(),
-        "{get} {put}"
-    );
+    assert!((share - 0.75).abs() < 5.0 * (0.1875 / all).sqrt(), "{get} {put}");
     let off = place.typed(&format!("{mix} --audit off"));
     let record = crate::called::record(&off);
     assert_eq!(record.judgments.data.value, Data::NotChecked);
@@ -216,8 +214,8 @@ fn a_load_without_rows_or_of_a_workload_without_any_is_refused() {
 #[test]
 fn one_line_has_the_words_of_the_article() {
     let place = Place::new().verbose();
-    let urls = ["n1", "n2"].map(|host| format!("postgres://root@{host}:26257?sslmode=disable"));
-    let urls = urls.join(" ");
+    let urls =
+        ["n1", "n2"].map(|host| format!("postgres://root@{host}:26257?sslmode=disable")).join(" ");
     let load = "--read-percent 0 -c 384 -d 2h --plan";
     let called = place.typed(&format!("run kv {load} {urls}"));
     assert_eq!(called.code, Some(0), "{called:?}");
@@ -296,30 +294,10 @@ fn a_statement_that_the_target_refuses_is_shown_with_its_place() {
                     sql = { any = \"SELECT nope FROM book\" }\n\
                     [streams.get]\nunit = \"queries\"\narrivals = \"constant\"\nops = { get = 1 }\n";
     for (file, sql, words, place) in [
-        (
-            "get.sql",
-            "SELECT 1\nFROM nowhere;\n",
-            "no such table: nowhere",
-            "get.sql:",
-        ),
-        (
-            "get.sql",
-            "-- é\nSELEKT 1\n",
-            "syntax error",
-            "get.sql:2:1\n",
-        ),
-        (
-            "get.sql",
-            "SELECT title FROM book WHERE id = ?1\n",
-            "as `:name`",
-            "get.sql:1:1\n",
-        ),
-        (
-            "own.toml",
-            workload,
-            "no such column: nope",
-            "own.toml:6:23\n",
-        ),
+        ("get.sql", "SELECT 1\nFROM nowhere;\n", "no such table: nowhere", "get.sql:"),
+        ("get.sql", "-- é\nSELEKT 1\n", "syntax error", "get.sql:2:1\n"),
+        ("get.sql", "SELECT title FROM book WHERE id = ?1\n", "as `:name`", "get.sql:1:1\n"),
+        ("own.toml", workload, "no such column: nope", "own.toml:6:23\n"),
     ] {
         let text = refused(sqlite, file, sql);
         assert!(text.contains(words) && text.contains(place), "{text}");
@@ -336,17 +314,9 @@ fn a_statement_that_postgres_refuses_is_shown_with_its_place() {
     server.sql("postgres", "CREATE TABLE book (id bigint, title text)");
     for (sql, words, line) in [
         ("SELECT title\nFROM nowhere\n", "(42P01)", "get.sql:2:6\n"),
-        (
-            "SELECT title\nFROM book WHERE nope = :id\n",
-            "(42703)",
-            "get.sql:2:17\n",
-        ),
+        ("SELECT title\nFROM book WHERE nope = :id\n", "(42703)", "get.sql:2:17\n"),
         ("SELEKT 1\n", "(42601)", "get.sql:1:1\n"),
-        (
-            "SELECT title FROM book WHERE id = $1\n",
-            "as `:name`, not as `$1`",
-            "get.sql:1:1\n",
-        ),
+        ("SELECT title FROM book WHERE id = $1\n", "as `:name`, not as `$1`", "get.sql:1:1\n"),
     ] {
         let text = refused(&url, "get.sql", &sql.replace(":id", "7"));
         assert!(text.contains(words) && text.contains(line), "{text}");

@@ -43,10 +43,8 @@ fn the_prefix_of_a_host_that_the_key_does_not_know_is_no_loss() {
 
 #[test]
 fn an_index_look_up_that_finds_nothing_is_no_loss() {
-    let index = [(
-        "ts > ${start} + (:first / ${hosts} - 1)",
-        "ts > ${start} + (:first / ${hosts} + 9)",
-    )];
+    let index =
+        [("ts > ${start} + (:first / ${hosts} - 1)", "ts > ${start} + (:first / ${hosts} + 9)")];
     let (_place, called) = run(&index);
     called.prints("`locate` of table `cpu`");
 }

@@ -13,13 +13,8 @@ use crate::called::{Place, Running, split};
 /// Where something is served, as the program says it.
 pub(crate) fn served(running: &mut Running, what: &str) -> SocketAddr {
     let line = running.wait_for(&format!("{what}: http://"));
-    let address = line
-        .split("//")
-        .nth(1)
-        .and_then(|rest| rest.split('/').next());
-    address
-        .and_then(|address| address.parse().ok())
-        .unwrap_or_else(|| panic!("{line}"))
+    let address = line.split("//").nth(1).and_then(|rest| rest.split('/').next());
+    address.and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
 
 /// The tokens of pages that need one.
@@ -28,10 +23,7 @@ static TOKENS: Mutex<BTreeMap<SocketAddr, String>> = Mutex::new(BTreeMap::new())
 /// The header that lets a browser in, with the end of its line; empty for a page that needs none.
 pub(crate) fn cookie(at: SocketAddr) -> String {
     let tokens = TOKENS.lock().unwrap();
-    let header = tokens
-        .get(&at)
-        .map(|token| format!("Cookie: highwater={token}\r\n"));
-    header.unwrap_or_default()
+    tokens.get(&at).map(|token| format!("Cookie: highwater={token}\r\n")).unwrap_or_default()
 }
 
 /// The response to a request; empty where nobody listens any more.
@@ -81,14 +73,8 @@ pub(crate) fn stop(server: Running) {
 pub(crate) fn sent(at: SocketAddr, path: &str, fields: &[(&str, &str)]) -> String {
     let escaped =
         |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
-    let pairs = fields
-        .iter()
-        .map(|(name, value)| format!("{name}={}", escaped(value)));
-    fetched(
-        at,
-        &format!("POST {path}"),
-        &pairs.collect::<Vec<_>>().join("&"),
-    )
+    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", escaped(value)));
+    fetched(at, &format!("POST {path}"), &pairs.collect::<Vec<_>>().join("&"))
 }
 
 /// A test that looks so often at a page has failed: a minute at least.

@@ -37,12 +37,7 @@ pub(crate) fn call(
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
-    let size = Winsize {
-        ws_row: 40,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&master, size).unwrap();
     keep_what_was_written(&master);
     let name = ptsname(&master, Vec::new()).unwrap();
@@ -63,12 +58,7 @@ pub(crate) fn call(
     }
     let written = String::from_utf8(written).unwrap();
     let (frames, end) = seen(&written, columns.into());
-    Shown {
-        code: process.wait().unwrap().code(),
-        written,
-        frames,
-        end,
-    }
+    Shown { code: process.wait().unwrap().code(), written, frames, end }
 }
 
 /// An interrupt does not throw away what was written and not read yet, which it does unless a terminal is set so.
@@ -135,8 +125,8 @@ fn seen(written: &str, columns: usize) -> (Vec<String>, String) {
 }
 
 fn text(rows: &[Vec<char>]) -> String {
-    let lines = rows.iter().map(|row| row.iter().collect::<String>());
-    lines
+    rows.iter()
+        .map(|row| row.iter().collect::<String>())
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
 }

@@ -44,10 +44,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
         assert!(!parsed.header.labels.contains_key(name), "{name}");
     }
     let page = place.call(&["show", "--format", "html"]).stdout;
-    assert_eq!(
-        page,
-        fs::read_to_string(runs[0].join("report.html")).unwrap()
-    );
+    assert_eq!(page, fs::read_to_string(runs[0].join("report.html")).unwrap());
     assert!(page.contains("id=\"runs\"") && page.contains("class=\"verdict bad\""));
     let markdown = place.call(&["show", "--format", "markdown"]).stdout;
     assert!(markdown.contains("## WORSE"), "{markdown}");
@@ -110,12 +107,7 @@ const SHORT: &str = "--batch 100 -c 2 --rate 5k -d 500ms --warm-up 200ms --settl
 fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
     let place = Place::new().verbose();
     let words = ["run", "cpu", "sqlite:", "--repeat", "2"];
-    let variants = [
-        "--variant",
-        "one=echo 1 >> order",
-        "--variant",
-        "two=echo 2 >> order",
-    ];
+    let variants = ["--variant", "one=echo 1 >> order", "--variant", "two=echo 2 >> order"];
     let short = split(SHORT);
     let mut running = place.start(&[&words[..], &variants, &short].concat());
     running.wait_for("run 3: ");
@@ -124,10 +116,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
     assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
     let stopped = place.runs().pop().unwrap();
     let shown = place.call(&["show"]);
-    assert_eq!(
-        (shown.code, &shown.stdout),
-        (Some(130), &stopped_call.stdout)
-    );
+    assert_eq!((shown.code, &shown.stdout), (Some(130), &stopped_call.stdout));
     assert_eq!(group(&stopped).outcome, Some(GroupOutcome::Interrupted));
 
     let command = stopped_call.proposed();
@@ -147,19 +136,13 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
     assert_eq!(whole.outcome, Some(GroupOutcome::Complete));
     let order: Vec<(usize, u32)> = whole.trials.iter().map(|t| (t.variant, t.round)).collect();
     assert_eq!(order, [(0, 1), (1, 1), (1, 2), (0, 2)]);
-    let here = whole
-        .trials
-        .iter()
-        .map(|trial| trial.run.starts_with("probes/"));
+    let here = whole.trials.iter().map(|trial| trial.run.starts_with("probes/"));
     assert_eq!(here.collect::<Vec<_>>(), [false, false, true, true]);
     for trial in &whole.trials {
         assert!(record::read(&ended.join(&trial.run)).is_ok(), "{trial:?}");
     }
     let order = fs::read_to_string(place.path().join("order")).unwrap();
-    assert_eq!(
-        order, "1\n2\n2\n2\n1\n",
-        "the run that was stopped is made again"
-    );
+    assert_eq!(order, "1\n2\n2\n2\n1\n", "the run that was stopped is made again");
 
     // A greater number of runs goes on with a group that had come to its end.
     let resume = ["--repeat", "3", "--resume", ended.to_str().unwrap(), "-q"];
@@ -174,12 +157,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
 fn a_command_that_fails_ends_a_group_whose_runs_can_be_resumed() {
     let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "-d", "5s", "-q", "--repeat", "2"];
-    let variants = [
-        "--variant",
-        "a=test ! -e broken",
-        "--variant",
-        "b=touch broken",
-    ];
+    let variants = ["--variant", "a=test ! -e broken", "--variant", "b=touch broken"];
     let words = [&words[..], &variants].concat();
     let failed = place.call(&words);
     assert_eq!(failed.code, Some(2), "{failed:?}");
@@ -204,16 +182,10 @@ fn ctrl_c_while_a_variant_is_configured_stops_a_group_that_can_be_resumed() {
     let stopped_call =
         place.call(&[&words[..], &["--variant", &first, "--variant", &second]].concat());
     assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
-    assert!(
-        !stopped_call.stderr.contains("the command ended with"),
-        "{stopped_call:?}"
-    );
+    assert!(!stopped_call.stderr.contains("the command ended with"), "{stopped_call:?}");
     let stopped = place.runs().pop().unwrap();
     let before = group(&stopped);
-    assert_eq!(
-        (before.trials.len(), before.outcome),
-        (2, Some(GroupOutcome::Interrupted))
-    );
+    assert_eq!((before.trials.len(), before.outcome), (2, Some(GroupOutcome::Interrupted)));
     let kept = fs::read_dir(stopped.join("probes")).unwrap().count();
     assert_eq!(kept, 2, "what was not begun leaves nothing");
     let called = place.shell(stopped_call.proposed());

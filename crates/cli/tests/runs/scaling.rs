@@ -16,32 +16,10 @@ use crate::called::{Called, Place, experiment};
 /// node.
 pub(crate) const TARGET: &str =
     "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0&service=constant";
-pub(crate) const RUN: &[&str] = &[
-    "--each",
-    "run",
-    "--batch",
-    "12",
-    "-d",
-    "20s",
-    "--warm-up",
-    "2s",
-    "-q",
-    "--settle",
-    "1s",
-];
-const FIND: &[&str] = &[
-    "--batch",
-    "12",
-    "-c",
-    "64",
-    "--probe",
-    "20s",
-    "--confirm",
-    "30s",
-    "--warm-up",
-    "2s",
-    "-q",
-];
+pub(crate) const RUN: &[&str] =
+    &["--each", "run", "--batch", "12", "-d", "20s", "--warm-up", "2s", "-q", "--settle", "1s"];
+const FIND: &[&str] =
+    &["--batch", "12", "-c", "64", "--probe", "20s", "--confirm", "30s", "--warm-up", "2s", "-q"];
 
 pub(crate) fn scale_of(directory: &Path) -> ScaleRecord {
     experiment(directory).scale().unwrap().clone()
@@ -68,8 +46,7 @@ fn waiting(name: &str, more: &str) -> String {
 
 /// Nodes of the measured sizes.
 pub(crate) fn order(scale: &ScaleRecord) -> Vec<u32> {
-    let trials = scale.trials.iter();
-    trials.map(|trial| trial.size.nodes).collect()
+    scale.trials.iter().map(|trial| trial.size.nodes).collect()
 }
 
 #[test]
@@ -107,19 +84,11 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
     }
     let page = place.call(&["show", "--format", "html"]).stdout;
     for trial in &scale.trials {
-        assert!(
-            page.contains(&format!("{}/report.html", trial.run)),
-            "{}",
-            trial.run
-        );
+        assert!(page.contains(&format!("{}/report.html", trial.run)), "{}", trial.run);
     }
     let sized = place.call(&["size", "500", "--from", directory.to_str().unwrap()]);
     assert_eq!(sized.code, Some(0), "{}", sized.stderr);
-    assert!(
-        sized.stdout.contains("3 sizes, 1 to 4 nodes"),
-        "{}",
-        sized.stdout
-    );
+    assert!(sized.stdout.contains("3 sizes, 1 to 4 nodes"), "{}", sized.stdout);
 }
 
 /// Three queries by size, as in the article about them: what the growth says of each is what the size's own record has.
@@ -157,8 +126,8 @@ fn a_growth_of_queries_shows_what_each_of_them_makes_at_each_size() {
     for trial in &scale.trials {
         let own = record::read(&directory.join(&trial.run)).unwrap();
         let own = own.into_run().unwrap();
-        let results = own.results.iter();
-        let measured = results.filter(|of| of.phase == "measure" && of.stream == "queries");
+        let measured =
+            own.results.iter().filter(|of| of.phase == "measure" && of.stream == "queries");
         let measured = measured.map(|of| (of.op.clone(), of.throughput.ops_per_s));
         let by_op = &trial.figures.per_s_by_op;
         assert_eq!(*by_op, measured.collect::<BTreeMap<_, _>>());
@@ -185,18 +154,9 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
     // A node makes 142.9 rows per second.
     let words = [&["--nodes", "1..6", "--until", "250"], FIND].concat();
     let (called, scale) = grown(&place, &words);
-    assert_eq!(
-        scale.outcome,
-        Some(ScaleOutcome::Reached),
-        "{}",
-        called.stdout
-    );
+    assert_eq!(scale.outcome, Some(ScaleOutcome::Reached), "{}", called.stdout);
     assert_eq!(order(&scale), [1, 2, 1]);
-    assert!(
-        called.stdout.contains("250 rows/s: reached with 2 nodes"),
-        "{}",
-        called.stdout
-    );
+    assert!(called.stdout.contains("250 rows/s: reached with 2 nodes"), "{}", called.stdout);
     let judged = experiment(&place.runs()[0]).judgments.objective;
     assert_eq!(judged.value, ObjectiveValue::Met, "{judged:?}");
     for trial in &scale.trials {
@@ -207,20 +167,10 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
     // More sizes, and a rate that none of them makes: those that were measured are not measured again.
     let first = place.runs().pop().unwrap();
     let resume = ["--nodes", "1..3", "--until", "1M", "--resume"];
-    let words = [
-        &["scale", "cpu", TARGET],
-        &resume[..],
-        &[first.to_str().unwrap()],
-        FIND,
-    ]
-    .concat();
+    let words = [&["scale", "cpu", TARGET], &resume[..], &[first.to_str().unwrap()], FIND].concat();
     let called = place.call(&words);
     assert_eq!(called.code, Some(1), "{}{}", called.stdout, called.stderr);
-    assert!(
-        called.stdout.contains("1,000,000 rows/s: NOT REACHED"),
-        "{}",
-        called.stdout
-    );
+    assert!(called.stdout.contains("1,000,000 rows/s: NOT REACHED"), "{}", called.stdout);
     let mut runs = place.runs();
     runs.retain(|run| *run != first);
     let resumed = scale_of(&runs[0]);
@@ -270,23 +220,8 @@ fn each_size_can_be_tuned_before_it_is_compared() {
 #[test]
 fn a_dry_run_says_what_would_be_measured() {
     let place = Place::new().verbose();
-    let words = [
-        "scale",
-        "cpu",
-        TARGET,
-        "--nodes",
-        "3,6,12",
-        "--dry-run",
-        "--quick",
-    ];
-    let sized = [
-        "--sessions",
-        "30,30,60",
-        "--set",
-        "hosts=100n",
-        "--until",
-        "1k",
-    ];
+    let words = ["scale", "cpu", TARGET, "--nodes", "3,6,12", "--dry-run", "--quick"];
+    let sized = ["--sessions", "30,30,60", "--set", "hosts=100n", "--until", "1k"];
     let called = place.call(&[&words[..], &sized].concat());
     assert_eq!(called.code, Some(0), "{}", called.stderr);
     for said in [
@@ -310,43 +245,19 @@ fn mistakes_are_reported_before_anything_is_measured() {
         (&[TARGET][..], "--nodes is missing"),
         (&[TARGET, "--nodes", "3"], "fewer than two sizes"),
         (&[TARGET, "--nodes", "6,3"], "is not ascending"),
-        (
-            &["sim:?nodes=3", "--nodes", "1,2"],
-            "no URL says where its number of nodes",
-        ),
-        (
-            &[TARGET, two[0], two[1], "-c", "1,2,3"],
-            "`1,2,3` has 3 values for 2 sizes",
-        ),
-        (
-            &[TARGET, two[0], two[1], "--fresh", "--grow"],
-            "exclude each other",
-        ),
-        (
-            &[TARGET, two[0], two[1], "--rate", "5"],
-            "--rate is of --each run",
-        ),
-        (
-            &[TARGET, two[0], two[1], "--each", "run", "--probe", "5s"],
-            "--probe is of --each find",
-        ),
-        (
-            &[TARGET, two[0], two[1], "--each", "luck"],
-            "`luck` is nothing",
-        ),
-        (
-            &[TARGET, two[0], two[1], "--price", "-1"],
-            "is not an amount",
-        ),
+        (&["sim:?nodes=3", "--nodes", "1,2"], "no URL says where its number of nodes"),
+        (&[TARGET, two[0], two[1], "-c", "1,2,3"], "`1,2,3` has 3 values for 2 sizes"),
+        (&[TARGET, two[0], two[1], "--fresh", "--grow"], "exclude each other"),
+        (&[TARGET, two[0], two[1], "--rate", "5"], "--rate is of --each run"),
+        (&[TARGET, two[0], two[1], "--each", "run", "--probe", "5s"], "--probe is of --each find"),
+        (&[TARGET, two[0], two[1], "--each", "luck"], "`luck` is nothing"),
+        (&[TARGET, two[0], two[1], "--price", "-1"], "is not an amount"),
         (
             &["--cluster", "many.toml", "--nodes", "1,257"],
             "--nodes: 257 nodes, but a cluster file has 256 at most",
         ),
         // A wrong value of the second size alone is reported, too.
-        (
-            &[TARGET, two[0], two[1], "--batch", "1,0"],
-            "is not above zero",
-        ),
+        (&[TARGET, two[0], two[1], "--batch", "1,0"], "is not above zero"),
     ] {
         let called = place.call(&[&["scale", "cpu"], words].concat());
         assert_eq!(called.code, Some(2), "{words:?} {}", called.stdout);
@@ -367,34 +278,16 @@ fn a_cluster_file_starts_each_size_and_ends_it() {
     assert_eq!(order(&scale), [1, 2, 1]);
     // What starting takes is known apart, and in no budget.
     for trial in &scale.trials {
-        assert!(
-            trial.ready_ns > 0 && trial.budgeted_ns() > 20_000_000_000,
-            "{trial:?}"
-        );
+        assert!(trial.ready_ns > 0 && trial.budgeted_ns() > 20_000_000_000, "{trial:?}");
         assert_eq!(trial.budgeted_ns() + trial.ready_ns, trial.took_ns);
     }
-    let per_s: Vec<f64> = scale
-        .trials
-        .iter()
-        .map(|trial| trial.figures.per_s)
-        .collect();
+    let per_s: Vec<f64> = scale.trials.iter().map(|trial| trial.figures.per_s).collect();
     assert!((per_s[1] / per_s[0] - 2.0).abs() < 0.05, "{per_s:?}");
     let status = place.call(&["cluster", "status", "grown.toml"]);
     assert!(status.stdout.contains("none runs"), "{status:?}");
-    let beside = place.call(&[
-        "scale",
-        "cpu",
-        TARGET,
-        "--cluster",
-        "grown.toml",
-        "--nodes",
-        "1,2",
-    ]);
+    let beside = place.call(&["scale", "cpu", TARGET, "--cluster", "grown.toml", "--nodes", "1,2"]);
     assert_eq!(beside.code, Some(2), "{beside:?}");
-    assert!(
-        beside.stderr.contains("a TARGET beside --cluster"),
-        "{beside:?}"
-    );
+    assert!(beside.stderr.contains("a TARGET beside --cluster"), "{beside:?}");
 }
 
 /// The cluster that is started is another one, so nothing that was measured on the earlier one belongs to it.
@@ -445,10 +338,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
     let sizes = ["--cluster", "grown.toml", "--nodes", "2,3", "-c", "8n"];
     let words = [&["scale", "cpu"], &sizes[..], RUN].concat();
     let preview = place.call(&[&words[..], &["--dry-run"]].concat());
-    for said in [
-        "before them 3 nodes alone, about ",
-        " with the nodes alone; ",
-    ] {
+    for said in ["before them 3 nodes alone, about ", " with the nodes alone; "] {
         assert!(preview.stdout.contains(said), "{said}: {preview:?}");
     }
     let called = place.call(&words);
@@ -465,10 +355,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
         let own = record::read(&directory.join(&trial.run)).unwrap();
         assert_eq!(own.header().labels["node"], node.to_string());
         // Short, however long a size is measured.
-        assert!(
-            (15..30).contains(&(trial.budgeted_ns() / 1_000_000_000)),
-            "{trial:?}"
-        );
+        assert!((15..30).contains(&(trial.budgeted_ns() / 1_000_000_000)), "{trial:?}");
     }
     assert_eq!(scale.alone.trials.len(), 3);
     for said in [
@@ -492,8 +379,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
     runs.retain(|run| *run != directory);
     let resumed = scale_of(&runs[0]);
     let rates = |scale: &ScaleRecord| -> Vec<f64> {
-        let trials = scale.alone.trials.iter();
-        trials.map(|trial| trial.figures.per_s).collect()
+        scale.alone.trials.iter().map(|trial| trial.figures.per_s).collect()
     };
     assert_eq!(rates(&resumed), rates(&scale));
     for trial in &resumed.alone.trials {
@@ -521,16 +407,8 @@ fn nodes_that_are_not_measured_alone_are_left_out_with_a_reason() {
             &["1,2", "--no-measure-nodes"],
             "nodes alone not measured: --no-measure-nodes",
         ),
-        (
-            "alone.toml",
-            &["1,9"],
-            "nodes alone not measured: there are many, which --measure-nodes",
-        ),
-        (
-            "alone.toml",
-            &["1,9", "--measure-nodes"],
-            "before them 9 nodes alone, ",
-        ),
+        ("alone.toml", &["1,9"], "nodes alone not measured: there are many, which --measure-nodes"),
+        ("alone.toml", &["1,9", "--measure-nodes"], "before them 9 nodes alone, "),
     ] {
         let called = dry(file, more);
         assert_eq!(called.code, Some(0), "{called:?}");
@@ -542,11 +420,7 @@ fn nodes_that_are_not_measured_alone_are_left_out_with_a_reason() {
             &["1,2", "--measure-nodes"][..],
             "the file does not say that a node starts without the others",
         ),
-        (
-            "alone.toml",
-            &["1,2", "--measure-nodes", "--no-measure-nodes"],
-            "exclude each other",
-        ),
+        ("alone.toml", &["1,2", "--measure-nodes", "--no-measure-nodes"], "exclude each other"),
     ] {
         let called = dry(file, more);
         assert_eq!(called.code, Some(2), "{called:?}");
@@ -572,8 +446,7 @@ fn ctrl_c_while_nodes_start_ends_them() {
     // What was measured before is kept.
     let text = waiting("grown", "").replace("echo up", "[ {nodes} = 1 ] && echo up");
     place.file("grown.toml", &text);
-    let shown = RUN.iter().copied().filter(|word| *word != "-q");
-    let shown: Vec<&str> = shown.collect();
+    let shown: Vec<&str> = RUN.iter().copied().filter(|word| *word != "-q").collect();
     let mut running = place.start(&[&["scale", "cpu"], GROWN, &shown].concat());
     running.wait_for("node 2 is process");
     running.signal(Signal::INT);
@@ -600,16 +473,7 @@ fn data_that_were_kept_are_not_removed_by_a_growth() {
     place.file("kept.toml", &waiting("kept", &more));
     assert_eq!(place.call(&["cluster", "up", "kept.toml"]).code, Some(0));
     assert_eq!(place.call(&["cluster", "down", "kept.toml"]).code, Some(0));
-    let words = [
-        "scale",
-        "cpu",
-        "--cluster",
-        "kept.toml",
-        "--nodes",
-        "1,2",
-        "-c",
-        "8n",
-    ];
+    let words = ["scale", "cpu", "--cluster", "kept.toml", "--nodes", "1,2", "-c", "8n"];
     let called = place.call(&[&words[..], RUN].concat());
     assert_eq!(called.code, Some(2), "{called:?}");
     assert!(called.stderr.contains("--remove-data"), "{called:?}");

@@ -13,8 +13,7 @@ use crate::scaling::{RUN, TARGET, order, scale_of};
 /// The growth of this variant among those that were stored, and its directory.
 #[track_caller]
 fn of_variant(place: &Place, name: &str) -> (PathBuf, ScaleRecord) {
-    let runs = place.runs().into_iter().rev();
-    let mut found = runs.map(|run| (run.clone(), scale_of(&run)));
+    let mut found = place.runs().into_iter().rev().map(|run| (run.clone(), scale_of(&run)));
     let of_name = |scale: &ScaleRecord| scale.variant.as_ref().is_some_and(|of| of.name == name);
     found.find(|(_, scale)| of_name(scale)).unwrap()
 }
@@ -26,13 +25,7 @@ fn variants_grow_side_by_side_and_are_compared() {
     let target = TARGET.replace("row=7ms", "row={variant}ms");
     let command = "10=touch configured-{variant}";
     let variants = ["--variant", "7", "--variant", command];
-    let words = [
-        &["scale", "cpu", &target][..],
-        &variants,
-        RUN,
-        &["-c", "16n"],
-    ]
-    .concat();
+    let words = [&["scale", "cpu", &target][..], &variants, RUN, &["-c", "16n"]].concat();
     let sizes = ["--nodes", "1..4", "--until", "250"];
     let dry = place.call(&[&words[..], &sizes, &["--dry-run"]].concat());
     let said = "the same of each of 2 variants, every size in random order: 7, 10; ";
@@ -42,18 +35,12 @@ fn variants_grow_side_by_side_and_are_compared() {
     assert!(place.path().join("configured-10").exists());
     let [(fast_in, fast), (slow_in, slow)] = ["7", "10"].map(|name| of_variant(&place, name));
     // A node makes 143 and 100 rows per second: 250 need two and three.
-    assert_eq!(
-        (order(&fast), order(&slow)),
-        (vec![1, 2, 1], vec![1, 2, 3, 1])
-    );
+    assert_eq!((order(&fast), order(&slow)), (vec![1, 2, 1], vec![1, 2, 3, 1]));
     for scale in [&fast, &slow] {
         assert_eq!(scale.outcome, Some(ScaleOutcome::Reached));
         let again = &scale.trials[scale.trials.len() - 1];
         assert!(again.purpose == ScalePurpose::Again, "{again:?}");
-        assert!(
-            scale.trials[1].predicted.is_some(),
-            "its own sizes predict it"
-        );
+        assert!(scale.trials[1].predicted.is_some(), "its own sizes predict it");
     }
     // Both measure a size before any of them measures a larger one, and repeat theirs at the end.
     let begun =
@@ -61,16 +48,10 @@ fn variants_grow_side_by_side_and_are_compared() {
     for [earlier, later] in [[&fast, &slow], [&slow, &fast]] {
         assert!(begun(earlier, 0) <= begun(later, 1));
     }
-    assert!(
-        begun(&slow, 2) <= begun(&fast, 2),
-        "the larger size, then those again"
-    );
+    assert!(begun(&slow, 2) <= begun(&fast, 2), "the larger size, then those again");
     for (directory, scale) in [(&fast_in, &fast), (&slow_in, &slow)] {
         let variant = scale.variant.as_ref().unwrap();
-        let ids = variant
-            .all
-            .values()
-            .map(|id| directory.parent().unwrap().join(id));
+        let ids = variant.all.values().map(|id| directory.parent().unwrap().join(id));
         assert!(ids.clone().all(|path| path.exists()) && ids.count() == 2);
         for trial in &scale.trials {
             let own = record::read(&directory.join(&trial.run)).unwrap();
@@ -78,11 +59,7 @@ fn variants_grow_side_by_side_and_are_compared() {
         }
         assert!(directory.join("report.html").exists());
     }
-    for said in [
-        "variant 7, in turns with 1 more",
-        "B makes ",
-        " less than A at ",
-    ] {
+    for said in ["variant 7, in turns with 1 more", "B makes ", " less than A at "] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
     }
     assert!(fast_in.join("variants.html").exists());
@@ -117,10 +94,7 @@ fn each_configuration_of_the_axes_grows_beside_the_others() {
                 let part = trial.figures.per_s / expected;
                 assert!((0.95..=1.05).contains(&part), "{name}: {trial:?}");
                 let run = record::read(&directory.join(&trial.run)).unwrap();
-                assert_eq!(
-                    run.run().unwrap().plan.definition.streams[0].sessions,
-                    sessions
-                );
+                assert_eq!(run.run().unwrap().plan.definition.streams[0].sessions, sessions);
             }
         }
     }
@@ -134,13 +108,7 @@ fn a_variant_that_did_not_come_to_its_next_size_goes_on_from_those_before() {
     let place = Place::new();
     let target = TARGET.replace("row=7ms", "row={variant}ms");
     let variants = ["--variant", "7", "--variant", "10"];
-    let words = [
-        &["scale", "cpu", &target][..],
-        &variants,
-        RUN,
-        &["-c", "16n"],
-    ]
-    .concat();
+    let words = [&["scale", "cpu", &target][..], &variants, RUN, &["-c", "16n"]].concat();
     let grow = |sizes: &str, from: Option<&Path>| {
         let before = place.runs();
         let mut more = vec!["--nodes", sizes];
@@ -161,9 +129,7 @@ fn a_variant_that_did_not_come_to_its_next_size_goes_on_from_those_before() {
     let id = slow.file_name().unwrap();
     assert_eq!(Some(before["10"].as_str()), id.to_str());
     let ways: [&dyn Fn() -> std::io::Result<()>; 2] =
-        [&|| fs::remove_file(lost.join("record.json")), &|| {
-            fs::remove_dir_all(&lost)
-        }];
+        [&|| fs::remove_file(lost.join("record.json")), &|| fs::remove_dir_all(&lost)];
     for lose in ways {
         lose().unwrap();
         let both = grow("1..3", Some(&further));
@@ -195,12 +161,9 @@ fn long_the_target_is_left_alone_before_the_first_run_of_the_second_variant() {
         "-q",
     ];
     let called = place.call(&[&["scale", "cpu", &target][..], &variants, &words].concat());
-    let all = ["a", "b"].map(|name| of_variant(&place, name).1);
-    let took = all.map(|scale| scale.trials[0].took_ns);
-    assert!(
-        took.iter().any(|took| *took > 2_500_000_000),
-        "{took:?} {called:?}"
-    );
+    let took =
+        ["a", "b"].map(|name| of_variant(&place, name).1).map(|scale| scale.trials[0].took_ns);
+    assert!(took.iter().any(|took| *took > 2_500_000_000), "{took:?} {called:?}");
 }
 
 #[test]
@@ -232,11 +195,9 @@ fn ctrl_c_while_a_variant_is_configured_stops_the_growth() {
 fn variants_that_write_into_the_same_tables_are_refused_unless_they_make_them_anew() {
     let place = Place::new();
     let shared = "sqlite:{nodes}.db?synchronous={variant}";
-    for (target, more, code) in [
-        (shared, &["--drop"][..], 0),
-        (shared, &[], 2),
-        ("sqlite:{variant}-{nodes}.db", &[], 0),
-    ] {
+    for (target, more, code) in
+        [(shared, &["--drop"][..], 0), (shared, &[], 2), ("sqlite:{variant}-{nodes}.db", &[], 0)]
+    {
         let words = [
             "scale",
             "cpu",
@@ -267,10 +228,7 @@ fn variants_that_cannot_be_compared_are_refused() {
             &["--variant", "a", "--variant", "b", "--grow"],
             "--variant cannot be combined with --grow",
         ),
-        (
-            &["--variant", "a", "--variant", "a"],
-            "variant `a` is given twice",
-        ),
+        (&["--variant", "a", "--variant", "a"], "variant `a` is given twice"),
         (
             &["--variant", "a", "--variant", "b", "-o", "{variant}"],
             "variants are stored beside each other",
@@ -279,14 +237,8 @@ fn variants_that_cannot_be_compared_are_refused() {
             &["--variant", "a", "--variant", "b", "--over", "batch=1,2"],
             "--variant and --over exclude each other",
         ),
-        (
-            &["--over", "batch=1,2", "--grow"],
-            "--over cannot be combined with --grow",
-        ),
-        (
-            &["--over", "with.codec=a/b,a:b"],
-            "two configurations would have one name",
-        ),
+        (&["--over", "batch=1,2", "--grow"], "--over cannot be combined with --grow"),
+        (&["--over", "with.codec=a/b,a:b"], "two configurations would have one name"),
         (
             &["--over", "batch=1..16", "--over", "sessions=1..8"],
             "--over: 20 configurations, 16 at most",

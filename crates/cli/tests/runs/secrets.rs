@@ -16,33 +16,17 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap();
     entries
         .map(|entry| entry.unwrap().path())
-        .flat_map(|path| {
-            if path.is_dir() {
-                files(&path)
-            } else {
-                vec![path]
-            }
-        })
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
         .collect()
 }
 
 /// Searches for the password in everything that was written.
 fn assert_secret(place: &Place, called: &Called) {
-    assert!(
-        !called.stdout.contains(PASSWORD),
-        "stdout: {}",
-        called.stdout
-    );
-    assert!(
-        !called.stderr.contains(PASSWORD),
-        "stderr: {}",
-        called.stderr
-    );
+    assert!(!called.stdout.contains(PASSWORD), "stdout: {}", called.stdout);
+    assert!(!called.stderr.contains(PASSWORD), "stderr: {}", called.stderr);
     for path in files(place.path()) {
         let bytes = fs::read(&path).unwrap();
-        let found = bytes
-            .windows(PASSWORD.len())
-            .any(|w| w == PASSWORD.as_bytes());
+        let found = bytes.windows(PASSWORD.len()).any(|w| w == PASSWORD.as_bytes());
         assert!(!found, "{}", path.display());
     }
 }
@@ -69,10 +53,7 @@ fn errors_do_not_show_a_password() {
         let mut command = place.command(&["run"]);
         let output = command.env("HIGHWATER_TARGET", &url).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            text.starts_with("error: ") && !text.contains(PASSWORD),
-            "{text}"
-        );
+        assert!(text.starts_with("error: ") && !text.contains(PASSWORD), "{text}");
     }
 }
 
@@ -139,10 +120,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
         access: vec!["host all all 127.0.0.1/32 scram-sha-256".to_owned()],
         ..Setup::default()
     });
-    server.sql(
-        "postgres",
-        &format!("CREATE ROLE bench LOGIN PASSWORD '{PASSWORD}'"),
-    );
+    server.sql("postgres", &format!("CREATE ROLE bench LOGIN PASSWORD '{PASSWORD}'"));
     server.sql("postgres", "CREATE DATABASE bench OWNER bench");
     let port = server.port();
     let url = format!("postgres://bench:{PASSWORD}@127.0.0.1:{port}/bench");
@@ -164,19 +142,13 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
         assert!(!shown.contains(PASSWORD), "{what}: {shown}");
         // What it is of is there: it is the page of this run, and not an empty one.
         let target = format!("bench@127.0.0.1:{port}");
-        assert!(
-            shown.contains(&target) || what.starts_with("metrics"),
-            "{what}: {shown}"
-        );
+        assert!(shown.contains(&target) || what.starts_with("metrics"), "{what}: {shown}");
         assert!(shown.contains("cpu"), "{what}: {shown}");
     }
     let seen = running.seen_from_outside();
     assert!(seen.contains("postgres://bench@127.0.0.1:"), "{seen}");
     assert!(!seen.contains(PASSWORD), "{seen}");
-    let statements = server.sql(
-        "postgres",
-        "SELECT query, application_name FROM pg_stat_activity",
-    );
+    let statements = server.sql("postgres", "SELECT query, application_name FROM pg_stat_activity");
     assert!(!statements.contains(PASSWORD), "{statements}");
     let called = running.end();
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");

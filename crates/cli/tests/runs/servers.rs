@@ -16,13 +16,8 @@ const SHORT: &str = "-c 2 -d 2s --warm-up 0s";
 const RATE: &str = "--batch 100 --rate 2k";
 
 /// Workloads that all of them have, with parameters with which they are small.
-const WORKLOADS: [&str; 5] = [
-    "cpu --set hosts=20",
-    "nib-cpu",
-    "tsbs --set hosts=32",
-    "sensors",
-    "loadtest --set bytes=64",
-];
+const WORKLOADS: [&str; 5] =
+    ["cpu --set hosts=20", "nib-cpu", "tsbs --set hosts=32", "sensors", "loadtest --set bytes=64"];
 /// One whose rows cannot be distinguished, and are not audited.
 const REPEATED: &str = "nib-cpu-strict --audit off";
 /// Streams of queries, behind the workloads whose tables were filled before.
@@ -81,17 +76,11 @@ fn expect_own(server: &Server<'_>) {
     let place = Place::new();
     let url = server.url.as_str();
     (server.book)();
-    place.file(
-        "get.sql",
-        "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id;\n",
-    );
+    place.file("get.sql", "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id;\n");
     let own = run(&place, "-f get.sql", url);
     let result = &own.results[own.results.len() - 1];
     assert!(result.acknowledged > 0);
-    assert_eq!(
-        result.response_rows, result.acknowledged,
-        "each id is there"
-    );
+    assert_eq!(result.response_rows, result.acknowledged, "each id is there");
 
     let sketched = place.call(&["workloads", "from", url, "--table", "book"]);
     assert_eq!(sketched.code, Some(0), "{sketched:?}");
@@ -184,8 +173,9 @@ fn long_everything_works_on_clickhouse() {
 /// only database is `qdb`.
 fn named_questdbs() -> Vec<String> {
     let list = std::env::var("HIGHWATER_TEST_URLS").unwrap_or_default();
-    let urls = list.split([',', ' ', '\n', '\t']);
-    let named = urls.filter(|url| url.starts_with("postgres://") && url.ends_with("/qdb"));
+    let named = list
+        .split([',', ' ', '\n', '\t'])
+        .filter(|url| url.starts_with("postgres://") && url.ends_with("/qdb"));
     named.map(str::to_owned).collect()
 }
 
@@ -193,27 +183,12 @@ fn named_questdbs() -> Vec<String> {
 fn expect_refusals(url: &str) {
     let place = Place::new();
     for (words, said) in [
-        (
-            &["load", "kv", "--rows", "9"][..],
-            "no SQL for this target (questdb)",
-        ),
-        (
-            &["load", "loadtest", "--rows", "9"],
-            "no SQL for this target (questdb)",
-        ),
-        (
-            &["load", "cpu", "--rows", "9", "--insert", "copy"],
-            "takes `--insert values` only",
-        ),
-        (
-            &["load", "cpu", "--rows", "9", "--insert", "prepared"],
-            "takes `--insert values` only",
-        ),
+        (&["load", "kv", "--rows", "9"][..], "no SQL for this target (questdb)"),
+        (&["load", "loadtest", "--rows", "9"], "no SQL for this target (questdb)"),
+        (&["load", "cpu", "--rows", "9", "--insert", "copy"], "takes `--insert values` only"),
+        (&["load", "cpu", "--rows", "9", "--insert", "prepared"], "takes `--insert values` only"),
         (&["load", "cpu", "--rows", "9", "--with", "a=b"], "--with"),
-        (
-            &["workloads", "from", "--table", "cpu"],
-            "cannot be described",
-        ),
+        (&["workloads", "from", "--table", "cpu"], "cannot be described"),
     ] {
         let called = place.call(&[words, &[url]].concat());
         assert_eq!(called.code, Some(2), "{words:?}: {called:?}");

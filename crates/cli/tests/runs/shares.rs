@@ -47,11 +47,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     };
     let both = [share("1/2", "one"), share("2/2", "two")].map(Running::end);
     for called in &both {
-        assert_eq!(
-            called.code,
-            Some(3),
-            "a share alone is not verified: {called:?}"
-        );
+        assert_eq!(called.code, Some(3), "a share alone is not verified: {called:?}");
         let share = record(called);
         let reasons = &share.judgments.data.reasons;
         assert_eq!(reasons[0].code, ReasonCode::OneShare, "{called:?}");
@@ -131,11 +127,7 @@ fn the_rows_of_a_killed_share_are_in_the_throughput_of_the_whole() {
         measured(&record(&shown)).rows.acknowledged
     });
     assert!(of_killed >= 1_000, "{of_killed}");
-    let phase = merged
-        .phases
-        .iter()
-        .find(|phase| phase.name == "measure")
-        .unwrap();
+    let phase = merged.phases.iter().find(|phase| phase.name == "measure").unwrap();
     let seconds = Nanos(phase.duration_ns).as_secs_f64();
     let reached = merged.streams[0].throughput.rows_per_s * seconds;
     let all = highwater_model::numbers::to_f64(of_killed + of_other);
@@ -150,19 +142,11 @@ fn an_open_load_that_ends_by_rows_has_planned_no_more_of_them() {
     let load = "--rate 20k --rows 100000 -c 64 --warm-up 0s --json";
     let run = record(&place.typed(&format!("run cpu sim:?rtt=400ms {load}")));
     let codes = run.judgments.measurement.codes();
-    assert!(
-        !codes.contains(&ReasonCode::RateNotOffered),
-        "{:?}",
-        run.judgments
-    );
+    assert!(!codes.contains(&ReasonCode::RateNotOffered), "{:?}", run.judgments);
     assert_eq!(measured(&run).rows.acknowledged, 100_000);
     // A warm-up takes a part of the rows, and a plan of reads and writes counts ops, not rows.
     let load = "--rate 20k --rows 100000 -c 64 --warm-up 2s --json";
     let run = record(&place.typed(&format!("run cpu sim:?rtt=400ms {load}")));
     let codes = run.judgments.measurement.codes();
-    assert!(
-        !codes.contains(&ReasonCode::RateNotOffered),
-        "{:?}",
-        run.judgments
-    );
+    assert!(!codes.contains(&ReasonCode::RateNotOffered), "{:?}", run.judgments);
 }

@@ -74,10 +74,7 @@ fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
     let ends = place.query("own.db", &format!("SELECT {ends} FROM order_like"));
     assert_eq!(ends, "100 9097 2 1700001499500");
     // The original is as it was.
-    assert_eq!(
-        place.query("own.db", "SELECT count(*) FROM \"Order\""),
-        "2000"
-    );
+    assert_eq!(place.query("own.db", "SELECT count(*) FROM \"Order\""), "2000");
 }
 
 #[test]
@@ -88,18 +85,10 @@ fn a_table_without_rows_is_sketched_from_its_declaration() {
         "CREATE TABLE empty (a INTEGER, b VARCHAR(9), c DOUBLE, d DATETIME, e)",
     );
     let text = sketched(&place, "sqlite:own.db", "empty");
-    for part in [
-        "type = \"bigint\"",
-        "type = \"text\"",
-        "type = \"float\"",
-        "# left out: e",
-    ] {
+    for part in ["type = \"bigint\"", "type = \"text\"", "type = \"float\"", "# left out: e"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    assert!(
-        text.contains("type = \"timestamp\"\ngenerator = \"timeline\""),
-        "{text}"
-    );
+    assert!(text.contains("type = \"timestamp\"\ngenerator = \"timeline\""), "{text}");
     let called = place.call(&["workloads", "from", "sqlite:own.db", "--table", "empt"]);
     assert_eq!(called.code, Some(2), "{called:?}");
     called.reports("there is no table `empt`");
@@ -151,10 +140,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     let url = server.url(SUPERUSER, "postgres");
     let text = sketched(&place, &url, "shop");
     let weights = text.lines().last().unwrap();
-    assert_eq!(
-        weights, "ops = { recorded-1 = 6, recorded-2 = 3 }",
-        "{text}"
-    );
+    assert_eq!(weights, "ops = { recorded-1 = 6, recorded-2 = 3 }", "{text}");
     for part in [
         "# 9 of 13 calls",
         "SELECT count(*) FROM shop_like AS \"shop\" WHERE state = :state",
@@ -177,10 +163,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     let share = f64::from(u32::try_from(first).unwrap()) / all;
     // Two to one, within five deviations of √(n · ⅔ · ⅓).
     assert!(all > 50.0, "{first} {second}");
-    assert!(
-        (share - 2.0 / 3.0).abs() < 5.0 * (2.0 / 9.0 / all).sqrt(),
-        "{first} {second}"
-    );
+    assert!((share - 2.0 / 3.0).abs() < 5.0 * (2.0 / 9.0 / all).sqrt(), "{first} {second}");
     audits_are_no_ops(&server, &place, &url);
 }
 
@@ -207,14 +190,8 @@ fn a_server_that_counts_nothing_says_so_in_the_file() {
     server.sql("postgres", "CREATE TABLE t (a bigint)");
     let place = Place::new().verbose();
     let text = sketched(&place, &server.url(SUPERUSER, "postgres"), "t");
-    assert!(
-        text.contains("# This database has no pg_stat_statements"),
-        "{text}"
-    );
+    assert!(text.contains("# This database has no pg_stat_statements"), "{text}");
     server.sql("postgres", "CREATE EXTENSION pg_stat_statements");
     let text = sketched(&place, &server.url(SUPERUSER, "postgres"), "t");
-    assert!(
-        text.contains("# pg_stat_statements cannot be read:"),
-        "{text}"
-    );
+    assert!(text.contains("# pg_stat_statements cannot be read:"), "{text}");
 }

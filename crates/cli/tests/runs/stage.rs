@@ -135,10 +135,7 @@ impl Stage {
         if state.live.is_some() && !state.dead {
             let written = state.tape.iter().map(|exchange| {
                 let Exchange { request, answer } = exchange;
-                format!(
-                    "{REQUEST}{request}{RESPONSE}{}\n",
-                    answer.replace("\r\n", "\n")
-                )
+                format!("{REQUEST}{request}{RESPONSE}{}\n", answer.replace("\r\n", "\n"))
             });
             fs::write(&self.tape, written.collect::<String>()).unwrap();
         }
@@ -192,9 +189,7 @@ impl Played {
     /// A response with this body.
     fn answer(body: &str) -> Self {
         let length = body.len();
-        Self::Answer(format!(
-            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
-        ))
+        Self::Answer(format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"))
     }
 }
 
@@ -238,10 +233,8 @@ impl State {
             }
         }
         if let Some(live) = &self.live {
-            if let Some((_, statement)) = self
-                .script
-                .before_insert
-                .filter(|(number, _)| is_insert && *number == self.inserts)
+            if let Some((_, statement)) =
+                self.script.before_insert.filter(|(number, _)| is_insert && *number == self.inserts)
             {
                 let statement = statement.replace("SCHEMA", &self.schema);
                 let body = format!("{{\"stmt\":\"{}\"}}", statement.replace('"', "\\\""));
@@ -301,10 +294,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
                     break;
                 };
                 if !is_heart {
-                    state.lock().unwrap().tape.push(Exchange {
-                        request,
-                        answer: answer.clone(),
-                    });
+                    state.lock().unwrap().tape.push(Exchange { request, answer: answer.clone() });
                 }
                 answer
             }

@@ -30,10 +30,7 @@ fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
     let command =
         "highwater run --out=highwater-runs --quiet cpu sim: --duration=20s --label=from=page";
     expect(&shown, 200, &[command]);
-    assert!(
-        place.runs().is_empty(),
-        "nothing is started before it is confirmed"
-    );
+    assert!(place.runs().is_empty(), "nothing is started before it is confirmed");
     let start = [&FORM[..], &[("step", "start")]].concat();
     let started = sent(page, "/start", &start);
     expect(&started, 303, &[]);
@@ -50,12 +47,7 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     let place = Place::new();
     let (first, page) = serving(&place, "--allow-start");
     // On the wall's clock, until it is stopped.
-    let own = [
-        ("command", "run"),
-        ("workload", "cpu"),
-        ("duration", "10m"),
-        ("step", "start"),
-    ];
+    let own = [("command", "run"), ("workload", "cpu"), ("duration", "10m"), ("step", "start")];
     expect(&sent(page, "/start", &own), 303, &[]);
     listed(page, "running: ");
     expect(&sent(page, "/start", &own), 422, &["goes on"]);
@@ -66,11 +58,7 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     stop(other);
     let (next, page) = serving(&place, "--allow-delete");
     listed(page, "running: ");
-    let id = place.runs()[0]
-        .file_name()
-        .unwrap()
-        .to_string_lossy()
-        .into_owned();
+    let id = place.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     let removed = fetched(page, "POST /delete", &format!("id={id}"));
     expect(&removed, 409, &[]);
     // It may start nothing.
@@ -131,16 +119,9 @@ fn who_is_not_let_start_cannot_and_no_password_comes_back() {
         let form = [&FORM[..], &[("more", more), ("step", "start")]].concat();
         expect(&sent(page, "/start", &form), 422, &[why]);
     }
-    let secret = [
-        ("command", "run"),
-        ("target", "postgres://me:geheim@db/x"),
-        ("step", "start"),
-    ];
+    let secret = [("command", "run"), ("target", "postgres://me:geheim@db/x"), ("step", "start")];
     let refused = sent(page, "/start", &secret);
-    assert!(
-        refused.contains("takes no password") && !refused.contains("geheim"),
-        "{refused}"
-    );
+    assert!(refused.contains("takes no password") && !refused.contains("geheim"), "{refused}");
     let of_another_site = "POST /start HTTP/1.1\r\nOrigin: http://evil.example\r\nX: y";
     let refused = fetched(page, of_another_site, "command=run&step=start");
     expect(&refused, 403, &[]);
@@ -181,11 +162,7 @@ fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
     let form = |head: &str, path: &str, body: &str| {
         let length = body.len();
         let line = format!("POST {path} HTTP/1.1");
-        attacked(
-            page,
-            &format!("{line}\r\n{head}Content-Length: {length}\r\n"),
-            body,
-        )
+        attacked(page, &format!("{line}\r\n{head}Content-Length: {length}\r\n"), body)
     };
     let removal = format!("id={first}");
     for (path, body) in [
@@ -193,39 +170,22 @@ fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
         ("/stop", "number=1"),
         ("/start", "command=run&target=sim%3A&step=start"),
     ] {
-        for head in [
-            format!("{own}{origin}"),
-            format!("{own}Origin: null\r\n"),
-            evil.to_owned(),
-        ] {
+        for head in [format!("{own}{origin}"), format!("{own}Origin: null\r\n"), evil.to_owned()] {
             expect(&form(&head, path, body), 403, &[]);
         }
         let large = format!("{body}&x={}", "x".repeat(10 << 20));
         // A server that refuses early may close before all is sent.
         let refused = form(&own, path, &large);
-        assert!(
-            refused.is_empty() || refused.starts_with("HTTP/1.1 413"),
-            "{refused}"
-        );
+        assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 413"), "{refused}");
     }
-    for path in [
-        "/",
-        "/start",
-        "/live.js",
-        "/compare",
-        &format!("/run/{first}"),
-    ] {
+    for path in ["/", "/start", "/live.js", "/compare", &format!("/run/{first}")] {
         let refused = attacked(page, &format!("GET {path} HTTP/1.1\r\n{evil}"), "");
         expect(&refused, 403, &[]);
         let shown = attacked(page, &format!("GET {path} HTTP/1.1\r\n{own}"), "");
         let (head, _) = shown.split_once("\r\n\r\n").unwrap();
         assert!(!head.to_lowercase().contains("access-control-"), "{head}");
     }
-    assert_eq!(
-        place.runs().len(),
-        3,
-        "nothing was removed, and nothing started"
-    );
+    assert_eq!(place.runs().len(), 3, "nothing was removed, and nothing started");
     stop(running);
 }
 
@@ -264,10 +224,7 @@ fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
     strangers.set_nonblocking(true).unwrap();
     let own = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = |of: &TcpListener| format!("postgres://me@{}/x", of.local_addr().unwrap());
-    let (running, page) = serving(
-        &place,
-        &format!("--allow-start --allow-target {}", url(&own)),
-    );
+    let (running, page) = serving(&place, &format!("--allow-start --allow-target {}", url(&own)));
     let start = |target: &str| {
         let form = [("command", "run"), ("target", target), ("step", "start")];
         sent(page, "/start", &form)

@@ -65,15 +65,8 @@ fn sessions_appear_at_their_rate_before_anything_counts() {
     let words = ["run", "sim:", "-c", "20", "--spawn-rate", "10", "-d", "4s"];
     let called = place.call(&words);
     assert_eq!(called.code, Some(0), "{called:?}");
-    let plan = called
-        .stdout
-        .lines()
-        .find(|line| line.contains(" · plan "))
-        .unwrap();
-    assert!(
-        plan.contains(" · ramp 2 s · warm-up 2 s · measured 4.00 s · "),
-        "{plan}"
-    );
+    let plan = called.stdout.lines().find(|line| line.contains(" · plan ")).unwrap();
+    assert!(plan.contains(" · ramp 2 s · warm-up 2 s · measured 4.00 s · "), "{plan}");
     let phases: Vec<&str> = called
         .stderr
         .lines()
@@ -82,10 +75,7 @@ fn sessions_appear_at_their_rate_before_anything_counts() {
         .collect();
     assert_eq!(
         phases[..9],
-        [
-            "phase", "ramp", "ramp", "warm-up", "warm-up", "measure", "measure", "measure",
-            "measure"
-        ]
+        ["phase", "ramp", "ramp", "warm-up", "warm-up", "measure", "measure", "measure", "measure"]
     );
 }
 
@@ -94,11 +84,7 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
     let place = Place::new().verbose();
     let said = |words: &[&str]| {
         let called = place.call(words);
-        assert_eq!(
-            (called.code, place.runs().len()),
-            (Some(2), 0),
-            "{called:?}"
-        );
+        assert_eq!((called.code, place.runs().len()), (Some(2), 0), "{called:?}");
         called.stderr
     };
     assert_snapshot!(said(&["run", "sim:", "--rate", "1k", "--spawn-rate", "2"]), @"
@@ -120,18 +106,10 @@ fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
     let load = "run sim: --batch 100 --rate 20k -q --abort-on-miss";
     let called = place.typed(&format!("{load} -d 10m --p99 insert<100us"));
     let note = line(&called.stdout, "note");
-    assert!(
-        note.contains("insert p99 ≤ 100 µs could no longer be met"),
-        "{called:?}"
-    );
+    assert!(note.contains("insert p99 ≤ 100 µs could no longer be met"), "{called:?}");
     let record = place.newest();
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
-    assert!(
-        record
-            .incidents
-            .iter()
-            .any(|i| i.kind == IncidentKind::Hopeless)
-    );
+    assert!(record.incidents.iter().any(|i| i.kind == IncidentKind::Hopeless));
     let lasted = measured_s(&record);
     assert!((5..60).contains(&lasted), "{lasted}");
     // An objective that holds ends nothing.

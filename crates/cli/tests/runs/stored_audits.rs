@@ -50,10 +50,7 @@ fn under_way(place: &Place, first_row: u64) -> Running {
     let begin = format!("\"acknowledged\":[[{first_row},");
     loop {
         let ledger = ledger(place.runs().last().unwrap());
-        assert!(
-            !ledger.contains("\"ended\":true"),
-            "it was written at the end"
-        );
+        assert!(!ledger.contains("\"ended\":true"), "it was written at the end");
         if ledger.contains(&begin) {
             return running;
         }
@@ -86,28 +83,16 @@ fn of_a_killed_run_what_it_had_acknowledged_is_certain_and_the_rest_is_searched_
     let (code, found) = audit(&place, &[]);
     assert_eq!(code, Some(130), "the run itself was cut short");
     assert_eq!(found.judgments.data.value, Data::Clean);
-    let rows: u64 = place
-        .query("one.db", "SELECT count(*) FROM cpu")
-        .parse()
-        .unwrap();
-    assert_eq!(
-        (found.audit.status, found.audit.found),
-        (AuditStatus::Done, rows)
-    );
+    let rows: u64 = place.query("one.db", "SELECT count(*) FROM cpu").parse().unwrap();
+    assert_eq!((found.audit.status, found.audit.found), (AuditStatus::Done, rows));
     let acknowledged = found.audit.acknowledged;
-    assert!(
-        0 < acknowledged && acknowledged <= rows,
-        "{acknowledged} of {rows}"
-    );
+    assert!(0 < acknowledged && acknowledged <= rows, "{acknowledged} of {rows}");
 
     // The first batch was acknowledged in the first second.
     place.database("one.db", "DELETE FROM cpu WHERE rowid <= 3");
     let (code, lost) = audit(&place, &[]);
     assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
-    assert_eq!(
-        (lost.audit.missing, lost.audit.acknowledged),
-        (3, acknowledged)
-    );
+    assert_eq!((lost.audit.missing, lost.audit.acknowledged), (3, acknowledged));
 }
 
 #[test]
@@ -116,10 +101,7 @@ fn rows_of_later_runs_are_not_looked_at() {
     let first = short_run(&place, "");
     let second = short_run(&place, "");
     assert!(second.target.tables[0].first_index >= first.audit.acknowledged);
-    place.database(
-        "one.db",
-        "DELETE FROM cpu WHERE rowid = (SELECT max(rowid) FROM cpu)",
-    );
+    place.database("one.db", "DELETE FROM cpu WHERE rowid = (SELECT max(rowid) FROM cpu)");
     let (code, of_first) = audit(&place, &[&first.header.id]);
     assert!(is_clean(code), "{code:?}");
     assert_eq!(of_first.judgments.data.value, Data::Clean);
@@ -142,17 +124,11 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     running.signal(Signal::INT);
     assert_eq!(running.end().code, Some(130));
     let without = short_run(&place, "--audit off");
-    refused(
-        &place.call(&["audit", &without.header.id]),
-        "it kept no ledger",
-    );
+    refused(&place.call(&["audit", &without.header.id]), "it kept no ledger");
     let simulated = place.call(&["run", "sim:", "-d", "2s", "--json"]);
     let id = record(&simulated).header.id;
     refused(&place.call(&["audit", &id]), "gone with its process");
-    refused(
-        &place.call(&["audit", &id, "somewhere"]),
-        "is no database URL",
-    );
+    refused(&place.call(&["audit", &id, "somewhere"]), "is no database URL");
     refused(&place.call(&["audit", "2001"]), "no such run");
 
     let text = builtin("cpu").unwrap().text;
@@ -161,22 +137,14 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     let of_file = record(&place.typed(&own));
     assert!(is_clean(audit(&place, &[&of_file.header.id]).0));
     place.file("own.toml", &text.replace("host_", "node_"));
-    refused(
-        &place.call(&["audit", &of_file.header.id]),
-        "not the one of this name any more",
-    );
+    refused(&place.call(&["audit", &of_file.header.id]), "not the one of this name any more");
 }
 
 /// Rows that are missing of each earlier run, the first one first.
 fn missing_of(record: &RunRecord) -> Vec<(String, u64)> {
     let earlier = record.audit.earlier.as_ref().unwrap();
-    assert_eq!(
-        (earlier.from_row, &earlier.error),
-        (0, &None),
-        "{earlier:?}"
-    );
-    let runs = earlier.runs.iter();
-    runs.map(|run| (run.run.clone(), run.missing)).collect()
+    assert_eq!((earlier.from_row, &earlier.error), (0, &None), "{earlier:?}");
+    earlier.runs.iter().map(|run| (run.run.clone(), run.missing)).collect()
 }
 
 #[test]
@@ -200,10 +168,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
     let missing: Vec<u64> = missing_of(&fourth).iter().map(|run| run.1).collect();
     assert_eq!(missing, [1, 0, 0]);
     let shown = place.call(&["show", &fourth.header.id]).stdout;
-    let says = format!(
-        "1 rows of earlier runs are missing (1 of {})",
-        first.header.id
-    );
+    let says = format!("1 rows of earlier runs are missing (1 of {})", first.header.id);
     assert!(shown.contains(&says), "{shown}");
 }
 
@@ -211,11 +176,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
 fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
     let place = Place::new();
     under_way(&place, 0).kill();
-    let killed = place.runs()[0]
-        .file_name()
-        .unwrap()
-        .to_string_lossy()
-        .into_owned();
+    let killed = place.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     place.database("one.db", "DELETE FROM cpu WHERE rowid <= 3");
     for _ in 0..2 {
         let (code, next) = next_run(&place, "");
@@ -238,11 +199,7 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
     let third = short_run(&place, "");
     let earlier = third.audit.earlier.as_ref().unwrap();
     assert_eq!(earlier.from_row, second.target.tables[0].first_index);
-    let note = third
-        .notes
-        .iter()
-        .find(|note| note.code == "continued")
-        .unwrap();
+    let note = third.notes.iter().find(|note| note.code == "continued").unwrap();
     let says = format!("those from index {} on were compared", earlier.from_row);
     assert!(note.message.contains(&says), "{note:?}");
 
@@ -268,10 +225,7 @@ fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
     let first = record(&run());
     assert_eq!(first.judgments.data.value, Data::Clean);
 
-    server.sql(
-        "postgres",
-        "DELETE FROM cpu WHERE ctid IN (SELECT ctid FROM cpu LIMIT 3)",
-    );
+    server.sql("postgres", "DELETE FROM cpu WHERE ctid IN (SELECT ctid FROM cpu LIMIT 3)");
     let (code, lost) = audit(&place, &[]);
     assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
     assert_eq!(lost.audit.missing, 3);

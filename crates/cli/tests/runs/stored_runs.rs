@@ -31,11 +31,7 @@ fn stored_runs_are_listed_opened_and_compared() {
     let (running, page) = serving(&place, "");
     let listed = fetched(page, "GET /", "");
     expect(&listed, 200, &[first, second, killed]);
-    expect(
-        &listed,
-        200,
-        &["no record yet", "version=&lt;i&gt;1", "rows/s"],
-    );
+    expect(&listed, 200, &["no record yet", "version=&lt;i&gt;1", "rows/s"]);
     let filtered = fetched(page, "GET /?label=version%3D2", "");
     // Two runs of one second differ by a number behind their names.
     let lists = |run: &str| filtered.contains(&format!("\"/run/{run}\""));
@@ -77,11 +73,7 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
     let list = listed(page, "running: measure");
     assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
     // What only the run itself knows is there, too.
-    for of_run in [
-        "Running: measure, ",
-        "sessions are open",
-        "<h2>Sessions and machines</h2>",
-    ] {
+    for of_run in ["Running: measure, ", "sessions are open", "<h2>Sessions and machines</h2>"] {
         shown(page, &address, of_run);
     }
     let opened = shown(page, &address, "CPU");
@@ -151,8 +143,10 @@ fn stored_growths_are_compared_size_by_size() {
     for row_ms in [7, 5] {
         grow(&place, "highwater-runs", row_ms, "--nodes 1,2 -d 20s");
     }
-    let runs = place.runs().into_iter();
-    let ids = runs.map(|run| format!("run={}", run.file_name().unwrap().to_string_lossy()));
+    let ids = place
+        .runs()
+        .into_iter()
+        .map(|run| format!("run={}", run.file_name().unwrap().to_string_lossy()));
     let ids: Vec<String> = ids.collect();
     let (running, page) = serving(&place, "");
     let compared = fetched(page, &format!("GET /compare?{}", ids.join("&")), "");
@@ -168,11 +162,7 @@ fn a_stored_run_is_removed_when_that_is_allowed_and_confirmed() {
     let (running, page) = serving(&place, "--allow-delete");
     let confirm = fetched(page, &format!("GET /delete/{first}"), "");
     expect(&confirm, 200, &["cannot be brought back"]);
-    assert_eq!(
-        place.runs().len(),
-        3,
-        "nothing is removed before it is confirmed"
-    );
+    assert_eq!(place.runs().len(), 3, "nothing is removed before it is confirmed");
     let outside = fetched(page, "POST /delete", "id=..");
     expect(&outside, 409, &[]);
     let going_on = fetched(page, "POST /delete", &format!("id={killed}"));

@@ -45,9 +45,7 @@ pub(crate) fn serving(path: &'static str, body: impl Fn() -> String + Send + 'st
 }
 
 fn run(place: &Place, more: &str) -> RunRecord {
-    record(&place.typed(&format!(
-        "run cpu -d 3s --warm-up 0s --think 20ms --json {more}"
-    )))
+    record(&place.typed(&format!("run cpu -d 3s --warm-up 0s --think 20ms --json {more}")))
 }
 
 #[test]
@@ -61,82 +59,40 @@ fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
     let telemetry = record.target_telemetry.unwrap();
     let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names[..2], ["target", "host"]);
-    assert!(
-        names[2].contains("127.0.0.1") && !names[2].contains("geheim"),
-        "{names:?}"
-    );
-    let of_endpoint: Vec<_> = telemetry
-        .series
-        .iter()
-        .filter(|s| s.source == names[2])
-        .collect();
+    assert!(names[2].contains("127.0.0.1") && !names[2].contains("geheim"), "{names:?}");
+    let of_endpoint: Vec<_> = telemetry.series.iter().filter(|s| s.source == names[2]).collect();
     let [queue, ops] = of_endpoint.as_slice() else {
         panic!("{of_endpoint:?}");
     };
-    assert_eq!(
-        (queue.name.as_str(), queue.kind),
-        ("queue", SeriesKind::Level)
-    );
-    assert!(
-        queue
-            .values
-            .iter()
-            .flatten()
-            .all(|value| value.to_bits() == 4_f64.to_bits())
-    );
-    assert_eq!(
-        (ops.node.as_deref(), ops.kind),
-        (Some("1"), SeriesKind::Count)
-    );
+    assert_eq!((queue.name.as_str(), queue.kind), ("queue", SeriesKind::Level));
+    assert!(queue.values.iter().flatten().all(|value| value.to_bits() == 4_f64.to_bits()));
+    assert_eq!((ops.node.as_deref(), ops.kind), (Some("1"), SeriesKind::Count));
     let grown: Vec<f64> = ops.values.iter().copied().flatten().collect();
     assert!(!grown.is_empty(), "{grown:?}");
     // An answer that came too late is in the next one.
-    assert!(
-        grown
-            .iter()
-            .all(|value| *value >= 10.0 && value % 10.0 < 0.5),
-        "{grown:?}"
-    );
-    let log = telemetry
-        .series
-        .iter()
-        .find(|series| series.name == "log_bytes");
-    assert!(
-        log.unwrap()
-            .values
-            .iter()
-            .flatten()
-            .any(|bytes| *bytes > 0.0)
-    );
+    assert!(grown.iter().all(|value| *value >= 10.0 && value % 10.0 < 0.5), "{grown:?}");
+    let log = telemetry.series.iter().find(|series| series.name == "log_bytes");
+    assert!(log.unwrap().values.iter().flatten().any(|bytes| *bytes > 0.0));
 }
 
 #[test]
 fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
     let place = Place::new().verbose();
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{free}/metrics");
     let record = run(&place, &format!("--metrics {url}"));
     expect_undisturbed(&record);
     assert_eq!(record.judgments.data.value, Data::Clean);
     let telemetry = record.target_telemetry.as_ref().unwrap();
     let source = &telemetry.sources[2];
-    assert!(
-        source.failed > 0 && source.failed == source.readings,
-        "{source:?}"
-    );
+    assert!(source.failed > 0 && source.failed == source.readings, "{source:?}");
     assert!(report::text(&record).contains("readings failed"));
 }
 
 #[test]
 fn nobody_is_asked_without_telemetry() {
     let place = Place::new().verbose();
-    let record = run(
-        &place,
-        "--no-telemetry --metrics http://127.0.0.1:1/metrics",
-    );
+    let record = run(&place, "--no-telemetry --metrics http://127.0.0.1:1/metrics");
     expect_undisturbed(&record);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.target_telemetry, None);
@@ -176,11 +132,10 @@ fn the_metrics_of_the_nodes_of_a_cluster_file_are_read_at_each_size() {
     for trial in trials {
         let run = stored(&directory.join(&trial.run)).unwrap();
         let telemetry = run.into_run().unwrap().target_telemetry.unwrap();
-        let nodes = telemetry
+        let loads: Vec<f64> = telemetry
             .series
             .iter()
-            .filter(|series| series.source.contains("127.0.0.1"));
-        let loads: Vec<f64> = nodes
+            .filter(|series| series.source.contains("127.0.0.1"))
             .flat_map(|series| series.values.clone())
             .flatten()
             .collect();

@@ -109,11 +109,7 @@ fn statements_without_a_transaction_and_targets_without_any_are_refused() {
     place.file("two.sql", "SELECT 1;\nSELECT 2;\n");
     let called = place.call(&["run", "-f", "two.sql", "sqlite:bank.db"]);
     assert_eq!(called.code, Some(2), "{called:?}");
-    for part in [
-        "more than one statement",
-        "two.sql:1:9",
-        "wrap them in BEGIN; … END;",
-    ] {
+    for part in ["more than one statement", "two.sql:1:9", "wrap them in BEGIN; … END;"] {
         assert!(called.stderr.contains(part), "{part}: {}", called.stderr);
     }
     place.file("transfer.sql", TRANSFER);

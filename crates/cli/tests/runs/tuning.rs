@@ -129,11 +129,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let ended = newest(&place, &[&stopped]);
     let tune = tune_of(&ended);
     let before_stop = tune_of(&stopped);
-    assert_eq!(
-        measured_here(&ended, &tune),
-        2,
-        "resumed trials are not measured again"
-    );
+    assert_eq!(measured_here(&ended, &tune), 2, "resumed trials are not measured again");
     for (trial, before) in tune.trials[..2].iter().zip(&before_stop.trials) {
         assert_eq!((&trial.at, trial.figure), (&before.at, before.figure));
         assert!(record::read(&ended.join(&trial.run)).is_ok(), "{trial:?}");
@@ -225,10 +221,7 @@ fn mistakes_in_axes_are_reported_before_anything_is_measured() {
         ),
         ("--over replicas=0..64", "more than 64 values"),
         ("--over batch=1,2,1", "has an empty value, or one twice"),
-        (
-            "--over batch=1,2 --over batch=3,4",
-            "`batch` is given twice",
-        ),
+        ("--over batch=1,2 --over batch=3,4", "`batch` is given twice"),
         ("", "--over is missing"),
         ("--over batch", "`batch` names no values"),
         ("--over color=1,2", "`color` is not an axis"),

@@ -21,31 +21,19 @@ fn has(record: &RunRecord, code: ReasonCode) -> bool {
 #[test]
 fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
     let place = Place::new().verbose();
-    let words = [
-        "run", "cpu", SLOW, "--batch", "5", "-c", "3000", "-d", "15s",
-    ];
+    let words = ["run", "cpu", SLOW, "--batch", "5", "-c", "3000", "-d", "15s"];
     let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
     let record = record(&called);
     let stream = &record.streams[0];
-    assert!(
-        (stream.throughput.rows_per_s - 250.0).abs() < 0.5,
-        "{stream:?}"
-    );
+    assert!((stream.throughput.rows_per_s - 250.0).abs() < 0.5, "{stream:?}");
     let [low, high] = stream.throughput.ci95.unwrap();
     assert!(low > 240.0 && high < 260.0, "{stream:?}");
     // Not one op of the phase came back, so its latency is at least what was waited for.
     let result = measured(&record);
     assert_eq!(result.acknowledged, 0);
     assert_eq!(result.answered.ops, 750);
-    assert!(
-        result.latency_ns.p50 >= Some(29_000_000_000),
-        "{:?}",
-        result.latency_ns
-    );
-    assert_eq!(
-        record.judgments.measurement.value,
-        Measurement::Inconclusive
-    );
+    assert!(result.latency_ns.p50 >= Some(29_000_000_000), "{:?}", result.latency_ns);
+    assert_eq!(record.judgments.measurement.value, Measurement::Inconclusive);
     assert!(
         has(&record, ReasonCode::LatencyUnknown) && !has(&record, ReasonCode::NothingAcknowledged)
     );
@@ -55,9 +43,7 @@ fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
 fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
     let mark = |sessions: &str| {
         let place = Place::new().verbose();
-        let words = [
-            "find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions,
-        ];
+        let words = ["find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions];
         let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
         let record = highwater_report::parse(&called.stdout).unwrap();
         let record = record.into_experiment().unwrap();
@@ -100,21 +86,13 @@ fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases()
             "{:?}",
             record.judgments
         );
-        assert!(
-            has(&record, ReasonCode::ClientStalled),
-            "{:?}",
-            record.judgments
-        );
+        assert!(has(&record, ReasonCode::ClientStalled), "{:?}", record.judgments);
         let stalls = &record.clients[0].stalls;
         let longest = stalls.iter().max_by_key(|stall| stall.duration_ns).unwrap();
         assert_eq!(longest.kind, StallKind::NotRunning);
         assert!(longest.duration_ns > 2_000_000_000, "{stalls:?}");
         // What is left of the gap is the op that was in flight, not the pause.
-        assert!(
-            record.availability.longest_gap_ns < 2_000_000_000,
-            "{:?}",
-            record.availability
-        );
+        assert!(record.availability.longest_gap_ns < 2_000_000_000, "{:?}", record.availability);
         assert_eq!(record.availability.dips, 0, "{:?}", record.availability);
     }
 }

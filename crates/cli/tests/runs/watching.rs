@@ -11,10 +11,7 @@ use crate::pages::{expect, fetched, listed, served, shown};
 fn counter(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines();
     lines.find_map(|line| {
-        line.strip_prefix(name)?
-            .strip_prefix("{stream=\"insert\"} ")?
-            .parse()
-            .ok()
+        line.strip_prefix(name)?.strip_prefix("{stream=\"insert\"} ")?.parse().ok()
     })
 }
 
@@ -49,20 +46,11 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
     let record = stored(&place);
     let done = record.interventions.iter();
     let changes: Vec<&Change> = done.map(|done| &done.change).collect();
-    assert!(
-        matches!(changes[..], [Change::Pace { .. }, Change::Stop]),
-        "{changes:?}"
-    );
+    assert!(matches!(changes[..], [Change::Pace { .. }, Change::Stop]), "{changes:?}");
     let seen = counter(&scraped, "highwater_rows_acknowledged_total").expect(&scraped);
     let served = counter(&scraped, "highwater_service_time_seconds_count");
-    assert_eq!(
-        served,
-        counter(&scraped, "highwater_ops_acknowledged_total")
-    );
-    assert!(
-        counter(&scraped, "highwater_client_lag_seconds_count") >= served,
-        "{scraped}"
-    );
+    assert_eq!(served, counter(&scraped, "highwater_ops_acknowledged_total"));
+    assert!(counter(&scraped, "highwater_client_lag_seconds_count") >= served, "{scraped}");
     let all: u64 = record.intervals.iter().map(|of| of.rows_acknowledged).sum();
     assert!(seen > 0 && seen <= all, "{seen} of {all}");
 }
@@ -207,9 +195,7 @@ fn headers_of_a_collector_are_checked_and_in_no_text_and_no_file() {
     let holds = |name: &str| {
         let runs = std::fs::read_dir(place.path().join("highwater-runs")).unwrap();
         let mut runs = runs.map(|run| run.unwrap().path().join(name));
-        std::fs::read_to_string(runs.find(|path| path.exists()).unwrap())
-            .unwrap()
-            .contains(SECRET)
+        std::fs::read_to_string(runs.find(|path| path.exists()).unwrap()).unwrap().contains(SECRET)
     };
     assert!(!holds("record.json") && !holds("report.html"));
 
@@ -217,10 +203,7 @@ fn headers_of_a_collector_are_checked_and_in_no_text_and_no_file() {
     let (code, stderr, _) = called(&format!("api-key: {SECRET}"), &pushing);
     assert_eq!(code, Some(2), "{stderr}");
     let cause = "error: OTEL_EXPORTER_OTLP_HEADERS: header 1 has no `=`\n";
-    assert!(
-        stderr.contains(cause) && stderr.contains("hint: "),
-        "{stderr}"
-    );
+    assert!(stderr.contains(cause) && stderr.contains("hint: "), "{stderr}");
     // Who pushes nothing is not held up by what other programs read.
     let (code, stderr, _) = called(SECRET, &["run", "sim:", "-d", "20s"]);
     assert_eq!(code, Some(0), "{stderr}");

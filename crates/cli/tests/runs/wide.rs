@@ -57,11 +57,7 @@ fn expect_clean(text: &str, url: &str, insert: &str) {
     assert!(matches!(called.code, Some(0 | 3)), "{insert}: {called:?}");
     let run = record(&called);
     expect_undisturbed(&run);
-    assert_eq!(
-        run.judgments.data.value,
-        Data::Clean,
-        "{insert}: {called:?}"
-    );
+    assert_eq!(run.judgments.data.value, Data::Clean, "{insert}: {called:?}");
     assert_eq!(run.audit.acknowledged, 1_000, "{insert}");
 }
 
@@ -71,11 +67,7 @@ fn every_column_of_a_wide_table_in_a_file_is_written_and_audited() {
     place.file("wide.toml", &wide(1_600));
     let words = "--rows 300 -c 1 --warm-up 0s --json";
     let called = place.typed(&format!("run -f wide.toml sqlite:wide.db {words}"));
-    assert_eq!(
-        record(&called).judgments.data.value,
-        Data::Clean,
-        "{called:?}"
-    );
+    assert_eq!(record(&called).judgments.data.value, Data::Clean, "{called:?}");
     let sevens = "SELECT count(*) FROM t WHERE s1 = 7 AND s1000 = 7 AND s1001 = 7 AND s1600 = 7";
     assert_eq!(place.query("wide.db", sevens), "300");
     // The audit sees the last one, too.

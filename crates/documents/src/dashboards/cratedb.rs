@@ -57,28 +57,16 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
             "namespace",
             "label_values(container_cpu_usage_seconds_total{container=\"crate\"}, namespace)",
         ),
-        Choice::of(
-            "cluster",
-            "label_values(crate_ready{namespace=~\"$namespace\"}, job)",
-        ),
+        Choice::of("cluster", "label_values(crate_ready{namespace=~\"$namespace\"}, job)"),
         Choice::listed(
             "pod",
             "label_values(crate_ready{namespace=~\"$namespace\",job=~\"$cluster\"}, pod)",
         ),
     ],
     stands_for: &[
-        (
-            "@own",
-            r#"namespace=~"$namespace",job=~"$cluster",pod=~"$pod""#,
-        ),
-        (
-            "@crate",
-            r#"container="crate",namespace=~"$namespace",pod=~"$pod""#,
-        ),
-        (
-            "@pod",
-            r#"namespace=~"$namespace",pod=~"$pod",pod=~"crate-.*""#,
-        ),
+        ("@own", r#"namespace=~"$namespace",job=~"$cluster",pod=~"$pod""#),
+        ("@crate", r#"container="crate",namespace=~"$namespace",pod=~"$pod""#),
+        ("@pod", r#"namespace=~"$namespace",pod=~"$pod",pod=~"crate-.*""#),
         ("@by", "pod"),
     ],
     panels: &[
@@ -141,15 +129,9 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
     from: "now-15m",
     choices: &[
         Choice::of("cluster", "label_values(crate_ready, job)"),
-        Choice::listed(
-            "node",
-            "label_values(crate_ready{job=~\"$cluster\"}, instance)",
-        ),
+        Choice::listed("node", "label_values(crate_ready{job=~\"$cluster\"}, instance)"),
         Choice::of("job", "label_values(node_cpu_seconds_total, job)"),
-        Choice::listed(
-            "machine",
-            "label_values(node_cpu_seconds_total{job=~\"$job\"}, instance)",
-        ),
+        Choice::listed("machine", "label_values(node_cpu_seconds_total{job=~\"$job\"}, instance)"),
     ],
     stands_for: &[
         ("@own", r#"job=~"$cluster",instance=~"$node""#),

@@ -93,15 +93,16 @@ impl Dashboard {
 
     /// Legend and query of each line of a panel, as Grafana reads them.
     pub fn queries_of(&self, panel: &Panel) -> impl Iterator<Item = (String, String)> {
-        let lines = panel.queries.lines();
-        let queries = lines.filter_map(|line| line.trim().split_once(": "));
+        let queries = panel.queries.lines().filter_map(|line| line.trim().split_once(": "));
         queries.map(|(legend, query)| (self.spelled(legend), self.spelled(query)))
     }
 
     /// Every query, as it is where everything is chosen.
     pub fn queries(&self) -> impl Iterator<Item = String> + '_ {
-        let queries = self.panels.iter().flat_map(|panel| self.queries_of(panel));
-        queries.map(|(_, query)| self.with_all(&query))
+        self.panels
+            .iter()
+            .flat_map(|panel| self.queries_of(panel))
+            .map(|(_, query)| self.with_all(&query))
     }
 
     /// A query, with what stands for all values of each choice, and for the width of a rate.
@@ -114,17 +115,18 @@ impl Dashboard {
     }
 
     fn spelled(&self, text: &str) -> String {
-        let words = self.stands_for.iter();
-        words.fold(text.to_owned(), |text, (word, meant)| {
-            text.replace(word, meant)
-        })
+        self.stands_for
+            .iter()
+            .fold(text.to_owned(), |text, (word, meant)| text.replace(word, meant))
     }
 
     /// Series that its queries are tried on beside what was recorded, a line each, in the notation of `promtool`: name
     /// with labels, and how it goes on.
     pub fn samples(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let lines = self.samples.iter().flat_map(|text| text.lines());
-        lines.filter_map(|line| line.trim().rsplit_once(' '))
+        self.samples
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| line.trim().rsplit_once(' '))
     }
 }
 

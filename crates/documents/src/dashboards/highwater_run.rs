@@ -7,10 +7,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     title: "Highwater run",
     about: "What `highwater run --metrics-listen` serves, as it goes on. The record has the result.",
     from: "now-15m",
-    choices: &[Choice::of(
-        "instance",
-        "label_values(highwater_run_info, instance)",
-    )],
+    choices: &[Choice::of("instance", "label_values(highwater_run_info, instance)")],
     stands_for: &[],
     panels: &[
         panel!(Figure Count, "Run", "Workload and target",

@@ -9,10 +9,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     about: "postgres_exporter. Sessions that wait for locks and checkpoints that are requested, not timed, are the \
             usual reasons why a server is no faster while its CPU is idle.",
     from: "now-15m",
-    choices: &[Choice::of(
-        "instance",
-        "label_values(pg_stat_database_xact_commit, instance)",
-    )],
+    choices: &[Choice::of("instance", "label_values(pg_stat_database_xact_commit, instance)")],
     stands_for: &[],
     panels: &[
         panel!(Lines PerSecond, "Transactions", "Committed and rolled back", r#"

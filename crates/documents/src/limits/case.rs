@@ -127,11 +127,7 @@ impl Cluster {
     /// One that does 100 to 300 ops per second, in large batches, with all of its nodes.
     fn drawn(noise: &mut Noise, limited: Limited) -> Self {
         let is_uneven = matches!(limited, Limited::SlowNode | Limited::FewShards);
-        let nodes = if is_uneven {
-            of(noise, &[3, 4, 6])
-        } else {
-            of(noise, &[1, 2, 3, 5])
-        };
+        let nodes = if is_uneven { of(noise, &[3, 4, 6]) } else { of(noise, &[1, 2, 3, 5]) };
         let (shards, copies) = if limited == Limited::FewShards {
             (1, 1)
         } else {
@@ -154,11 +150,7 @@ impl Cluster {
             cores,
             copies,
             pieces_of_node: pieces / f64::from(nodes),
-            batch: if limited == Limited::Batch {
-                small
-            } else {
-                u64::from(batch)
-            },
+            batch: if limited == Limited::Batch { small } else { u64::from(batch) },
         }
     }
 
@@ -185,9 +177,7 @@ impl Case {
         let ops_per_s = cluster.capacity();
         let mut load = Load::Closed;
         let rows = to_f64(cluster.batch);
-        let at = |part: f64| Load::Open {
-            rows_per_s: ceil_to_u64(part * ops_per_s * rows),
-        };
+        let at = |part: f64| Load::Open { rows_per_s: ceil_to_u64(part * ops_per_s * rows) };
         let more = match limited {
             Limited::Cpu | Limited::FewShards => "&queue=inf".to_owned(),
             Limited::CpuAtARate => {
@@ -197,10 +187,7 @@ impl Case {
             }
             Limited::SlowNode => {
                 let node = u64::from(cluster.nodes - 1);
-                format!(
-                    "&queue=inf&slow_node={node}:{:.2}",
-                    between(&mut noise, 0.25, 0.5)
-                )
+                format!("&queue=inf&slow_node={node}:{:.2}", between(&mut noise, 0.25, 0.5))
             }
             Limited::Disk | Limited::DiskCredit => cluster.disk(&mut noise, limited),
             Limited::Locks => {
@@ -238,13 +225,7 @@ impl Case {
             }
         };
         cluster.words += &more;
-        Self {
-            target: cluster.words,
-            batch: cluster.batch,
-            sessions,
-            load,
-            seed,
-        }
+        Self { target: cluster.words, batch: cluster.batch, sessions, load, seed }
     }
 }
 

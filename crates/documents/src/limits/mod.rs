@@ -40,10 +40,7 @@ pub struct Matrix {
 impl Matrix {
     /// Of so many runs of each kind.
     pub fn of(runs: u64) -> Self {
-        let mut matrix = Self {
-            runs,
-            ..Self::default()
-        };
+        let mut matrix = Self { runs, ..Self::default() };
         for &limited in Limited::ALL {
             for seed in highwater_analysis::synthetic::seeds_of_version(runs) {
                 let case = Case::of(limited, seed);
@@ -51,9 +48,7 @@ impl Matrix {
                 let named = named(&record);
                 if !limited.is(named) {
                     let limit = &record.limit;
-                    matrix
-                        .wrong
-                        .push(format!("{limited:?}: {case:?}: {limit:?}"));
+                    matrix.wrong.push(format!("{limited:?}: {case:?}: {limit:?}"));
                 }
                 *matrix.named.entry((limited, named)).or_default() += 1;
                 for less in withheld(&record) {
@@ -68,11 +63,12 @@ impl Matrix {
 
     /// Part of the runs in which what was limited was named.
     pub fn right(&self, limited: Limited) -> f64 {
-        let right = self
+        let right: u64 = self
             .named
             .iter()
-            .filter(|((of, named), _)| *of == limited && limited.is(*named));
-        let right: u64 = right.map(|(_, runs)| runs).sum();
+            .filter(|((of, named), _)| *of == limited && limited.is(*named))
+            .map(|(_, runs)| runs)
+            .sum();
         highwater_model::display::ratio(right, self.runs.max(1))
     }
 }
@@ -90,10 +86,7 @@ fn name_of(record: &RunRecord) -> Option<Resource> {
 
 /// The record without any telemetry, without each of its series' names, and without each of its nodes.
 fn withheld(record: &RunRecord) -> Vec<RunRecord> {
-    let mut records = vec![RunRecord {
-        target_telemetry: None,
-        ..record.clone()
-    }];
+    let mut records = vec![RunRecord { target_telemetry: None, ..record.clone() }];
     let Some(telemetry) = &record.target_telemetry else {
         return records;
     };

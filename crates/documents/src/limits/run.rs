@@ -59,9 +59,7 @@ pub(super) fn record(case: &Case) -> RunRecord {
         version: "0".to_owned(),
     };
     let (_keep, interrupts) = interrupts::channel();
-    run(request, Rc::new(Silent), interrupts)
-        .expect("a run")
-        .record
+    run(request, Rc::new(Silent), interrupts).expect("a run").record
 }
 
 fn plan_input(case: &Case) -> PlanInput {
@@ -91,10 +89,7 @@ fn plan_input(case: &Case) -> PlanInput {
             reconnect_limit: Nanos::from_secs(10),
         },
         timeout: Nanos::from_secs(60),
-        audit: AuditPlan {
-            level: AuditLevel::Off,
-            limit: Nanos::from_secs(60),
-        },
+        audit: AuditPlan { level: AuditLevel::Off, limit: Nanos::from_secs(60) },
         share: Share::WHOLE,
     }
 }

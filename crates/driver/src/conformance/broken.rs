@@ -33,9 +33,6 @@ pub(super) fn same<F: PartialEq<E> + Debug, E: Debug>(
     expected: &E,
     what: &str,
 ) -> Result<(), Broken> {
-    require!(
-        found == expected,
-        "{what}: {found:?} instead of {expected:?}"
-    );
+    require!(found == expected, "{what}: {found:?} instead of {expected:?}");
     Ok(())
 }

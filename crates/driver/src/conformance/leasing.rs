@@ -53,19 +53,12 @@ pub(super) async fn a_share_of_a_table_is_leased_once_and_given_back(
     let mine = [lease("mine", 1)];
     let taken = leases(one.as_mut(), LeaseAction::Take(&mine)).await?;
     require!(tokens(&taken) == ["mine"], "taken, and found {taken:?}");
-    let same = Lease {
-        held: Nanos::ZERO,
-        silent: Nanos::ZERO,
-        is_locked: None,
-        ..taken[0].clone()
-    };
+    let same =
+        Lease { held: Nanos::ZERO, silent: Nanos::ZERO, is_locked: None, ..taken[0].clone() };
     require!(same == mine[0], "{same:?} came back of {mine:?}");
     let both = [lease("theirs", 1), lease("theirs", 2)];
     let taken = leases(two.as_mut(), LeaseAction::Take(&both)).await?;
-    require!(
-        tokens(&taken) == ["mine", "theirs"],
-        "share 1 was held, and found {taken:?}"
-    );
+    require!(tokens(&taken) == ["mine", "theirs"], "share 1 was held, and found {taken:?}");
     let pause = subject.timeline.now().saturating_add(PAUSE);
     subject.timeline.sleep_until(pause).await;
     let found = leases(two.as_mut(), LeaseAction::Renew("theirs")).await?;

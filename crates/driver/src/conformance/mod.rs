@@ -59,10 +59,7 @@ impl Rule {
     pub async fn check(&self, subject: &Subject) -> Result<(), ConformanceError> {
         (self.check)(subject)
             .await
-            .map_err(|broken| ConformanceError {
-                rule: self.name,
-                message: broken.0,
-            })
+            .map_err(|broken| ConformanceError { rule: self.name, message: broken.0 })
     }
 }
 
@@ -112,14 +109,8 @@ pub const RULES: &[Rule] = &[
     rule!(serving::idle_targets_quiesce, always),
     rule!(serving::running_ops_are_not_idle, with_values),
     rule!(storing::an_endless_answer_is_refused, with_values),
-    rule!(
-        serving::an_idle_session_is_closed_only_by_its_target,
-        with_values
-    ),
-    rule!(
-        leasing::a_share_of_a_table_is_leased_once_and_given_back,
-        with_values
-    ),
+    rule!(serving::an_idle_session_is_closed_only_by_its_target, with_values),
+    rule!(leasing::a_share_of_a_table_is_leased_once_and_given_back, with_values),
     rule!(refusing::tables_are_registered, with_values),
     rule!(refusing::tables_are_continued, with_values),
     rule!(refusing::foreign_tables_are_left_alone, with_values),

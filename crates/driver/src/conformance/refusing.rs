@@ -22,9 +22,7 @@ pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broke
     subject.expect_rows(admin.as_mut(), table, 10, what).await?;
     // With `drop` another admin, as of a later run, recreates it.
     let mut later = subject.admin(target.as_ref()).await?;
-    let recreated = later
-        .create_tables(&workload, &other.dropping(true))
-        .await?;
+    let recreated = later.create_tables(&workload, &other.dropping(true)).await?;
     let new_entry = other.new_entry(&table.name);
     same(&recreated, &[new_entry], "the entry of a recreated table")?;
     let what = "rows in a recreated table";
@@ -41,11 +39,8 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         writing: true,
         ..POLICY.new_entry(&table.name)
     };
-    let counted = RegistryEntry {
-        rows: Some(u64::from(u32::MAX)),
-        writing: false,
-        ..written.clone()
-    };
+    let counted =
+        RegistryEntry { rows: Some(u64::from(u32::MAX)), writing: false, ..written.clone() };
     for note in [written, counted] {
         admin.update_registry(std::slice::from_ref(&note)).await?;
         // As a later run of the same workload finds it.
@@ -75,16 +70,11 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     for drop in [false, true] {
         expect_foreign(admin.as_mut(), &workload, POLICY.dropping(drop)).await?;
         let what = format!("drop={drop}: the user's rows");
-        subject
-            .expect_rows(admin.as_mut(), table, 10, &what)
-            .await?;
+        subject.expect_rows(admin.as_mut(), table, 10, &what).await?;
     }
     // Unless the user gave it up by its name.
     let foreign = [table.name.clone()];
-    let policy = TablePolicy {
-        drop_foreign: &foreign,
-        ..POLICY
-    };
+    let policy = TablePolicy { drop_foreign: &foreign, ..POLICY };
     admin.create_tables(&workload, &policy).await?;
     let what = "rows in a table that was dropped";
     subject.expect_rows(admin.as_mut(), table, 0, what).await

@@ -28,15 +28,7 @@ const COLUMNS: &[(&str, ColumnType)] = &[
 const INTEGERS: &[i64] = &[0, 1, -1, 2_147_483_647, -2_147_483_648, 1_000_000];
 // The sixth has no double of its own. The two ends of the type are left out: for some databases
 // they stand for something else.
-const BIGINTS: &[i64] = &[
-    0,
-    1,
-    -1,
-    i64::MAX - 1,
-    i64::MIN + 1,
-    9_007_199_254_740_993,
-    -42,
-];
+const BIGINTS: &[i64] = &[0, 1, -1, i64::MAX - 1, i64::MIN + 1, 9_007_199_254_740_993, -42];
 const FLOATS: &[f64] = &[
     0.0,
     -0.5,
@@ -49,13 +41,7 @@ const FLOATS: &[f64] = &[
     123_456_789.123_456_79,
 ];
 // 1970, just before it, 2016 with milliseconds, a leap day, the end of 9999.
-const TIMESTAMPS: &[i64] = &[
-    0,
-    -1,
-    1_479_513_600_123,
-    951_782_400_000,
-    253_402_300_799_999,
-];
+const TIMESTAMPS: &[i64] = &[0, -1, 1_479_513_600_123, 951_782_400_000, 253_402_300_799_999];
 const TEXTS: &[&str] = &[
     "",
     "plain",
@@ -99,11 +85,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
         .iter()
         .map(|column| {
             let constraint = if column.name == "k" { sql.key } else { "" };
-            format!(
-                "{} {}{constraint}",
-                column.name,
-                (sql.type_name)(column.kind)
-            )
+            format!("{} {}{constraint}", column.name, (sql.type_name)(column.kind))
         })
         .collect();
     BoundTable {
@@ -124,10 +106,7 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
     let table = table(name, sql);
     let mut ops = vec![BoundOp {
         name: "insert".to_owned(),
-        kind: BoundOpKind::Insert {
-            table: 0,
-            batch: 10,
-        },
+        kind: BoundOpKind::Insert { table: 0, batch: 10 },
     }];
     for (column, kind) in COLUMNS {
         let condition = (sql.equals)(*kind, column, &placeholder(style, 2));
@@ -142,11 +121,7 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
         };
         ops.push(query(column, text, &[ColumnType::Bigint, bound_as]));
     }
-    BoundWorkload {
-        tables: vec![table],
-        ops,
-        rows: None,
-    }
+    BoundWorkload { tables: vec![table], ops, rows: None }
 }
 
 /// A workload of insert only, which needs no query of a target.
@@ -159,8 +134,7 @@ pub(super) fn insert_only(name: &str, sql: SqlWords) -> BoundWorkload {
 /// Ops that find a row, each with what they look for in row `row`.
 pub(super) fn finders(row: u64) -> Vec<(OpId, &'static str, Value)> {
     let batch = batch(row, 1);
-    let columns = COLUMNS.iter().zip(batch.columns.iter().skip(1));
-    let found = columns.zip((1..).map(OpId));
+    let found = COLUMNS.iter().zip(batch.columns.iter().skip(1)).zip((1..).map(OpId));
     let found = found.map(|(((name, kind), data), id)| {
         let column = BoundColumn::new(*name, *kind);
         (id, *name, value_at(&column, data, 0))
@@ -186,19 +160,14 @@ pub(super) fn near_miss(column: &str, value: &Value) -> Value {
 pub(super) fn query(name: &str, sql: String, parameters: &[ColumnType]) -> BoundOp {
     BoundOp {
         name: name.to_owned(),
-        kind: BoundOpKind::Query {
-            sql,
-            parameters: parameters.to_vec(),
-        },
+        kind: BoundOpKind::Query { sql, parameters: parameters.to_vec() },
     }
 }
 
 /// Rows from `first_row`; the key of a row is its index.
 pub(super) fn batch(first_row: u64, rows: usize) -> RowBatch {
     let indexes = || (first_row..).take(rows);
-    let keys = indexes()
-        .filter_map(|row| i64::try_from(row).ok())
-        .collect();
+    let keys = indexes().filter_map(|row| i64::try_from(row).ok()).collect();
     RowBatch {
         first_row,
         rows,
@@ -227,8 +196,6 @@ fn position(length: usize, row: u64) -> usize {
 fn dictionary(values: &[&str], rows: impl Iterator<Item = u64>) -> Dictionary {
     Dictionary {
         values: values.iter().map(|value| Box::from(*value)).collect(),
-        codes: rows
-            .filter_map(|row| u32::try_from(position(values.len(), row)).ok())
-            .collect(),
+        codes: rows.filter_map(|row| u32::try_from(position(values.len(), row)).ok()).collect(),
     }
 }

@@ -59,11 +59,7 @@ pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken>
     require!(!shown.is_empty(), "no URL to show");
     for number in 0..8 {
         let host = target.host_of(number, 0);
-        require!(
-            host < shown.len(),
-            "session {number} is on host {host} of {}",
-            shown.len()
-        );
+        require!(host < shown.len(), "session {number} is on host {host} of {}", shown.len());
     }
     for given in &subject.urls {
         let Some(password) = TargetUrl::parse(given)?.password else {

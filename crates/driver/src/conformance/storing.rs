@@ -90,19 +90,10 @@ pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<()
     let table = &workload.tables[0].name;
     let endless = format!("SELECT 1 {}", (subject.sql.from_thrice)(table));
     let answer = admin.query(&endless).await;
-    require!(
-        answer.is_err(),
-        "an answer of 10⁹ rows was read, or cut short and not refused"
-    );
+    require!(answer.is_err(), "an answer of 10⁹ rows was read, or cut short and not refused");
     let mut admin = subject.admin(target.as_ref()).await?;
-    let answer = admin
-        .query(&format!("SELECT count(*) FROM {table}"))
-        .await?;
-    same(
-        &answer,
-        &[[Some(JOINED_ROWS.to_string())]],
-        "the rows after it",
-    )
+    let answer = admin.query(&format!("SELECT count(*) FROM {table}")).await?;
+    same(&answer, &[[Some(JOINED_ROWS.to_string())]], "the rows after it")
 }
 
 /// The outcome of a query has the number of its rows, none included.
@@ -268,8 +259,12 @@ pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<
     subject.quiesce(admin.as_mut()).await?;
     for row in 0..2 * sample::CYCLE {
         let at = usize::try_from(row).unwrap_or(usize::MAX);
-        let columns = table.columns.iter().zip(&batch.columns);
-        let values: Vec<Value> = columns.map(|(c, data)| value_at(c, data, at)).collect();
+        let values: Vec<Value> = table
+            .columns
+            .iter()
+            .zip(&batch.columns)
+            .map(|(c, data)| value_at(c, data, at))
+            .collect();
         let Some(condition) = admin.condition(table, &values) else {
             return Ok(());
         };
@@ -280,10 +275,7 @@ pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<
         };
         let mut keys = Vec::new();
         let mut take = |found: StoredRow| keys.push(found.key);
-        let all = [KeyRange {
-            first: 0,
-            end: 1 << 40,
-        }];
+        let all = [KeyRange { first: 0, end: 1 << 40 }];
         admin.read_rows(&sought, &all, &mut take).await?;
         same(&keys, &[row], &format!("rows sought by {condition}"))?;
     }
@@ -309,12 +301,8 @@ pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(),
             );
             let what = format!("insert mode {mode}: rows later");
             let table = &workload.tables[0];
-            subject
-                .expect_rows(admin.as_mut(), table, found, &what)
-                .await?;
-            admin
-                .create_tables(&workload, &POLICY.dropping(true))
-                .await?;
+            subject.expect_rows(admin.as_mut(), table, found, &what).await?;
+            admin.create_tables(&workload, &POLICY.dropping(true)).await?;
         }
     }
     Ok(())

@@ -48,12 +48,8 @@ pub struct Subject {
 impl Subject {
     /// Opens the target for one insert mode, or the default one.
     pub fn open(&self, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
-        let options = TargetOptions {
-            insert: insert.map(str::to_owned),
-            ..self.options.clone()
-        };
-        self.driver
-            .open(&TargetUrl::parse_all(&self.urls)?, &options)
+        let options = TargetOptions { insert: insert.map(str::to_owned), ..self.options.clone() };
+        self.driver.open(&TargetUrl::parse_all(&self.urls)?, &options)
     }
 
     /// Ways to insert that the target offers; one that the server refuses as a whole, with a
@@ -82,9 +78,7 @@ impl Subject {
         workload: &BoundWorkload,
     ) -> Result<Box<dyn Admin>, TargetError> {
         let mut admin = self.admin(target).await?;
-        admin
-            .create_tables(workload, &POLICY.dropping(true))
-            .await?;
+        admin.create_tables(workload, &POLICY.dropping(true)).await?;
         Ok(admin)
     }
 
@@ -134,10 +128,7 @@ impl Subject {
                 timeline: Rc::clone(&self.timeline),
             })
             .await?;
-        Ok(Client {
-            encoder: session.encoder(),
-            session,
-        })
+        Ok(Client { encoder: session.encoder(), session })
     }
 
     /// Executes one statement without parameters on a session of its own, on each host where a user would.
@@ -146,11 +137,7 @@ impl Subject {
             ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
             ..BoundWorkload::default()
         };
-        let hosts = if self.sql.each_host {
-            target.urls().len()
-        } else {
-            1
-        };
+        let hosts = if self.sql.each_host { target.urls().len() } else { 1 };
         for number in (0..).take(hosts) {
             let mut client = self.connect_as(number, target, &workload).await?;
             let outcome = client.send(OpId(0), &[]).await;
@@ -224,8 +211,7 @@ impl Client {
 
     /// Adds rows from `first_row`, which are all applied.
     pub(super) async fn adds(&mut self, first_row: u64, rows: usize) -> Result<(), Broken> {
-        self.applies(super::sample::batch(first_row, rows), "default")
-            .await
+        self.applies(super::sample::batch(first_row, rows), "default").await
     }
 
     pub(super) async fn send(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
@@ -241,10 +227,7 @@ pub(super) fn insert_request(batch: RowBatch) -> Request {
 }
 
 fn request(id: OpId, index: u64, body: OpBody) -> Request {
-    Request {
-        op: Op { id, index, body },
-        bytes: Vec::new(),
-    }
+    Request { op: Op { id, index, body }, bytes: Vec::new() }
 }
 
 /// The batch of `rows` rows was applied as a whole.

@@ -120,12 +120,8 @@ impl HttpConnection {
         if self.start != self.end {
             return Err(invalid("the server sent more than its answer"));
         }
-        let mut exchange = Exchange {
-            phase: Phase::Head,
-            sent: false,
-            broken: None,
-            keep_alive: true,
-        };
+        let mut exchange =
+            Exchange { phase: Phase::Head, sent: false, broken: None, keep_alive: true };
         poll_fn(|context| self.poll(context, [head, body], &mut exchange, sink)).await?;
         // An answer that came before the end of the request (413) leaves half a request behind.
         Ok(exchange.keep_alive
@@ -182,8 +178,7 @@ impl HttpConnection {
         while self.written < self.length {
             let rest = [
                 head.get(self.written..).unwrap_or_default(),
-                body.get(self.written.saturating_sub(head.len())..)
-                    .unwrap_or_default(),
+                body.get(self.written.saturating_sub(head.len())..).unwrap_or_default(),
             ];
             let slices = rest.map(IoSlice::new);
             match ready!(Pin::new(&mut self.stream).poll_write_vectored(context, &slices))? {
@@ -242,11 +237,7 @@ impl HttpConnection {
                     Ok(httparse::Status::Partial) => return Ok(true),
                     Ok(httparse::Status::Complete((length, size))) => {
                         self.start += length;
-                        if size == 0 {
-                            Phase::Trailer
-                        } else {
-                            Phase::Chunk(size)
-                        }
+                        if size == 0 { Phase::Trailer } else { Phase::Chunk(size) }
                     }
                     Err(_) => return Err(invalid("a chunk of the answer has no size")),
                 },
@@ -271,17 +262,10 @@ impl HttpConnection {
         if count == 0 {
             return Piece::None;
         }
-        let bytes = self
-            .input
-            .get(self.start..self.start + count)
-            .unwrap_or_default();
+        let bytes = self.input.get(self.start..self.start + count).unwrap_or_default();
         let more = sink.body(bytes);
         self.start += count;
-        if more {
-            Piece::Taken(left - count as u64)
-        } else {
-            Piece::Enough
-        }
+        if more { Piece::Taken(left - count as u64) } else { Piece::Enough }
     }
 
     /// Reads status and headers; none if more bytes are needed.

@@ -58,9 +58,7 @@ fn exchange(
         // Until the client closes: a reset would take the answer away.
         drop(stream.read_to_end(&mut request));
     });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let body = vec![b'x'; length];
     let (result, all_sent) = runtime.unwrap().block_on(async {
         let stream = TcpStream::connect(address).await.unwrap();
@@ -74,32 +72,14 @@ fn exchange(
 
 fn check(answer: &[&[u8]], status: u16, body: &str, reusable: bool) {
     let (result, kept, _) = exchange(10, 14, answer, Kept::default());
-    let head = (
-        result.ok(),
-        kept.status,
-        String::from_utf8(kept.body).unwrap(),
-    );
-    assert_eq!(
-        head,
-        (Some(reusable), status, body.to_owned()),
-        "{answer:?}"
-    );
+    let head = (result.ok(), kept.status, String::from_utf8(kept.body).unwrap());
+    assert_eq!(head, (Some(reusable), status, body.to_owned()), "{answer:?}");
 }
 
 #[test]
 fn bodies_end_by_length_by_chunks_or_with_the_connection() {
-    check(
-        &[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"],
-        200,
-        "abc",
-        true,
-    );
-    check(
-        &[b"HTTP/1.1 413 Request Entity Too Large\r\ncontent-length: 0\r\n\r\n"],
-        413,
-        "",
-        true,
-    );
+    check(&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"], 200, "abc", true);
+    check(&[b"HTTP/1.1 413 Request Entity Too Large\r\ncontent-length: 0\r\n\r\n"], 413, "", true);
     check(
         &[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\nA: b\r\n\r\n"],
         200,
@@ -124,12 +104,7 @@ fn a_connection_that_the_server_will_close_is_not_used_again() {
         "a",
         false,
     );
-    check(
-        &[b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na"],
-        200,
-        "a",
-        false,
-    );
+    check(&[b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na"], 200, "a", false);
 }
 
 #[test]
@@ -152,11 +127,7 @@ fn an_answer_that_does_not_end_is_an_error() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
     ] {
         let (result, _, all_sent) = exchange(10, 14, &[cut], Kept::default());
-        assert_eq!(
-            result.unwrap_err().kind(),
-            io::ErrorKind::UnexpectedEof,
-            "{cut:?}"
-        );
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "{cut:?}");
         assert!(all_sent);
     }
 }
@@ -181,10 +152,7 @@ fn an_answer_before_the_end_of_the_request_is_read_and_ends_the_connection() {
     // More than the sockets hold: the server answers and reads no further.
     let refused = b"HTTP/1.1 413 Request Entity Too Large\r\ncontent-length: 0\r\n\r\n";
     let (result, kept, all_sent) = exchange(64 << 20, 1_000, &[refused], Kept::default());
-    assert_eq!(
-        (result.ok(), kept.status, all_sent),
-        (Some(false), 413, false)
-    );
+    assert_eq!((result.ok(), kept.status, all_sent), (Some(false), 413, false));
 }
 
 #[test]
@@ -193,10 +161,7 @@ fn a_sink_that_has_enough_ends_the_connection() {
         &b"HTTP/1.1 400 Bad Request\r\nContent-Length: 1000000\r\n\r\n"[..],
         &*vec![b'e'; 100_000],
     ];
-    let kept = Kept {
-        enough: Some(10),
-        ..Kept::default()
-    };
+    let kept = Kept { enough: Some(10), ..Kept::default() };
     let (result, kept, _) = exchange(10, 14, &[&long.concat()], kept);
     assert_eq!((result.ok(), kept.status), (Some(false), 400));
     assert!(kept.body.len() < 100_000);

@@ -31,10 +31,7 @@ pub struct Mapping {
 impl Mapping {
     /// Reads `NAME=METRIC`, `NAME=METRIC{label="value"}` or `NAME[LABEL]=METRIC`.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
-        let fail = |cause: &str| QuantityError {
-            message: format!("`{text}` {cause}"),
-            hint: HINT,
-        };
+        let fail = |cause: &str| QuantityError { message: format!("`{text}` {cause}"), hint: HINT };
         if text.len() > LENGTH_MAX {
             return Err(QuantityError {
                 message: "a mapping is longer than 500 bytes".to_owned(),
@@ -55,16 +52,10 @@ impl Mapping {
                 let inside = rest.strip_suffix('}').ok_or_else(|| fail("has no `}`"))?;
                 let pairs = inside.split(',').map(|pair| {
                     let (name, value) = pair.split_once('=')?;
-                    Some((
-                        name.trim().to_owned(),
-                        value.trim().trim_matches('"').to_owned(),
-                    ))
+                    Some((name.trim().to_owned(), value.trim().trim_matches('"').to_owned()))
                 });
                 let labels: Option<Vec<_>> = pairs.collect();
-                (
-                    metric,
-                    labels.ok_or_else(|| fail("has a label without a value"))?,
-                )
+                (metric, labels.ok_or_else(|| fail("has a label without a value"))?)
             }
         };
         let is_word = |word: &str| {
@@ -125,16 +116,13 @@ pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<
             let sum = sums.entry(node).or_insert((0.0, mapping.measure(sample)));
             sum.0 += sample.value;
         }
-        samples.extend(
-            sums.into_iter()
-                .map(|(node, (value, measure))| MetricSample {
-                    name: Cow::Owned(mapping.name.clone()),
-                    unit: mapping.unit(measure),
-                    node: node.map(str::to_owned),
-                    measure,
-                    value,
-                }),
-        );
+        samples.extend(sums.into_iter().map(|(node, (value, measure))| MetricSample {
+            name: Cow::Owned(mapping.name.clone()),
+            unit: mapping.unit(measure),
+            node: node.map(str::to_owned),
+            measure,
+            value,
+        }));
     }
     samples
 }
@@ -168,11 +156,7 @@ const STANDARD_MAPPINGS: &[&str] = &[
 
 /// The mappings that apply without `--metric`.
 pub(super) fn standard_mappings() -> Vec<Mapping> {
-    STANDARD_MAPPINGS
-        .iter()
-        .copied()
-        .filter_map(standard)
-        .collect()
+    STANDARD_MAPPINGS.iter().copied().filter_map(standard).collect()
 }
 
 fn standard(line: &'static str) -> Option<Mapping> {
@@ -183,11 +167,7 @@ fn standard(line: &'static str) -> Option<Mapping> {
         "count" => Measure::Count,
         _ => Measure::Level,
     };
-    Some(Mapping {
-        measure: Some(measure),
-        unit: Cow::Borrowed(words.next()?),
-        ..mapping
-    })
+    Some(Mapping { measure: Some(measure), unit: Cow::Borrowed(words.next()?), ..mapping })
 }
 
 #[cfg(test)]
@@ -213,10 +193,8 @@ mod tests {
         let name = || "n".to_owned();
         let node = |name: &str| Some(name.to_owned());
         assert_eq!(read("n=b", TEXT), [(name(), None, 7.0, Measure::Count)]);
-        let by = [
-            (name(), node("x"), 3.0, Measure::Count),
-            (name(), node("y"), 4.0, Measure::Count),
-        ];
+        let by =
+            [(name(), node("x"), 3.0, Measure::Count), (name(), node("y"), 4.0, Measure::Count)];
         assert_eq!(read("n[d]=b", TEXT), by);
         let chosen = [(name(), node("x"), 2.0, Measure::Count), by[1].clone()];
         assert_eq!(read("n[d]=b{o=\"w\"}", TEXT), chosen);
@@ -225,10 +203,7 @@ mod tests {
         assert_eq!(read("n=cpu_seconds_total", TEXT), seconds);
         assert_eq!(read("n=none", TEXT), []);
         // Where the label is missing, its value is empty.
-        assert_eq!(
-            read("n[d]=q", TEXT),
-            [(name(), node(""), 8.0, Measure::Level)]
-        );
+        assert_eq!(read("n[d]=q", TEXT), [(name(), node(""), 8.0, Measure::Level)]);
     }
 
     #[test]

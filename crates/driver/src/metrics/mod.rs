@@ -59,11 +59,8 @@ impl Endpoint {
         let [Host { name, port: given }] = parsed.hosts.as_slice() else {
             return Err(wrong(&format!("`{parsed}` does not name one host")));
         };
-        let mappings = if mappings.is_empty() {
-            mapping::standard_mappings()
-        } else {
-            mappings.to_vec()
-        };
+        let mappings =
+            if mappings.is_empty() { mapping::standard_mappings() } else { mappings.to_vec() };
         // A parameter may be a token, and none of them is needed to know the endpoint.
         let mut shown = parsed.clone();
         shown.parameters.clear();
@@ -151,10 +148,7 @@ fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
     };
     let query = text.split_once('?').map_or("", |(_, query)| query);
     let mark = if query.is_empty() { "" } else { "?" };
-    let login = url
-        .user
-        .as_deref()
-        .map(|user| basic_login(user, url.password.as_ref()));
+    let login = url.user.as_deref().map(|user| basic_login(user, url.password.as_ref()));
     Secret::new(format!(
         "GET {path}{mark}{query} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n{}\r\n",
         login.unwrap_or_default()
@@ -189,19 +183,11 @@ mod tests {
         let endpoint = Endpoint::new("http://u:geheim@h:9100", &[]).unwrap();
         assert!(!endpoint.name().contains("geheim") && !format!("{endpoint:?}").contains("geheim"));
         let request = endpoint.request.reveal();
-        assert!(
-            request.starts_with("GET /metrics HTTP/1.0\r\n"),
-            "{request}"
-        );
+        assert!(request.starts_with("GET /metrics HTTP/1.0\r\n"), "{request}");
         assert!(request.contains("Authorization: Basic dTpnZWhlaW0="));
         let other = Endpoint::new("http://h/_status/vars?x=1", &[]).unwrap();
         assert_eq!(other.name(), "http://h/_status/vars");
-        assert!(
-            other
-                .request
-                .reveal()
-                .starts_with("GET /_status/vars?x=1 HTTP/1.0")
-        );
+        assert!(other.request.reveal().starts_with("GET /_status/vars?x=1 HTTP/1.0"));
     }
 
     #[test]

@@ -42,11 +42,7 @@ pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Option<Ve
                 metric,
                 labels,
                 value,
-                counter: if is_counter {
-                    counter.1
-                } else {
-                    metric.ends_with("_total")
-                },
+                counter: if is_counter { counter.1 } else { metric.ends_with("_total") },
             });
         }
         if samples.len() > SAMPLES_MAX {
@@ -124,10 +120,8 @@ broken
     #[test]
     fn the_example_of_the_format_is_read() {
         let read = samples(ANSWER, |_| true).unwrap();
-        let values: Vec<(&str, f64, bool)> = read
-            .iter()
-            .map(|s| (s.metric, s.value, s.counter))
-            .collect();
+        let values: Vec<(&str, f64, bool)> =
+            read.iter().map(|s| (s.metric, s.value, s.counter)).collect();
         let expected = [
             ("http_requests_total", 1_027.0, true),
             ("http_requests_total", 3.0, true),
@@ -141,22 +135,14 @@ broken
         assert_eq!(read[1].labels, [post, ("code", "400".to_owned())]);
         assert_eq!(read[2].labels[0].1, r"C:\DIR\FILE.TXT");
         assert_eq!(read[2].labels[1].1, "no \"file\"\n");
-        assert_eq!(
-            samples(ANSWER, |metric| metric == "untold_total")
-                .unwrap()
-                .len(),
-            1
-        );
+        assert_eq!(samples(ANSWER, |metric| metric == "untold_total").unwrap().len(), 1);
     }
 
     #[test]
     fn a_list_beyond_the_bound_is_refused_and_not_cut() {
         let of = |lines: usize| "m{a=\"b\"} 1\n".repeat(lines);
         let most = of(SAMPLES_MAX);
-        assert_eq!(
-            samples(&most, |_| true).map_or(0, |all| all.len()),
-            SAMPLES_MAX
-        );
+        assert_eq!(samples(&most, |_| true).map_or(0, |all| all.len()), SAMPLES_MAX);
         assert_eq!(samples(&of(SAMPLES_MAX + 1), |_| true), None);
         let shown = highwater_model::display::count(SAMPLES_MAX as u64);
         assert!(TOO_MANY.contains(&shown));

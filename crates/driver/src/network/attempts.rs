@@ -14,10 +14,7 @@ pub struct AttemptError {
 impl From<TargetError> for AttemptError {
     /// With which the attempts end.
     fn from(error: TargetError) -> Self {
-        Self {
-            error,
-            other_kind: false,
-        }
+        Self { error, other_kind: false }
     }
 }
 

@@ -118,11 +118,7 @@ impl BufferedStream {
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
         let count = buffer.filled().len();
         self.end += count;
-        Poll::Ready(if count == 0 {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        } else {
-            Ok(())
-        })
+        Poll::Ready(if count == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) })
     }
 
     fn move_to_front(&mut self) {

@@ -44,11 +44,7 @@ impl SslMode {
 
     /// The default: `prefer` on loopback, `verify-full` elsewhere.
     pub fn default_for(host: &str) -> Self {
-        if is_loopback(host) {
-            Self::Prefer
-        } else {
-            Self::VerifyFull
-        }
+        if is_loopback(host) { Self::Prefer } else { Self::VerifyFull }
     }
 
     /// Which kinds of connection to try, encrypted or not, in libpq's order.
@@ -65,7 +61,5 @@ impl SslMode {
 /// Whether a host is this machine.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

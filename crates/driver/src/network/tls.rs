@@ -43,11 +43,7 @@ pub struct TlsFiles {
 impl TlsFiles {
     /// Those whose names `given` finds by libpq's words.
     pub fn named(given: impl Fn(&str) -> Option<String>) -> Self {
-        Self {
-            root: given("sslrootcert"),
-            certificate: given("sslcert"),
-            key: given("sslkey"),
-        }
+        Self { root: given("sslrootcert"), certificate: given("sslcert"), key: given("sslkey") }
     }
 }
 
@@ -62,11 +58,7 @@ pub struct Tls {
 impl Tls {
     /// Reads no file yet.
     pub fn new(files: TlsFiles, mode: SslMode) -> Self {
-        Self {
-            files,
-            mode,
-            config: OnceLock::new(),
-        }
+        Self { files, mode, config: OnceLock::new() }
     }
 
     /// What was asked for.
@@ -113,17 +105,12 @@ impl Tls {
         let make = || config(&self.files, self.mode);
         let config = self.config.get_or_init(make).clone()?;
         let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-            TargetError::usage(format!(
-                "{place}: `{host}` cannot be a name in a certificate"
-            ))
+            TargetError::usage(format!("{place}: `{host}` cannot be a name in a certificate"))
         })?;
-        TlsConnector::from(config)
-            .connect(name, stream)
-            .await
-            .map_err(|error| {
-                TargetError::refused(format!("{place}: TLS: {}", describe(&error)))
-                    .with_hint(hint(self.mode))
-            })
+        TlsConnector::from(config).connect(name, stream).await.map_err(|error| {
+            TargetError::refused(format!("{place}: TLS: {}", describe(&error)))
+                .with_hint(hint(self.mode))
+        })
     }
 }
 

@@ -140,11 +140,7 @@ impl TableReader for SimAdmin {
             let cluster = self.0.alive()?;
             let found = cluster.table(&table.name);
             let found = found.ok_or_else(|| no_table(&table.name))?;
-            if found.read_rows(ranges, take) {
-                Ok(())
-            } else {
-                Err(no_values())
-            }
+            if found.read_rows(ranges, take) { Ok(()) } else { Err(no_values()) }
         })
     }
 }
@@ -162,16 +158,11 @@ fn no_values() -> TargetError {
 fn facts_of(parameters: &SimParameters) -> TargetFacts {
     let mut settings = parameters.settings();
     settings.insert("insert".to_owned(), INSERT_MODE.to_owned());
-    settings.insert(
-        "capacity.queries_per_s".to_owned(),
-        per_second(capacity(parameters, 0, false)),
-    );
+    settings
+        .insert("capacity.queries_per_s".to_owned(), per_second(capacity(parameters, 0, false)));
     for batch in BATCHES {
         let rows = capacity(parameters, batch.into(), true) * f64::from(batch);
-        settings.insert(
-            format!("capacity.rows_per_s.batch_{batch}"),
-            per_second(rows),
-        );
+        settings.insert(format!("capacity.rows_per_s.batch_{batch}"), per_second(rows));
     }
     TargetFacts {
         version: "simulated cluster, model 1".to_owned(),
@@ -205,9 +196,5 @@ fn count_of(count: u32, noun: &str) -> String {
 }
 
 fn per_second(rate: f64) -> String {
-    if rate.is_finite() {
-        format!("{rate:.1}")
-    } else {
-        "inf".to_owned()
-    }
+    if rate.is_finite() { format!("{rate:.1}") } else { "inf".to_owned() }
 }

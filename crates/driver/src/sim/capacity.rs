@@ -35,15 +35,10 @@ fn of_disks(parameters: &SimParameters, rows_per_op: u64) -> f64 {
     };
     let rows_on = |node: u32| -> f64 {
         let here = copies_on(parameters, node);
-        here.map(|(shard, _)| dealt(parameters, shard, rows_per_op).1)
-            .sum()
+        here.map(|(shard, _)| dealt(parameters, shard, rows_per_op).1).sum()
     };
     let rows = (0..parameters.nodes).map(rows_on).fold(0.0, f64::max);
-    if rows > 0.0 {
-        to_f64(rate) / rows
-    } else {
-        f64::INFINITY
-    }
+    if rows > 0.0 { to_f64(rate) / rows } else { f64::INFINITY }
 }
 
 fn of_cores(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
@@ -60,11 +55,7 @@ fn of_cores(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 
             work / parameters.speed_of(node)
         })
         .fold(0.0, f64::max);
-    if busiest > 0.0 {
-        f64::from(cores) / busiest
-    } else {
-        f64::INFINITY
-    }
+    if busiest > 0.0 { f64::from(cores) / busiest } else { f64::INFINITY }
 }
 
 /// Mean core seconds per insert op on one node at speed 1, copies included.

@@ -59,11 +59,7 @@ pub(super) struct SimOp {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     /// Rows for a table, by the table's number in the cluster.
-    Insert {
-        table: usize,
-        first_row: u64,
-        rows: u64,
-    },
+    Insert { table: usize, first_row: u64, rows: u64 },
     /// One row of answer.
     Query,
 }
@@ -174,12 +170,8 @@ impl Cluster {
             return;
         };
         let parameters = &self.parameters;
-        let faults = RowFaultModel::new(
-            self.seed,
-            &bound.name,
-            parameters.drop,
-            parameters.duplicate,
-        );
+        let faults =
+            RowFaultModel::new(self.seed, &bound.name, parameters.drop, parameters.duplicate);
         let values = workload.rows.as_ref().map(|generator| {
             let faults = ValueFaultModel::new(self.seed, &bound.name, parameters);
             Values::new(generator.clone(), position, &bound.columns, faults)
@@ -241,8 +233,7 @@ impl Cluster {
             self.busy_until = self.busy_until.min(die);
             return cut(die.max(soon), "the simulated cluster went down");
         }
-        self.respond(op, identity, random.with(4), finish)
-            .at_least(soon)
+        self.respond(op, identity, random.with(4), finish).at_least(soon)
     }
 
     /// Applies a finished op and returns its outcome.
@@ -254,12 +245,7 @@ impl Cluster {
         finish: Nanos,
     ) -> SimResponse {
         let at = finish.saturating_add(self.parameters.rtt);
-        let Work::Insert {
-            table,
-            first_row,
-            rows,
-        } = op.work
-        else {
+        let Work::Insert { table, first_row, rows } = op.work else {
             self.forget(identity);
             let outcome = Outcome::answered(1, self.parameters.answer_bytes);
             return SimResponse { at, outcome };
@@ -278,10 +264,7 @@ impl Cluster {
             return cut(at, "connection reset while waiting for the answer");
         }
         self.forget(identity);
-        SimResponse {
-            at,
-            outcome: Outcome::applied(rows),
-        }
+        SimResponse { at, outcome: Outcome::applied(rows) }
     }
 
     fn remember(&mut self, identity: Identity) {
@@ -317,11 +300,7 @@ impl Cluster {
         // Without any row, an op touches one shard.
         for dealt in 0..others.clamp(u64::from(hot == 0), shards) {
             let rows = each + u64::from(dealt < one_more);
-            let of_hot = if shard == 0 {
-                std::mem::take(&mut hot)
-            } else {
-                0
-            };
+            let of_hot = if shard == 0 { std::mem::take(&mut hot) } else { 0 };
             self.pieces.extend(copies(parameters, shard, rows + of_hot));
             shard = (shard + 1) % parameters.shards;
         }
@@ -409,10 +388,7 @@ fn rejected(at: Nanos, op: &SimOp) -> SimResponse {
         code: Some("queue_full".to_owned()),
         message: "a node's queue is full".to_owned(),
     };
-    SimResponse {
-        at,
-        outcome: Outcome::refused(rows, error),
-    }
+    SimResponse { at, outcome: Outcome::refused(rows, error) }
 }
 
 fn no_table(at: Nanos, rows: u64) -> SimResponse {
@@ -421,10 +397,7 @@ fn no_table(at: Nanos, rows: u64) -> SimResponse {
         code: Some("no_table".to_owned()),
         message: "the table does not exist".to_owned(),
     };
-    SimResponse {
-        at,
-        outcome: Outcome::refused(rows, error),
-    }
+    SimResponse { at, outcome: Outcome::refused(rows, error) }
 }
 
 fn cut(at: Nanos, message: &str) -> SimResponse {

@@ -23,12 +23,7 @@ impl Disk {
     /// A disk that was idle for long; `rows_per_s` is above 0.
     pub(super) fn new(rows_per_s: f64, burst_rows: f64) -> Self {
         let row_ns = 1e9 / rows_per_s;
-        Self {
-            row_ns,
-            credit: nanos(burst_rows * row_ns),
-            due: Nanos::ZERO,
-            rows: 0,
-        }
+        Self { row_ns, credit: nanos(burst_rows * row_ns), due: Nanos::ZERO, rows: 0 }
     }
 
     /// When rows that arrive now are written.
@@ -77,10 +72,7 @@ mod tests {
         assert_eq!(disk.write(second, 500), Nanos::from_millis(1_500));
         assert!(disk.holds_back(second));
         let later = Nanos::from_millis(2_500);
-        assert!(
-            (disk.credit_left(later) - 0.5).abs() < 1e-9,
-            "earned back at the rate"
-        );
+        assert!((disk.credit_left(later) - 0.5).abs() < 1e-9, "earned back at the rate");
         assert_eq!(disk.write(later, 1_000), later);
         assert_eq!(disk.rows(), 3_500);
     }

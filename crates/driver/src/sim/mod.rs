@@ -109,11 +109,7 @@ impl SimTarget {
         }
         let parameters = Arc::new(SimParameters::parse(&url.parameters)?);
         let cluster = Cluster::new(Arc::clone(&parameters), seed);
-        Ok(Self {
-            parameters,
-            url: url.to_string(),
-            cluster: Arc::new(Mutex::new(cluster)),
-        })
+        Ok(Self { parameters, url: url.to_string(), cluster: Arc::new(Mutex::new(cluster)) })
     }
 
     /// Its parameters.
@@ -162,11 +158,8 @@ impl Target for SimTarget {
             connect.timeline.sleep_until(answered).await;
             drop(alive(&self.cluster, connect.timeline.now())?);
             let tables = self.prepare(&connect.workload)?;
-            let session: Box<dyn Session> = Box::new(SimSession::new(
-                Arc::clone(&self.cluster),
-                tables,
-                connect.timeline,
-            ));
+            let session: Box<dyn Session> =
+                Box::new(SimSession::new(Arc::clone(&self.cluster), tables, connect.timeline));
             Ok(session)
         })
     }

@@ -78,10 +78,7 @@ impl Node {
         let ahead = cores().map(|Reverse(free)| free.saturating_sub(now).0);
         let ahead = Nanos(ahead.fold(0, u64::saturating_add));
         NodeSnapshot {
-            occupied: self
-                .free
-                .as_ref()
-                .map(|_| self.booked.saturating_sub(ahead)),
+            occupied: self.free.as_ref().map(|_| self.booked.saturating_sub(ahead)),
             active: cores().filter(|Reverse(free)| *free > now).count(),
             waiting: self.waiting.len(),
         }

@@ -36,10 +36,7 @@ impl RandomKey {
 
     /// The key extended by a word. The mix is the finalizer of SplitMix64.
     pub(super) fn with(self, word: u64) -> Self {
-        let mut z = self
-            .0
-            .wrapping_add(GOLDEN)
-            .wrapping_add(word.wrapping_mul(GOLDEN));
+        let mut z = self.0.wrapping_add(GOLDEN).wrapping_add(word.wrapping_mul(GOLDEN));
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         Self(z ^ (z >> 31))

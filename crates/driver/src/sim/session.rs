@@ -28,31 +28,20 @@ impl SimSession {
         tables: Vec<Option<usize>>,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self {
-            cluster,
-            tables,
-            timeline,
-            usable: true,
-        }
+        Self { cluster, tables, timeline, usable: true }
     }
 
     /// The op as the cluster takes it; none if the workload has no such op.
     fn sim_op(&self, op: &Op) -> Option<SimOp> {
         let table = self.tables.get(usize::from(op.id.0))?;
         let work = match (&op.body, table) {
-            (OpBody::Insert(batch), Some(table)) => Work::Insert {
-                table: *table,
-                first_row: batch.first_row,
-                rows: op.rows(),
-            },
+            (OpBody::Insert(batch), Some(table)) => {
+                Work::Insert { table: *table, first_row: batch.first_row, rows: op.rows() }
+            }
             (OpBody::Query(_), None) => Work::Query,
             _ => return None,
         };
-        Some(SimOp {
-            position: op.id.0,
-            index: op.index,
-            work,
-        })
+        Some(SimOp { position: op.id.0, index: op.index, work })
     }
 }
 

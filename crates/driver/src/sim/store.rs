@@ -55,10 +55,7 @@ impl RowSet {
     }
 
     fn count_before(&self, row: u64) -> u32 {
-        self.steps
-            .range(..row)
-            .next_back()
-            .map_or(0, |(_, count)| *count)
+        self.steps.range(..row).next_back().map_or(0, |(_, count)| *count)
     }
 
     fn split(&mut self, at: u64) {
@@ -137,13 +134,7 @@ pub(super) struct RowFaults {
 impl Table {
     /// An empty table.
     pub(super) fn new(name: &str, faults: RowFaultModel, values: Option<Values>) -> Self {
-        Self {
-            name: name.to_owned(),
-            stored: 0,
-            rows: RowSet::default(),
-            faults,
-            values,
-        }
+        Self { name: name.to_owned(), stored: 0, rows: RowSet::default(), faults, values }
     }
 
     /// Applies the rows `first..first + rows` and counts their faults.
@@ -174,10 +165,7 @@ impl Table {
         let values = self.values.as_ref()?;
         let columns = values.columns().len();
         let mut summer = values.summer();
-        let mut found = KeySums {
-            covered: vec![true; columns],
-            ..KeySums::default()
-        };
+        let mut found = KeySums { covered: vec![true; columns], ..KeySums::default() };
         for (first, end, times) in self.rows.ranges() {
             let mut from = first;
             while from < end {
@@ -225,12 +213,12 @@ impl Table {
                 for block in values.blocks(first, end.max(first)) {
                     for (at, key) in (0..block.rows).zip(block.first_row..) {
                         for _ in 0..self.faults.copies(key) * u64::from(times) {
-                            let columns = values.columns().iter().zip(&block.columns);
-                            let values = columns.map(|(column, data)| value_at(column, data, at));
-                            take(StoredRow {
-                                key,
-                                values: values.collect(),
-                            });
+                            let values = values
+                                .columns()
+                                .iter()
+                                .zip(&block.columns)
+                                .map(|(column, data)| value_at(column, data, at));
+                            take(StoredRow { key, values: values.collect() });
                         }
                     }
                 }
@@ -256,10 +244,7 @@ impl Table {
                 from = to;
             }
         }
-        KeyCounts {
-            buckets,
-            without_key: 0,
-        }
+        KeyCounts { buckets, without_key: 0 }
     }
 
     fn copies_between(&self, first: u64, end: u64) -> u64 {

@@ -16,11 +16,7 @@ pub(super) struct SimReader(pub(super) ClusterView);
 
 impl SimReader {
     fn samples(&self) -> Result<Vec<MetricSample>, TargetError> {
-        let ClusterView {
-            parameters,
-            timeline,
-            ..
-        } = &self.0;
+        let ClusterView { parameters, timeline, .. } = &self.0;
         let now = timeline.now();
         let mut cluster = self.0.alive()?;
         let rejected = cluster.planted().rejected_ops;
@@ -50,11 +46,7 @@ impl SimReader {
                 let busy = occupied.as_secs_f64() / cores;
                 samples.push(of(MetricSample::seconds(names::CPU_BUSY, busy)));
             }
-            samples.push(of(MetricSample::level(
-                names::ACTIVE,
-                "1",
-                len_to_f64(snapshot.active),
-            )));
+            samples.push(of(MetricSample::level(names::ACTIVE, "1", len_to_f64(snapshot.active))));
             if waiting_for_lock.is_none() {
                 let waiting = len_to_f64(snapshot.waiting);
                 samples.push(of(MetricSample::level(names::QUEUE, "1", waiting)));

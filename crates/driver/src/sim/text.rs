@@ -190,9 +190,9 @@ impl SimParameters {
             "burst" => Some(self.burst).filter(|rows| *rows > 0)?.to_string(),
             "answer_bytes" => self.answer_bytes.to_string(),
             "slow_node" => joined(&self.slow_node, |(node, speed)| format!("{node}:{speed}"))?,
-            "warm" => self
-                .warm
-                .map(|warm| format!("{}:{}", span_text(warm.length), warm.factor))?,
+            "warm" => {
+                self.warm.map(|warm| format!("{}:{}", span_text(warm.length), warm.factor))?
+            }
             "stall" => joined(&self.stall, |stall| {
                 format!("{}+{}", span_text(stall.at), span_text(stall.length))
             })?,
@@ -228,9 +228,7 @@ fn count_or_inf(text: &str, least: u32, most: u32) -> Result<Option<u32>, Expect
     if text == "inf" {
         return Ok(None);
     }
-    count(text, least, most)
-        .map(Some)
-        .map_err(|expected| format!("{expected}, or `inf`"))
+    count(text, least, most).map(Some).map_err(|expected| format!("{expected}, or `inf`"))
 }
 
 fn bytes(text: &str) -> Result<u64, Expected> {
@@ -245,9 +243,7 @@ fn rows_per_s(text: &str) -> Result<Option<u64>, Expected> {
     if text == "inf" {
         return Ok(None);
     }
-    disk_rows(text, 1)
-        .map(Some)
-        .map_err(|expected| format!("{expected}, or `inf`"))
+    disk_rows(text, 1).map(Some).map_err(|expected| format!("{expected}, or `inf`"))
 }
 
 fn disk_rows(text: &str, least: u64) -> Result<u64, Expected> {
@@ -296,10 +292,7 @@ fn span_text(span: Nanos) -> String {
     UNITS
         .iter()
         .find(|(_, scale)| span.0 > 0 && span.0.is_multiple_of(*scale))
-        .map_or_else(
-            || "0s".to_owned(),
-            |(unit, scale)| format!("{}{unit}", span.0 / scale),
-        )
+        .map_or_else(|| "0s".to_owned(), |(unit, scale)| format!("{}{unit}", span.0 / scale))
 }
 
 fn or_inf(count: Option<u32>) -> String {
@@ -344,10 +337,7 @@ fn slow_nodes(text: &str) -> Result<BTreeMap<u32, f64>, Expected> {
 fn warm(text: &str) -> Result<Warm, Expected> {
     text.split_once(':')
         .and_then(|(length, factor)| {
-            Some(Warm {
-                length: span(length).ok()?,
-                factor: number(factor, 1.0, MAX_FACTOR).ok()?,
-            })
+            Some(Warm { length: span(length).ok()?, factor: number(factor, 1.0, MAX_FACTOR).ok()? })
         })
         .filter(|warm| warm.length > Nanos::ZERO)
         .ok_or_else(|| {
@@ -362,10 +352,7 @@ fn stalls(text: &str) -> Result<Vec<Stall>, Expected> {
         .split(',')
         .map(|item| {
             let (at, length) = item.split_once('+')?;
-            let stall = Stall {
-                at: span(at).ok()?,
-                length: span(length).ok()?,
-            };
+            let stall = Stall { at: span(at).ok()?, length: span(length).ok()? };
             (stall.length > Nanos::ZERO).then_some(stall)
         })
         .collect::<Option<Vec<Stall>>>()

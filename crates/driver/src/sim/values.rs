@@ -68,12 +68,7 @@ impl Values {
         columns: &[BoundColumn],
         faults: ValueFaultModel,
     ) -> Self {
-        Self {
-            generator,
-            position,
-            columns: columns.to_vec(),
-            faults,
-        }
+        Self { generator, position, columns: columns.to_vec(), faults }
     }
 
     pub(super) fn columns(&self) -> &[BoundColumn] {

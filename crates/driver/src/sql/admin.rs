@@ -110,8 +110,7 @@ pub trait SqlServer {
         connection: &mut SqlConnection<Self::Wire>,
         workload: &BoundWorkload,
     ) -> Result<Option<u64>, TargetError> {
-        let names = workload.tables.iter();
-        let names = names.map(|table| self.dialect().literal(&table.name));
+        let names = workload.tables.iter().map(|table| self.dialect().literal(&table.name));
         let names = names.collect::<Vec<String>>().join(", ");
         match self.storage_query(&names) {
             Some(_) if names.is_empty() => Ok(Some(0)),
@@ -279,8 +278,8 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
                 let found = self.server.directories(&mut self.connection).await;
                 self.directories = Some(found);
             }
-            let directories = self.directories.iter().flatten();
-            let disks = directories.filter_map(|path| DiskSpace::of_path(path));
+            let disks =
+                self.directories.iter().flatten().filter_map(|path| DiskSpace::of_path(path));
             // The run ends with the first that is full.
             Ok(disks.min_by_key(|disk| disk.free_bytes))
         })

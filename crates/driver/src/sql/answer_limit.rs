@@ -19,10 +19,7 @@ pub struct AnswerLimit {
 impl Default for AnswerLimit {
     /// Of an answer that begins.
     fn default() -> Self {
-        Self {
-            rows: ROWS_MAX,
-            bytes: BYTES_MAX,
-        }
+        Self { rows: ROWS_MAX, bytes: BYTES_MAX }
     }
 }
 

@@ -221,10 +221,7 @@ mod tests {
             assert!(words.appended.is_some());
             let events = Events { words: &words };
             let [choose, claim] = [events.choose(&lease), events.claim(&lease)];
-            assert!(
-                choose.contains(&format!("{texts}'choosing', 0, ")),
-                "{choose}"
-            );
+            assert!(choose.contains(&format!("{texts}'choosing', 0, ")), "{choose}");
             assert!(!choose.contains("FROM"), "{choose}");
             let number = format!("{texts}'claim', coalesce(max(number), 0) + 1, ");
             assert!(claim.contains(&number) && claim.ends_with(end), "{claim}");

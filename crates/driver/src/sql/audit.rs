@@ -174,15 +174,8 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
                 parts.push(dialect.attribute(&name, attribute));
                 parts.push(format!("'{ATTRIBUTE_SEPARATOR}'"));
             }
-            let text = if parts.is_empty() {
-                "''".to_owned()
-            } else {
-                dialect.concat(&parts)
-            };
-            format!(
-                "CASE WHEN {name} IS NOT NULL THEN {} END",
-                dialect.hash(&text)
-            )
+            let text = if parts.is_empty() { "''".to_owned() } else { dialect.concat(&parts) };
+            format!("CASE WHEN {name} IS NOT NULL THEN {} END", dialect.hash(&text))
         }
     }
 }
@@ -202,9 +195,7 @@ pub fn reads<'r>(
         .enumerate()
         .map(|(at, column)| format!(", {} AS {}", raw(dialect, column), name(at)))
         .collect();
-    let names: String = (0..table.columns.len())
-        .map(|at| format!(", {}", name(at)))
-        .collect();
+    let names: String = (0..table.columns.len()).map(|at| format!(", {}", name(at))).collect();
     let select = |located: Option<String>, keys: &str| {
         format!(
             "SELECT {k}{names} FROM (SELECT {} AS {k}{columns} FROM {}{}) AS {AUDITED} \
@@ -314,10 +305,7 @@ mod tests {
 
     #[test]
     fn rows_that_a_later_one_replaced_are_not_read_where_the_server_merges_them_later() {
-        let replacing = BoundTable {
-            replaces: true,
-            ..table()
-        };
+        let replacing = BoundTable { replaces: true, ..table() };
         for (dialect, is_final) in [(Dialect::ClickHouse, true), (Dialect::MySql, false)] {
             let [counts, sums] = [counts, sums].map(|sql| sql(dialect, &replacing, 256));
             let (rows, _) = reads(dialect, &replacing, &[]).remove(0);
@@ -338,10 +326,7 @@ mod tests {
             "{sql}"
         );
         let (sql, _) = reads(Dialect::ClickHouse, &table(), &[]).remove(0);
-        assert!(
-            sql.contains("SELECT highwater_k, highwater_v0, highwater_v1 FROM"),
-            "{sql}"
-        );
+        assert!(sql.contains("SELECT highwater_k, highwater_v0, highwater_v1 FROM"), "{sql}");
     }
 
     #[test]
@@ -377,10 +362,7 @@ mod tests {
         };
         let sql = sums(Dialect::PostgreSql, &slice(512, 1_024), 256);
         let located = "(n) >= 512 AND (n) < 1024 AND (n BETWEEN 512 AND 1023)";
-        assert!(
-            sql.contains(&format!("FROM \"t\" WHERE {located} OFFSET 0)")),
-            "{sql}"
-        );
+        assert!(sql.contains(&format!("FROM \"t\" WHERE {located} OFFSET 0)")), "{sql}");
         let last = slice(512, KeyRange::ALL.end);
         let sql = counts(Dialect::ClickHouse, &last, 256);
         assert!(sql.contains("FROM `t` WHERE (n) >= 512) AS"), "{sql}");
@@ -402,11 +384,8 @@ mod tests {
             assert!(take_sums(&mut all, width, &row).is_some());
         }
         assert_eq!(all.without_key, 3);
-        let found: Vec<_> = all
-            .buckets
-            .iter()
-            .map(|b| (b.bucket, b.rows, b.sums.as_slice()))
-            .collect();
+        let found: Vec<_> =
+            all.buckets.iter().map(|b| (b.bucket, b.rows, b.sums.as_slice())).collect();
         assert_eq!(found, [(0, 3, &[1, 9][..]), (1, 1, &[7, 0])]);
         assert!(take_sums(&mut all, width, &text(&["0", "x", "1", "1"])).is_none());
         assert!(take_sums(&mut all, width, &[None, None]).is_none());
@@ -415,10 +394,7 @@ mod tests {
     #[test]
     fn many_ranges_are_named_by_blocks() {
         let range = |first, end| KeyRange { first, end };
-        assert_eq!(
-            keys_within(Dialect::PostgreSql, &[range(5, 9)]),
-            "k >= 5 AND k < 9"
-        );
+        assert_eq!(keys_within(Dialect::PostgreSql, &[range(5, 9)]), "k >= 5 AND k < 9");
         assert_eq!(
             keys_within(Dialect::PostgreSql, &[range(5, 7), range(9, 10)]),
             "(k / 1) = ANY ('{5,6,9}'::bigint[])"

@@ -31,10 +31,8 @@ pub fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) 
         ColumnType::Text => 1,
         _ => 0,
     });
-    let conditions: Vec<String> = columns
-        .into_iter()
-        .flat_map(|(column, value)| same(words, column, value))
-        .collect();
+    let conditions: Vec<String> =
+        columns.into_iter().flat_map(|(column, value)| same(words, column, value)).collect();
     conditions.join(" AND ")
 }
 

@@ -78,13 +78,7 @@ pub struct SqlConnection<W> {
 impl<W: TextWire> SqlConnection<W> {
     /// On an open wire to the server at `place`; limits are multiples of `connect_timeout`.
     pub fn new(wire: W, place: String, connect_timeout: Nanos, timeline: Rc<dyn Timeline>) -> Self {
-        Self {
-            wire,
-            place,
-            connect_timeout,
-            timeline,
-            unanswered: false,
-        }
+        Self { wire, place, connect_timeout, timeline, unanswered: false }
     }
 
     /// The URL for display.

@@ -90,11 +90,8 @@ fn tree(rows: &Texts) -> Vec<ColumnShape> {
         };
         let fields = rest.split("']['").filter(|field| !field.is_empty());
         let path: Vec<&str> = std::iter::once(first).chain(fields).collect();
-        let mut shape = ColumnShape::new(
-            path.last().copied().unwrap_or_default(),
-            text(1),
-            kind_of(text(1)),
-        );
+        let mut shape =
+            ColumnShape::new(path.last().copied().unwrap_or_default(), text(1), kind_of(text(1)));
         shape.required = text(2).eq_ignore_ascii_case("no");
         shape.generated = text(3) == "ALWAYS";
         add(&mut columns, &path, shape);
@@ -132,10 +129,7 @@ fn kind_of(declared: &str) -> Option<ColumnType> {
 /// The statement that makes a table, with `{table}` for its name and `{key}` for its primary key,
 /// and that key. Settings that forbid to write are not taken over.
 fn created_as(statement: &str) -> (String, Option<IndexShape>) {
-    let body = statement
-        .find('(')
-        .and_then(|at| statement.get(at..))
-        .unwrap_or_default();
+    let body = statement.find('(').and_then(|at| statement.get(at..)).unwrap_or_default();
     let mut lines: Vec<String> = Vec::new();
     let mut key = None;
     for line in body.lines() {
@@ -151,11 +145,7 @@ fn created_as(statement: &str) -> (String, Option<IndexShape>) {
             let kept = before.trim_end_matches(',').to_owned();
             let goes_on = if entry.ends_with(',') { "," } else { "" };
             *before = format!("{kept}{{key}}{goes_on}");
-            key = Some(IndexShape {
-                columns,
-                unique: true,
-                text: format!(",\n   {clause}"),
-            });
+            key = Some(IndexShape { columns, unique: true, text: format!(",\n   {clause}") });
             continue;
         }
         // The comma before what was left out.
@@ -230,15 +220,9 @@ async fn statements(
             });
         }
     };
-    let different = database
-        .texts(&format!("SELECT count(DISTINCT stmt) {on_table}"))
-        .await?;
+    let different = database.texts(&format!("SELECT count(DISTINCT stmt) {on_table}")).await?;
     let texts = pairs(rows).filter_map(|(sql, calls)| {
-        Some(StatementText {
-            sql,
-            calls: calls.parse().ok()?,
-            rows: None,
-        })
+        Some(StatementText { sql, calls: calls.parse().ok()?, rows: None })
     });
     Ok(RecordedStatements {
         source: Some(STATEMENTS.to_owned()),
@@ -288,10 +272,7 @@ WITH (
             let found = self.0.iter().find(|(part, _)| sql.contains(part));
             let (_, rows) = found.unwrap_or_else(|| panic!("{sql}"));
             let text = |text: &&str| (*text != "NULL").then(|| (*text).to_owned());
-            Ok(rows
-                .iter()
-                .map(|row| row.iter().map(text).collect())
-                .collect())
+            Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
         }
     }
 
@@ -313,24 +294,11 @@ WITH (
                     ],
                 ),
                 ("SHOW CREATE TABLE \"shop\"", vec![vec![CREATED]]),
-                (
-                    "SELECT 1 AS c FROM \"shop\" LIMIT 100000",
-                    vec![vec!["2000"]],
-                ),
-                (
-                    "GROUP BY c",
-                    vec![vec!["host_0", "500"], vec!["host_1", "1500"]],
-                ),
+                ("SELECT 1 AS c FROM \"shop\" LIMIT 100000", vec![vec!["2000"]]),
+                ("GROUP BY c", vec![vec!["host_0", "500"], vec!["host_1", "1500"]]),
                 (
                     "SELECT CAST(\"ts\" AS bigint) AS c",
-                    vec![vec![
-                        "0",
-                        "2000",
-                        "1700000000000",
-                        "1700001999000",
-                        "13",
-                        "13",
-                    ]],
+                    vec![vec!["0", "2000", "1700000000000", "1700001999000", "13", "13"]],
                 ),
                 (
                     "SELECT \"tags\"['host'] AS c",
@@ -340,15 +308,9 @@ WITH (
                     "SELECT \"tags\"['size']['height'] AS c",
                     vec![vec!["3", "90", "0", "99", "1", "2"]],
                 ),
-                (
-                    "SELECT \"id\" AS c",
-                    vec![vec!["0", "2000", "a", "z", "20", "20"]],
-                ),
+                ("SELECT \"id\" AS c", vec![vec!["0", "2000", "a", "z", "20", "20"]]),
                 ("sys.shards", vec![vec!["9000000"]]),
-                (
-                    "pg_catalog.pg_stats",
-                    vec![vec!["id", "8999999"], vec!["tags['host']", "4"]],
-                ),
+                ("pg_catalog.pg_stats", vec![vec!["id", "8999999"], vec!["tags['host']", "4"]]),
                 ("count(DISTINCT stmt)", vec![vec!["1234"]]),
                 (
                     "sys.jobs_log",
@@ -376,11 +338,7 @@ WITH (
         let shape = at_once(describe(&mut server, "n1", "shop")).unwrap();
         assert_eq!((shape.rows, shape.rows_all), (2_000, Some(9_000_000)));
         assert_eq!(shape.schema.as_deref(), Some("own"));
-        let names: Vec<&str> = shape
-            .columns
-            .iter()
-            .map(|column| column.name.as_str())
-            .collect();
+        let names: Vec<&str> = shape.columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["id", "ts", "week", "tags", "at"]);
         let [id, ts, week, tags, at] = shape.columns.as_slice() else {
             panic!("{shape:?}");
@@ -393,24 +351,12 @@ WITH (
         let height = &tags.fields[1].fields[0];
         assert_eq!((height.name.as_str(), height.nulls), ("height", 3));
         assert_eq!((height.distinct, height.max.as_deref()), (90, Some("99")));
-        let recorded: Vec<(&str, u64)> = shape
-            .recorded
-            .texts
-            .iter()
-            .map(|text| (text.sql.as_str(), text.calls))
-            .collect();
-        assert_eq!(
-            recorded[0],
-            ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40)
-        );
+        let recorded: Vec<(&str, u64)> =
+            shape.recorded.texts.iter().map(|text| (text.sql.as_str(), text.calls)).collect();
+        assert_eq!(recorded[0], ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40));
         assert_eq!((recorded.len(), shape.recorded.different), (2, 1_234));
         // What is computed and what no generator makes is not looked at.
-        assert!(
-            !server
-                .1
-                .iter()
-                .any(|sql| sql.contains("\"week\"") || sql.contains("\"at\""))
-        );
+        assert!(!server.1.iter().any(|sql| sql.contains("\"week\"") || sql.contains("\"at\"")));
     }
 
     #[test]
@@ -442,19 +388,13 @@ WITH (
         let shape = at_once(describe(&mut Refusing(recorded()), "n1", "shop")).unwrap();
         assert_eq!(shape.recorded.source, None);
         let remark = shape.recorded.remark.unwrap();
-        assert_eq!(
-            remark,
-            "sys.jobs_log cannot be read: missing 'AL' privilege"
-        );
+        assert_eq!(remark, "sys.jobs_log cannot be read: missing 'AL' privilege");
     }
 
     #[test]
     fn a_table_that_is_not_there_is_the_users_mistake() {
         let mut server = Recorded(vec![("information_schema", Vec::new())], Vec::new());
         let error = at_once(describe(&mut server, "n1", "shopp")).unwrap_err();
-        assert!(
-            error.message.contains("n1: there is no table `shopp`"),
-            "{error}"
-        );
+        assert!(error.message.contains("n1: there is no table `shopp`"), "{error}");
     }
 }

@@ -109,20 +109,8 @@ mod tests {
     #[test]
     fn responses_become_samples_and_missing_values_are_absent() {
         let answers = [
-            vec![row(&[
-                "n1",
-                "1.5",
-                "-1",
-                "250",
-                "1000",
-                "7000",
-                "900",
-                "39710302208",
-            ])],
-            vec![
-                row(&["n1", "search", "0", "0", "2"]),
-                row(&["n1", "write", "3", "11", "5"]),
-            ],
+            vec![row(&["n1", "1.5", "-1", "250", "1000", "7000", "900", "39710302208"])],
+            vec![row(&["n1", "search", "0", "0", "2"]), row(&["n1", "write", "3", "11", "5"])],
             vec![row(&["1", "6", "4", "12", "0", "null", "2", "4"])],
         ];
         let samples = metric_samples(&answers);
@@ -134,22 +122,10 @@ mod tests {
         let level = |value| Some((value, Measure::Level, None));
         assert_eq!(value(names::CLUSTER_SIZE), level(2.0));
         assert_eq!(value(names::COPIES_UNASSIGNED), level(4.0));
-        assert_eq!(
-            value(names::HEAP_USED),
-            Some((0.25, Measure::Level, Some("n1")))
-        );
-        assert_eq!(
-            value(names::REJECTED),
-            Some((5.0, Measure::Count, Some("n1")))
-        );
-        assert_eq!(
-            value(names::QUEUE),
-            Some((11.0, Measure::Level, Some("n1")))
-        );
-        assert_eq!(
-            value("search_rejected"),
-            Some((2.0, Measure::Count, Some("n1")))
-        );
+        assert_eq!(value(names::HEAP_USED), Some((0.25, Measure::Level, Some("n1"))));
+        assert_eq!(value(names::REJECTED), Some((5.0, Measure::Count, Some("n1"))));
+        assert_eq!(value(names::QUEUE), Some((11.0, Measure::Level, Some("n1"))));
+        assert_eq!(value("search_rejected"), Some((2.0, Measure::Count, Some("n1"))));
         assert_eq!(value("shards_started"), Some((6.0, Measure::Level, None)));
         assert_eq!(value("rows_inserted"), None, "nothing was inserted yet");
     }
@@ -157,10 +133,7 @@ mod tests {
     #[test]
     fn malformed_responses_do_no_harm() {
         assert_eq!(metric_samples(&[]), Vec::new());
-        let short = [
-            vec![row(&["n1"]), row(&["null"])],
-            vec![row(&["n1", "write", "x"])],
-        ];
+        let short = [vec![row(&["n1"]), row(&["null"])], vec![row(&["n1", "write", "x"])]];
         assert_eq!(metric_samples(&short), Vec::new());
     }
 }

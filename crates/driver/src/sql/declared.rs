@@ -44,10 +44,7 @@ impl Parts {
         });
         let (before, inside, behind) = inside.unwrap_or((&declared, "", ""));
         let digits = inside.split(',').map_while(|text| text.trim().parse().ok());
-        Self {
-            base: format!("{}{behind}", before.trim_end()),
-            digits: digits.collect(),
-        }
+        Self { base: format!("{}{behind}", before.trim_end()), digits: digits.collect() }
     }
 }
 
@@ -55,10 +52,7 @@ impl Parts {
 fn times(digits: u32, rounding: TimeRounding) -> StoredForm {
     match 3_u32.checked_sub(digits) {
         None | Some(0) => StoredForm::AsSent,
-        Some(fewer) => StoredForm::Times {
-            unit_ms: 10_i64.pow(fewer),
-            rounding,
-        },
+        Some(fewer) => StoredForm::Times { unit_ms: 10_i64.pow(fewer), rounding },
     }
 }
 
@@ -108,16 +102,11 @@ impl Dialect {
         let (base, first) = (parts.base.as_str(), parts.digits.first().copied());
         let is_mysql = self == Self::MySql;
         match (kind, base) {
-            (ColumnType::Timestamp, "date") => StoredForm::Times {
-                unit_ms: DAY_MS,
-                rounding: TimeRounding::Cut,
-            },
+            (ColumnType::Timestamp, "date") => {
+                StoredForm::Times { unit_ms: DAY_MS, rounding: TimeRounding::Cut }
+            }
             (ColumnType::Timestamp, "datetime" | "timestamp") if is_mysql => {
-                let rounding = if cuts {
-                    TimeRounding::Cut
-                } else {
-                    TimeRounding::Up
-                };
+                let rounding = if cuts { TimeRounding::Cut } else { TimeRounding::Up };
                 times(first.unwrap_or(0), rounding)
             }
             (ColumnType::Timestamp, base) if base.starts_with("timestamp ") => {
@@ -180,14 +169,8 @@ mod tests {
     #[test]
     fn a_declared_type_says_what_stays_of_a_value() {
         use ColumnType::{Bigint, Float, Object, Text, Timestamp};
-        let cut = |unit_ms| StoredForm::Times {
-            unit_ms,
-            rounding: TimeRounding::Cut,
-        };
-        let away = |unit_ms| StoredForm::Times {
-            unit_ms,
-            rounding: TimeRounding::From2000,
-        };
+        let cut = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::Cut };
+        let away = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::From2000 };
         let (postgres, mysql) = (Dialect::PostgreSql, Dialect::MySql);
         for (dialect, kind, declared, form) in [
             (mysql, Timestamp, "datetime", cut(1_000)),
@@ -195,31 +178,11 @@ mod tests {
             (mysql, Timestamp, "datetime(6)", StoredForm::AsSent),
             (mysql, Text, "decimal(10,2)", StoredForm::Equivalent),
             (mysql, Text, "date", StoredForm::AsSent),
-            (
-                postgres,
-                Timestamp,
-                "timestamp with time zone",
-                StoredForm::AsSent,
-            ),
-            (
-                postgres,
-                Timestamp,
-                "timestamp(0) without time zone",
-                away(1_000),
-            ),
-            (
-                postgres,
-                Timestamp,
-                "timestamp(3) with time zone",
-                StoredForm::AsSent,
-            ),
+            (postgres, Timestamp, "timestamp with time zone", StoredForm::AsSent),
+            (postgres, Timestamp, "timestamp(0) without time zone", away(1_000)),
+            (postgres, Timestamp, "timestamp(3) with time zone", StoredForm::AsSent),
             (postgres, Timestamp, "date", cut(DAY_MS)),
-            (
-                postgres,
-                Float,
-                "numeric(38,4)",
-                StoredForm::Decimals { scale: 4 },
-            ),
+            (postgres, Float, "numeric(38,4)", StoredForm::Decimals { scale: 4 }),
             (postgres, Float, "numeric", StoredForm::AsSent),
             (postgres, Bigint, "numeric(38,4)", StoredForm::AsSent),
             (postgres, Text, "character varying(20)", StoredForm::AsSent),
@@ -230,19 +193,9 @@ mod tests {
             (postgres, Object, "jsonb", StoredForm::AsSent),
             (postgres, Object, "text", StoredForm::Equivalent),
         ] {
-            assert_eq!(
-                dialect.form(kind, declared, true),
-                form,
-                "{kind:?} {declared}"
-            );
+            assert_eq!(dialect.form(kind, declared, true), form, "{kind:?} {declared}");
         }
         let rounds = Dialect::MySql.form(Timestamp, "datetime", false);
-        assert!(matches!(
-            rounds,
-            StoredForm::Times {
-                rounding: TimeRounding::Up,
-                ..
-            }
-        ));
+        assert!(matches!(rounds, StoredForm::Times { rounding: TimeRounding::Up, .. }));
     }
 }

@@ -18,10 +18,8 @@ pub const AUDITED: &str = "highwater_audited";
 
 /// The error of a name that no table has; `place` names the target.
 pub fn not_there(place: &str, table: &str) -> TargetError {
-    TargetError::usage(format!(
-        "{place}: there is no table `{table}` in the schema"
-    ))
-    .with_hint("--table names it as the target does; the URL names the schema")
+    TargetError::usage(format!("{place}: there is no table `{table}` in the schema"))
+        .with_hint("--table names it as the target does; the URL names the schema")
 }
 
 /// Rows of the sample of `from`, a name in SQL.
@@ -81,11 +79,7 @@ pub fn indexes(rows: Texts) -> Vec<IndexShape> {
     for row in rows {
         let [text, unique, plain, column] = values(row);
         if indexes.last().is_none_or(|index| index.text != text) {
-            indexes.push(IndexShape {
-                columns: Vec::new(),
-                unique: is(&unique),
-                text,
-            });
+            indexes.push(IndexShape { columns: Vec::new(), unique: is(&unique), text });
         }
         if let Some(index) = indexes.last_mut().filter(|_| is(&plain)) {
             index.columns.push(column);
@@ -96,9 +90,7 @@ pub fn indexes(rows: Texts) -> Vec<IndexShape> {
 
 /// A condition on a list of statements with their text in `column`: they are not Highwater's.
 pub fn not_ours(column: &str) -> String {
-    [SAMPLE, AUDITED]
-        .map(|name| format!("strpos({column}, '{name}') = 0"))
-        .join(" AND ")
+    [SAMPLE, AUDITED].map(|name| format!("strpos({column}, '{name}') = 0")).join(" AND ")
 }
 
 /// A value of the first row as a number; 0 where there is none.

@@ -72,10 +72,7 @@ impl Dialect {
 
     /// Properties of tables besides columns.
     pub fn table_features(self) -> TableFeatures {
-        TableFeatures {
-            shards: self == Self::CrateDb,
-            settings: self != Self::QuestDb,
-        }
+        TableFeatures { shards: self == Self::CrateDb, settings: self != Self::QuestDb }
     }
 
     /// The statement that selects a database if none was named, if one is needed.
@@ -409,16 +406,8 @@ mod tests {
     #[test]
     fn the_version_identifies_the_dialect() {
         for (version, dialect, best) in [
-            (
-                "PostgreSQL 15.7 (Debian)",
-                Dialect::PostgreSql,
-                "postgresql",
-            ),
-            (
-                "CockroachDB CCL v20.1.8",
-                Dialect::CockroachDb,
-                "cockroachdb",
-            ),
+            ("PostgreSQL 15.7 (Debian)", Dialect::PostgreSql, "postgresql"),
+            ("CockroachDB CCL v20.1.8", Dialect::CockroachDb, "cockroachdb"),
             ("CrateDB 5.7.0 (built …)", Dialect::CrateDb, "cratedb"),
             (
                 "PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1",
@@ -433,10 +422,7 @@ mod tests {
         // As 9.3.4 answers; statements of PostgreSQL are none of its.
         let version = "PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB";
         assert_eq!(Dialect::of_version(version), Dialect::QuestDb);
-        assert_eq!(
-            Dialect::of_parameter("questdb_version", "9.3.4"),
-            Some(Dialect::QuestDb)
-        );
+        assert_eq!(Dialect::of_parameter("questdb_version", "9.3.4"), Some(Dialect::QuestDb));
         assert_eq!(Dialect::QuestDb.names(), ["questdb"]);
     }
 

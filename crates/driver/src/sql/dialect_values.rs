@@ -13,8 +13,8 @@ impl Dialect {
     /// Texts put together, null ones left out.
     pub fn concat(self, parts: &[String]) -> String {
         if parts.len() > ARGUMENTS_MAX {
-            let groups = parts.chunks(ARGUMENTS_MAX);
-            let groups: Vec<String> = groups.map(|group| self.concat(group)).collect();
+            let groups: Vec<String> =
+                parts.chunks(ARGUMENTS_MAX).map(|group| self.concat(group)).collect();
             return self.concat(&groups);
         }
         match self {
@@ -33,10 +33,7 @@ impl Dialect {
             Self::CrateDb => format!("{column}[{}]", literal(attribute)),
             Self::MySql => {
                 let name = attribute.replace('\\', "\\\\").replace('"', "\\\"");
-                format!(
-                    "JSON_VALUE({column}, {})",
-                    backslashed(&format!("$.\"{name}\""))
-                )
+                format!("JSON_VALUE({column}, {})", backslashed(&format!("$.\"{name}\"")))
             }
             // JSON is a text; a path quotes no name.
             Self::QuestDb => {
@@ -80,11 +77,7 @@ impl Dialect {
         if matches!(self, Self::MySql | Self::ClickHouse) {
             return hash.to_owned();
         }
-        let part = if self == Self::QuestDb {
-            "substring"
-        } else {
-            "substr"
-        };
+        let part = if self == Self::QuestDb { "substring" } else { "substr" };
         let digits: Vec<String> = (0..7)
             .map(|at| {
                 format!(

@@ -51,14 +51,12 @@ impl Dialect {
                 transactional: true,
                 ..TableWords::PLAIN
             },
-            Self::CockroachDb => TableWords {
-                transactional: false,
-                ..Self::PostgreSql.table_words()
-            },
-            Self::YugabyteDb => TableWords {
-                with_settings: with_tablets,
-                ..Self::CockroachDb.table_words()
-            },
+            Self::CockroachDb => {
+                TableWords { transactional: false, ..Self::PostgreSql.table_words() }
+            }
+            Self::YugabyteDb => {
+                TableWords { with_settings: with_tablets, ..Self::CockroachDb.table_words() }
+            }
             Self::CrateDb => TableWords {
                 with_settings: |create, settings| with_settings(create, settings, quoted),
                 registry_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",

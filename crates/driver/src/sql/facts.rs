@@ -60,10 +60,7 @@ pub fn caches(settings: &BTreeMap<String, String>, names: &[&str]) -> MemoryReco
         let bytes = settings.get(*name)?.parse().ok()?;
         Some(((*name).to_owned(), bytes))
     });
-    MemoryRecord {
-        caches: caches.collect(),
-        page_cache: None,
-    }
+    MemoryRecord { caches: caches.collect(), page_cache: None }
 }
 
 #[cfg(test)]
@@ -89,15 +86,12 @@ mod tests {
     #[test]
     fn durability_is_in_the_words_of_the_server() {
         let of = |reported: &[(&str, &str)], relaxed: &[String]| {
-            let reported = reported.iter();
             let mut settings = reported
+                .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
             add_common(&mut settings, "values", true, &["a", "b"], relaxed.to_vec());
-            (
-                settings.remove("durability"),
-                settings.remove("durability.relaxed"),
-            )
+            (settings.remove("durability"), settings.remove("durability.relaxed"))
         };
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(of(&[], &[]), (text("not reported by the server"), None));

@@ -177,12 +177,7 @@ fn lease(row: &[Option<String>]) -> Option<Lease> {
         shares: small(2)?,
         token: text(3)?,
         plan: text(4)?,
-        owner: Owner {
-            name: text(5)?,
-            machine: text(6)?,
-            process: small(7)?,
-            started: number(8)?,
-        },
+        owner: Owner { name: text(5)?, machine: text(6)?, process: small(7)?, started: number(8)? },
         held: passed(9)?,
         silent: passed(10)?,
         is_locked: number(11).map(|found| found > 0),

@@ -20,11 +20,7 @@ pub struct Place {
 impl Place {
     /// The op of that position and name; `target` names the server.
     pub fn of_op(target: &str, op: usize, name: &str) -> Self {
-        Self {
-            text: format!("{target}: op `{name}`"),
-            op,
-            statement: 0,
-        }
+        Self { text: format!("{target}: op `{name}`"), op, statement: 0 }
     }
 
     /// A statement of the op, by its position.
@@ -56,9 +52,7 @@ impl Place {
         self.misunderstood(&format!(
             "the statement has {found} placeholders, the workload gives {given} parameters"
         ))
-        .with_hint(format!(
-            "write a parameter as `:name`, not as `{placeholder}`"
-        ))
+        .with_hint(format!("write a parameter as `:name`, not as `{placeholder}`"))
     }
 
     /// The table that the op inserts into.
@@ -74,18 +68,13 @@ impl Place {
     }
 
     fn refused(&self, position: Option<usize>) -> RefusedStatement {
-        RefusedStatement {
-            op: self.op,
-            statement: self.statement,
-            position,
-        }
+        RefusedStatement { op: self.op, statement: self.statement, position }
     }
 }
 
 /// The names of a table's columns, as `quote` writes a name.
 pub fn column_names(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
-    let names = table.columns.iter().map(|column| quote(&column.name));
-    names.collect::<Vec<String>>().join(", ")
+    table.columns.iter().map(|column| quote(&column.name)).collect::<Vec<String>>().join(", ")
 }
 
 /// An insert up to its columns.

@@ -10,12 +10,12 @@ use highwater_model::stored::StoredRow;
 pub fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
     let mut values = row.into_iter();
     let key = values.next()??.parse().ok()?;
-    let values = table.columns.iter().zip(values);
-    let values = values.map(|(column, text)| text.map_or(Value::Null, |text| value(column, text)));
-    Some(StoredRow {
-        key,
-        values: values.collect(),
-    })
+    let values = table
+        .columns
+        .iter()
+        .zip(values)
+        .map(|(column, text)| text.map_or(Value::Null, |text| value(column, text)));
+    Some(StoredRow { key, values: values.collect() })
 }
 
 /// The value of a text in its column; the text itself if it does not parse.
@@ -29,8 +29,7 @@ fn value(column: &BoundColumn, text: String) -> Value {
             // A decimal has digits behind its point, whatever it holds.
             let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
             let is_whole = part.bytes().all(|digit| digit == b'0');
-            let whole = whole.parse().ok().filter(|_| is_whole);
-            whole.map(Value::Integer)
+            whole.parse().ok().filter(|_| is_whole).map(Value::Integer)
         }
         ColumnType::Float => text.parse().ok().map(Value::Float),
         ColumnType::Boolean => match text.as_str() {
@@ -69,17 +68,9 @@ mod tests {
         for (kind, text, expected) in [
             (ColumnType::Bigint, "-5", Value::Integer(-5)),
             (ColumnType::Bigint, "5.5", Value::Text("5.5".into())),
-            (
-                ColumnType::Timestamp,
-                "1000.000000",
-                Value::TimestampMs(1_000),
-            ),
+            (ColumnType::Timestamp, "1000.000000", Value::TimestampMs(1_000)),
             (ColumnType::Timestamp, "1000.500000", Value::Float(1_000.5)),
-            (
-                ColumnType::Timestamp,
-                "1.451606410123E12",
-                Value::TimestampMs(1_451_606_410_123),
-            ),
+            (ColumnType::Timestamp, "1.451606410123E12", Value::TimestampMs(1_451_606_410_123)),
             (ColumnType::Boolean, "t", Value::Boolean(true)),
             (ColumnType::Boolean, "0", Value::Boolean(false)),
             (ColumnType::Float, "0.1", Value::Float(0.1)),

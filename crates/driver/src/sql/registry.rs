@@ -29,11 +29,7 @@ pub fn create(dialect: Dialect) -> String {
 /// The query of the entry of a table; where rows are only added, of the newest one.
 pub fn select(dialect: Dialect, name: &str) -> String {
     let (key, columns) = columns(dialect);
-    let newest = if dialect.only_appends() {
-        " ORDER BY version DESC LIMIT 1"
-    } else {
-        ""
-    };
+    let newest = if dialect.only_appends() { " ORDER BY version DESC LIMIT 1" } else { "" };
     format!(
         "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}{newest}",
         columns.join(", "),
@@ -43,15 +39,7 @@ pub fn select(dialect: Dialect, name: &str) -> String {
 
 /// The entry of a row of [`select`].
 pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
-    let [
-        Some(name),
-        Some(fingerprint),
-        seed,
-        rows,
-        next_index,
-        writing,
-    ] = row
-    else {
+    let [Some(name), Some(fingerprint), seed, rows, next_index, writing] = row else {
         return None;
     };
     let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
@@ -70,9 +58,7 @@ pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
 pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
     // The registry's columns have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let rows = entry
-        .rows
-        .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
+    let rows = entry.rows.map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
     let (key, columns) = columns(dialect);
     let name = dialect.literal(&entry.name);
     let values = format!(
@@ -111,12 +97,9 @@ mod tests {
         let read = entry(&row(Some("f"))).unwrap();
         assert_eq!((read.seed, read.rows), (Seed(u64::MAX), None));
         assert_eq!((read.next_index, read.writing), (7, false));
-        for (text, writing) in [
-            (Some("false"), false),
-            (Some("0"), false),
-            (Some("t"), true),
-            (None, true),
-        ] {
+        for (text, writing) in
+            [(Some("false"), false), (Some("0"), false), (Some("t"), true), (None, true)]
+        {
             assert_eq!(entry(&row(text)).unwrap().writing, writing, "{text:?}");
         }
         assert_eq!(entry(&[]), None);
@@ -124,21 +107,12 @@ mod tests {
 
     #[test]
     fn an_entry_is_written_whole_and_within_63_bits() {
-        let entry = RegistryEntry {
-            next_index: u64::MAX,
-            ..entry(&row(Some("t"))).unwrap()
-        };
+        let entry = RegistryEntry { next_index: u64::MAX, ..entry(&row(Some("t"))).unwrap() };
         let values =
             "VALUES ('cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, true)";
         for (dialect, replaces) in [
-            (
-                Dialect::PostgreSql,
-                "ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.",
-            ),
-            (
-                Dialect::MySql,
-                "ON DUPLICATE KEY UPDATE fingerprint = VALUES(fingerprint)",
-            ),
+            (Dialect::PostgreSql, "ON CONFLICT (name) DO UPDATE SET fingerprint = excluded."),
+            (Dialect::MySql, "ON DUPLICATE KEY UPDATE fingerprint = VALUES(fingerprint)"),
         ] {
             let sql = upsert(dialect, &entry);
             assert!(sql.contains(values) && sql.contains(replaces), "{sql}");
@@ -156,9 +130,6 @@ mod tests {
             assert!(create(dialect).starts_with(&start), "{dialect:?}");
         }
         let newest = select(Dialect::ClickHouse, "cpu");
-        assert!(
-            newest.ends_with("ORDER BY version DESC LIMIT 1"),
-            "{newest}"
-        );
+        assert!(newest.ends_with("ORDER BY version DESC LIMIT 1"), "{newest}");
     }
 }

@@ -36,11 +36,8 @@ pub fn with_tablets(create: &str, settings: &[(String, String)]) -> String {
     let is_tablets = |(name, value): &&(String, String)| {
         name.eq_ignore_ascii_case("tablets") && value.parse::<u32>().is_ok()
     };
-    let others: Vec<(String, String)> = settings
-        .iter()
-        .filter(|setting| !is_tablets(setting))
-        .cloned()
-        .collect();
+    let others: Vec<(String, String)> =
+        settings.iter().filter(|setting| !is_tablets(setting)).cloned().collect();
     let table = with_settings(table.trim_end(), &others, str::to_owned);
     match settings.iter().find(is_tablets) {
         Some((_, number)) => format!("{table} SPLIT INTO {number} TABLETS"),
@@ -67,11 +64,7 @@ pub fn with_options(
     let options: String = settings
         .iter()
         .map(|(name, value)| {
-            let value = if is_word(value) {
-                value.clone()
-            } else {
-                literal(value)
-            };
+            let value = if is_word(value) { value.clone() } else { literal(value) };
             format!(" {name} = {value}")
         })
         .collect();
@@ -99,11 +92,7 @@ pub fn with_engine(
             let at = word_at(&statement, "ENGINE");
             let (before, rest) = statement.split_at(at);
             let behind = rest.get(engine_length(rest)..).unwrap_or_default();
-            let kept = if has_keys(value) {
-                0
-            } else {
-                word_at(behind, "SETTINGS")
-            };
+            let kept = if has_keys(value) { 0 } else { word_at(behind, "SETTINGS") };
             let behind = behind.get(kept..).unwrap_or_default().trim_start();
             statement = format!("{} ENGINE = {value} {behind}", before.trim_end());
             statement.truncate(statement.trim_end().len());
@@ -133,8 +122,7 @@ fn has_keys(engine: &str) -> bool {
 fn kept(clause: &str, settings: &[(String, String)]) -> Vec<String> {
     let mut entries = split_entries(clause);
     entries.retain(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name));
-    let entries = entries.into_iter().map(str::trim);
-    entries.map(str::to_owned).collect()
+    entries.into_iter().map(str::trim).map(str::to_owned).collect()
 }
 
 /// Bytes of `ENGINE = Name(…)` at the beginning of a text.
@@ -147,10 +135,7 @@ fn engine_length(text: &str) -> usize {
     let equals = words.find('=').map_or(0, |at| at + 1);
     let value = words.get(equals..).unwrap_or_default();
     let blanks = value.len() - value.trim_start().len();
-    let length = value
-        .trim_start()
-        .find(' ')
-        .unwrap_or(value.trim_start().len());
+    let length = value.trim_start().find(' ').unwrap_or(value.trim_start().len());
     let end = equals + blanks + length;
     let list = text.get(end..).unwrap_or_default();
     if !list.starts_with('(') {
@@ -267,10 +252,7 @@ mod tests {
     #[test]
     fn a_clause_is_added_where_there_is_none() {
         for (create, expected) in [
-            (
-                "CREATE TABLE t (n INTEGER)",
-                "CREATE TABLE t (n INTEGER) WITH (\"a.b\" = 'x''y')",
-            ),
+            ("CREATE TABLE t (n INTEGER)", "CREATE TABLE t (n INTEGER) WITH (\"a.b\" = 'x''y')"),
             (
                 "create table t (ts TIMESTAMP WITH TIME ZONE)\n",
                 "create table t (ts TIMESTAMP WITH TIME ZONE) WITH (\"a.b\" = 'x''y')",
@@ -283,17 +265,14 @@ mod tests {
         ] {
             assert_eq!(set(create, &[("a.b", "x'y")]), expected);
         }
-        assert_eq!(
-            set("CREATE TABLE t (n INTEGER)", &[]),
-            "CREATE TABLE t (n INTEGER)"
-        );
+        assert_eq!(set("CREATE TABLE t (n INTEGER)", &[]), "CREATE TABLE t (n INTEGER)");
     }
 
     #[test]
     fn settings_stand_before_what_splits_the_table_and_tablets_split_it() {
         let set = |create, settings: &[(&str, &str)]| {
-            let settings = settings.iter();
-            let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let settings =
+                settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             with_tablets(create, &settings.collect::<Vec<_>>())
         };
         let (apart, eight) = (("colocation", "false"), ("tablets", "8"));
@@ -303,11 +282,7 @@ mod tests {
                 &[apart][..],
                 "CREATE TABLE split (k int) WITH (colocation = 'false')",
             ),
-            (
-                "CREATE TABLE t (k int)",
-                &[eight],
-                "CREATE TABLE t (k int) SPLIT INTO 8 TABLETS",
-            ),
+            ("CREATE TABLE t (k int)", &[eight], "CREATE TABLE t (k int) SPLIT INTO 8 TABLETS"),
             (
                 "CREATE TABLE t (k int) SPLIT INTO 4 TABLETS",
                 &[apart, eight],
@@ -323,11 +298,7 @@ mod tests {
                 &[("tablets", "8; x")],
                 "CREATE TABLE t (k int) WITH (tablets = '8; x')",
             ),
-            (
-                "CREATE INDEX i ON t (k)",
-                &[eight],
-                "CREATE INDEX i ON t (k)",
-            ),
+            ("CREATE INDEX i ON t (k)", &[eight], "CREATE INDEX i ON t (k)"),
             ("CREATE TABLE t (k int)", &[], "CREATE TABLE t (k int)"),
         ] {
             assert_eq!(set(create, settings), expected);
@@ -336,16 +307,11 @@ mod tests {
 
     #[test]
     fn options_stand_before_the_partitions() {
-        let options = [
-            ("ENGINE".to_owned(), "InnoDB".to_owned()),
-            ("COMMENT".to_owned(), "it's".to_owned()),
-        ];
+        let options =
+            [("ENGINE".to_owned(), "InnoDB".to_owned()), ("COMMENT".to_owned(), "it's".to_owned())];
         let set = |create| with_options(create, &options, |text| text.replace('\'', "''"));
         for (create, expected) in [
-            (
-                "CREATE TABLE t (n INT)\n",
-                "CREATE TABLE t (n INT) ENGINE = InnoDB COMMENT = it''s",
-            ),
+            ("CREATE TABLE t (n INT)\n", "CREATE TABLE t (n INT) ENGINE = InnoDB COMMENT = it''s"),
             (
                 "CREATE TABLE t (n INT DEFAULT (1)) PARTITION BY HASH (n)",
                 "CREATE TABLE t (n INT DEFAULT (1)) ENGINE = InnoDB COMMENT = it''s PARTITION BY HASH (n)",
@@ -363,8 +329,8 @@ mod tests {
     #[test]
     fn an_engine_is_replaced_and_settings_stand_at_the_end() {
         let set = |create, settings: &[(&str, &str)]| {
-            let settings = settings.iter();
             let settings: Vec<(String, String)> = settings
+                .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
             with_engine(create, &settings, |text| format!("'{text}'"))
@@ -392,21 +358,13 @@ mod tests {
                 &[("engine", "Memory")],
                 "CREATE TABLE t (n Int64) ENGINE = Memory SETTINGS a = 1",
             ),
-            (
-                create,
-                &[("engine", "StripeLog")],
-                "CREATE TABLE t (n Int64) ENGINE = StripeLog",
-            ),
+            (create, &[("engine", "StripeLog")], "CREATE TABLE t (n Int64) ENGINE = StripeLog"),
             (
                 create,
                 &[("parts_to_throw_insert", "5")],
                 "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n SETTINGS parts_to_throw_insert = 5",
             ),
-            (
-                "ALTER TABLE t ADD COLUMN x Int8",
-                &[engine],
-                "ALTER TABLE t ADD COLUMN x Int8",
-            ),
+            ("ALTER TABLE t ADD COLUMN x Int8", &[engine], "ALTER TABLE t ADD COLUMN x Int8"),
         ] {
             assert_eq!(set(create, settings), expected);
         }

@@ -15,9 +15,7 @@ impl WallTimeline {
     /// Starts now.
     #[expect(clippy::disallowed_methods, reason = "this is the tests' clock")]
     pub(crate) fn start() -> Rc<dyn Timeline> {
-        Rc::new(Self {
-            start: Instant::now(),
-        })
+        Rc::new(Self { start: Instant::now() })
     }
 }
 
@@ -49,9 +47,5 @@ pub(crate) fn options() -> TargetOptions {
 /// Runs a future that need not be `Send`, on this thread.
 #[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -39,11 +39,7 @@ impl Stage {
         let created = admin.create_tables(&workload, policy).await;
         created.expect("an empty table");
         let client = Client::connect(target, &workload).await;
-        Self {
-            client: client.expect("a session"),
-            workload,
-            admin,
-        }
+        Self { client: client.expect("a session"), workload, admin }
     }
 }
 
@@ -71,19 +67,12 @@ impl Client {
 
     /// On a session that is there.
     pub(crate) fn of(session: Box<dyn Session>) -> Self {
-        Self {
-            session,
-            request: Request::empty(),
-        }
+        Self { session, request: Request::empty() }
     }
 
     /// Encodes and executes one op.
     pub(crate) async fn send(&mut self, id: u16, body: OpBody) -> Outcome {
-        self.request.op = Op {
-            id: OpId(id),
-            index: 0,
-            body,
-        };
+        self.request.op = Op { id: OpId(id), index: 0, body };
         self.session.encoder().encode(&mut self.request);
         self.session.execute(&mut self.request).await
     }
@@ -105,16 +94,10 @@ pub(crate) fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload
         .iter()
         .map(|(sql, parameters)| BoundOp {
             name: "ask".to_owned(),
-            kind: BoundOpKind::Query {
-                sql: (*sql).to_owned(),
-                parameters: parameters.to_vec(),
-            },
+            kind: BoundOpKind::Query { sql: (*sql).to_owned(), parameters: parameters.to_vec() },
         })
         .collect();
-    Arc::new(BoundWorkload {
-        ops,
-        ..BoundWorkload::default()
-    })
+    Arc::new(BoundWorkload { ops, ..BoundWorkload::default() })
 }
 
 /// Op 0 inserts into `points(k, word)`, which is created so, op 1 reads one of its rows, whose key is
@@ -130,13 +113,8 @@ pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
         key: "k".to_owned(),
         ..BoundTable::default()
     };
-    let insert = BoundOp {
-        name: "insert".to_owned(),
-        kind: BoundOpKind::Insert {
-            table: 0,
-            batch: 100,
-        },
-    };
+    let insert =
+        BoundOp { name: "insert".to_owned(), kind: BoundOpKind::Insert { table: 0, batch: 100 } };
     let select = BoundOp {
         name: "select".to_owned(),
         kind: BoundOpKind::Query {
@@ -144,11 +122,7 @@ pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
             parameters: vec![ColumnType::Integer],
         },
     };
-    Arc::new(BoundWorkload {
-        tables: vec![table],
-        ops: vec![insert, select],
-        rows: None,
-    })
+    Arc::new(BoundWorkload { tables: vec![table], ops: vec![insert, select], rows: None })
 }
 
 /// Rows with the keys from `first` on.

@@ -7,12 +7,7 @@ pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
 
 pub(crate) fn said(outcome: &Outcome) -> Said {
     let error = outcome.error.clone().expect("an error");
-    (
-        error.code,
-        error.class,
-        outcome.certainty,
-        outcome.session_usable,
-    )
+    (error.code, error.class, outcome.certainty, outcome.session_usable)
 }
 
 /// Refused as a whole, and the session goes on.

@@ -42,11 +42,7 @@ pub(super) fn admin(
     spools: Option<Spools>,
 ) -> SqlAdmin<ClickHouseServer> {
     let (place, timeout) = (node.shown.clone(), node.connect_timeout);
-    let server = ClickHouseServer {
-        mode,
-        spooling: node.spooling.clone(),
-        spools,
-    };
+    let server = ClickHouseServer { mode, spooling: node.spooling.clone(), spools };
     SqlAdmin::new(
         server,
         SqlConnection::new(wire, place, timeout, timeline),
@@ -100,8 +96,13 @@ impl SqlServer for ClickHouseServer {
         );
         for sql in [disks, &tables] {
             let rows = connection.rows(sql).await.unwrap_or_default();
-            let places = rows.into_iter().flatten().flatten().map(PathBuf::from);
-            let places: Vec<PathBuf> = places.filter(|place| place.is_absolute()).collect();
+            let places: Vec<PathBuf> = rows
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(PathBuf::from)
+                .filter(|place| place.is_absolute())
+                .collect();
             if !places.is_empty() {
                 return places;
             }

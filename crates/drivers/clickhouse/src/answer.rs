@@ -47,14 +47,12 @@ impl Sink for Answer {
         self.bytes += bytes.len() as u64;
         if self.status != 200 {
             let room = ERROR_BYTES_MAX.saturating_sub(self.text.len());
-            self.text
-                .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+            self.text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
             return self.bytes <= ERROR_BYTES_READ;
         }
         self.rows += memchr::memchr_iter(b'\n', bytes).count() as u64;
         let kept = bytes.len().saturating_sub(TAIL_BYTES);
-        self.text
-            .extend_from_slice(bytes.get(kept..).unwrap_or_default());
+        self.text.extend_from_slice(bytes.get(kept..).unwrap_or_default());
         if self.text.len() > 2 * TAIL_BYTES {
             self.text.drain(..self.text.len() - TAIL_BYTES);
         }
@@ -82,11 +80,7 @@ impl Answer {
 fn behind_rows(text: &str) -> Option<&str> {
     if let Some((before, behind)) = text.rsplit_once("__exception__\r\n") {
         // Newer versions put the text between two of these marks.
-        let error = if behind.trim().is_empty() {
-            before
-        } else {
-            behind
-        };
+        let error = if behind.trim().is_empty() { before } else { behind };
         return error.find("Code: ").and_then(|at| error.get(at..));
     }
     let text = text.strip_suffix('\n').unwrap_or(text);

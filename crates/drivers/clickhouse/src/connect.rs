@@ -23,10 +23,7 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wir
             let sql = format!("SELECT name FROM system.settings WHERE name IN ({names})");
             let rows = rows_of(&mut wire, &node.shown, &sql).await?;
             // Whoever was faster has the same answer.
-            drop(
-                node.known
-                    .set(rows.into_iter().flatten().flatten().collect()),
-            );
+            drop(node.known.set(rows.into_iter().flatten().flatten().collect()));
             wire.write_heads();
         }
         // Whether the login is right, and may set these.

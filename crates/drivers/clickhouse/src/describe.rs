@@ -53,9 +53,7 @@ pub(super) async fn describe(
              WHERE database = currentDatabase() AND name = {name}"
         ))
         .await?;
-    let created = connection
-        .rows(&format!("SHOW CREATE TABLE {from}"))
-        .await?;
+    let created = connection.rows(&format!("SHOW CREATE TABLE {from}")).await?;
     let mut shape = TableShape {
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
@@ -87,9 +85,7 @@ fn created_as(statement: &str) -> Option<String> {
     let end = start + outline.get(start..)?.find(')')?;
     let columns = without_ttl(statement.get(start..end)?);
     let layout = layout(statement.get(end + 1..)?);
-    Some(format!(
-        "CREATE TABLE {{table}} ({columns}) ENGINE = MergeTree {layout}"
-    ))
+    Some(format!("CREATE TABLE {{table}} ({columns}) ENGINE = MergeTree {layout}"))
 }
 
 /// A text, byte for byte, in which all that is quoted or in parentheses is blank, as is all white space.
@@ -141,17 +137,18 @@ fn layout(engine: &str) -> String {
     let outline = outline.split(" AS ").next().unwrap_or_default();
     let name = outline.trim_start().strip_prefix("ENGINE = ");
     let name = name.and_then(|name| name.split([' ', '(']).next());
-    let begins = CLAUSES.iter().flat_map(|(words, is_kept)| {
-        let found = outline.match_indices(words);
-        found.map(move |(at, _)| (at, *is_kept))
-    });
-    let mut begins: Vec<(usize, bool)> = begins.collect();
+    let mut begins: Vec<(usize, bool)> = CLAUSES
+        .iter()
+        .flat_map(|(words, is_kept)| {
+            let found = outline.match_indices(words);
+            found.map(move |(at, _)| (at, *is_kept))
+        })
+        .collect();
     begins.sort_unstable();
     let ends = begins.iter().skip(1).map(|(at, _)| *at);
-    let clauses = begins.iter().zip(ends.chain([outline.len()]));
-    let kept = clauses.filter(|((_, is_kept), _)| *is_kept);
-    let kept = kept.filter_map(|((at, _), end)| engine.get(*at..end));
-    let kept: Vec<&str> = kept.map(str::trim).collect();
+    let kept = begins.iter().zip(ends.chain([outline.len()])).filter(|((_, is_kept), _)| *is_kept);
+    let kept: Vec<&str> =
+        kept.filter_map(|((at, _), end)| engine.get(*at..end)).map(str::trim).collect();
     let is_ordered = |clause: &&str| clause.starts_with("ORDER") || clause.starts_with("PRIMARY");
     let is_own = name.is_some_and(|name| name.ends_with("MergeTree"));
     if is_own && kept.iter().any(is_ordered) {
@@ -267,10 +264,7 @@ mod tests {
     fn an_order_is_an_index_of_its_columns() {
         let index = |order| index(order).pop().map(|index| index.columns);
         assert_eq!(index(""), None);
-        assert_eq!(
-            index("hostname, ts").unwrap(),
-            ["hostname".to_owned(), "ts".to_owned()]
-        );
+        assert_eq!(index("hostname, ts").unwrap(), ["hostname".to_owned(), "ts".to_owned()]);
         assert!(index("intDiv(ts, 60)").unwrap().is_empty());
     }
 }

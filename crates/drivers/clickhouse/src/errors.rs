@@ -40,17 +40,14 @@ impl ServerError {
             let end = behind.find(|c: char| !c.is_ascii_digit());
             behind.split_at(end.unwrap_or(behind.len()))
         });
-        let named = digits.filter(|(_, rest)| rest.starts_with([',', '.']));
-        let named = named.and_then(|(digits, _)| digits.parse().ok());
+        let named = digits
+            .filter(|(_, rest)| rest.starts_with([',', '.']))
+            .and_then(|(digits, _)| digits.parse().ok());
         let text = one_line(text);
         Self {
             status,
             code: named.or(code).unwrap_or(0),
-            message: if text.is_empty() {
-                format!("HTTP {status} without a reason")
-            } else {
-                text
-            },
+            message: if text.is_empty() { format!("HTTP {status} without a reason") } else { text },
         }
     }
 
@@ -103,25 +100,15 @@ impl ServerMessage for ServerError {
 }
 
 const fn refused(class: ErrorClass) -> Judgment {
-    Judgment {
-        class,
-        certainty: Certainty::NotApplied,
-        early: false,
-    }
+    Judgment { class, certainty: Certainty::NotApplied, early: false }
 }
 
 const fn early(class: ErrorClass) -> Judgment {
-    Judgment {
-        early: true,
-        ..refused(class)
-    }
+    Judgment { early: true, ..refused(class) }
 }
 
 const fn unknown(class: ErrorClass) -> Judgment {
-    Judgment {
-        certainty: Certainty::Unknown,
-        ..refused(class)
-    }
+    Judgment { certainty: Certainty::Unknown, ..refused(class) }
 }
 
 /// Syntax; missing or wrong names, functions and types; settings; what may only be read.
@@ -176,11 +163,7 @@ mod tests {
             Authentication, Connection, Data, Rejected, Resource, Statement, Timeout, Unavailable,
         };
         for (codes, class, certainty) in [
-            (
-                &[16, 47, 60, 62, 73, 81, 115, 164, 497][..],
-                Statement,
-                NotApplied,
-            ),
+            (&[16, 47, 60, 62, 73, 81, 115, 164, 497][..], Statement, NotApplied),
             (&[192, 193, 194, 516], Authentication, NotApplied),
             (&[202, 252, 286], Rejected, NotApplied),
             (&[27, 33, 117, 321], Data, NotApplied),
@@ -193,24 +176,14 @@ mod tests {
             for code in codes {
                 let text = format!("Code: {code}, e.displayText() = DB::Exception: x");
                 let judgment = ServerError::read(500, None, &text).judge();
-                assert_eq!(
-                    (judgment.class, judgment.certainty),
-                    (class, certainty),
-                    "{code}"
-                );
+                assert_eq!((judgment.class, judgment.certainty), (class, certainty), "{code}");
             }
         }
     }
 
     #[test]
     fn only_what_is_decided_before_a_row_is_written_is_early() {
-        for (code, is_early) in [
-            (60, true),
-            (193, true),
-            (202, true),
-            (252, false),
-            (241, false),
-        ] {
+        for (code, is_early) in [(60, true), (193, true), (202, true), (252, false), (241, false)] {
             assert_eq!(judge_code(code).early, is_early, "{code}");
         }
     }
@@ -226,11 +199,7 @@ mod tests {
             (200, ErrorClass::Unavailable, Certainty::Unknown),
         ] {
             let judgment = ServerError::read(status, None, "<html>").judge();
-            assert_eq!(
-                (judgment.class, judgment.certainty),
-                (class, certainty),
-                "{status}"
-            );
+            assert_eq!((judgment.class, judgment.certainty), (class, certainty), "{status}");
         }
     }
 
@@ -246,10 +215,7 @@ mod tests {
         ] {
             assert_eq!(ServerError::read(500, None, text).code, code, "{text}");
         }
-        assert_eq!(
-            ServerError::read(400, None, "").message,
-            "HTTP 400 without a reason"
-        );
+        assert_eq!(ServerError::read(400, None, "").message, "HTTP 400 without a reason");
     }
 
     #[test]

@@ -50,8 +50,8 @@ pub(super) async fn read(
          SELECT name, value FROM system.merge_tree_settings WHERE name IN ({RECORDED})"
     );
     let settings = pairs(readable(connection.rows(&sql).await)?);
-    let settings = settings.map(|(name, value)| (name, one_line(&value)));
-    let mut settings: BTreeMap<String, String> = settings.collect();
+    let mut settings: BTreeMap<String, String> =
+        settings.map(|(name, value)| (name, one_line(&value))).collect();
     if is_spooled {
         settings.insert(SETTING.to_owned(), OFF.to_owned());
     }
@@ -77,9 +77,7 @@ async fn memory(
     connection: &mut SqlConnection<Wire>,
     settings: &BTreeMap<String, String>,
 ) -> MemoryRecord {
-    let is_used = settings
-        .get("use_uncompressed_cache")
-        .is_some_and(|used| used == "1");
+    let is_used = settings.get("use_uncompressed_cache").is_some_and(|used| used == "1");
     let mut memory = MemoryRecord::default();
     if is_used {
         let sql = format!("SELECT name, value FROM system.server_settings WHERE name = '{CACHE}'");
@@ -134,10 +132,7 @@ mod tests {
             panic!("{relaxed:?}");
         };
         assert_eq!(synced, "fsync_after_insert=0");
-        assert!(
-            spooled.starts_with("insert_distributed_sync=0 ("),
-            "{spooled}"
-        );
+        assert!(spooled.starts_with("insert_distributed_sync=0 ("), "{spooled}");
         assert!(spooled.contains("may still be in a spool"), "{spooled}");
     }
 }

@@ -49,19 +49,12 @@ impl Format {
 impl Mode {
     /// What is done where `--insert` says nothing.
     pub(super) const fn default_one() -> Self {
-        Self {
-            format: Format::Native,
-            is_distributed: false,
-        }
+        Self { format: Format::Native, is_distributed: false }
     }
 
     /// The names of `--insert` that are proposed, for one server or for several.
     pub(super) fn names(is_cluster: bool) -> &'static [&'static str] {
-        if is_cluster {
-            NAMES
-        } else {
-            &NAMES[..FORMATS.len()]
-        }
+        if is_cluster { NAMES } else { &NAMES[..FORMATS.len()] }
     }
 
     /// From a name of `--insert`.
@@ -70,10 +63,7 @@ impl Mode {
             return Some(Self::default_one());
         }
         let at = NAMES.iter().position(|known| *known == name)?;
-        Some(Self {
-            format: FORMATS[at % FORMATS.len()],
-            is_distributed: at >= FORMATS.len(),
-        })
+        Some(Self { format: FORMATS[at % FORMATS.len()], is_distributed: at >= FORMATS.len() })
     }
 
     /// The name of `--insert`.
@@ -103,10 +93,7 @@ mod tests {
             assert_eq!(Mode::of(names[0]), Some(Mode::default_one()));
         }
         assert_eq!(Mode::of("Native"), None);
-        let above = Mode {
-            format: Format::RowBinary,
-            is_distributed: true,
-        };
+        let above = Mode { format: Format::RowBinary, is_distributed: true };
         assert_eq!(Mode::of("distributed-rowbinary"), Some(above));
         assert_eq!(Mode::of("local").map(Mode::name), Some("native"));
     }

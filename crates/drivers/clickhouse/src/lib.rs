@@ -143,10 +143,8 @@ impl ClickHouseTarget {
         let node = hosts::nth(&self.nodes, host)?;
         let mut wire = connect::open(node, &connect.timeline).await?;
         connect::check_format(node, self.mode)?;
-        let tables = Tables {
-            own: self.is_cluster().then(|| node.own_database()),
-            mode: self.mode,
-        };
+        let tables =
+            Tables { own: self.is_cluster().then(|| node.own_database()), mode: self.mode };
         let limit = time_limit::of_response(node.connect_timeout);
         let planning = plan::plans(&mut wire, &connect.workload, &tables);
         let plans = time_limit::within(&connect.timeline, limit, &node.shown, planning).await?;

@@ -77,10 +77,7 @@ impl Node {
 
     /// The same server, with statements about its own tables.
     pub(super) fn with_own_tables(&self) -> Self {
-        Self {
-            path: path(&self.own_database()),
-            ..self.clone()
-        }
+        Self { path: path(&self.own_database()), ..self.clone() }
     }
 }
 
@@ -168,11 +165,7 @@ fn sslmode(url: &TargetUrl) -> Result<SslMode, TargetError> {
 
 /// Each with its port.
 fn hosts(url: &TargetUrl) -> Vec<Host> {
-    let usual = if url.scheme == TLS_SCHEME {
-        DEFAULT_TLS_PORT
-    } else {
-        DEFAULT_PORT
-    };
+    let usual = if url.scheme == TLS_SCHEME { DEFAULT_TLS_PORT } else { DEFAULT_PORT };
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
         hosts.push(Host::named("localhost"));
@@ -228,21 +221,13 @@ mod tests {
                 "clickhouse://ann@h1:8124/bench",
                 "/?database=bench",
             ),
-            (
-                "clickhouse://h1",
-                "clickhouse://default@h1:8123/default",
-                "/?database=default",
-            ),
+            ("clickhouse://h1", "clickhouse://default@h1:8123/default", "/?database=default"),
             (
                 "clickhouse+https://h1/my%20db?user=bob&sslmode=require",
                 "clickhouse+https://bob@h1:8443/my db?sslmode=require",
                 "/?database=my%20db",
             ),
-            (
-                "clickhouse:",
-                "clickhouse://default@localhost:8123/default",
-                "/?database=default",
-            ),
+            ("clickhouse:", "clickhouse://default@localhost:8123/default", "/?database=default"),
         ] {
             let nodes = read(text, &[]).unwrap();
             let found = (nodes[0].shown.as_str(), nodes[0].path.as_str());
@@ -266,10 +251,7 @@ mod tests {
             assert!(headers.contains(&login), "{headers}");
             assert!(headers.contains("User-Agent: highwater 7\r\n"), "{headers}");
             let debug = format!("{:?}", nodes[0]);
-            assert!(
-                !debug.contains("eins!") && !debug.contains("zwei!"),
-                "{debug}"
-            );
+            assert!(!debug.contains("eins!") && !debug.contains("zwei!"), "{debug}");
         }
     }
 

@@ -32,10 +32,9 @@ pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> 
     };
     match lost {
         Lost::NotConnected(error) => not_applied(op, gone(&error.message)),
-        Lost::Io {
-            error,
-            is_sent_whole: false,
-        } if adds_nothing => not_applied(op, cause(answer, &error)),
+        Lost::Io { error, is_sent_whole: false } if adds_nothing => {
+            not_applied(op, cause(answer, &error))
+        }
         Lost::Io { error, .. } => Outcome::unknown(cause(answer, &error)),
     }
 }
@@ -59,10 +58,7 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
                 Some(Plan::Query { inserts, .. }) => *inserts,
                 _ => 0,
             };
-            return Outcome {
-                rows_applied,
-                ..Outcome::answered(rows, bytes)
-            };
+            return Outcome { rows_applied, ..Outcome::answered(rows, bytes) };
         }
         if bytes == 0 {
             return Outcome::applied(op.rows());
@@ -104,17 +100,11 @@ mod tests {
     use crate::insert_mode::Format;
 
     fn op(rows: Option<usize>) -> Op {
-        let batch = |rows| RowBatch {
-            first_row: 0,
-            rows,
-            columns: Vec::new(),
-        };
+        let batch = |rows| RowBatch { first_row: 0, rows, columns: Vec::new() };
         Op {
             id: OpId(0),
             index: 0,
-            body: rows.map_or(OpBody::Query(Vec::new()), |rows| {
-                OpBody::Insert(batch(rows))
-            }),
+            body: rows.map_or(OpBody::Query(Vec::new()), |rows| OpBody::Insert(batch(rows))),
         }
     }
 
@@ -140,29 +130,15 @@ mod tests {
     }
 
     fn query(reads: bool) -> Plan {
-        Plan::Query {
-            sql: LiteralSql::default(),
-            reads,
-            inserts: 0,
-        }
+        Plan::Query { sql: LiteralSql::default(), reads, inserts: 0 }
     }
 
     #[test]
     fn an_insert_as_text_applies_its_rows_and_is_unknown_when_it_was_cut() {
-        let plan = Plan::Query {
-            sql: LiteralSql::default(),
-            reads: false,
-            inserts: 3,
-        };
+        let plan = Plan::Query { sql: LiteralSql::default(), reads: false, inserts: 3 };
         let whole = judge(&op(None), Some(&plan), 9, answer(200, ""));
-        assert_eq!(
-            (whole.rows_applied, whole.certainty),
-            (3, Certainty::Applied)
-        );
-        let cut = Lost::Io {
-            error: io::ErrorKind::BrokenPipe.into(),
-            is_sent_whole: false,
-        };
+        assert_eq!((whole.rows_applied, whole.certainty), (3, Certainty::Applied));
+        let cut = Lost::Io { error: io::ErrorKind::BrokenPipe.into(), is_sent_whole: false };
         let outcome = lost(&op(None), Some(&plan), Answer::default(), cut);
         assert_eq!(outcome.certainty, Certainty::Unknown);
     }
@@ -171,18 +147,10 @@ mod tests {
     fn an_insert_is_applied_as_a_whole_or_not_at_all_unless_its_table_has_several_parts() {
         let judged = |is_atomic, text: &str| {
             let status = if text.is_empty() { 200 } else { 500 };
-            judge(
-                &op(Some(3)),
-                Some(&insert(is_atomic)),
-                9,
-                answer(status, text),
-            )
+            judge(&op(Some(3)), Some(&insert(is_atomic)), 9, answer(status, text))
         };
         let whole = judged(true, "");
-        assert_eq!(
-            (whole.rows_applied, whole.certainty),
-            (3, Certainty::Applied)
-        );
+        assert_eq!((whole.rows_applied, whole.certainty), (3, Certainty::Applied));
         for (code, is_atomic, certainty) in [
             (252, true, Certainty::NotApplied),
             (252, false, Certainty::Unknown),
@@ -194,11 +162,7 @@ mod tests {
             let outcome = judged(is_atomic, &text);
             assert_eq!(outcome.certainty, certainty, "{code} {is_atomic}");
             assert!(outcome.session_usable, "{code}");
-            let refused = if certainty == Certainty::NotApplied {
-                3
-            } else {
-                0
-            };
+            let refused = if certainty == Certainty::NotApplied { 3 } else { 0 };
             assert_eq!(outcome.rows_refused, refused, "{code}");
         }
         let odd = judge(&op(Some(3)), Some(&insert(true)), 9, answer(200, "hello\n"));
@@ -214,10 +178,7 @@ mod tests {
         for (reads, certainty) in [(true, Certainty::NotApplied), (false, Certainty::Unknown)] {
             let outcome = judge(&op(None), Some(&query(reads)), 9, answer(200, text));
             let error = outcome.error.unwrap();
-            assert_eq!(
-                (error.class, outcome.certainty),
-                (ErrorClass::Timeout, certainty)
-            );
+            assert_eq!((error.class, outcome.certainty), (ErrorClass::Timeout, certainty));
         }
     }
 
@@ -262,10 +223,8 @@ mod tests {
             (Format::RowBinary, false, Certainty::Unknown),
             (Format::JsonEachRow, false, Certainty::Unknown),
         ] {
-            let cut = Lost::Io {
-                error: io::Error::from(io::ErrorKind::UnexpectedEof),
-                is_sent_whole,
-            };
+            let cut =
+                Lost::Io { error: io::Error::from(io::ErrorKind::UnexpectedEof), is_sent_whole };
             let plan = insert_as(format, true, false);
             let outcome = lost(&op(Some(3)), Some(&plan), Answer::default(), cut);
             assert_eq!(outcome.certainty, certainty, "{format:?}");
@@ -275,9 +234,6 @@ mod tests {
         let refused = Lost::NotConnected(TargetError::unreachable("refused"));
         let plan = insert_as(Format::RowBinary, true, false);
         let outcome = lost(&op(Some(3)), Some(&plan), Answer::default(), refused);
-        assert_eq!(
-            (outcome.certainty, outcome.rows_refused),
-            (Certainty::NotApplied, 3)
-        );
+        assert_eq!((outcome.certainty, outcome.rows_refused), (Certainty::NotApplied, 3));
     }
 }

@@ -120,10 +120,7 @@ mod tests {
             ("'not ended $1", "'not ended $1", &[]),
         ] {
             let (cut, found) = cut(sql);
-            assert_eq!(
-                (cut.numbered('?').as_str(), found.as_slice()),
-                (marked, values)
-            );
+            assert_eq!((cut.numbered('?').as_str(), found.as_slice()), (marked, values));
         }
     }
 

@@ -55,11 +55,7 @@ pub(super) async fn plans(
 }
 
 fn query(text: &str, sql: LiteralSql) -> Plan {
-    Plan::Query {
-        reads: reads(text),
-        inserts: placeholders::inserted_rows(text),
-        sql,
-    }
+    Plan::Query { reads: reads(text), inserts: placeholders::inserted_rows(text), sql }
 }
 
 /// Whether a statement only asks.
@@ -97,10 +93,8 @@ async fn insert_plan(
     );
     let declared: Vec<_> = pairs(rows(wire, &columns, place).await?).collect();
     let columns = native_columns(table, &declared).map_err(|cause| place.misunderstood(&cause))?;
-    let names = columns.iter();
-    let names: Vec<String> = names
-        .map(|column| Dialect::ClickHouse.identifier(&column.name))
-        .collect();
+    let names: Vec<String> =
+        columns.iter().map(|column| Dialect::ClickHouse.identifier(&column.name)).collect();
     let head = format!(
         "INSERT INTO {}.{} ({}) FORMAT {}\n",
         Dialect::ClickHouse.identifier(&database),
@@ -126,10 +120,7 @@ async fn found(
     place: &Place,
 ) -> Result<[String; 3], TargetError> {
     let literal = |text: &str| Dialect::ClickHouse.literal(text);
-    let own = tables
-        .own
-        .as_deref()
-        .filter(|_| !tables.mode.is_distributed);
+    let own = tables.own.as_deref().filter(|_| !tables.mode.is_distributed);
     let own_too = own.map_or(String::new(), |own| format!(", {}", literal(own)));
     let sql = format!(
         "SELECT database, engine, partition_key FROM system.tables \
@@ -245,10 +236,8 @@ mod tests {
     }
 
     fn sources(declared: &[(&str, &str)]) -> Result<Vec<Source>, String> {
-        let declared = declared.iter();
-        let declared: Vec<(String, String)> = declared
-            .map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned()))
-            .collect();
+        let declared: Vec<(String, String)> =
+            declared.iter().map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned())).collect();
         let columns = native_columns(&table(), &declared)?;
         Ok(columns.into_iter().map(|column| column.source).collect())
     }
@@ -259,17 +248,11 @@ mod tests {
         assert_eq!(whole, [Source::Column(0), Source::Column(1)]);
         let flat = sources(&[("rack", "String"), ("host", "String"), ("k", "Int64")]).unwrap();
         let attribute = |name: &str| Source::Attribute(1, name.to_owned());
-        assert_eq!(
-            flat,
-            [Source::Column(0), attribute("host"), attribute("rack")]
-        );
+        assert_eq!(flat, [Source::Column(0), attribute("host"), attribute("rack")]);
         for (declared, says) in [
             (&[("k", "Int64"), ("host", "String")][..], "`rack`"),
             (&[("tags", "String")], "no column `k`"),
-            (
-                &[("k", "Int64"), ("tags", "LowCardinality(String)")],
-                "LowCardinality(String)",
-            ),
+            (&[("k", "Int64"), ("tags", "LowCardinality(String)")], "LowCardinality(String)"),
             (&[("k", "DateTime"), ("tags", "String")], "DateTime"),
         ] {
             let error = sources(declared).unwrap_err();

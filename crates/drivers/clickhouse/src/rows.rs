@@ -24,13 +24,7 @@ pub(super) struct RowReader<'a> {
 
 impl<'a> RowReader<'a> {
     pub(super) fn new(take: &'a mut dyn FnMut(Row) -> io::Result<()>) -> Self {
-        Self {
-            take,
-            answer: Answer::default(),
-            begun: Vec::new(),
-            held: None,
-            refused: None,
-        }
+        Self { take, answer: Answer::default(), begun: Vec::new(), held: None, refused: None }
     }
 
     /// What was answered, and why reading it was ended, if it was.
@@ -98,8 +92,7 @@ fn row(line: &[u8]) -> Row {
         // A text that is empty, and has no other beside it.
         return vec![Some(String::new())];
     }
-    let fields = line.split(|byte| *byte == b'\t');
-    fields.map(field).collect()
+    line.split(|byte| *byte == b'\t').map(field).collect()
 }
 
 fn field(bytes: &[u8]) -> Option<String> {
@@ -152,10 +145,7 @@ mod tests {
 
     /// Fields that are texts.
     fn texts(fields: &[&str]) -> Row {
-        fields
-            .iter()
-            .map(|field| Some((*field).to_owned()))
-            .collect()
+        fields.iter().map(|field| Some((*field).to_owned())).collect()
     }
 
     #[test]

@@ -20,10 +20,7 @@ pub(super) struct HttpSession {
 
 impl HttpSession {
     pub(super) fn new(wire: Wire, plans: Vec<Plan>) -> Self {
-        Self {
-            wire,
-            plans: plans.into(),
-        }
+        Self { wire, plans: plans.into() }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {

@@ -35,11 +35,7 @@ impl Spooling {
 
     /// The value of a setting of a request, in place of `usual`.
     pub(super) fn value<'v>(&self, name: &str, usual: &'v str) -> &'v str {
-        if self.is_used() && is_name(name) {
-            OFF
-        } else {
-            usual
-        }
+        if self.is_used() && is_name(name) { OFF } else { usual }
     }
 }
 
@@ -82,8 +78,8 @@ mod tests {
     use super::*;
 
     fn read(settings: &[(&str, &str)], insert: &str) -> Result<bool, TargetError> {
-        let settings = settings.iter();
-        let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let settings =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let settings: Vec<(String, String)> = settings.collect();
         is_requested(&settings, Mode::of(insert).unwrap())
     }
@@ -110,31 +106,11 @@ mod tests {
     fn what_cannot_be_is_refused_with_a_hint() {
         let [old, new] = NAMES;
         for (settings, insert, says, hints) in [
-            (
-                &[(old, "2")][..],
-                "distributed",
-                "=2`: the value",
-                "default",
-            ),
-            (
-                &[(new, "off")],
-                "distributed",
-                "=off`: the value",
-                "default",
-            ),
-            (
-                &[(old, "0"), (new, "1")],
-                "distributed",
-                "contradict",
-                "one",
-            ),
+            (&[(old, "2")][..], "distributed", "=2`: the value", "default"),
+            (&[(new, "off")], "distributed", "=off`: the value", "default"),
+            (&[(old, "0"), (new, "1")], "distributed", "contradict", "one"),
             (&[(old, "0")], "native", "--insert native", "distributed"),
-            (
-                &[(old, "1")],
-                "rowbinary",
-                "--insert rowbinary",
-                "distributed",
-            ),
+            (&[(old, "1")], "rowbinary", "--insert rowbinary", "distributed"),
         ] {
             let error = read(settings, insert).unwrap_err();
             assert!(error.message.contains(says), "{error}");

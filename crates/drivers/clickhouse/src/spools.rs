@@ -105,12 +105,8 @@ impl Spools {
             Err(error) if error.kind == TargetErrorKind::Statement => return Ok(None),
             rows => rows?,
         };
-        let places: Vec<PathBuf> = rows
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(PathBuf::from)
-            .collect();
+        let places: Vec<PathBuf> =
+            rows.into_iter().flatten().flatten().map(PathBuf::from).collect();
         if !places.iter().all(|place| place.is_absolute()) {
             return Ok(None);
         }
@@ -129,10 +125,7 @@ fn files_of(table: &Path) -> io::Result<usize> {
             continue;
         }
         for file in fs::read_dir(spool.path())? {
-            let is_batch = file?
-                .path()
-                .extension()
-                .is_some_and(|ending| ending == "bin");
+            let is_batch = file?.path().extension().is_some_and(|ending| ending == "bin");
             files += usize::from(is_batch);
         }
     }
@@ -143,9 +136,7 @@ impl Settling {
     /// Takes another count; whether there were so many rows at each one for long enough.
     fn is_over(&mut self, rows: u64, now: Nanos) -> bool {
         let is_same = self.rows == rows
-            && self
-                .counted
-                .is_some_and(|counted| now.saturating_sub(counted) <= COUNTED_WITHIN);
+            && self.counted.is_some_and(|counted| now.saturating_sub(counted) <= COUNTED_WITHIN);
         if !is_same {
             (self.rows, self.since) = (rows, now);
         }
@@ -169,13 +160,7 @@ mod tests {
             fs::create_dir_all(spool.join("tmp")).unwrap();
         }
         assert_eq!(files_of(&table).unwrap(), 0);
-        for file in [
-            "1.bin",
-            "12.bin",
-            "current_batch.txt",
-            "tmp/13.bin",
-            "broken/2.bin",
-        ] {
+        for file in ["1.bin", "12.bin", "current_batch.txt", "tmp/13.bin", "broken/2.bin"] {
             fs::write(first.join(file), "").unwrap();
         }
         fs::write(second.join("7.bin"), "").unwrap();

@@ -27,11 +27,7 @@ const FIGURES: &[Figure] = &[
     count("FailedQuery", "queries_failed"),
     count("RejectedInserts", "inserts_rejected"),
     count("MergedRows", "rows_merged").in_unit("rows"),
-    count(
-        "WriteBufferFromFileDescriptorWriteBytes",
-        "written_by_server",
-    )
-    .in_unit("bytes"),
+    count("WriteBufferFromFileDescriptorWriteBytes", "written_by_server").in_unit("bytes"),
     count("ReadBufferFromFileDescriptorReadBytes", "read_by_server").in_unit("bytes"),
     level("uptime", names::UPTIME).in_unit("s"),
     level("parts", "parts_active"),
@@ -65,26 +61,24 @@ impl HttpReader {
             names_of(Measure::Count),
             names_of(Measure::Level)
         );
-        Self {
-            wires,
-            is_cluster,
-            sql,
-        }
+        Self { wires, is_cluster, sql }
     }
 }
 
 /// The server's names of all counters, or of all levels, as a list.
 fn names_of(measure: Measure) -> String {
-    let names = FIGURES.iter().filter(|figure| figure.measure == measure);
-    let names: Vec<String> = names.map(|figure| format!("'{}'", figure.source)).collect();
+    let names: Vec<String> = FIGURES
+        .iter()
+        .filter(|figure| figure.measure == measure)
+        .map(|figure| format!("'{}'", figure.source))
+        .collect();
     names.join(", ")
 }
 
 impl TelemetryReader for HttpReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
-            let reading = self.wires.iter_mut();
-            let reading = reading.map(|wire| read(wire, &self.sql));
+            let reading = self.wires.iter_mut().map(|wire| read(wire, &self.sql));
             let mut found = Vec::new();
             for (read, place) in join_all(reading).await.into_iter().zip(0..) {
                 let samples = read?;
@@ -103,8 +97,8 @@ impl TelemetryReader for HttpReader {
 async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, TargetError> {
     let place = wire.node().shown.clone();
     let values = pairs(rows_of(wire, &place, sql).await?);
-    let values = values.filter_map(|(name, value)| Some((name, value.parse().ok()?)));
-    let values: BTreeMap<String, f64> = values.collect();
+    let values: BTreeMap<String, f64> =
+        values.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect();
     Ok(samples(FIGURES, |name| values.get(name).copied()))
 }
 

@@ -112,8 +112,7 @@ impl Wire {
     /// Makes the heads of requests anew: with the settings that the server is known to know.
     pub(super) fn write_heads(&mut self) {
         let known = self.node.known.get().map(Vec::as_slice).unwrap_or_default();
-        let settings = SETTINGS.iter();
-        let settings = settings.filter(|(name, _)| known.iter().any(|known| known == name));
+        let settings = SETTINGS.iter().filter(|(name, _)| known.iter().any(|known| known == name));
         let settings: String = settings
             .map(|(name, value)| format!("&{name}={}", self.node.spooling.value(name, value)))
             .collect();
@@ -150,8 +149,7 @@ impl Wire {
             Kind::Statement => statement,
         });
         let mut digits = itoa::Buffer::new();
-        self.head
-            .extend_from_slice(digits.format(body.len()).as_bytes());
+        self.head.extend_from_slice(digits.format(body.len()).as_bytes());
         self.head.extend_from_slice(b"\r\n\r\n");
         // The server may still work on a request that ends without an answer.
         let lingering = &self.node.lingering;
@@ -165,10 +163,7 @@ impl Wire {
                 self.http = Some(http).filter(|_| reusable);
                 Ok(())
             }
-            Err(error) => Err(Lost::Io {
-                error,
-                is_sent_whole: http.all_sent(),
-            }),
+            Err(error) => Err(Lost::Io { error, is_sent_whole: http.all_sent() }),
         }
     }
 
@@ -205,9 +200,7 @@ impl TextWire for Wire {
         take: &mut dyn FnMut(Row) -> io::Result<()>,
     ) -> Result<(), Failure<ServerError>> {
         let mut reader = RowReader::new(take);
-        let exchanged = self
-            .exchange(Kind::Statement, sql.as_bytes(), &mut reader)
-            .await;
+        let exchanged = self.exchange(Kind::Statement, sql.as_bytes(), &mut reader).await;
         let (answer, refused) = reader.finish();
         if let Some(error) = refused {
             // The rest of the answer is still to come on this connection.

@@ -208,11 +208,7 @@ impl ServerAdmin for HttpAdmin {
                 format!("the disks of {nodes} nodes, by the fullest")
             };
             let free_bytes = least.saturating_mul(nodes);
-            Ok(Some(DiskSpace {
-                place,
-                free_bytes,
-                total_bytes,
-            }))
+            Ok(Some(DiskSpace { place, free_bytes, total_bytes }))
         })
     }
 
@@ -275,12 +271,7 @@ impl TableReader for HttpAdmin {
     ) -> Response<'a, KeyCounts> {
         let statement = sql::counts(Dialect::CrateDb, table, width);
         let connection = &mut self.connection;
-        Box::pin(audit::of_integers(
-            connection,
-            table,
-            statement,
-            sql::counted,
-        ))
+        Box::pin(audit::of_integers(connection, table, statement, sql::counted))
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {

@@ -36,13 +36,7 @@ impl AdminConnection {
         insert: &'static str,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self {
-            http,
-            node,
-            insert,
-            timeline,
-            unanswered: false,
-        }
+        Self { http, node, insert, timeline, unanswered: false }
     }
 
     /// Runs a statement that is quickly answered, and reads its rows.
@@ -73,9 +67,7 @@ impl AdminConnection {
     }
 
     pub(super) async fn pause(&self, pause: Nanos) {
-        self.timeline
-            .sleep_until(self.timeline.now().saturating_add(pause))
-            .await;
+        self.timeline.sleep_until(self.timeline.now().saturating_add(pause)).await;
     }
 }
 

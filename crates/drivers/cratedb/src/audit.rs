@@ -48,8 +48,8 @@ pub(super) async fn read(
             match halves {
                 Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
                 _ => {
-                    let stored = rows.into_iter().filter_map(|row| sql::stored(table, row));
-                    stored
+                    rows.into_iter()
+                        .filter_map(|row| sql::stored(table, row))
                         .filter(|row| is_within(part, row.key))
                         .for_each(&mut *take);
                 }
@@ -63,14 +63,8 @@ pub(super) async fn read(
 fn halves(ranges: &[KeyRange]) -> Option<[Vec<KeyRange>; 2]> {
     if let [only] = ranges {
         let middle = only.first + only.keys() / 2;
-        let low = KeyRange {
-            first: only.first,
-            end: middle,
-        };
-        let high = KeyRange {
-            first: middle,
-            end: only.end,
-        };
+        let low = KeyRange { first: only.first, end: middle };
+        let high = KeyRange { first: middle, end: only.end };
         return (only.keys() > 1).then(|| [vec![low], vec![high]]);
     }
     let (low, high) = ranges.split_at(ranges.len() / 2);
@@ -106,22 +100,12 @@ pub(super) async fn copies(
 fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
-        let [
-            Some(table),
-            Some(partition),
-            Some(shard),
-            rows,
-            Some(in_use),
-        ] = row.as_slice()
-        else {
+        let [Some(table), Some(partition), Some(shard), rows, Some(in_use)] = row.as_slice() else {
             return None;
         };
         let shard = format!("{table} {partition} shard {shard}").replace("  ", " ");
         if found.last().is_none_or(|last| last.shard != shard) {
-            found.push(ShardCopies {
-                shard,
-                ..ShardCopies::default()
-            });
+            found.push(ShardCopies { shard, ..ShardCopies::default() });
         }
         let copies = found.last_mut()?;
         if in_use == "1" {
@@ -150,18 +134,9 @@ mod tests {
             key: "CAST(substr(data, 1, 12) AS BIGINT)".to_owned(),
             ..BoundTable::default()
         };
-        let slice = KeyRange {
-            first: 4_194_304,
-            end: 8_388_608,
-        };
-        let part = BoundTable {
-            slice: Some(slice),
-            ..whole.clone()
-        };
-        for (table, name) in [
-            (&whole, "46-explain-sums"),
-            (&part, "46b-explain-sums-slice"),
-        ] {
+        let slice = KeyRange { first: 4_194_304, end: 8_388_608 };
+        let part = BoundTable { slice: Some(slice), ..whole.clone() };
+        for (table, name) in [(&whole, "46-explain-sums"), (&part, "46b-explain-sums-slice")] {
             let recorded = recording(name);
             let request: serde_json::Value = serde_json::from_str(&recorded.request).unwrap();
             let statement = format!("EXPLAIN {}", sql::sums(Dialect::CrateDb, table, 256));

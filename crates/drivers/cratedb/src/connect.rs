@@ -100,9 +100,7 @@ async fn first_answer(
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
         let (place, tls) = (&node.shown, &node.tls);
         let opening = async {
-            let stream = tls
-                .connect(place, &node.host, node.port, *encrypted)
-                .await?;
+            let stream = tls.connect(place, &node.host, node.port, *encrypted).await?;
             let mut connection = HttpConnection::new(stream);
             // A port that speaks TLS does not respond to a plain request, or not in HTTP.
             match health::poll(&mut connection, node).await {

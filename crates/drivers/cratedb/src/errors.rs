@@ -53,11 +53,7 @@ pub(super) struct Classification {
 impl Classification {
     /// Of entries that carry an error up to ten a shard.
     pub(super) const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
-        Self {
-            class,
-            not_applied_if,
-            capped: true,
-        }
+        Self { class, not_applied_if, capped: true }
     }
 }
 
@@ -121,15 +117,9 @@ fn violates_constraint(text: &str) -> bool {
 
 /// A value that does not fit, as against a statement that cannot be read.
 fn is_about_values(text: &str) -> bool {
-    [
-        "Cannot cast",
-        "cannot be cast",
-        "immense term",
-        "parameter values",
-        "Invalid value",
-    ]
-    .iter()
-    .any(|words| text.contains(words))
+    ["Cannot cast", "cannot be cast", "immense term", "parameter values", "Invalid value"]
+        .iter()
+        .any(|words| text.contains(words))
 }
 
 fn is_resource(text: &str) -> bool {
@@ -164,10 +154,7 @@ pub(super) fn reason_of(answer: &Answer) -> Reason {
         (_, true) => "an answer without a text",
         (_, false) => text.as_str(),
     };
-    Reason {
-        code: 0,
-        text: format!("HTTP {}: {text}", answer.status),
-    }
+    Reason { code: 0, text: format!("HTTP {}: {text}", answer.status) }
 }
 
 /// Why a target cannot be used; `place` names it.
@@ -237,30 +224,12 @@ mod tests {
     #[test]
     fn a_missing_right_has_a_hint_of_its_own() {
         for (status, code, text, hint) in [
-            (
-                404,
-                4045,
-                "SchemaUnknownException[Schema 'sys' unknown]",
-                "GRANT DQL ON SCHEMA sys",
-            ),
-            (
-                404,
-                4045,
-                "SchemaUnknownException[Schema 'doc' unknown]",
-                "/SCHEMA",
-            ),
-            (
-                401,
-                4011,
-                "MissingPrivilegeException[Missing 'DDL' …]",
-                "GRANT DDL, DML, DQL",
-            ),
+            (404, 4045, "SchemaUnknownException[Schema 'sys' unknown]", "GRANT DQL ON SCHEMA sys"),
+            (404, 4045, "SchemaUnknownException[Schema 'doc' unknown]", "/SCHEMA"),
+            (401, 4011, "MissingPrivilegeException[Missing 'DDL' …]", "GRANT DDL, DML, DQL"),
             (401, 0, "HTTP 401: …", "user and password"),
         ] {
-            let reason = Reason {
-                code,
-                text: text.to_owned(),
-            };
+            let reason = Reason { code, text: text.to_owned() };
             let error = target_error("crate://h", status, &reason);
             assert!(error.hint.unwrap().contains(hint), "{text}");
         }

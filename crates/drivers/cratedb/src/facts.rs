@@ -28,19 +28,10 @@ const RECORDED: &[&str] = &[
 const DEFAULTS: &[(&str, &str)] = &[
     ("bulk.request_timeout", "1m"),
     ("cluster.max_shards_per_node", "1000"),
-    (
-        "cluster.routing.allocation.allow_rebalance",
-        "indices_all_active",
-    ),
-    (
-        "cluster.routing.allocation.cluster_concurrent_rebalance",
-        "2",
-    ),
+    ("cluster.routing.allocation.allow_rebalance", "indices_all_active"),
+    ("cluster.routing.allocation.cluster_concurrent_rebalance", "2"),
     ("cluster.routing.allocation.disk.threshold_enabled", "true"),
-    (
-        "cluster.routing.allocation.disk.watermark.flood_stage",
-        "95%",
-    ),
+    ("cluster.routing.allocation.disk.watermark.flood_stage", "95%"),
     ("cluster.routing.allocation.disk.watermark.high", "90%"),
     ("cluster.routing.allocation.disk.watermark.low", "85%"),
     ("cluster.routing.allocation.enable", "all"),
@@ -91,11 +82,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     settings.insert("changed".to_owned(), changed);
     let machines = connection.rows(MACHINES).await.unwrap_or_default();
     if let Some(pool) = pools::read(connection).await? {
-        let Pool {
-            threads,
-            queued,
-            rejected,
-        } = pool;
+        let Pool { threads, queued, rejected } = pool;
         let write_pool =
             format!("{threads} threads, {queued} queued, {rejected} rejected since start");
         settings.insert("write_pool".to_owned(), write_pool);
@@ -112,10 +99,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         dialects: vec!["cratedb".to_owned(), "postgresql".to_owned()],
         settings,
         traits: vec![format!("{count} {noun}"), format!("insert={insert}")],
-        tables: TableFeatures {
-            shards: true,
-            settings: true,
-        },
+        tables: TableFeatures { shards: true, settings: true },
         transactions: false,
         atomic_batches: false,
     })
@@ -133,10 +117,7 @@ fn memory(machines: &Texts) -> MemoryRecord {
         _ => None,
     };
     let all: Option<u64> = machines.iter().map(of_machine).sum();
-    MemoryRecord {
-        page_cache: all.filter(|bytes| *bytes > 0),
-        ..MemoryRecord::default()
-    }
+    MemoryRecord { page_cache: all.filter(|bytes| *bytes > 0), ..MemoryRecord::default() }
 }
 
 /// Settings that are not at their default, with their values.
@@ -189,10 +170,7 @@ mod tests {
     #[test]
     fn the_page_caches_of_all_machines_are_their_memory_without_the_heaps() {
         let row = |memory: &str, heaps: &str| vec![Some(memory.to_owned()), Some(heaps.to_owned())];
-        let two = vec![
-            row("16000000000", "4000000000"),
-            row("8000000000", "2000000000"),
-        ];
+        let two = vec![row("16000000000", "4000000000"), row("8000000000", "2000000000")];
         assert_eq!(memory(&two).page_cache, Some(18_000_000_000));
         for unknown in [vec![], vec![row("-1", "4000000000")], vec![row("1", "2")]] {
             assert_eq!(memory(&unknown).page_cache, None, "{unknown:?}");

@@ -15,11 +15,7 @@ const fn small() -> [[u8; 4]; 100] {
     let mut n = 0;
     while n < all.len() {
         let (tens, ones) = (b'0' + (n / 10) as u8, b'0' + (n % 10) as u8);
-        all[n] = if n < 10 {
-            [b',', ones, 0, 0]
-        } else {
-            [b',', tens, ones, 0]
-        };
+        all[n] = if n < 10 { [b',', ones, 0, 0] } else { [b',', tens, ones, 0] };
         n += 1;
     }
     all
@@ -169,27 +165,15 @@ mod tests {
 
     #[test]
     fn values_are_json() {
-        for (value, text) in [
-            (0, "0"),
-            (9, "9"),
-            (10, "10"),
-            (99, "99"),
-            (100, "100"),
-            (-1, "-1"),
-        ] {
+        for (value, text) in [(0, "0"), (9, "9"), (10, "10"), (99, "99"), (100, "100"), (-1, "-1")]
+        {
             assert_eq!(written(|out| put_integer(out, value)), text);
         }
         assert_eq!(written(|out| put_float(out, 0.0)), "0.0");
         assert_eq!(written(|out| put_float(out, f64::NAN)), "\"NaN\"");
-        assert_eq!(
-            written(|out| put_float(out, f64::NEG_INFINITY)),
-            "\"-Infinity\""
-        );
+        assert_eq!(written(|out| put_float(out, f64::NEG_INFINITY)), "\"-Infinity\"");
         assert_eq!(written(|out| put_boolean(out, true)), "true");
-        assert_eq!(
-            written(|out| put_text(out, "a\"b\\\n\u{1}é")),
-            r#""a\"b\\\n\u0001é""#
-        );
+        assert_eq!(written(|out| put_text(out, "a\"b\\\n\u{1}é")), r#""a\"b\\\n\u0001é""#);
     }
 
     proptest! {

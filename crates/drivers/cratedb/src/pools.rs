@@ -23,14 +23,15 @@ pub(super) struct Pool {
 
 /// Reads them; none if the nodes do not report them.
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
-    Ok(sum(&connection
-        .rows("SELECT thread_pools FROM sys.nodes")
-        .await?))
+    Ok(sum(&connection.rows("SELECT thread_pools FROM sys.nodes").await?))
 }
 
 fn sum(nodes: &Texts) -> Option<Pool> {
-    let pools = nodes.iter().flatten().flatten();
-    let pools = pools.filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok());
+    let pools = nodes
+        .iter()
+        .flatten()
+        .flatten()
+        .filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok());
     let writing = pools.flatten().filter(|pool| pool["name"] == WRITE);
     let number = |pool: &Value, name: &str| pool[name].as_u64().unwrap_or(0);
     writing
@@ -58,11 +59,7 @@ mod tests {
             node(serde_json::json!([pool("search", 9), pool("write", 3)])),
             node(serde_json::json!([pool("write", 4)])),
         ];
-        let expected = Pool {
-            threads: 4,
-            queued: 2,
-            rejected: 7,
-        };
+        let expected = Pool { threads: 4, queued: 2, rejected: 7 };
         assert_eq!(sum(&rows), Some(expected));
         assert_eq!(sum(&vec![vec![None]]), None);
     }

@@ -110,12 +110,7 @@ pub(super) async fn rows(
 
 fn read(response: &BufferedBody) -> Result<Texts, Reason> {
     let (status, body) = (response.status, response.body.as_slice());
-    let too_long = |text: &str| {
-        Err(Reason {
-            code: TOO_LONG,
-            text: text.to_owned(),
-        })
-    };
+    let too_long = |text: &str| Err(Reason { code: TOO_LONG, text: text.to_owned() });
     if response.too_long {
         return too_long("the answer is longer than 64 MiB");
     }

@@ -34,11 +34,13 @@ impl Recording {
 
     /// The first `entries` results of a recording that was cut, closed by hand.
     pub(super) fn first(&self, entries: usize) -> Answer {
-        let ends = self
+        let end = self
             .body
             .match_indices("},{\"rowcount\"")
-            .map(|(at, _)| at + 1);
-        let end = ends.take(entries).last().expect("so many entries");
+            .map(|(at, _)| at + 1)
+            .take(entries)
+            .last()
+            .expect("so many entries");
         answer(self.status, &format!("{}]}}", &self.body[..end]))
     }
 }

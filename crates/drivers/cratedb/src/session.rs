@@ -39,13 +39,7 @@ impl HttpSession {
         plans: Vec<Plan>,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self {
-            connection: Some(connection),
-            node,
-            plans: plans.into(),
-            head: Vec::new(),
-            timeline,
-        }
+        Self { connection: Some(connection), node, plans: plans.into(), head: Vec::new(), timeline }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -63,9 +57,7 @@ impl HttpSession {
         let mut answer = Answer::default();
         let (stability, timeline) = (&self.node.stability, &self.timeline);
         let under_way = UnderWay::new(|| stability.record_abandoned(timeline.now()));
-        let exchanged = connection
-            .exchange(&self.head, &request.bytes, &mut answer)
-            .await;
+        let exchanged = connection.exchange(&self.head, &request.bytes, &mut answer).await;
         let mut usable = match exchanged {
             Ok(usable) => {
                 under_way.ended();

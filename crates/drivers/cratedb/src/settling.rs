@@ -66,12 +66,7 @@ struct Patience {
 
 impl Patience {
     fn from(now: Nanos) -> Self {
-        Self {
-            begun: now,
-            changed: now,
-            at_rest_since: None,
-            shards: Shards::default(),
-        }
+        Self { begun: now, changed: now, at_rest_since: None, shards: Shards::default() }
     }
 
     /// Whether it was long enough. In a GREEN cluster what is on the way will arrive, however long it takes; in
@@ -165,10 +160,7 @@ async fn poll_shards(
          GROUP BY 1, 2 ORDER BY 3 DESC"
     );
     let spread = connection.long_rows(&spread).await?;
-    Ok(Shards {
-        moving: number(&moving, 0).unwrap_or(u64::MAX),
-        on_nodes: by_table(&spread),
-    })
+    Ok(Shards { moving: number(&moving, 0).unwrap_or(u64::MAX), on_nodes: by_table(&spread) })
 }
 
 fn by_table(rows: &Texts) -> BTreeMap<String, Vec<u64>> {
@@ -197,10 +189,8 @@ mod tests {
             (&[3, 1, 1], 3, false),
             (&[], 3, true),
         ] {
-            let shards = Shards {
-                moving: 0,
-                on_nodes: BTreeMap::from([("t".to_owned(), copies.to_vec())]),
-            };
+            let shards =
+                Shards { moving: 0, on_nodes: BTreeMap::from([("t".to_owned(), copies.to_vec())]) };
             let uneven = shards.uneven(nodes);
             assert_eq!(uneven.is_empty(), even, "{copies:?} on {nodes}: {uneven:?}");
         }
@@ -209,10 +199,7 @@ mod tests {
     /// Seconds until it is over, where the cluster is the same at each look, once a second.
     fn waited_s(is_green: bool, moving: u64) -> u64 {
         let mut patience = Patience::from(Nanos::ZERO);
-        let shards = || Shards {
-            moving,
-            on_nodes: BTreeMap::from([("t".to_owned(), vec![3, 1])]),
-        };
+        let shards = || Shards { moving, on_nodes: BTreeMap::from([("t".to_owned(), vec![3, 1])]) };
         let mut seconds = 0..=3_600;
         let over =
             seconds.find(|second| patience.is_over(Nanos::from_secs(*second), is_green, shards()));
@@ -229,9 +216,7 @@ mod tests {
     #[test]
     fn copies_are_counted_by_table_and_node() {
         let rows = [["a", "n1", "3"], ["b", "n1", "2"], ["a", "n2", "1"]];
-        let rows: Texts = rows
-            .map(|row| row.map(|text| Some(text.to_owned())).to_vec())
-            .into();
+        let rows: Texts = rows.map(|row| row.map(|text| Some(text.to_owned())).to_vec()).into();
         let expected = [("a".to_owned(), vec![3, 1]), ("b".to_owned(), vec![2])];
         assert_eq!(by_table(&rows), BTreeMap::from(expected));
     }

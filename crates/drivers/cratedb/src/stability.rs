@@ -116,10 +116,7 @@ mod tests {
         let stability = ClusterStability::default();
         assert!(stability.is_stable(Nanos::ZERO));
         stability.record_instability(at(0));
-        assert!(
-            !stability.is_stable(at(0).saturating_sub(SECOND)),
-            "under way when it came"
-        );
+        assert!(!stability.is_stable(at(0).saturating_sub(SECOND)), "under way when it came");
         assert!(!stability.is_stable(at(120)));
         assert!(stability.is_stable(at(121)));
     }
@@ -129,33 +126,14 @@ mod tests {
         for (severity, nodes, stable) in [(1, 3, true), (2, 3, false), (1, 2, false), (1, 4, true)]
         {
             let stability = ClusterStability::default();
-            stability.set_normal(Health {
-                severity: 1,
-                nodes: 3,
-            });
+            stability.set_normal(Health { severity: 1, nodes: 3 });
             stability.record_health(Health { severity, nodes }, at(0));
-            assert_eq!(
-                stability.is_stable(at(0)),
-                stable,
-                "severity {severity}, {nodes} nodes"
-            );
+            assert_eq!(stability.is_stable(at(0)), stable, "severity {severity}, {nodes} nodes");
         }
         let lonely = ClusterStability::default();
-        lonely.set_normal(Health {
-            severity: 2,
-            nodes: 1,
-        });
-        lonely.record_health(
-            Health {
-                severity: 2,
-                nodes: 1,
-            },
-            at(0),
-        );
-        assert!(
-            lonely.is_stable(at(0)),
-            "YELLOW is normal for a replica without a place"
-        );
+        lonely.set_normal(Health { severity: 2, nodes: 1 });
+        lonely.record_health(Health { severity: 2, nodes: 1 }, at(0));
+        assert!(lonely.is_stable(at(0)), "YELLOW is normal for a replica without a place");
     }
 
     #[test]

@@ -32,9 +32,7 @@ impl Mode {
 
     /// From a name of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
-        [Self::Bulk, Self::Values, Self::Unnest]
-            .into_iter()
-            .find(|mode| mode.name() == name)
+        [Self::Bulk, Self::Values, Self::Unnest].into_iter().find(|mode| mode.name() == name)
     }
 }
 
@@ -102,10 +100,7 @@ fn insert_plan(table: &BoundTable, mode: Mode) -> InsertPlan {
 /// Whether the statements that create a table give it a primary key. A table of the user's own,
 /// without such statements, is taken to have none: then a duplicate is not certain, and looked up.
 fn has_key(table: &BoundTable) -> bool {
-    table
-        .create
-        .iter()
-        .any(|sql| sql.to_ascii_uppercase().contains("PRIMARY KEY"))
+    table.create.iter().any(|sql| sql.to_ascii_uppercase().contains("PRIMARY KEY"))
 }
 
 /// The body of a request up to the end of the statement's text.

@@ -42,11 +42,8 @@ pub(super) fn admin(
 ) -> SqlAdmin<MySqlServer> {
     let login = &node.login;
     let (place, timeout) = (node.shown.clone(), login.connect_timeout);
-    let server = MySqlServer {
-        product: opened.product,
-        mode,
-        peers: opened.replicates.then_some(peers),
-    };
+    let server =
+        MySqlServer { product: opened.product, mode, peers: opened.replicates.then_some(peers) };
     SqlAdmin::new(
         server,
         SqlConnection::new(opened.connection, place, timeout, timeline),
@@ -71,9 +68,7 @@ impl SqlServer for MySqlServer {
         if let Some(peers) = &mut self.peers {
             facts.settings.extend(peers.facts(connection).await?);
             let size = facts.settings.get("wsrep_cluster_size");
-            facts
-                .traits
-                .extend(size.map(|size| format!("galera={size}")));
+            facts.traits.extend(size.map(|size| format!("galera={size}")));
         }
         Ok(facts)
     }
@@ -122,8 +117,7 @@ impl SqlServer for MySqlServer {
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
     ) -> Result<Option<u64>, TargetError> {
-        let names = workload.tables.iter();
-        let names = names.map(|table| self.dialect().literal(&table.name));
+        let names = workload.tables.iter().map(|table| self.dialect().literal(&table.name));
         let names = names.collect::<Vec<String>>().join(", ");
         if names.is_empty() {
             return Ok(Some(0));

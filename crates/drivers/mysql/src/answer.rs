@@ -66,11 +66,7 @@ impl Answer {
             }
         }
         self.bytes += length as u64;
-        self.state = if length == PAYLOAD_MAX {
-            State::RestOfRow
-        } else {
-            State::Rows
-        };
+        self.state = if length == PAYLOAD_MAX { State::RestOfRow } else { State::Rows };
         true
     }
 
@@ -157,10 +153,7 @@ mod tests {
         answer.take(1, &ok(1, 2, "")).unwrap();
         assert_eq!((answer.applied, answer.done, answer.error_at), (4, 4, 1));
         assert_eq!(answer.error.map(|error| error.code), Some(1062));
-        assert_eq!(
-            answer.info.as_deref(),
-            Some("Records: 3 Duplicates: 0 Warnings: 0")
-        );
+        assert_eq!(answer.info.as_deref(), Some("Records: 3 Duplicates: 0 Warnings: 0"));
     }
 
     #[test]
@@ -179,11 +172,8 @@ mod tests {
                 let first = (length > 0).then_some(first);
                 assert!(answer.counts_row(length, first), "{length}");
             }
-            let (end, done) = if ends_well {
-                (vec![0xfe, 0, 0, 2, 0], None)
-            } else {
-                (error(1317), Some(1317))
-            };
+            let (end, done) =
+                if ends_well { (vec![0xfe, 0, 0, 2, 0], None) } else { (error(1317), Some(1317)) };
             assert!(!answer.counts_row(end.len(), end.first().copied()));
             answer.take(9, &end).unwrap();
             assert_eq!((answer.rows, answer.done), (4, 1));

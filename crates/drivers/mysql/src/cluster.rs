@@ -27,11 +27,8 @@ use super::wire::Connection;
 /// one row that loses against another node's is tried again by its node.
 const SEES_ALL: &str = "SET wsrep_sync_wait = 7, wsrep_retry_autocommit = 20";
 /// Waits for the same once, in a session that keeps the server's own setting.
-const CATCH_UP: [&str; 3] = [
-    "SET wsrep_sync_wait = 1",
-    "SELECT 1",
-    "SET wsrep_sync_wait = DEFAULT",
-];
+const CATCH_UP: [&str; 3] =
+    ["SET wsrep_sync_wait = 1", "SELECT 1", "SET wsrep_sync_wait = DEFAULT"];
 /// A node would try LOAD DATA LOCAL again too, although its lines are gone, and then answers 1156 (packets
 /// out of order) where the truth is a conflict.
 const TRIES_ONCE: &str = "SET wsrep_retry_autocommit = 0";
@@ -40,11 +37,8 @@ const STATES: &str = "SHOW GLOBAL STATUS WHERE variable_name IN \
     ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment', \
      'wsrep_provider_version', 'wsrep_ready')";
 /// Of these, what is recorded of the cluster.
-const RECORDED_STATES: &[&str] = &[
-    "wsrep_cluster_size",
-    "wsrep_cluster_status",
-    "wsrep_provider_version",
-];
+const RECORDED_STATES: &[&str] =
+    &["wsrep_cluster_size", "wsrep_cluster_status", "wsrep_provider_version"];
 /// Options of the library that decide how long a lost node is waited for, and when a slow one slows all.
 /// Others may name files of keys.
 const RECORDED_OPTIONS: &[&str] = &[
@@ -107,16 +101,12 @@ struct Peer {
 impl Peers {
     /// Those of `nodes` that are not `main`.
     pub(super) fn beside(main: &Node, nodes: &[Node], timeline: &Rc<dyn Timeline>) -> Self {
-        let others = nodes.iter().filter(|node| node.shown != main.shown);
-        let nodes = others.map(|node| Peer {
+        let nodes = nodes.iter().filter(|node| node.shown != main.shown).map(|node| Peer {
             node: node.clone(),
             connection: None,
             timeline: Rc::clone(timeline),
         });
-        Self {
-            main: main.address.to_string(),
-            nodes: nodes.collect(),
-        }
+        Self { main: main.address.to_string(), nodes: nodes.collect() }
     }
 
     /// Whether no statement of this program's sessions runs on any of them.
@@ -169,13 +159,10 @@ impl Peers {
         }
         let mut found = Vec::with_capacity(workload.tables.len());
         for table in &workload.tables {
-            let answers = connections.iter_mut();
-            let answers = answers.map(|connection| copy(connection, table, with_values));
-            let mut copies = ShardCopies {
-                shard: table.name.clone(),
-                missing: away,
-                ..ShardCopies::default()
-            };
+            let answers =
+                connections.iter_mut().map(|connection| copy(connection, table, with_values));
+            let mut copies =
+                ShardCopies { shard: table.name.clone(), missing: away, ..ShardCopies::default() };
             for counted in join_all(answers).await {
                 let (rows, sum) = counted?;
                 copies.rows.push(rows);
@@ -268,16 +255,15 @@ async fn copy(
         let rows = connection.long_rows(&sql).await?;
         audit::summed(table, WHOLE, &rows).map(|found| {
             let rows = found.buckets.iter().map(|bucket| bucket.rows);
-            let sums = found.buckets.iter().flat_map(|bucket| &bucket.sums);
-            let sum = sums.fold(0u64, |sum, more| {
-                sum.wrapping_mul(COLUMN_WEIGHT).wrapping_add(*more)
-            });
+            let sum = found
+                .buckets
+                .iter()
+                .flat_map(|bucket| &bucket.sums)
+                .fold(0u64, |sum, more| sum.wrapping_mul(COLUMN_WEIGHT).wrapping_add(*more));
             (rows.sum::<u64>() + found.without_key, Some(sum))
         })
     } else {
-        let rows = connection
-            .long_rows(&audit::counts(dialect, table, WHOLE))
-            .await?;
+        let rows = connection.long_rows(&audit::counts(dialect, table, WHOLE)).await?;
         audit::counted(&rows).map(|found| {
             let rows = found.buckets.iter().map(|(_, rows)| rows);
             (rows.sum::<u64>() + found.without_key, None)
@@ -288,16 +274,17 @@ async fn copy(
 
 /// The answer to `SHOW STATUS`.
 fn states(rows: Texts) -> BTreeMap<String, String> {
-    let pairs = pairs(rows).map(|(name, value)| (name.to_lowercase(), value));
-    pairs.collect()
+    pairs(rows).map(|(name, value)| (name.to_lowercase(), value)).collect()
 }
 
 /// Those of `wsrep_provider_options` that are recorded.
 fn recorded_options(text: &str) -> BTreeMap<String, String> {
-    let options = text.split(';').filter_map(|option| option.split_once('='));
-    let options = options.map(|(name, value)| (name.trim(), one_line(value.trim())));
-    let recorded = options.filter(|(name, _)| RECORDED_OPTIONS.contains(name));
-    recorded
+    let options = text
+        .split(';')
+        .filter_map(|option| option.split_once('='))
+        .map(|(name, value)| (name.trim(), one_line(value.trim())));
+    options
+        .filter(|(name, _)| RECORDED_OPTIONS.contains(name))
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
@@ -311,13 +298,8 @@ mod tests {
         let text = "base_host = 10.0.0.1; gcs.fc_limit = 16; socket.ssl_key = /etc/k.pem; \
                     evs.suspect_timeout = PT5S; socket.ssl_password_file = ; odd";
         let found = recorded_options(text);
-        let found: Vec<(&str, &str)> = found
-            .iter()
-            .map(|(n, v)| (n.as_str(), v.as_str()))
-            .collect();
-        assert_eq!(
-            found,
-            [("evs.suspect_timeout", "PT5S"), ("gcs.fc_limit", "16")]
-        );
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(found, [("evs.suspect_timeout", "PT5S"), ("gcs.fc_limit", "16")]);
     }
 }

@@ -74,9 +74,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
         }
     };
     let mut connection = Connection::new(stream);
-    connection
-        .stream
-        .set_backend(greeting.connection.into(), &node.lingering);
+    connection.stream.set_backend(greeting.connection.into(), &node.lingering);
     match log_in(node, &greeting, &mut connection).await {
         Ok(()) => Ok(connection),
         Err(LoginError::Client(error)) => Err(error.into()),
@@ -140,10 +138,7 @@ async fn encrypt(
     sent.map_err(|error| lost(place, &error))?;
     match node.tls.handshake(place, host, stream).await {
         Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
-        Err(error) => Err(AttemptError {
-            error,
-            other_kind: true,
-        }),
+        Err(error) => Err(AttemptError { error, other_kind: true }),
     }
 }
 
@@ -161,8 +156,8 @@ async fn log_in(
     let secret = secret.as_ref().map_or("", |secret| secret.reveal());
     // The password itself never goes into the first reply: the server has not named the account's
     // method yet.
-    let first = greeting.method.filter(|method| *method != Method::Clear);
-    let mut method = first.unwrap_or(Method::Native);
+    let mut method =
+        greeting.method.filter(|method| *method != Method::Clear).unwrap_or(Method::Native);
     let answer = method.answer(secret, &greeting.nonce);
     let mut out = Vec::new();
     greeting.reply(
@@ -243,10 +238,7 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, Targe
     let replicates = product.may_replicate() && {
         let sql = "SHOW VARIABLES LIKE 'wsrep_on'";
         let rows = rows_of(&mut connection, &node.shown, sql).await?;
-        rows.into_iter()
-            .flatten()
-            .flatten()
-            .any(|text| text == "ON")
+        rows.into_iter().flatten().flatten().any(|text| text == "ON")
     };
     Ok(Opened {
         replicates,

@@ -20,10 +20,7 @@ pub(super) async fn describe(
     connection: &mut SqlConnection<Connection>,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    let named = format!(
-        "table_schema = database() AND table_name = {}",
-        DIALECT.literal(table)
-    );
+    let named = format!("table_schema = database() AND table_name = {}", DIALECT.literal(table));
     let columns = connection
         .rows(&format!(
             "SELECT column_name, column_type, is_nullable, extra, table_schema \
@@ -35,9 +32,7 @@ pub(super) async fn describe(
     };
     let from = DIALECT.identifier(table);
     let rows_all = connection
-        .rows(&format!(
-            "SELECT table_rows FROM information_schema.tables WHERE {named}"
-        ))
+        .rows(&format!("SELECT table_rows FROM information_schema.tables WHERE {named}"))
         .await?;
     // One on a part of a text, or of another kind than a tree, has no list of columns.
     let indexed = connection

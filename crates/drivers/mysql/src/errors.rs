@@ -82,11 +82,7 @@ impl ServerError {
 
     /// As the error of an op.
     pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
-        OpError {
-            class,
-            code: Some(self.code.to_string()),
-            message: without_secrets(self.message),
-        }
+        OpError { class, code: Some(self.code.to_string()), message: without_secrets(self.message) }
     }
 }
 
@@ -143,11 +139,7 @@ pub(super) fn failure_hint(code: u16) -> Option<&'static str> {
 }
 
 fn refused(class: ErrorClass) -> Judgment {
-    Judgment {
-        class,
-        certainty: Certainty::NotApplied,
-        closes: false,
-    }
+    Judgment { class, certainty: Certainty::NotApplied, closes: false }
 }
 
 /// Missing or wrong names, syntax, rights, more parameters than there may be, LOAD DATA LOCAL that is
@@ -160,15 +152,8 @@ const STATEMENT: &[u16] = &[
 
 /// Class and certainty of an error that answers a statement.
 fn judge_code(code: u16) -> Judgment {
-    let closed = |class| Judgment {
-        closes: true,
-        ..refused(class)
-    };
-    let unknown = |class| Judgment {
-        class,
-        certainty: Certainty::Unknown,
-        closes: true,
-    };
+    let closed = |class| Judgment { closes: true, ..refused(class) };
+    let unknown = |class| Judgment { class, certainty: Certainty::Unknown, closes: true };
     match code {
         // A duplicate, null, foreign keys, checks (MySQL's is 3819).
         1022 | 1048 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 1762
@@ -213,10 +198,7 @@ mod tests {
 
     fn error(code: u16) -> ServerError {
         let [a, b] = code.to_le_bytes();
-        ServerError::read(
-            1,
-            &[&[0xff, a, b][..], b"#23000words\non two lines"].concat(),
-        )
+        ServerError::read(1, &[&[0xff, a, b][..], b"#23000words\non two lines"].concat())
     }
 
     /// The lines of `docs/reference/mariadb.md`.
@@ -229,18 +211,8 @@ mod tests {
         };
         for (codes, class, certainty, closes) in [
             (&[1062, 1048, 1452, 4025][..], Constraint, NotApplied, false),
-            (
-                &[1264, 1265, 1292, 1364, 1366, 1406, 1690],
-                Data,
-                NotApplied,
-                false,
-            ),
-            (
-                &[1146, 1054, 1064, 1142, 1227, 1390, 1210, 1295, 4166],
-                Statement,
-                NotApplied,
-                false,
-            ),
+            (&[1264, 1265, 1292, 1364, 1366, 1406, 1690], Data, NotApplied, false),
+            (&[1146, 1054, 1064, 1142, 1227, 1390, 1210, 1295, 4166], Statement, NotApplied, false),
             (&[1153], Statement, NotApplied, true),
             (&[1044, 1045, 1698], Authentication, NotApplied, true),
             (&[1461], Rejected, NotApplied, false),
@@ -251,21 +223,12 @@ mod tests {
             (&[1792], Statement, NotApplied, false),
             (&[1114], Resource, NotApplied, false),
             (&[1047], Unavailable, NotApplied, true),
-            (
-                &[1180, 1053, 1927, 9001, 1105, 12345],
-                Unavailable,
-                Unknown,
-                true,
-            ),
+            (&[1180, 1053, 1927, 9001, 1105, 12345], Unavailable, Unknown, true),
             (&[1159, 1184], Connection, Unknown, true),
             (&[1021], Resource, Unknown, true),
         ] {
             for code in codes {
-                let expected = Judgment {
-                    class,
-                    certainty,
-                    closes,
-                };
+                let expected = Judgment { class, certainty, closes };
                 assert_eq!(error(*code).judge(), expected, "{code}");
             }
         }
@@ -275,10 +238,7 @@ mod tests {
     fn an_error_has_an_sqlstate_or_none_and_one_line() {
         assert_eq!(error(1062).message, "words on two lines");
         let early = ServerError::read(0, b"\xff\x10\x04Too many connections");
-        assert_eq!(
-            (early.code, early.message.as_str()),
-            (1040, "Too many connections")
-        );
+        assert_eq!((early.code, early.message.as_str()), (1040, "Too many connections"));
         assert_eq!(ServerError::read(1, b"\xff").code, 0);
     }
 
@@ -288,22 +248,13 @@ mod tests {
         for (code, words, certainty, closes) in [
             (1105, "Maximum writeset size exceeded", NotApplied, false),
             (1180, "wsrep_max_ws_rows exceeded", NotApplied, false),
-            (
-                1180,
-                "Got error 6 \"No such device or address\" during COMMIT",
-                Unknown,
-                true,
-            ),
+            (1180, "Got error 6 \"No such device or address\" during COMMIT", Unknown, true),
             (1105, "Unknown error", Unknown, true),
         ] {
             let [a, b] = u16::to_le_bytes(code);
             let packet = [&[0xff, a, b][..], b"#HY000", words.as_bytes()].concat();
             let judgment = ServerError::read(1, &packet).judge();
-            assert_eq!(
-                (judgment.certainty, judgment.closes),
-                (certainty, closes),
-                "{words}"
-            );
+            assert_eq!((judgment.certainty, judgment.closes), (certainty, closes), "{words}");
         }
     }
 
@@ -311,14 +262,9 @@ mod tests {
     fn what_the_server_says_before_it_is_asked_changed_nothing() {
         let unsolicited = ServerError::read(0, b"\xff\xbf\x0f#HY000idle for too long");
         let judgment = unsolicited.judge();
+        assert_eq!((judgment.certainty, judgment.closes), (Certainty::NotApplied, true));
         assert_eq!(
-            (judgment.certainty, judgment.closes),
-            (Certainty::NotApplied, true)
-        );
-        assert_eq!(
-            ServerError::read(3, b"\xff\xbf\x0f#HY000")
-                .judge()
-                .certainty,
+            ServerError::read(3, b"\xff\xbf\x0f#HY000").judge().certainty,
             Certainty::Unknown
         );
     }

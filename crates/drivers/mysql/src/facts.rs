@@ -29,11 +29,8 @@ const RECORDED: &str = "'binlog_format', 'character_set_server', 'collation_data
     'wsrep_trx_fragment_size'";
 
 /// Those that say what an acknowledged commit has survived.
-const DURABILITY: [&str; 3] = [
-    "innodb_flush_log_at_trx_commit",
-    "innodb_doublewrite",
-    "sync_binlog",
-];
+const DURABILITY: [&str; 3] =
+    ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "sync_binlog"];
 
 /// Those that size caches of data, in bytes.
 const CACHES: [&str; 1] = ["innodb_buffer_pool_size"];
@@ -44,14 +41,12 @@ pub(super) async fn read(
     product: Product,
     mode: Mode,
 ) -> Result<TargetFacts, TargetError> {
-    let rows = connection
-        .rows("SELECT version(), @@version_comment, current_user()")
-        .await?;
+    let rows = connection.rows("SELECT version(), @@version_comment, current_user()").await?;
     let [version, comment, account] = values(rows.into_iter().flatten());
     let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({RECORDED})");
     let settings = pairs(readable(connection.rows(&sql).await)?);
-    let settings = settings.map(|(name, value)| (name.to_lowercase(), one_line(&value)));
-    let mut settings: BTreeMap<String, String> = settings.collect();
+    let mut settings: BTreeMap<String, String> =
+        settings.map(|(name, value)| (name.to_lowercase(), one_line(&value))).collect();
     let relaxed = relaxed(&settings);
     let memory = caches(&settings, &CACHES);
     let encrypted = connection.is_encrypted();
@@ -96,8 +91,8 @@ mod tests {
     #[test]
     fn missing_durability_is_said() {
         let of = |settings: &[(&str, &str)]| {
-            let settings = settings.iter();
-            let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let settings =
+                settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             relaxed(&settings.collect())
         };
         let flush = "innodb_flush_log_at_trx_commit";

@@ -178,10 +178,7 @@ mod tests {
     #[test]
     fn a_greeting_has_nonce_method_and_whether_there_is_tls() {
         let read = Greeting::read(&greeting(0x81ff_f7fe, b"mysql_native_password")).unwrap();
-        assert_eq!(
-            (read.connection, read.nonce.as_slice()),
-            (265, &b"abcdefghijklmnopqrst"[..])
-        );
+        assert_eq!((read.connection, read.nonce.as_slice()), (265, &b"abcdefghijklmnopqrst"[..]));
         assert_eq!(read.method, Some(Method::Native));
         assert!(!read.has_tls());
         let with_tls = Greeting::read(&greeting(0x81ff_fffe, b"parsec")).unwrap();

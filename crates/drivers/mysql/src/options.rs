@@ -133,10 +133,8 @@ fn login(
         .unwrap_or_else(|| "root".to_owned());
     let database = url.path.trim_matches('/').to_owned();
     if database.is_empty() {
-        return Err(
-            TargetError::usage(format!("target `{url}` names no database"))
-                .with_hint("name one that is there: `…/NAME`"),
-        );
+        return Err(TargetError::usage(format!("target `{url}` names no database"))
+            .with_hint("name one that is there: `…/NAME`"));
     }
     Ok(Login {
         user,
@@ -163,8 +161,10 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
                 .with_hint("a port is a number from 1 to 65535")
         })?,
     };
-    let hosts = url.hosts.clone().into_iter();
-    let mut addresses: Vec<Address> = hosts
+    let mut addresses: Vec<Address> = url
+        .hosts
+        .clone()
+        .into_iter()
         .map(|host| Address::Tcp(host.name, host.port.unwrap_or(port)))
         .collect();
     if addresses.is_empty() {
@@ -190,9 +190,7 @@ mod tests {
         };
         let value = |name: &str| {
             let mut found = environment.iter();
-            found
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (*value).to_owned())
+            found.find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
         nodes(&TargetUrl::parse(text)?, &options, &value)
     }
@@ -215,11 +213,7 @@ mod tests {
                 &[],
                 &["mysql://ann@localhost/bench?socket=/run/my.sock"],
             ),
-            (
-                "mysql://[::1]/b",
-                &[("USER", "eve")],
-                &["mysql://eve@[::1]:3306/b"],
-            ),
+            ("mysql://[::1]/b", &[("USER", "eve")], &["mysql://eve@[::1]:3306/b"]),
         ] {
             let nodes = read(text, environment).unwrap();
             let found: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
@@ -235,10 +229,7 @@ mod tests {
             password.map(|password| password.reveal().to_owned())
         };
         let variable = [("MYSQL_PWD", "two")];
-        assert_eq!(
-            password("mysql://a:one@h/b", &variable).as_deref(),
-            Some("one")
-        );
+        assert_eq!(password("mysql://a:one@h/b", &variable).as_deref(), Some("one"));
         assert_eq!(password("mysql://a@h/b", &variable).as_deref(), Some("two"));
         assert_eq!(password("mysql://a@h/b", &[]), None);
     }

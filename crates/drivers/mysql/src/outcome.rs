@@ -13,9 +13,7 @@ use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 /// The connection ended before the answer did. A request that did not leave as a whole is never run.
 pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bool) -> Outcome {
     if let Some(server) = answer.error {
-        let Judgment {
-            class, certainty, ..
-        } = server.judge();
+        let Judgment { class, certainty, .. } = server.judge();
         let error = server.into_op_error(class);
         return match certainty {
             Certainty::NotApplied => not_applied(op, error),
@@ -59,35 +57,22 @@ mod tests {
         Op {
             id: OpId(0),
             index: 0,
-            body: OpBody::Insert(RowBatch {
-                first_row: 0,
-                rows,
-                columns: Vec::new(),
-            }),
+            body: OpBody::Insert(RowBatch { first_row: 0, rows, columns: Vec::new() }),
         }
     }
 
     fn failed(sequence: u8, code: u16) -> Answer {
         let [a, b] = code.to_le_bytes();
-        Answer {
-            error: Some(ServerError::read(sequence, &[0xff, a, b])),
-            ..Answer::default()
-        }
+        Answer { error: Some(ServerError::read(sequence, &[0xff, a, b])), ..Answer::default() }
     }
 
     #[test]
     fn a_smaller_count_is_refused_rows() {
         for (applied, refused) in [(3, 0), (2, 1), (0, 3), (6, 0)] {
-            let answer = Answer {
-                applied,
-                ..Answer::default()
-            };
+            let answer = Answer { applied, ..Answer::default() };
             let outcome = judge(&insert(3), answer);
             assert_eq!(outcome.certainty, Certainty::Applied);
-            assert_eq!(
-                (outcome.rows_applied, outcome.rows_refused),
-                (applied.min(3), refused)
-            );
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (applied.min(3), refused));
             assert_eq!(outcome.error.is_some(), refused > 0);
         }
     }

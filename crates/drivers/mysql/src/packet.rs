@@ -91,9 +91,7 @@ pub(super) fn commands(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Bytes of the first packet; 0 where there is none.
 pub(super) fn first(bytes: &[u8]) -> usize {
-    bytes
-        .first_chunk()
-        .map_or(0, |[a, b, c, _]: &[u8; HEADER]| HEADER + length(*a, *b, *c))
+    bytes.first_chunk().map_or(0, |[a, b, c, _]: &[u8; HEADER]| HEADER + length(*a, *b, *c))
 }
 
 /// The payload's length in a header.
@@ -155,9 +153,7 @@ impl<'a> Reader<'a> {
     pub(super) fn zero_ended(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|byte| *byte == 0);
         let taken = self.0.get(..end.unwrap_or(self.0.len()));
-        self.0 = end
-            .and_then(|end| self.0.get(end + 1..))
-            .unwrap_or_default();
+        self.0 = end.and_then(|end| self.0.get(end + 1..)).unwrap_or_default();
         taken.unwrap_or_default()
     }
 }

@@ -8,10 +8,8 @@ use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 
 /// Where a password is looked up.
-const OPTION_FILE: PrivateFile = PrivateFile {
-    name: "option file",
-    hint: "MYSQL_PWD, or a password in the URL, needs no file",
-};
+const OPTION_FILE: PrivateFile =
+    PrivateFile { name: "option file", hint: "MYSQL_PWD, or a password in the URL, needs no file" };
 
 /// The password for a server: the one given, else that of the file; none if there is none, which is
 /// a password too.
@@ -55,9 +53,8 @@ fn find(text: &str, user: &str, host: &str) -> Option<String> {
 }
 
 fn unquoted(value: &str) -> String {
-    let quoted = ['"', '\'']
-        .iter()
-        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    let quoted =
+        ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
     quoted.unwrap_or(value).to_owned()
 }
 
@@ -69,17 +66,11 @@ mod tests {
     fn the_client_section_counts_for_the_user_and_host_that_it_names() {
         for (text, password) in [
             ("[client]\npassword=one", Some("one")),
-            (
-                "# c\n[mysqld]\npassword=no\n[client]\n password = \"a b\"\n",
-                Some("a b"),
-            ),
+            ("# c\n[mysqld]\npassword=no\n[client]\n password = \"a b\"\n", Some("a b")),
             ("[client]\nuser=ann\npassword='x'\nhost=h", Some("x")),
             ("[client]\nuser=bob\npassword=x", None),
             ("[client]\nhost=other\npassword=x", None),
-            (
-                "[client]\npassword=x\n[client-mariadb]\npassword=y",
-                Some("y"),
-            ),
+            ("[client]\npassword=x\n[client-mariadb]\npassword=y", Some("y")),
             ("password=x", None),
             ("[client]\npassword", None),
             ("", None),

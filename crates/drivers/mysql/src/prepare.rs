@@ -64,9 +64,8 @@ async fn prepare_query(
     place: &Place,
 ) -> Result<Prepared, TargetError> {
     let (text, values) = positional(sql);
-    let (id, count) = prepare_one(connection, &text)
-        .await
-        .map_err(|failure| place.failed(failure))?;
+    let (id, count) =
+        prepare_one(connection, &text).await.map_err(|failure| place.failed(failure))?;
     if count != values.len() || values.iter().any(|position| *position >= parameters) {
         return Err(place.miscounted(count, parameters, "?"));
     }
@@ -126,11 +125,7 @@ async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usi
         return Err(ServerError::failure(head.sequence, head.payload));
     }
     let mut reader = Reader(head.payload);
-    let mut number = |bytes| {
-        reader
-            .number(bytes)
-            .and_then(|number| u32::try_from(number).ok())
-    };
+    let mut number = |bytes| reader.number(bytes).and_then(|number| u32::try_from(number).ok());
     let (Some(0), Some(id), Some(columns), Some(parameters)) =
         (number(1), number(4), number(2), number(2))
     else {

@@ -60,36 +60,16 @@ mod tests {
     #[test]
     fn a_server_is_recognized_by_its_version_or_its_comment() {
         for (version, comment, product, best) in [
-            (
-                "10.11.19-MariaDB-0+deb12u1",
-                "Debian 12",
-                Product::MariaDb,
-                "mariadb",
-            ),
-            (
-                "8.0.36",
-                "MySQL Community Server - GPL",
-                Product::MySql,
-                "mysql",
-            ),
-            (
-                "8.0.11-TiDB-v8.3.0",
-                "TiDB Server (Apache License 2.0)",
-                Product::TiDb,
-                "tidb",
-            ),
+            ("10.11.19-MariaDB-0+deb12u1", "Debian 12", Product::MariaDb, "mariadb"),
+            ("8.0.36", "MySQL Community Server - GPL", Product::MySql, "mysql"),
+            ("8.0.11-TiDB-v8.3.0", "TiDB Server (Apache License 2.0)", Product::TiDb, "tidb"),
             (
                 "5.7.32",
                 "SingleStoreDB source distribution (compatible; MySQL Enterprise)",
                 Product::SingleStore,
                 "singlestore",
             ),
-            (
-                "5.5.8",
-                "MemSQL source distribution",
-                Product::SingleStore,
-                "singlestore",
-            ),
+            ("5.5.8", "MemSQL source distribution", Product::SingleStore, "singlestore"),
         ] {
             let found = Product::of(version, comment);
             assert_eq!(found, product, "{version}");

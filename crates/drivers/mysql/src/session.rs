@@ -27,10 +27,7 @@ pub(super) struct WireSession {
 
 impl WireSession {
     pub(super) fn new(connection: Connection, plans: Vec<Plan>) -> Self {
-        Self {
-            connection: Some(connection),
-            plans: plans.into(),
-        }
+        Self { connection: Some(connection), plans: plans.into() }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -87,9 +84,7 @@ async fn load_data(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcom
 
 impl Session for WireSession {
     fn encoder(&self) -> Box<dyn Encoder> {
-        Box::new(WireEncoder {
-            plans: Rc::clone(&self.plans),
-        })
+        Box::new(WireEncoder { plans: Rc::clone(&self.plans) })
     }
 
     fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {

@@ -77,16 +77,11 @@ impl WireReader {
     /// Of the server at `node`.
     pub(super) fn new(opened: Opened, node: &Node) -> Self {
         let figures = FIGURES.iter().chain(NODE_FIGURES);
-        let names: Vec<String> = figures
-            .map(|figure| format!("'{}'", figure.source))
-            .collect();
+        let names: Vec<String> = figures.map(|figure| format!("'{}'", figure.source)).collect();
         Self {
             nodes: vec![(opened.connection, node.clone())],
             is_cluster: opened.replicates,
-            sql: format!(
-                "SHOW GLOBAL STATUS WHERE variable_name IN ({})",
-                names.join(", ")
-            ),
+            sql: format!("SHOW GLOBAL STATUS WHERE variable_name IN ({})", names.join(", ")),
         }
     }
 
@@ -102,13 +97,12 @@ impl TelemetryReader for WireReader {
             let mut found = Vec::new();
             for (number, (connection, node)) in self.nodes.iter_mut().enumerate() {
                 let values = pairs(rows_of(connection, &node.shown, &self.sql).await?);
-                let values = values
-                    .filter_map(|(name, value)| Some((name.to_lowercase(), value.parse().ok()?)));
-                let values: BTreeMap<String, f64> = values.collect();
+                let values: BTreeMap<String, f64> = values
+                    .filter_map(|(name, value)| Some((name.to_lowercase(), value.parse().ok()?)))
+                    .collect();
                 if number == 0 {
-                    found.extend(samples(FIGURES, |name| {
-                        values.get(&name.to_lowercase()).copied()
-                    }));
+                    found
+                        .extend(samples(FIGURES, |name| values.get(&name.to_lowercase()).copied()));
                 }
                 if self.is_cluster {
                     found.extend(node_samples(&values, &node.address.to_string()));
@@ -135,11 +129,7 @@ mod tests {
 
     #[test]
     fn what_the_server_has_is_told_without_the_question_itself() {
-        let values = [
-            ("threads_running", 3.0),
-            ("innodb_deadlocks", 2.0),
-            ("other", 1.0),
-        ];
+        let values = [("threads_running", 3.0), ("innodb_deadlocks", 2.0), ("other", 1.0)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         let values = BTreeMap::from(values);
         let samples = samples(FIGURES, |name| values.get(&name.to_lowercase()).copied());
@@ -153,10 +143,7 @@ mod tests {
         let values = values.map(|(name, value)| (name.to_owned(), value));
         let samples = node_samples(&values.into(), "h1:3306");
         let found: Vec<_> = samples.iter().map(|s| (s.name.as_ref(), s.value)).collect();
-        assert_eq!(
-            found,
-            [("flow_control_paused", 2.5), ("receive_queue", 7.0)]
-        );
+        assert_eq!(found, [("flow_control_paused", 2.5), ("receive_queue", 7.0)]);
         assert!(samples.iter().all(|s| s.node.as_deref() == Some("h1:3306")));
     }
 

@@ -74,9 +74,7 @@ async fn commit(
 ) -> Outcome {
     let request = queries(commands);
     let before = answer.done;
-    let exchanged = connection
-        .exchange(&request, commands.len(), &mut answer)
-        .await;
+    let exchanged = connection.exchange(&request, commands.len(), &mut answer).await;
     let is_answered = answer.done > before;
     match (exchanged, &answer.error) {
         (Ok(()), None) => judge(op, answer),

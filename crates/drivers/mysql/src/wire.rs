@@ -29,9 +29,7 @@ pub(super) struct Packet<'a> {
 impl Connection {
     /// Takes over a stream whose greeting was read.
     pub(super) fn new(stream: Stream) -> Self {
-        Self {
-            stream: BufferedStream::new(stream),
-        }
+        Self { stream: BufferedStream::new(stream) }
     }
 
     /// Whether nobody on a network can read the bytes.

@@ -34,19 +34,13 @@ impl ServerAdmin for NullAdmin {
         let facts = TargetFacts {
             version: format!("Highwater's own sink, {name} protocol"),
             dialects,
-            traits: vec![
-                "stores nothing".to_owned(),
-                format!("insert={}", self.insert),
-            ],
+            traits: vec!["stores nothing".to_owned(), format!("insert={}", self.insert)],
             tables: dialect.table_features(),
             transactions: dialect.rolls_back(),
             atomic_batches: dialect.inserts_whole(),
-            settings: [
-                ("insert", self.insert.as_str()),
-                ("durability", "none: nothing is stored"),
-            ]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+            settings: [("insert", self.insert.as_str()), ("durability", "none: nothing is stored")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             ..TargetFacts::default()
         };
         Box::pin(ready(Ok(facts)))
@@ -63,8 +57,7 @@ impl TableAdmin for NullAdmin {
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
     ) -> Response<'a, Vec<RegistryEntry>> {
-        let tables = workload.tables.iter();
-        let entries = tables.map(|table| policy.new_entry(&table.name)).collect();
+        let entries = workload.tables.iter().map(|table| policy.new_entry(&table.name)).collect();
         Box::pin(ready(Ok(entries)))
     }
 }

@@ -30,10 +30,7 @@ pub(super) struct Interface {
 impl Interface {
     /// Of a server with these tables.
     pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
-        Self {
-            tables,
-            statement: Vec::new(),
-        }
+        Self { tables, statement: Vec::new() }
     }
 
     fn rows(&self, statement: &str) -> String {

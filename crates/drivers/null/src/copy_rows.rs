@@ -30,10 +30,7 @@ impl CopyRows {
     pub(super) fn new(binary: bool) -> Self {
         Self {
             rows: 0,
-            binary: binary.then_some(Binary {
-                skip: HEADER_BYTES,
-                ..Binary::default()
-            }),
+            binary: binary.then_some(Binary { skip: HEADER_BYTES, ..Binary::default() }),
         }
     }
 
@@ -95,9 +92,7 @@ mod tests {
         for row in rows {
             bytes.extend(u16::try_from(row.len()).unwrap().to_be_bytes());
             for field in row {
-                let length = field
-                    .as_ref()
-                    .map_or(-1, |f| i32::try_from(f.len()).unwrap());
+                let length = field.as_ref().map_or(-1, |f| i32::try_from(f.len()).unwrap());
                 bytes.extend(length.to_be_bytes());
                 bytes.extend(field.iter().flatten());
             }

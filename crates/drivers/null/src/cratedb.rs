@@ -34,9 +34,7 @@ impl Endpoint {
             self.entries.extend_from_slice(APPLIED);
         }
         // No comma after the last one.
-        self.entries
-            .get(..length.saturating_sub(1))
-            .unwrap_or_default()
+        self.entries.get(..length.saturating_sub(1)).unwrap_or_default()
     }
 }
 

@@ -45,11 +45,7 @@ pub(super) struct Framed<M> {
 impl<M> Framed<M> {
     /// A connection with these messages.
     pub(super) fn new(messages: M) -> Self {
-        Self {
-            messages,
-            part: Part::default(),
-            kept: Vec::new(),
-        }
+        Self { messages, part: Part::default(), kept: Vec::new() }
     }
 }
 

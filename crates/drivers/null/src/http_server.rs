@@ -30,11 +30,7 @@ pub(super) struct HttpServer<R> {
 impl<R: Responder> HttpServer<R> {
     /// A connection whose requests are answered so.
     pub(super) fn new(responder: R) -> Self {
-        Self {
-            head: Vec::new(),
-            left: None,
-            responder,
-        }
+        Self { head: Vec::new(), left: None, responder }
     }
 
     /// Takes bytes of the headers; false if they make no sense.
@@ -59,9 +55,7 @@ impl<R: Responder> HttpServer<R> {
             text.and_then(|text| text.trim().parse().ok())
         };
         self.left = Some(lengths.find_map(length_of).unwrap_or(0));
-        *input = input
-            .get(length.saturating_sub(before)..)
-            .unwrap_or_default();
+        *input = input.get(length.saturating_sub(before)..).unwrap_or_default();
         self.head.clear();
         true
     }

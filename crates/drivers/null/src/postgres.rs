@@ -58,10 +58,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
-        Self {
-            tables,
-            ..Self::default()
-        }
+        Self { tables, ..Self::default() }
     }
 
     fn start(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
@@ -105,8 +102,7 @@ impl Server {
             b'D' => self.describe(body, out),
             b'E' => complete(out, self.bound),
             b'C' => {
-                self.statements
-                    .remove(cstr(body.get(1..).unwrap_or_default()).0);
+                self.statements.remove(cstr(body.get(1..).unwrap_or_default()).0);
                 put(out, b'3', &[]);
             }
             b'S' => ready(out),
@@ -149,17 +145,18 @@ impl Server {
         let (sql, rest) = cstr(rest);
         let sql = String::from_utf8_lossy(sql);
         let (declared, _) = rest.get(2..).unwrap_or_default().as_chunks::<4>();
-        let declared = declared.iter().map(|oid| match u32::from_be_bytes(*oid) {
-            0 => TEXT,
-            oid => oid,
-        });
-        let mut types: Vec<u32> = declared.collect();
+        let mut types: Vec<u32> = declared
+            .iter()
+            .map(|oid| match u32::from_be_bytes(*oid) {
+                0 => TEXT,
+                oid => oid,
+            })
+            .collect();
         if types.is_empty() && is(&sql, "INSERT") {
             types = self.column_types(&sql);
         }
         let effect = effect_of(&sql);
-        self.statements
-            .insert(name.to_vec(), Statement { effect, types });
+        self.statements.insert(name.to_vec(), Statement { effect, types });
     }
 
     /// Types of the parameters of an INSERT that declares none: those of the table's columns.
@@ -188,8 +185,7 @@ impl Server {
             return put(out, b'n', &[]);
         };
         let count = u16::try_from(statement.types.len()).unwrap_or(u16::MAX);
-        let types = statement.types.iter().flat_map(|oid| oid.to_be_bytes());
-        let types: Vec<u8> = types.collect();
+        let types: Vec<u8> = statement.types.iter().flat_map(|oid| oid.to_be_bytes()).collect();
         put(out, b't', &[&count.to_be_bytes(), &types]);
         if statement.effect == Effect::Answered {
             put(out, b'T', &[ROW_DESCRIPTION]);
@@ -219,11 +215,7 @@ impl Messages for Server {
     }
 
     fn body(&mut self, kept: &[u8], answer: &mut Vec<u8>) -> bool {
-        if self.started {
-            self.message(kept, answer)
-        } else {
-            self.start(kept, answer)
-        }
+        if self.started { self.message(kept, answer) } else { self.start(kept, answer) }
     }
 
     fn pass(&mut self, piece: &[u8]) {
@@ -249,11 +241,7 @@ fn effect_of(sql: &str) -> Effect {
             None => Effect::InsertedArray,
         };
     }
-    if is(sql, "SELECT") || is(sql, "WITH") {
-        Effect::Answered
-    } else {
-        Effect::Done
-    }
+    if is(sql, "SELECT") || is(sql, "WITH") { Effect::Answered } else { Effect::Done }
 }
 
 /// The type of a column as a server describes it.

@@ -28,18 +28,15 @@ impl Protocol {
 
     /// The protocol that a URL names.
     pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
-        let names: Vec<String> = Self::ALL
-            .iter()
-            .map(|protocol| format!("`null:{}`", protocol.name()))
-            .collect();
+        let names: Vec<String> =
+            Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
         let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
-        Self::ALL
-            .into_iter()
-            .find(|protocol| plain && protocol.name() == url.path)
-            .ok_or_else(|| {
+        Self::ALL.into_iter().find(|protocol| plain && protocol.name() == url.path).ok_or_else(
+            || {
                 TargetError::usage(format!("target `{url}` is no sink that there is"))
                     .with_hint(format!("there are {}", names.join(", ")))
-            })
+            },
+        )
     }
 
     /// Its name, the driver of its sessions, and the SQL of that.

@@ -43,12 +43,8 @@ impl Sink {
     pub(super) fn start(protocol: Protocol) -> io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (running, over) = watch::channel(());
-        let mut sink = Self {
-            ports: Vec::new(),
-            tables: Arc::default(),
-            cpu: Vec::new(),
-            _running: running,
-        };
+        let mut sink =
+            Self { ports: Vec::new(), tables: Arc::default(), cpu: Vec::new(), _running: running };
         for number in 0..cores.min(THREADS_MAX) {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             listener.set_nonblocking(true)?;
@@ -60,9 +56,7 @@ impl Sink {
                 // A sink that cannot serve refuses connections, which says enough.
                 drop(serve(protocol, listener, &tables, &cpu, over));
             };
-            thread::Builder::new()
-                .name(format!("sink-{number}"))
-                .spawn(serve)?;
+            thread::Builder::new().name(format!("sink-{number}")).spawn(serve)?;
         }
         Ok(sink)
     }
@@ -81,9 +75,7 @@ fn serve(
     cpu: &Arc<AtomicU64>,
     mut over: watch::Receiver<()>,
 ) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         loop {

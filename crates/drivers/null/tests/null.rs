@@ -21,18 +21,10 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
 
-const SINKS: [&str; 4] = [
-    "null:postgres",
-    "null:mysql",
-    "null:crate",
-    "null:clickhouse",
-];
+const SINKS: [&str; 4] = ["null:postgres", "null:mysql", "null:crate", "null:clickhouse"];
 
 fn options(insert: Option<&str>) -> TargetOptions {
-    TargetOptions {
-        insert: insert.map(str::to_owned),
-        ..support::options()
-    }
+    TargetOptions { insert: insert.map(str::to_owned), ..support::options() }
 }
 
 fn try_open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
@@ -64,10 +56,7 @@ fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcom
         let mut encoder = session.encoder();
         let mut outcomes = Vec::new();
         for op in ops {
-            let mut request = Request {
-                op,
-                bytes: Vec::new(),
-            };
+            let mut request = Request { op, bytes: Vec::new() };
             encoder.encode(&mut request);
             assert!(!request.bytes.is_empty());
             outcomes.push(session.execute(&mut request).await);
@@ -80,10 +69,8 @@ fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcom
 fn the_sink_keeps_the_rules_of_every_driver() {
     for url in SINKS {
         // No statement is read.
-        let sql = SqlWords::new(
-            |_| "text",
-            |_, column, parameter| format!("{column} = {parameter}"),
-        );
+        let sql =
+            SqlWords::new(|_| "text", |_, column, parameter| format!("{column} = {parameter}"));
         let broken = rules::broken(&NullDriver, url, sql, None);
         assert!(broken.is_empty(), "{url}: {broken:?}");
     }
@@ -173,11 +160,8 @@ fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
         assert!(target.is_sink() && target.capabilities().embedded);
         assert!(!target.capabilities().stores_values);
         assert_eq!(target.embedded_cpu(), Nanos::ZERO);
-        let op = Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Insert(workload.row_batch(0, 0, 10_000)),
-        };
+        let op =
+            Op { id: OpId(0), index: 0, body: OpBody::Insert(workload.row_batch(0, 0, 10_000)) };
         execute(target.as_ref(), &workload, vec![op]);
         assert!(target.embedded_cpu() > Nanos::ZERO);
         assert_eq!(target.urls(), [url]);
@@ -186,13 +170,9 @@ fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
 
 #[test]
 fn what_is_no_sink_is_refused_with_a_hint() {
-    for url in [
-        "null:",
-        "null:mariadb",
-        "null://localhost/postgres",
-        "null:postgres?x=1",
-        "null:cratedb",
-    ] {
+    for url in
+        ["null:", "null:mariadb", "null://localhost/postgres", "null:postgres?x=1", "null:cratedb"]
+    {
         let error = try_open(url, None).err().unwrap();
         let hint = error.hint.unwrap();
         assert!(SINKS.iter().all(|sink| hint.contains(sink)), "{url}");

@@ -62,8 +62,7 @@ pub(super) fn admin(
     let login = &node.login;
     let (place, timeout) = (node.shown.clone(), login.connect_timeout);
     let lists_own = opened.dialect == Dialect::YugabyteDb;
-    let others = nodes.iter();
-    let others = others.filter(|other| lists_own && other.shown != node.shown);
+    let others = nodes.iter().filter(|other| lists_own && other.shown != node.shown);
     let server = PostgresServer {
         dialect: opened.dialect,
         pooled: opened.pooled,
@@ -94,9 +93,7 @@ impl SqlServer for PostgresServer {
     ) -> Result<TargetFacts, TargetError> {
         let mut facts = facts::read(connection, self.dialect, self.insert.used).await?;
         if self.pooled {
-            facts
-                .settings
-                .insert("pooler".to_owned(), POOLER.to_owned());
+            facts.settings.insert("pooler".to_owned(), POOLER.to_owned());
             facts.traits.push("behind a pooler".to_owned());
         }
         Ok(facts)
@@ -110,11 +107,7 @@ impl SqlServer for PostgresServer {
         let words = self.dialect.lease_words();
         if self.pooled {
             // A lock would stay with whichever connection of the server took it.
-            return LeaseWords {
-                lock: None,
-                is_locked: "NULL",
-                ..words
-            };
+            return LeaseWords { lock: None, is_locked: "NULL", ..words };
         }
         words
     }
@@ -219,8 +212,8 @@ async fn sum(
     workload: &BoundWorkload,
     expression: &str,
 ) -> Result<u64, TargetError> {
-    let names = workload.tables.iter();
-    let names: Vec<String> = names.map(|table| escape_literal(&table.name)).collect();
+    let names: Vec<String> =
+        workload.tables.iter().map(|table| escape_literal(&table.name)).collect();
     if names.is_empty() {
         return Ok(0);
     }

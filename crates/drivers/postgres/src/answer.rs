@@ -52,10 +52,7 @@ impl Answer {
 fn written_rows(tag: &[u8]) -> i64 {
     let tag = tag.strip_suffix(&[0]).unwrap_or(tag);
     let number = tag.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-    std::str::from_utf8(number)
-        .ok()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+    std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -65,14 +62,9 @@ mod tests {
     #[test]
     fn command_tags_add_up_and_negative_counts_are_not_of_applied_rows() {
         let mut answer = Answer::default();
-        for tag in [
-            "INSERT 0 5\0",
-            "COPY 7\0",
-            "INSERT 0 -3\0",
-            "BEGIN\0",
-            "SELECT 9\0",
-            "UPDATE 2\0",
-        ] {
+        for tag in
+            ["INSERT 0 5\0", "COPY 7\0", "INSERT 0 -3\0", "BEGIN\0", "SELECT 9\0", "UPDATE 2\0"]
+        {
             assert!(!answer.take(b'C', tag.as_bytes()));
         }
         assert_eq!(answer.applied, 14);

@@ -86,10 +86,7 @@ pub(super) async fn authenticate(
             _ => {
                 let name = method(code, true)
                     .map_or(String::new(), |method| format!(" ({})", method.name()));
-                return Err(unsupported(
-                    node,
-                    &format!("authentication method {code}{name}"),
-                ));
+                return Err(unsupported(node, &format!("authentication method {code}{name}")));
             }
         }
         has_responded = true;
@@ -127,11 +124,7 @@ fn mechanism(
     listed: &[u8],
     end_point: Option<&[u8]>,
 ) -> Result<(&'static str, ChannelBinding), StartUpError> {
-    let is_listed = |name: &str| {
-        listed
-            .split(|byte| *byte == 0)
-            .any(|one| one == name.as_bytes())
-    };
+    let is_listed = |name: &str| listed.split(|byte| *byte == 0).any(|one| one == name.as_bytes());
     let binding = node.login.channel_binding;
     let offered = is_listed(SCRAM_SHA_256_PLUS);
     match end_point.filter(|_| binding != Binding::Disable) {
@@ -148,10 +141,9 @@ fn mechanism(
             };
             Err(not_bound(node, cause))
         }
-        _ if !is_listed(SCRAM_SHA_256) => Err(unsupported(
-            node,
-            "a SASL mechanism other than SCRAM-SHA-256",
-        )),
+        _ if !is_listed(SCRAM_SHA_256) => {
+            Err(unsupported(node, "a SASL mechanism other than SCRAM-SHA-256"))
+        }
         // By this flag a server notices that somebody between it and us took its offer away.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
@@ -159,10 +151,7 @@ fn mechanism(
 }
 
 fn not_bound(node: &Node, cause: &str) -> StartUpError {
-    let message = format!(
-        "{}: `channel_binding=require` is not possible with {cause}",
-        node.shown
-    );
+    let message = format!("{}: `channel_binding=require` is not possible with {cause}", node.shown);
     StartUpError::Client(TargetError::refused(message).with_hint(
         "channel binding needs TLS and authentication by SCRAM-SHA-256; `?channel_binding=prefer` does without",
     ))

@@ -46,9 +46,7 @@ fn hash(certificate: &[u8]) -> Option<Hash> {
     let (algorithm, _) = element(SEQUENCE, rest)?;
     let (identifier, _) = element(OBJECT_IDENTIFIER, algorithm)?;
     let mut known = SIGNATURES.iter();
-    known
-        .find(|(encoded, _)| *encoded == identifier)
-        .map(|(_, hash)| *hash)
+    known.find(|(encoded, _)| *encoded == identifier).map(|(_, hash)| *hash)
 }
 
 /// The content of a DER element of this kind, and what follows it.
@@ -60,9 +58,8 @@ fn element(kind: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         // The length's own length; a certificate of 4 GiB there is not.
         long @ 0x81..=0x84 => {
             let (digits, rest) = rest.split_at_checked(long - 0x80)?;
-            let number = digits
-                .iter()
-                .fold(0_usize, |number, digit| number << 8 | usize::from(*digit));
+            let number =
+                digits.iter().fold(0_usize, |number, digit| number << 8 | usize::from(*digit));
             (number, rest)
         }
         _ => return None,

@@ -80,10 +80,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let place = &node.shown;
     let failed = |error| AttemptError::from(unreachable(place, &error));
-    let other_may_do = |error| AttemptError {
-        error,
-        other_kind: true,
-    };
+    let other_may_do = |error| AttemptError { error, other_kind: true };
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
@@ -105,8 +102,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     match (answer, node.tls.mode()) {
         (b'S', _) => {
             let secured = node.tls.handshake(place, host, stream).await;
-            let secured = secured.map(|stream| Stream::Tls(Box::new(stream)));
-            secured.map_err(other_may_do)
+            secured.map(|stream| Stream::Tls(Box::new(stream))).map_err(other_may_do)
         }
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
         (b'N', _) => Err(other_may_do(no_tls(place))),
@@ -171,13 +167,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
         let answered = connection.request(&request, |_| Ok(())).await;
         answered.map_err(StartUpError::Server)?;
     }
-    Ok(Opened {
-        connection,
-        dialect,
-        copies: dialect.copies(&version),
-        reported,
-        pooled,
-    })
+    Ok(Opened { connection, dialect, copies: dialect.copies(&version), reported, pooled })
 }
 
 /// Whether the process that answers is another one than that which let us in: between is a pooler. One that gives
@@ -200,9 +190,7 @@ async fn is_pooled(
         answering = value.and_then(|value| value.parse::<i64>().ok());
         Ok(())
     };
-    let answered = connection
-        .each_row("SELECT pg_catalog.pg_backend_pid()", &mut take)
-        .await;
+    let answered = connection.each_row("SELECT pg_catalog.pg_backend_pid()", &mut take).await;
     match answered {
         // A relative without this function.
         Ok(()) | Err(Failure::Server(ServerError { fatal: false, .. })) => {}

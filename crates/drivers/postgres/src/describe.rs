@@ -139,10 +139,8 @@ async fn statements(
     connection: &mut SqlConnection<Connection>,
     table: &str,
 ) -> Result<RecordedStatements, TargetError> {
-    let without = |remark| RecordedStatements {
-        remark: Some(remark),
-        ..RecordedStatements::default()
-    };
+    let without =
+        |remark| RecordedStatements { remark: Some(remark), ..RecordedStatements::default() };
     let schema = connection
         .rows(&format!(
             "SELECT quote_ident(n.nspname) FROM pg_extension AS e \

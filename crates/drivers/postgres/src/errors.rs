@@ -81,11 +81,7 @@ impl ServerError {
     /// What is certain about a transaction whose COMMIT was not sent when this came: without it
     /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
     pub(super) fn certainty_before_commit(&self) -> Certainty {
-        if AMBIGUOUS.contains(&self.meant()) {
-            Certainty::Unknown
-        } else {
-            Certainty::NotApplied
-        }
+        if AMBIGUOUS.contains(&self.meant()) { Certainty::Unknown } else { Certainty::NotApplied }
     }
 
     /// As the error of an op.
@@ -254,40 +250,20 @@ mod tests {
     fn a_text_says_what_its_code_does_not() {
         use Certainty::{NotApplied, Unknown};
         for (message, class, certainty) in [
-            (
-                "table busy [reason=insert]",
-                ErrorClass::Conflict,
-                NotApplied,
-            ),
+            ("table busy [reason=insert]", ErrorClass::Conflict, NotApplied),
             (
                 "inconvertible value: `nonsense` [STRING -> TIMESTAMP] tuple: 2",
                 ErrorClass::Data,
                 NotApplied,
             ),
-            (
-                "designated timestamp column cannot be NULL",
-                ErrorClass::Data,
-                NotApplied,
-            ),
-            (
-                "[-105] table does not exist [table=e1]",
-                ErrorClass::Statement,
-                NotApplied,
-            ),
+            ("designated timestamp column cannot be NULL", ErrorClass::Data, NotApplied),
+            ("[-105] table does not exist [table=e1]", ErrorClass::Statement, NotApplied),
             ("Invalid column: s", ErrorClass::Statement, NotApplied),
             ("cancelled by user", ErrorClass::Unavailable, Unknown),
-            (
-                "could not write, no space left",
-                ErrorClass::Unavailable,
-                Unknown,
-            ),
+            ("could not write, no space left", ErrorClass::Unavailable, Unknown),
             ("", ErrorClass::Unavailable, Unknown),
         ] {
-            assert_eq!(
-                without_code(message).judge(),
-                (class, certainty),
-                "{message}"
-            );
+            assert_eq!(without_code(message).judge(), (class, certainty), "{message}");
         }
     }
 

@@ -37,12 +37,8 @@ const NO_TRANSACTIONS: &str = "yb_disable_transactional_writes";
 const CACHE: &str = "shared_buffers";
 
 /// Those that say what an acknowledged commit has survived.
-const DURABILITY: [&str; 4] = [
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "cairo.commit.mode",
-];
+const DURABILITY: [&str; 4] =
+    ["fsync", "synchronous_commit", "full_page_writes", "cairo.commit.mode"];
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(
@@ -54,11 +50,7 @@ pub(super) async fn read(
     let mut version = version.unwrap_or_default();
     let reported = Dialect::of_version(&version);
     // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
-    let dialect = if reported == Dialect::PostgreSql {
-        presented
-    } else {
-        reported
-    };
+    let dialect = if reported == Dialect::PostgreSql { presented } else { reported };
     if dialect == Dialect::QuestDb {
         check_supported(connection.place(), presented)?;
         let build = first_value(connection.rows("SELECT build()").await?);
@@ -81,9 +73,7 @@ pub(super) async fn read(
         }
         _ => BTreeMap::new(),
     };
-    let whole = settings
-        .get(NO_TRANSACTIONS)
-        .is_none_or(|value| value != "on");
+    let whole = settings.get(NO_TRANSACTIONS).is_none_or(|value| value != "on");
     let relaxed = relaxed(&settings);
     let memory = memory(connection, dialect).await;
     let encrypted = connection.is_encrypted();
@@ -172,12 +162,7 @@ fn without_secrets(rows: Texts) -> BTreeMap<String, String> {
 
 /// Settings with which less of an acknowledged commit survives than usual.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
-    let usual = [
-        "fsync",
-        "full_page_writes",
-        "synchronous_commit",
-        "cairo.commit.mode",
-    ];
+    let usual = ["fsync", "full_page_writes", "synchronous_commit", "cairo.commit.mode"];
     let reported = usual.iter().filter_map(|name| {
         let value = settings
             .get(*name)
@@ -208,21 +193,14 @@ mod tests {
         assert_eq!(product(""), "");
         for (mode, relaxed) in [("nosync", true), ("async", true), ("sync", false)] {
             let settings = [("cairo.commit.mode".to_owned(), mode.to_owned())];
-            assert_eq!(
-                !super::relaxed(&settings.into()).is_empty(),
-                relaxed,
-                "{mode}"
-            );
+            assert_eq!(!super::relaxed(&settings.into()).is_empty(), relaxed, "{mode}");
         }
     }
 
     #[test]
     fn yugabytedb_is_named_before_the_postgresql_that_it_is_made_of() {
         let reported = "PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang";
-        assert_eq!(
-            yugabyte(reported),
-            "YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2"
-        );
+        assert_eq!(yugabyte(reported), "YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2");
         assert_eq!(yugabyte("PostgreSQL 15.12"), "PostgreSQL 15.12");
     }
 

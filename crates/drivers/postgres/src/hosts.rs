@@ -24,11 +24,7 @@ pub(super) struct Hosts {
 
 impl Hosts {
     pub(super) fn new(nodes: Vec<Node>, seed: u64) -> Self {
-        Self {
-            nodes,
-            seed,
-            taken: Mutex::default(),
-        }
+        Self { nodes, seed, taken: Mutex::default() }
     }
 
     pub(super) fn nodes(&self) -> &[Node] {
@@ -142,10 +138,7 @@ impl Hosts {
 
 /// A host that is not the kind that `target_session_attrs` asks for. It may become one: the search is repeated.
 fn unsuitable(node: &Node, mismatch: &str) -> TargetError {
-    let cause = format!(
-        "{}: no host is as target_session_attrs says: {mismatch}",
-        node.shown
-    );
+    let cause = format!("{}: no host is as target_session_attrs says: {mismatch}", node.shown);
     TargetError::unreachable(cause).with_hint(
         "name the other hosts of the cluster too, or correct target_session_attrs (PGTARGETSESSIONATTRS)",
     )

@@ -128,10 +128,7 @@ fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
 /// Why rows cannot be sent so, and what can be done instead.
 fn refusal(mode: Mode, opened: &Opened) -> Option<(&'static str, &'static str)> {
     if !mode.is_taken_by(opened.dialect) {
-        return Some((
-            "the server takes `--insert values` only",
-            "leave out `--insert`",
-        ));
+        return Some(("the server takes `--insert values` only", "leave out `--insert`"));
     }
     match (mode, opened.copies) {
         (Mode::Copy, Err(cause)) => Some((cause, "use `--insert values`, `unnest` or `prepared`")),
@@ -158,8 +155,7 @@ impl Target for PostgresTarget {
     }
 
     fn urls(&self) -> Vec<String> {
-        let nodes = self.hosts.nodes().iter();
-        nodes.map(|node| node.shown.clone()).collect()
+        self.hosts.nodes().iter().map(|node| node.shown.clone()).collect()
     }
 
     fn host_of(&self, number: u32, attempt: u32) -> usize {
@@ -168,12 +164,7 @@ impl Target for PostgresTarget {
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let Connect {
-                number,
-                attempt,
-                timeline,
-                ..
-            } = &connect;
+            let Connect { number, attempt, timeline, .. } = &connect;
             let (node, mut opened) = self.hosts.open(*number, *attempt, timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
             let preparing = async {

@@ -49,11 +49,7 @@ mod tests {
         Op {
             id: OpId(0),
             index: 0,
-            body: OpBody::Insert(RowBatch {
-                first_row: 0,
-                rows,
-                columns: Vec::new(),
-            }),
+            body: OpBody::Insert(RowBatch { first_row: 0, rows, columns: Vec::new() }),
         }
     }
 
@@ -72,10 +68,7 @@ mod tests {
             }
             let outcome = judge(&insert(3), answer, Dialect::PostgreSql);
             assert_eq!(outcome.certainty, Certainty::Applied);
-            assert_eq!(
-                (outcome.rows_applied, outcome.rows_refused),
-                (applied, refused)
-            );
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (applied, refused));
             assert_eq!(outcome.error.is_some(), refused > 0);
         }
     }
@@ -90,30 +83,15 @@ mod tests {
                 ErrorClass::Conflict,
                 NotApplied,
             ),
-            (
-                "40001",
-                "Restart read required",
-                ErrorClass::Conflict,
-                NotApplied,
-            ),
-            (
-                "40P01",
-                "deadlock detected",
-                ErrorClass::Conflict,
-                NotApplied,
-            ),
+            ("40001", "Restart read required", ErrorClass::Conflict, NotApplied),
+            ("40P01", "deadlock detected", ErrorClass::Conflict, NotApplied),
             (
                 "23505",
                 "duplicate key value violates unique constraint \"kv_pkey\"",
                 ErrorClass::Constraint,
                 NotApplied,
             ),
-            (
-                "57014",
-                "canceling statement due to statement timeout",
-                ErrorClass::Timeout,
-                Unknown,
-            ),
+            ("57014", "canceling statement due to statement timeout", ErrorClass::Timeout, Unknown),
             (
                 "XX000",
                 "UpdateTransaction RPC (request call id 19635) to h:9100 timed out after 5.000s",

@@ -21,9 +21,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     }
     let file = node.login.passfile.as_ref();
     let text = file.map(|path| PASSWORD_FILE.read(path)).transpose()?;
-    let found = text
-        .flatten()
-        .and_then(|text| find(&text, &pgpass_fields(node)));
+    let found = text.flatten().and_then(|text| find(&text, &pgpass_fields(node)));
     found.map(Secret::of_this_run).ok_or_else(|| {
         TargetError::refused(format!(
             "{}: the server requires the password of user `{}`, and none is given",
@@ -43,30 +41,23 @@ fn pgpass_fields(node: &Node) -> [String; 4] {
     };
     // A server takes the user's name for that of a database that nobody names.
     let user = &node.login.user;
-    [
-        host,
-        port.to_string(),
-        node.login.database.as_ref().unwrap_or(user).clone(),
-        user.clone(),
-    ]
+    [host, port.to_string(), node.login.database.as_ref().unwrap_or(user).clone(), user.clone()]
 }
 
 /// The password of the first line whose four fields match.
 fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .find_map(|line| {
-            let mut rest = line;
-            for want in pgpass_fields {
-                let (field, after) = field(rest)?;
-                // A wildcard is a bare asterisk; an escaped one is a name.
-                if field != "*" && unescape(field) != *want {
-                    return None;
-                }
-                rest = after;
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut rest = line;
+        for want in pgpass_fields {
+            let (field, after) = field(rest)?;
+            // A wildcard is a bare asterisk; an escaped one is a name.
+            if field != "*" && unescape(field) != *want {
+                return None;
             }
-            Some(unescape(rest))
-        })
+            rest = after;
+        }
+        Some(unescape(rest))
+    })
 }
 
 /// The first field as it is written, and what follows its colon.
@@ -84,11 +75,7 @@ fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
-        plain.extend(if letter == '\\' {
-            letters.next()
-        } else {
-            Some(letter)
-        });
+        plain.extend(if letter == '\\' { letters.next() } else { Some(letter) });
     }
     plain
 }
@@ -105,10 +92,7 @@ mod tests {
     fn the_first_matching_line_counts() {
         for (text, password) in [
             ("db.example:5432:bench:ann:one", Some("one")),
-            (
-                "other:5432:bench:ann:no\n*:*:*:ann:two\n*:*:*:*:three",
-                Some("two"),
-            ),
+            ("other:5432:bench:ann:no\n*:*:*:ann:two\n*:*:*:*:three", Some("two")),
             ("# db.example:5432:bench:ann:no\n*:*:*:*:x", Some("x")),
             ("*:*:*:*:with\\:colon\\\\", Some("with:colon\\")),
             ("*:*:*:*:a:b", Some("a:b")),

@@ -27,10 +27,7 @@ pub(super) async fn prepare(
     mode: Mode,
     place: &str,
 ) -> Result<Vec<Plan>, TargetError> {
-    let transactions = workload
-        .ops
-        .iter()
-        .any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
+    let transactions = workload.ops.iter().any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
     if !opened.pooled && (opened.dialect.wraps_pipelines() || transactions) {
         for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
             describe(opened, name, sql, &[])
@@ -71,9 +68,7 @@ async fn prepare_all(
     for (position, statement) in statements.iter().enumerate() {
         let name = format!("q{}_{position}", place.op);
         let place = place.statement(position);
-        let BoundStatement {
-            sql, parameters, ..
-        } = statement;
+        let BoundStatement { sql, parameters, .. } = statement;
         let prepared = prepare_query(opened, name, sql, parameters, &place).await?;
         all.push((prepared, statement.clone()));
     }
@@ -87,22 +82,17 @@ async fn prepare_query(
     parameters: &[ColumnType],
     place: &Place,
 ) -> Result<Prepared, TargetError> {
-    let kinds = parameters.iter();
-    let declared: Vec<u32> = kinds.map(|kind| declared(opened.dialect, *kind)).collect();
+    let declared: Vec<u32> =
+        parameters.iter().map(|kind| declared(opened.dialect, *kind)).collect();
     let name = if opened.pooled { String::new() } else { name };
-    let types = describe(opened, &name, sql, &declared)
-        .await
-        .map_err(|failure| place.failed(failure))?;
+    let types =
+        describe(opened, &name, sql, &declared).await.map_err(|failure| place.failed(failure))?;
     if types.len() != parameters.len() {
         return Err(place.miscounted(types.len(), parameters.len(), "$1"));
     }
     let parse = unnamed_parse(opened, sql, &types);
     let parameters = fields(parameters.iter().copied(), &types);
-    Ok(Prepared {
-        name,
-        parse,
-        parameters,
-    })
+    Ok(Prepared { name, parse, parameters })
 }
 
 /// Parse that is sent before each execution, where the statement has no name.
@@ -129,10 +119,7 @@ fn declared(dialect: Dialect, kind: ColumnType) -> u32 {
 }
 
 fn fields(kinds: impl Iterator<Item = ColumnType>, types: &[u32]) -> Vec<Field> {
-    kinds
-        .zip(types)
-        .map(|(kind, oid)| Field::new(kind, *oid))
-        .collect()
+    kinds.zip(types).map(|(kind, oid)| Field::new(kind, *oid)).collect()
 }
 
 async fn prepare_insert(
@@ -145,11 +132,7 @@ async fn prepare_insert(
     let into = insert_into(table, escape_identifier);
     // The statement for one row has the types of the columns, whatever the mode.
     let named = |kind: &str| {
-        if opened.pooled {
-            String::new()
-        } else {
-            format!("{kind}{number}")
-        }
+        if opened.pooled { String::new() } else { format!("{kind}{number}") }
     };
     let [statement, of_arrays, of_values] = ["i", "u", "v"].map(named);
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
@@ -175,11 +158,7 @@ async fn prepare_insert(
         Mode::Unnest => {
             plan.statement = of_arrays;
             let arrays = array_types(table, &plan.columns, &place.text)?;
-            let sql = format!(
-                "{} SELECT * FROM unnest({})",
-                plan.sql,
-                numbers(1, arrays.len())
-            );
+            let sql = format!("{} SELECT * FROM unnest({})", plan.sql, numbers(1, arrays.len()));
             describe(opened, &plan.statement, &sql, &arrays)
                 .await
                 .map_err(|failure| place.failed(failure))?;

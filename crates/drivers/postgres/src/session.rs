@@ -36,12 +36,7 @@ pub(super) struct WireSession {
 
 impl WireSession {
     pub(super) fn new(connection: Connection, dialect: Dialect, plans: Vec<Plan>) -> Self {
-        Self {
-            connection: Some(connection),
-            dialect,
-            plans: plans.into(),
-            prepared: Vec::new(),
-        }
+        Self { connection: Some(connection), dialect, plans: plans.into(), prepared: Vec::new() }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -59,8 +54,7 @@ impl WireSession {
         let mut answer = Answer::default();
         let prepared = match &op.body {
             OpBody::Insert(batch) => {
-                self.prepare_values(&mut connection, op.id, batch.rows, &mut answer)
-                    .await
+                self.prepare_values(&mut connection, op.id, batch.rows, &mut answer).await
             }
             OpBody::Query(_) => Ok(()),
         };
@@ -99,8 +93,7 @@ impl WireSession {
             };
             let rows = usize::try_from(batch).unwrap_or(usize::MAX);
             let mut answer = Answer::default();
-            self.prepare_values(&mut connection, OpId(id), rows, &mut answer)
-                .await?;
+            self.prepare_values(&mut connection, OpId(id), rows, &mut answer).await?;
             if let Some(error) = answer.error {
                 return Err(Failure::Server(error));
             }
@@ -172,9 +165,7 @@ impl WireSession {
 
 impl Session for WireSession {
     fn encoder(&self) -> Box<dyn Encoder> {
-        Box::new(WireEncoder {
-            plans: Rc::clone(&self.plans),
-        })
+        Box::new(WireEncoder { plans: Rc::clone(&self.plans) })
     }
 
     fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {

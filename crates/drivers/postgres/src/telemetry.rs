@@ -47,21 +47,15 @@ const FIGURES: &[(Versions, &[Figure])] = &[
                 names::UPTIME,
             )
             .in_unit("s"),
-            level(
-                "CASE WHEN pg_catalog.pg_is_in_recovery() THEN 1 ELSE 0 END",
-                names::STANDBY,
-            ),
+            level("CASE WHEN pg_catalog.pg_is_in_recovery() THEN 1 ELSE 0 END", names::STANDBY),
             level("a.latch", "latch_waits"),
             level("a.log", "log_waits"),
         ],
     ),
     (
         WAL,
-        &[count(
-            "(SELECT wal_bytes FROM pg_catalog.pg_stat_wal)",
-            names::LOG_WRITTEN,
-        )
-        .in_unit("bytes")],
+        &[count("(SELECT wal_bytes FROM pg_catalog.pg_stat_wal)", names::LOG_WRITTEN)
+            .in_unit("bytes")],
     ),
     (
         BACKGROUND,
@@ -136,10 +130,10 @@ const LOG_FIGURES: &[Figure] = &[
 
 /// Figures of this major version.
 fn figures(version: u32) -> impl Iterator<Item = &'static Figure> {
-    let supported = FIGURES
+    FIGURES
         .iter()
-        .filter(move |((since, until), _)| (*since..*until).contains(&version));
-    supported.flat_map(|(_, figures)| *figures)
+        .filter(move |((since, until), _)| (*since..*until).contains(&version))
+        .flat_map(|(_, figures)| *figures)
 }
 
 fn statement(version: u32) -> String {

@@ -45,12 +45,14 @@ pub fn open_urls(
 fn remember_secrets(driver: &dyn Driver, urls: &[TargetUrl]) {
     for url in urls {
         let password = url.password.as_ref().map(Secret::reveal);
-        let parameters = url.parameters.iter().filter(|(name, _)| is_secret(name));
-        let parameters = parameters.map(|(_, value)| value.as_str());
+        let parameters = url
+            .parameters
+            .iter()
+            .filter(|(name, _)| is_secret(name))
+            .map(|(_, value)| value.as_str());
         password.into_iter().chain(parameters).for_each(remember);
     }
-    let variables = driver.secret_variables().iter();
-    let values = variables.filter_map(|name| std::env::var(name).ok());
+    let values = driver.secret_variables().iter().filter_map(|name| std::env::var(name).ok());
     values.for_each(|value| remember(&value));
 }
 
@@ -61,16 +63,12 @@ pub fn default_url() -> Option<&'static str> {
 
 /// The driver of all these URLs.
 pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError> {
-    let first = urls
-        .first()
-        .ok_or_else(|| TargetError::usage("no target given"))?;
+    let first = urls.first().ok_or_else(|| TargetError::usage("no target given"))?;
     let serves = |schemes: &[&str], url: &TargetUrl| schemes.contains(&url.scheme.as_str());
     let mut all = drivers().iter();
     let Some(driver) = all.find(|driver| serves(driver.schemes(), first)) else {
-        let schemes: Vec<String> = drivers()
-            .iter()
-            .flat_map(|d| d.schemes().iter().map(|s| format!("{s}:")))
-            .collect();
+        let schemes: Vec<String> =
+            drivers().iter().flat_map(|d| d.schemes().iter().map(|s| format!("{s}:"))).collect();
         return Err(TargetError::usage(format!(
             "the target has the unknown scheme `{}:`",
             first.scheme

@@ -45,22 +45,13 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
         _ => "sqlite",
     };
     let sql = words(best).ok_or_else(|| format!("there are no words for `{best}`"))?;
-    let subject = Subject {
-        driver,
-        urls,
-        options,
-        timeline,
-        sql,
-        cut: None,
-    };
+    let subject = Subject { driver, urls, options, timeline, sql, cut: None };
     let broken = broken_rules(&subject).await.map_err(message)?;
     Ok(broken.iter().map(ToString::to_string).collect())
 }
 
 fn named(list: &str) -> Vec<&str> {
-    list.split([',', ' ', '\n', '\t'])
-        .filter(|url| !url.is_empty())
-        .collect()
+    list.split([',', ' ', '\n', '\t']).filter(|url| !url.is_empty()).collect()
 }
 
 /// Every named target is checked, also after one that fails.
@@ -88,10 +79,7 @@ fn a_list_is_separated_by_commas_or_spaces_and_each_url_is_checked() {
     assert!(named("").is_empty());
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("named.db");
-    let list = format!(
-        "nothing:there sqlite:{},sim:  sim:?clock=real",
-        file.display()
-    );
+    let list = format!("nothing:there sqlite:{},sim:  sim:?clock=real", file.display());
     let failures = failures(&list);
     assert_eq!(failures.len(), 2, "{}", failures.join("\n"));
     assert!(failures[0].starts_with("URL 1: ") && failures[1].starts_with("URL 3: "));

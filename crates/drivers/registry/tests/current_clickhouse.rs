@@ -4,10 +4,7 @@
 //!
 //! The Python that has it is that of `HIGHWATER_TEST_PYTHON`, or else `python3`.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails where it finds something else"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
@@ -94,21 +91,14 @@ async fn insert(directory: &Path, workload: &Workload, bound: &Arc<BoundWorkload
         bytes: Vec::new(),
     };
     session.encoder().encode(&mut request);
-    let line = request
-        .bytes
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .unwrap();
+    let line = request.bytes.iter().position(|byte| *byte == b'\n').unwrap();
     let (head, block) = request.bytes.split_at(line + 1);
     let head = std::str::from_utf8(head).unwrap();
     let columns = &head[head.find(" (").unwrap()..=head.rfind(')').unwrap()];
     let table = &bound.tables[0].name;
     let file = directory.join(format!("{table}.native"));
     std::fs::write(&file, block).unwrap();
-    format!(
-        "INSERT INTO {table}{columns} SELECT * FROM file('{}', Native)",
-        file.display()
-    )
+    format!("INSERT INTO {table}{columns} SELECT * FROM file('{}', Native)", file.display())
 }
 
 /// Every op with values in its text.
@@ -120,9 +110,7 @@ fn questions(workload: &Workload, literal: &BoundWorkload) -> Vec<String> {
         };
         let stream = workload.stream(&op.name).unwrap();
         for index in 0..ASKED {
-            let context = OpContext {
-                first_row: ROWS as u64,
-            };
+            let context = OpContext { first_row: ROWS as u64 };
             if let OpBody::Query(values) = workload.op(&stream, index, &context).body {
                 let mut text = String::new();
                 sql.write(&values, LiteralStyle::Numbers, &mut text);
@@ -136,8 +124,7 @@ fn questions(workload: &Workload, literal: &BoundWorkload) -> Vec<String> {
 fn check(name: &str, settings: &[(&str, &str)]) {
     let directory = tempfile::tempdir().unwrap();
     let spec = WorkloadSpec::parse(builtin(name).unwrap().text).unwrap();
-    let settings = settings.iter();
-    let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let workload = spec.instantiate(&settings.collect(), Seed(7)).unwrap();
     let dialects = ["clickhouse".to_owned()];
     let target =
@@ -160,11 +147,7 @@ fn check(name: &str, settings: &[(&str, &str)]) {
     statements.push(audit::sums(dialect, table, 256));
     let ranges = [KeyRange { first: 3, end: 8 }];
     let reads = statements.len();
-    statements.extend(
-        audit::reads(dialect, table, &ranges)
-            .into_iter()
-            .map(|(sql, _)| sql),
-    );
+    statements.extend(audit::reads(dialect, table, &ranges).into_iter().map(|(sql, _)| sql));
     statements.extend(questions(&workload, &literal));
 
     let answers = run(directory.path(), &statements);

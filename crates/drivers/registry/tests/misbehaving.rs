@@ -1,10 +1,7 @@
 //! Servers whose answers do not end, are far too long, do not come, or are in another protocol: each
 //! ends with one clear error in bounded memory and time. On loopback, from a script.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails where it finds something else"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
@@ -100,10 +97,7 @@ fn crate_start(
         }
         let body = r#"{"cols":["h","m"],"rows":[[1,0]],"rowcount":1}"#;
         let length = body.len();
-        write!(
-            stream,
-            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
-        )?;
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}")?;
     }
 }
 
@@ -136,25 +130,14 @@ fn facts(url: &str) -> TargetError {
 
 /// Why a session cannot prepare its only statement.
 fn preparing(url: &str) -> TargetError {
-    let query = BoundOpKind::Query {
-        sql: "SELECT 1".to_owned(),
-        parameters: Vec::new(),
-    };
+    let query = BoundOpKind::Query { sql: "SELECT 1".to_owned(), parameters: Vec::new() };
     let workload = Arc::new(BoundWorkload {
-        ops: vec![BoundOp {
-            name: "q".to_owned(),
-            kind: query,
-        }],
+        ops: vec![BoundOp { name: "q".to_owned(), kind: query }],
         ..BoundWorkload::default()
     });
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();
-        let connect = Connect {
-            workload,
-            number: 0,
-            attempt: 0,
-            timeline: WallTimeline::start(),
-        };
+        let connect = Connect { workload, number: 0, attempt: 0, timeline: WallTimeline::start() };
         target.connect(connect).await.err().unwrap()
     })
 }
@@ -173,12 +156,7 @@ fn crate_db(connection: fn(&mut TcpStream) -> std::io::Result<()>) -> String {
 fn assert_memory_is_bounded() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib: u64 = peak
-        .unwrap()
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .unwrap();
+    let kib: u64 = peak.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
     assert!(kib < PEAK_KIB_MAX, "{kib} KiB");
 }
 
@@ -200,28 +178,18 @@ fn an_answer_of_endless_rows_is_left() {
 #[test]
 fn an_answer_of_too_many_values_is_not_read() {
     let error = facts(&waited_for(&crate_db(tiny_rows)));
-    assert!(
-        error.message.contains("more than 2,000,000 values"),
-        "{error}"
-    );
+    assert!(error.message.contains("more than 2,000,000 values"), "{error}");
     assert_memory_is_bounded();
 }
 
 #[test]
 fn a_server_that_is_silent_after_the_handshake_is_left() {
     at_once(
-        &[
-            postgres(silent_postgres),
-            postgres(endless_notices),
-            crate_db(silent_crate),
-        ],
+        &[postgres(silent_postgres), postgres(endless_notices), crate_db(silent_crate)],
         |url| {
             let error = facts(url);
             assert_eq!(error.kind, TargetErrorKind::Unreachable);
-            assert!(
-                error.message.contains("did not respond within 3 s"),
-                "{error}"
-            );
+            assert!(error.message.contains("did not respond within 3 s"), "{error}");
             assert!(error.hint.unwrap().contains("connect_timeout"));
         },
     );
@@ -231,10 +199,7 @@ fn a_server_that_is_silent_after_the_handshake_is_left() {
 #[test]
 fn a_server_that_is_silent_while_statements_are_prepared_is_left() {
     let error = preparing(&postgres(silent_postgres));
-    assert!(
-        error.message.contains("did not respond within 3 s"),
-        "{error}"
-    );
+    assert!(error.message.contains("did not respond within 3 s"), "{error}");
 }
 
 /// An HTTP server that waits for the end of a request's first line, and answers with a page.
@@ -263,11 +228,7 @@ fn postgres_without_tls(stream: &mut TcpStream) -> std::io::Result<()> {
 fn first_contact(url: &str) -> TargetError {
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();
-        target
-            .administer(WallTimeline::start())
-            .await
-            .err()
-            .unwrap()
+        target.administer(WallTimeline::start()).await.err().unwrap()
     })
 }
 
@@ -275,10 +236,7 @@ fn first_contact(url: &str) -> TargetError {
 fn what_answers_there_instead_is_named() {
     let cases = [
         (postgres(web_server), "an HTTP server answers there"),
-        (
-            crate_db(postgres_without_tls),
-            "PostgreSQL protocol answers there",
-        ),
+        (crate_db(postgres_without_tls), "PostgreSQL protocol answers there"),
         (crate_db(web_server), "a page (HTTP 404), not CrateDB"),
     ];
     at_once(&cases, |(url, named)| {

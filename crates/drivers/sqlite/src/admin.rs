@@ -53,11 +53,7 @@ impl SqliteAdmin {
     ) -> Result<Self, TargetError> {
         let name = "sqlite-admin".to_owned();
         let thread = thread::start(database, name, timeline.as_ref(), serve_work).await?;
-        Ok(Self {
-            thread,
-            database: Arc::clone(database),
-            timeline,
-        })
+        Ok(Self { thread, database: Arc::clone(database), timeline })
     }
 
     async fn run<T: Send + 'static>(
@@ -104,11 +100,8 @@ impl SqlQuery for InTurn<'_> {
 }
 
 /// How SQLite writes and reads leases; it has no locks of a connection.
-const LEASES: LeaseWords = LeaseWords::plain(
-    literal,
-    "TEXT",
-    "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-);
+const LEASES: LeaseWords =
+    LeaseWords::plain(literal, "TEXT", "CAST(unixepoch('subsec') * 1000 AS INTEGER)");
 
 impl ServerAdmin for SqliteAdmin {
     fn facts(&mut self) -> Response<'_, TargetFacts> {
@@ -134,9 +127,7 @@ impl ServerAdmin for SqliteAdmin {
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let mut connection = InTurn(self, "a table to try what is allowed");
-            rights::try_all(&mut connection, &quoted(table), "")
-                .await
-                .map(Some)
+            rights::try_all(&mut connection, &quoted(table), "").await.map(Some)
         })
     }
 }
@@ -218,9 +209,7 @@ impl TableReader for SqliteAdmin {
         let (table, ranges) = (table.clone(), ranges.to_vec());
         let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
         let reading = self.run(move |connection| {
-            audit::read_rows(connection, &table, &ranges, |rows| {
-                sender.blocking_send(rows).is_ok()
-            })
+            audit::read_rows(connection, &table, &ranges, |rows| sender.blocking_send(rows).is_ok())
         });
         Box::pin(async move {
             let taking = async {

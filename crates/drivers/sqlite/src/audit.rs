@@ -71,10 +71,7 @@ pub(super) fn read_rows(
 ) -> Result<(), TargetError> {
     let failed = |error| table_error(connection, table, "rows of", &error);
     // The ranges say which rows are wanted.
-    let all = select(&BoundTable {
-        slice: None,
-        ..table.clone()
-    });
+    let all = select(&BoundTable { slice: None, ..table.clone() });
     // With an index a look-up for each range, else one pass for all of them.
     let (sql, each) = match &table.locate {
         Some(locate) => {
@@ -98,8 +95,10 @@ pub(super) fn read_rows(
                 continue;
             };
             let values = (1..).zip(&table.columns);
-            let values = values.map(|(at, column)| Ok(value_of(column, row.get_ref(at)?)));
-            let values = values.collect::<rusqlite::Result<_>>().map_err(failed)?;
+            let values = values
+                .map(|(at, column)| Ok(value_of(column, row.get_ref(at)?)))
+                .collect::<rusqlite::Result<_>>()
+                .map_err(failed)?;
             found.push(StoredRow { key, values });
             if found.len() == ROWS_AT_ONCE {
                 let full = std::mem::replace(&mut found, Vec::with_capacity(ROWS_AT_ONCE));
@@ -121,11 +120,14 @@ fn signed(key: u64) -> i64 {
 
 /// The query of all keys, each with what stands for each column.
 fn select(table: &BoundTable) -> String {
-    let columns = table.columns.iter().map(|column| match &column.value {
-        Some(expression) => format!(", ({expression})"),
-        None => format!(", {}", quoted(&column.name)),
-    });
-    let columns: String = columns.collect();
+    let columns: String = table
+        .columns
+        .iter()
+        .map(|column| match &column.value {
+            Some(expression) => format!(", ({expression})"),
+            None => format!(", {}", quoted(&column.name)),
+        })
+        .collect();
     format!("SELECT ({}){columns} FROM {}", table.key, rows_of(table))
 }
 
@@ -189,10 +191,7 @@ mod tests {
         ] {
             let column = BoundColumn::new("c", kind);
             assert_eq!(value_of(&column, ValueRef::Integer(1)), plain);
-            let expressed = BoundColumn {
-                value: Some("f(c)".to_owned()),
-                ..column
-            };
+            let expressed = BoundColumn { value: Some("f(c)".to_owned()), ..column };
             let found = value_of(&expressed, ValueRef::Integer(1));
             assert_eq!(found, Value::Integer(1), "{kind:?}");
             let residue = residue(&expressed, ValueRef::Integer(1), &mut HashMap::new());

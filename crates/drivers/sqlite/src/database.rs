@@ -70,10 +70,7 @@ impl Database {
 
     /// Ops that run, and those of them that wait in the writer queue.
     pub(super) fn busy(&self) -> (usize, usize) {
-        (
-            self.running.load(Ordering::Acquire),
-            self.writer_lock.waiting(),
-        )
+        (self.running.load(Ordering::Acquire), self.writer_lock.waiting())
     }
 
     /// Waits until no op runs.
@@ -117,9 +114,7 @@ impl Database {
         }
         let abandoned = Arc::clone(abandoned);
         let is_abandoned = move || abandoned.load(Ordering::Acquire);
-        connection
-            .progress_handler(ABANDONED_CHECK_EVERY, Some(is_abandoned))
-            .map_err(fail)?;
+        connection.progress_handler(ABANDONED_CHECK_EVERY, Some(is_abandoned)).map_err(fail)?;
         Ok(connection)
     }
 
@@ -156,10 +151,8 @@ impl Database {
     }
 
     fn check_directory(&self, path: &Path) -> Result<(), TargetError> {
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let directory = parent.unwrap_or(Path::new("."));
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let shown = directory.display();
         if self.settings.own_directory {
             return std::fs::create_dir_all(directory).map_err(|error| {
@@ -177,10 +170,7 @@ impl Database {
         if directory.is_dir() {
             return Ok(());
         }
-        Err(
-            TargetError::unreachable(format!("directory `{shown}` does not exist")).with_hint(
-                "create it first; an absolute path is written `sqlite:/PATH`, without `//`",
-            ),
-        )
+        Err(TargetError::unreachable(format!("directory `{shown}` does not exist"))
+            .with_hint("create it first; an absolute path is written `sqlite:/PATH`, without `//`"))
     }
 }

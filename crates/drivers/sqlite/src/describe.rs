@@ -132,10 +132,7 @@ async fn kind_of(
              FROM (SELECT typeof({value}) AS t, {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}"
         ))
         .await?;
-    let end = |at: usize| {
-        rows.first()
-            .and_then(|row| row.get(at)?.as_ref()?.parse().ok())
-    };
+    let end = |at: usize| rows.first().and_then(|row| row.get(at)?.as_ref()?.parse().ok());
     let declared = declared.to_ascii_uppercase();
     let is_time = ["DATE", "TIME"].iter().any(|word| declared.contains(word));
     let held = [0, 1, 2, 3].map(|at| number(&rows, at));

@@ -24,20 +24,12 @@ pub(super) fn op_error(error: &Error) -> OpError {
         }
         (None, _) => (ErrorClass::Statement, None),
     };
-    OpError {
-        class,
-        code,
-        message: message_of(error),
-    }
+    OpError { class, code, message: message_of(error) }
 }
 
 /// An error of ours about an op that does not fit the session.
 pub(super) fn misfit(class: ErrorClass, message: impl Into<String>) -> OpError {
-    OpError {
-        class,
-        code: None,
-        message: message.into(),
-    }
+    OpError { class, code: None, message: message.into() }
 }
 
 /// Whether the statement may have been applied although it failed.
@@ -95,9 +87,9 @@ pub(super) fn message_of(error: &Error) -> String {
 pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Error) -> TargetError {
     let position = match error {
         // Without a place, the offset is negative.
-        Error::SqlInputError { sql, offset, .. } => usize::try_from(*offset)
-            .ok()
-            .and_then(|at| Some(sql.get(..at)?.chars().count())),
+        Error::SqlInputError { sql, offset, .. } => {
+            usize::try_from(*offset).ok().and_then(|at| Some(sql.get(..at)?.chars().count()))
+        }
         _ => None,
     };
     statement_error(what, error).about(RefusedStatement { position, ..place })
@@ -144,16 +136,10 @@ pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
             "is locked by another program",
             "wait for the other program, or raise the URL's `?busy_timeout=` (milliseconds)",
         ),
-        Some(ErrorCode::DiskFull) => (
-            Unreachable,
-            "has no space on its disk",
-            "free some, or name a file on another disk",
-        ),
-        _ => (
-            Unreachable,
-            cause.as_str(),
-            "name another file: `sqlite:PATH`",
-        ),
+        Some(ErrorCode::DiskFull) => {
+            (Unreachable, "has no space on its disk", "free some, or name a file on another disk")
+        }
+        _ => (Unreachable, cause.as_str(), "name another file: `sqlite:PATH`"),
     };
     TargetError::new(kind, format!("`{shown}` {cause}")).with_hint(hint)
 }

@@ -93,9 +93,9 @@ impl<'c> Insert<'c> {
             }
         };
         match batch.columns.iter().position(misfit) {
-            Some(column) => Err(format!(
-                "column {column} of the batch has not a value for each row"
-            )),
+            Some(column) => {
+                Err(format!("column {column} of the batch has not a value for each row"))
+            }
             None => Ok(()),
         }
     }

@@ -66,16 +66,12 @@ impl Settings {
     /// Checks the URLs (there must be one) and the options.
     pub(super) fn new(urls: &[TargetUrl], options: &TargetOptions) -> Result<Self, TargetError> {
         let [url] = urls else {
-            return Err(
-                TargetError::usage("`sqlite:` takes one target, not several")
-                    .with_hint("a database file cannot be spread over several URLs; name one"),
-            );
+            return Err(TargetError::usage("`sqlite:` takes one target, not several")
+                .with_hint("a database file cannot be spread over several URLs; name one"));
         };
         if !url.hosts.is_empty() || url.user.is_some() {
-            return Err(
-                TargetError::usage(format!("target `{url}`: a database file has no host"))
-                    .with_hint("write `sqlite:PATH`, for instance `sqlite:bench.db`"),
-            );
+            return Err(TargetError::usage(format!("target `{url}`: a database file has no host"))
+                .with_hint("write `sqlite:PATH`, for instance `sqlite:bench.db`"));
         }
         let (path, own_directory) = path_of(url, options)?;
         let mut shown = url.clone();
@@ -128,10 +124,8 @@ impl Settings {
             }
             // The value is left out: it may be a password.
             _ => {
-                return Err(
-                    TargetError::usage(format!("`sqlite:` has no URL parameter `{name}`"))
-                        .with_hint(format!("its parameters are {PARAMETERS}")),
-                );
+                return Err(TargetError::usage(format!("`sqlite:` has no URL parameter `{name}`"))
+                    .with_hint(format!("its parameters are {PARAMETERS}")));
             }
         }
         Ok(())
@@ -189,10 +183,8 @@ fn insert_mode(requested: Option<&str>) -> Result<InsertMode, TargetError> {
     match requested {
         None | Some("prepared") => Ok(InsertMode::Prepared),
         Some("values") => Ok(InsertMode::Values),
-        Some(other) => Err(
-            TargetError::usage(format!("`sqlite:` has no insert mode `{other}`"))
-                .with_hint(format!("--insert takes {}", INSERT_MODES.join(" or "))),
-        ),
+        Some(other) => Err(TargetError::usage(format!("`sqlite:` has no insert mode `{other}`"))
+            .with_hint(format!("--insert takes {}", INSERT_MODES.join(" or ")))),
     }
 }
 
@@ -205,7 +197,5 @@ fn one_of(name: &str, value: &str, words: &[&'static str]) -> Result<&'static st
 }
 
 fn wrong(name: &str, value: &str) -> TargetError {
-    TargetError::usage(format!(
-        "`sqlite:` cannot take `{value}` as its parameter `{name}`"
-    ))
+    TargetError::usage(format!("`sqlite:` cannot take `{value}` as its parameter `{name}`"))
 }

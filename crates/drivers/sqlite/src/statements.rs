@@ -65,11 +65,7 @@ impl<'c> Statements<'c> {
         let mut ops = Vec::with_capacity(workload.ops.len());
         for (number, op) in workload.ops.iter().enumerate() {
             let what = format!("op `{}`", op.name);
-            let place = |statement| RefusedStatement {
-                op: number,
-                statement,
-                position: None,
-            };
+            let place = |statement| RefusedStatement { op: number, statement, position: None };
             ops.push(match &op.kind {
                 BoundOpKind::Insert { table, .. } => {
                     let table = workload.tables.get(*table).ok_or_else(|| {
@@ -176,11 +172,7 @@ impl<'c> Transactions<'c> {
         if self.abandoned.load(Ordering::Acquire) {
             return Outcome::unknown(op_abandoned());
         }
-        let begin = if writes {
-            &mut self.begin
-        } else {
-            &mut self.begin_reading
-        };
+        let begin = if writes { &mut self.begin } else { &mut self.begin_reading };
         if let Err(error) = begin.raw_execute() {
             return Outcome::refused(0, op_error(&error));
         }
@@ -255,9 +247,8 @@ impl<'c> Query<'c> {
         what: &str,
         place: RefusedStatement,
     ) -> Result<Self, TargetError> {
-        let statement = connection
-            .prepare(sql)
-            .map_err(|error| preparation_error(what, place, &error))?;
+        let statement =
+            connection.prepare(sql).map_err(|error| preparation_error(what, place, &error))?;
         let used = statement.parameter_count();
         if used > parameters {
             let error = TargetError::statement(format!(

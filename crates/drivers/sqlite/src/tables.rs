@@ -37,8 +37,10 @@ pub(super) fn create(
         });
         // Check all before changing the first one.
         let actions: Vec<TableAction> = actions.collect::<Result<_, _>>()?;
-        let tables = workload.tables.iter().zip(actions);
-        tables
+        workload
+            .tables
+            .iter()
+            .zip(actions)
             .map(|(table, action)| apply(connection, table, action, policy))
             .collect()
     })
@@ -50,9 +52,7 @@ pub(super) fn update(
     entries: &[RegistryEntry],
 ) -> Result<(), TargetError> {
     in_transaction(connection, "cannot note tables", || {
-        entries
-            .iter()
-            .try_for_each(|entry| write(connection, entry))
+        entries.iter().try_for_each(|entry| write(connection, entry))
     })
 }
 
@@ -181,9 +181,7 @@ pub(super) fn count_by_key(
     width: u64,
 ) -> Result<KeyCounts, TargetError> {
     if width == 0 {
-        return Err(TargetError::usage(
-            "keys cannot be counted in buckets of width 0",
-        ));
+        return Err(TargetError::usage("keys cannot be counted in buckets of width 0"));
     }
     let key = &table.key;
     // Keys are below 2^63: a wider bucket holds them all. SQLite truncates a quotient of integers,

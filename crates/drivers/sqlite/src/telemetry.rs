@@ -20,11 +20,7 @@ impl FileReader {
         let settings = &self.database.settings;
         let (active, waiting) = self.database.busy();
         let mut samples = vec![
-            MetricSample::level(
-                names::ACTIVE,
-                "1",
-                len_to_f64(active.saturating_sub(waiting)),
-            ),
+            MetricSample::level(names::ACTIVE, "1", len_to_f64(active.saturating_sub(waiting))),
             MetricSample::level(names::QUEUE, "1", len_to_f64(waiting)),
         ];
         let mut size = |name, path: &Path| {

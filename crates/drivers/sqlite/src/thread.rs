@@ -90,9 +90,7 @@ where
     let interrupt = match select(opened_receiver, timeline.sleep_until(deadline)).await {
         Either::Left((Ok(opened), _)) => opened?,
         Either::Left((Err(_), _)) => {
-            return Err(TargetError::unreachable(
-                "a session's thread ended while it opened",
-            ));
+            return Err(TargetError::unreachable("a session's thread ended while it opened"));
         }
         Either::Right(((), _)) => {
             return Err(TargetError::unreachable(format!(

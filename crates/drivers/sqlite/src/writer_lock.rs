@@ -46,10 +46,8 @@ impl FairWriterLock {
                 queue.locked = true;
                 return WriterGuard(self);
             }
-            let waiter = Arc::new(Waiter {
-                called: AtomicBool::new(false),
-                thread: thread::current(),
-            });
+            let waiter =
+                Arc::new(Waiter { called: AtomicBool::new(false), thread: thread::current() });
             queue.waiting.push_back(Arc::clone(&waiter));
             waiter
         };

@@ -1,10 +1,7 @@
 //! The SQL of the cpu workload against a real SQLite: the key is the row's index, and the six
 //! dashboard queries answer what the generated rows say. No driver is involved.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails where it finds something else"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -47,21 +44,14 @@ impl Case {
         let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
         let settings = BTreeMap::from([("hosts".to_owned(), HOSTS.to_string())]);
         let workload = spec.instantiate(&settings, Seed(7)).unwrap();
-        let bound = workload
-            .bind(&["sqlite".to_owned()], PlaceholderStyle::Question)
-            .unwrap();
+        let bound = workload.bind(&["sqlite".to_owned()], PlaceholderStyle::Question).unwrap();
         let rows = generated(&workload);
         let mut database = Connection::open_in_memory().unwrap();
         for statement in &bound.tables[0].create {
             database.execute(statement, []).unwrap();
         }
         insert(&mut database, &rows);
-        Self {
-            workload,
-            bound,
-            rows,
-            database,
-        }
+        Self { workload, bound, rows, database }
     }
 
     fn sql(&self, name: &str) -> &str {
@@ -150,18 +140,16 @@ fn insert(database: &mut Connection, rows: &[Row]) {
 
 fn generated(workload: &Workload) -> Vec<Row> {
     let batch = workload.row_batch(0, 0, usize::try_from(ROWS).unwrap());
-    let ColumnData::ObjectDictionary(tags) = &batch.columns[0] else {
-        panic!("tags are objects")
-    };
-    let ColumnData::TimestampMs(ts) = &batch.columns[1] else {
-        panic!("ts is a timestamp")
-    };
+    let ColumnData::ObjectDictionary(tags) = &batch.columns[0] else { panic!("tags are objects") };
+    let ColumnData::TimestampMs(ts) = &batch.columns[1] else { panic!("ts is a timestamp") };
     let usage = |row: usize| {
-        let metrics = batch.columns[2..].iter().map(|column| match column {
-            ColumnData::Integer(values) => values[row],
-            other => panic!("{other:?}"),
-        });
-        metrics.collect()
+        batch.columns[2..]
+            .iter()
+            .map(|column| match column {
+                ColumnData::Integer(values) => values[row],
+                other => panic!("{other:?}"),
+            })
+            .collect()
     };
     (0..batch.rows)
         .map(|row| Row {
@@ -215,10 +203,7 @@ fn latest_metrics_are_those_of_the_hosts_last_row() {
 fn recent_snapshots_look_back_five_minutes_and_no_further() {
     let case = Case::new();
     let mut parameters = case.parameters("recent-snapshot", 3);
-    assert_eq!(
-        number(&parameters[1]),
-        case.rows.last().unwrap().ts - 300_000
-    );
+    assert_eq!(number(&parameters[1]), case.rows.last().unwrap().ts - 300_000);
     let last = case.last_row_of(text(&parameters[0]));
     let expected = texts(&last.usage[..3]);
     assert_eq!(case.answer("recent-snapshot", &parameters), [expected]);
@@ -233,8 +218,7 @@ fn service_answers_a_newest_row_of_the_environment() {
         let parameters = case.parameters("service", index);
         let of_environment = || {
             let environment = text(&parameters[0]);
-            let rows = case.rows.iter();
-            rows.filter(move |row| row.tag("service_environment") == environment)
+            case.rows.iter().filter(move |row| row.tag("service_environment") == environment)
         };
         let newest = of_environment().map(|row| row.ts).max().unwrap();
         let answer = case.answer("service", &parameters);
@@ -251,11 +235,7 @@ fn high_cpu_hosts_are_five_of_the_newest_busy_rows() {
     let case = Case::new();
     let mut busy: Vec<&Row> = case.rows.iter().filter(|row| row.usage[0] > 80).collect();
     busy.sort_by_key(|row| Reverse(row.ts));
-    let newest: Vec<&Row> = busy
-        .iter()
-        .copied()
-        .filter(|row| row.ts >= busy[4].ts)
-        .collect();
+    let newest: Vec<&Row> = busy.iter().copied().filter(|row| row.ts >= busy[4].ts).collect();
     let answer = case.answer("high-cpu-hosts", &[]);
     assert_eq!(answer.len(), 5);
     for found in answer {
@@ -277,18 +257,12 @@ fn max_user_is_the_greatest_in_the_window_and_names_a_host_that_had_it() {
         assert_eq!(answer.len(), 1);
         assert_eq!(answer[0][1], greatest.to_string());
         let mut had = within.iter().filter(|row| row.usage[0] == greatest);
-        assert!(
-            had.any(|row| row.tag("hostname") == answer[0][0]),
-            "{answer:?}"
-        );
+        assert!(had.any(|row| row.tag("hostname") == answer[0][0]), "{answer:?}");
     }
 }
 
 #[test]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "sums of a few integers up to 100"
-)]
+#[expect(clippy::cast_precision_loss, reason = "sums of a few integers up to 100")]
 fn moving_average_is_over_three_minutes_of_each_host() {
     let case = Case::new();
     let parameters = case.parameters("moving-average", 1);
@@ -316,11 +290,7 @@ fn moving_average_is_over_three_minutes_of_each_host() {
                 .collect();
             let average = window.iter().sum::<f64>() / window.len() as f64;
             let numbers = [mean, &average].map(|number| format!("{number:.6}"));
-            [
-                vec![(*host).to_owned(), minute.to_string()],
-                numbers.to_vec(),
-            ]
-            .concat()
+            [vec![(*host).to_owned(), minute.to_string()], numbers.to_vec()].concat()
         })
         .collect();
     assert!(expected.len() > 5);
@@ -341,9 +311,6 @@ fn queries_find_their_rows_by_an_index_and_do_not_sort() {
     ] {
         let plan = case.plan(name);
         assert!(plan.contains(index), "{name}: {plan}");
-        assert!(
-            name == "moving-average" || !plan.contains("ORDER BY"),
-            "{name}: {plan}"
-        );
+        assert!(name == "moving-average" || !plan.contains("ORDER BY"), "{name}: {plan}");
     }
 }

@@ -39,10 +39,7 @@ async fn session(
     let workload = BoundWorkload {
         ops: vec![BoundOp {
             name: "query".to_owned(),
-            kind: BoundOpKind::Query {
-                sql: sql.to_owned(),
-                parameters: Vec::new(),
-            },
+            kind: BoundOpKind::Query { sql: sql.to_owned(), parameters: Vec::new() },
         }],
         ..BoundWorkload::default()
     };
@@ -78,10 +75,7 @@ fn a_query_without_end_stops_when_its_session_is_dropped() {
             assert!(!outcome.session_usable, "{outcome:?}");
             drop(session);
             let deadline = timeline.now().saturating_add(Nanos::from_secs(60));
-            assert!(
-                admin.quiesce(deadline).await.unwrap(),
-                "was quiet before: {busy}"
-            );
+            assert!(admin.quiesce(deadline).await.unwrap(), "was quiet before: {busy}");
         }
     });
 }
@@ -111,18 +105,13 @@ fn the_cpu_time_of_a_query_is_the_databases() {
     let timeline = support::WallTimeline::start();
     support::block_on(async {
         let target = target(&directory.path().join("bench.db"));
-        let mut session = session(target.as_ref(), &timeline, SOME_WORK)
-            .await
-            .unwrap();
+        let mut session = session(target.as_ref(), &timeline, SOME_WORK).await.unwrap();
         let opened = target.embedded_cpu();
         let outcome = session.execute(&mut Request::empty()).await;
         assert_eq!((outcome.response_rows, outcome.response_bytes), (1, 8));
         let once = target.embedded_cpu();
         // 300,000 rows take tens of milliseconds; a millisecond tells work from none.
-        assert!(
-            once.saturating_sub(opened) > Nanos::from_millis(1),
-            "{opened:?} {once:?}"
-        );
+        assert!(once.saturating_sub(opened) > Nanos::from_millis(1), "{opened:?} {once:?}");
         session.execute(&mut Request::empty()).await;
         assert!(target.embedded_cpu() > once);
         assert!(target.embedded_cpu() < timeline.now());
@@ -148,10 +137,7 @@ fn facts_and_storage_describe_the_file() {
         assert_eq!(facts.settings["page_size"], "8192");
         assert!(facts.settings["durability"].contains("power failure"));
         let none = BoundWorkload::default();
-        admin
-            .create_tables(&none, &TablePolicy::new("f", Seed(1)))
-            .await
-            .unwrap();
+        admin.create_tables(&none, &TablePolicy::new("f", Seed(1))).await.unwrap();
         let bytes = admin.storage_bytes(&none).await.unwrap().unwrap();
         assert!(bytes >= 2 * 8192, "{bytes}");
         assert_eq!(admin.rows_inserted(&none).await.unwrap(), None);
@@ -163,11 +149,7 @@ fn facts_and_storage_describe_the_file() {
 fn what_cannot_be_opened_says_why_and_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
-    std::fs::write(
-        &text,
-        "not a database, but long enough to have a header\n".repeat(50),
-    )
-    .unwrap();
+    std::fs::write(&text, "not a database, but long enough to have a header\n".repeat(50)).unwrap();
     let timeline = support::WallTimeline::start();
     let missing = directory.path().join("missing/bench.db");
     for (path, says) in [
@@ -182,11 +164,7 @@ fn what_cannot_be_opened_says_why_and_what_to_do() {
         assert!(error.hint.is_some(), "{error:?}");
     }
     assert!(!missing.exists());
-    assert!(
-        std::fs::read_to_string(&text)
-            .unwrap()
-            .starts_with("not a database")
-    );
+    assert!(std::fs::read_to_string(&text).unwrap().starts_with("not a database"));
 }
 
 #[test]
@@ -196,10 +174,7 @@ fn a_wrong_statement_is_refused_on_connecting_and_names_its_op() {
     support::block_on(async {
         let target = target(&directory.path().join("bench.db"));
         for sql in ["SELEKT 1", "SELECT ?1", "SELECT 1; SELECT 2"] {
-            let refused = session(target.as_ref(), &timeline, sql)
-                .await
-                .err()
-                .unwrap();
+            let refused = session(target.as_ref(), &timeline, sql).await.err().unwrap();
             let is_prepared = matches!(refused.kind, TargetErrorKind::Preparation(_));
             assert!(is_prepared, "{sql}: {refused:?}");
             assert!(refused.message.contains("`query`"), "{refused}");
@@ -221,9 +196,7 @@ fn rows_of_the_whole_table_are_those_that_analyze_counted() {
     // The indexes on some of the rows are listed before and behind the one on all of them.
     let tables = "CREATE TABLE \"Order\" (a, b); CREATE INDEX a ON \"Order\" (a) WHERE b = 1; \
                   CREATE INDEX m ON \"Order\" (b, a); CREATE INDEX z ON \"Order\" (a) WHERE b = 2;";
-    database
-        .execute_batch(&(tables.to_owned() + &rows(500)))
-        .unwrap();
+    database.execute_batch(&(tables.to_owned() + &rows(500))).unwrap();
     let timeline = support::WallTimeline::start();
     let rows_all = |name: &'static str| {
         let (timeline, path) = (Rc::clone(&timeline), path.clone());

@@ -25,12 +25,7 @@ pub(super) struct Commands {
 
 impl Commands {
     pub(super) fn new(spec: CommandsFile) -> Self {
-        Self {
-            spec,
-            urls: Vec::new(),
-            metrics: Vec::new(),
-            given_up: false,
-        }
+        Self { spec, urls: Vec::new(), metrics: Vec::new(), given_up: false }
     }
 
     /// Ends what an earlier Highwater left when it was killed.
@@ -177,14 +172,15 @@ impl Commands {
     /// The nodes by what `urls` and `metrics` printed.
     pub(super) fn list(&self) -> Vec<Node> {
         let numbered = (1..).zip(self.urls.iter().enumerate());
-        let nodes = numbered.map(|(number, (at, url))| Node {
-            number,
-            url: url.clone(),
-            is_target: true,
-            metrics: self.metrics.get(at).cloned().into_iter().collect(),
-            ..Node::default()
-        });
-        nodes.collect()
+        numbered
+            .map(|(number, (at, url))| Node {
+                number,
+                url: url.clone(),
+                is_target: true,
+                metrics: self.metrics.get(at).cloned().into_iter().collect(),
+                ..Node::default()
+            })
+            .collect()
     }
 
     fn run(
@@ -230,8 +226,8 @@ pub(super) fn filled(site: &Site, text: &str, nodes: u32) -> Result<String, Clus
 }
 
 fn lines(printed: &str) -> Vec<String> {
-    let words = printed.split([' ', '\t', '\n', '\r', ',']);
-    words
+    printed
+        .split([' ', '\t', '\n', '\r', ','])
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()

@@ -61,8 +61,7 @@ impl Hierarchies {
 
     /// The directories of a group of that name, whether it is there or not.
     pub(super) fn group(&self, name: &str) -> Vec<PathBuf> {
-        let parents = self.0.iter();
-        parents.map(|parent| parent.join(name)).collect()
+        self.0.iter().map(|parent| parent.join(name)).collect()
     }
 }
 
@@ -93,10 +92,7 @@ pub(super) fn limit_cpu(group: &[PathBuf], cores: f64) -> Result<(), ClusterErro
     if path.ends_with("cpu.max") {
         return write_checked(&path, &format!("{quota} {period}"));
     }
-    write(
-        &path.with_file_name("cpu.cfs_period_us"),
-        &period.to_string(),
-    )?;
+    write(&path.with_file_name("cpu.cfs_period_us"), &period.to_string())?;
     write_checked(&path, &quota)
 }
 
@@ -141,16 +137,11 @@ pub(super) fn remove(group: &[PathBuf]) -> bool {
 
 /// A file of the group's controller by its name in version 2 or 1, whichever is there.
 fn of_controller(group: &[PathBuf], two: &str, one: &str) -> Result<PathBuf, ClusterError> {
-    let mut files = group
-        .iter()
-        .flat_map(|path| [path.join(two), path.join(one)]);
+    let mut files = group.iter().flat_map(|path| [path.join(two), path.join(one)]);
     files.find(|file| file.exists()).ok_or_else(|| {
-        let place = group.first().map(|path| path.display().to_string());
-        let place = place.unwrap_or_default();
-        ClusterError::usage(format!(
-            "the control group {place} has neither `{two}` nor `{one}`"
-        ))
-        .with_hint("add --no-quota to start the nodes without quotas")
+        let place = group.first().map(|path| path.display().to_string()).unwrap_or_default();
+        ClusterError::usage(format!("the control group {place} has neither `{two}` nor `{one}`"))
+            .with_hint("add --no-quota to start the nodes without quotas")
     })
 }
 
@@ -193,9 +184,7 @@ fn ignored(path: &Path, written: &str, set: &str) -> ClusterError {
 /// A directory of version 1 that has the controller.
 fn version_1(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let has = |options: &str| options.split(',').any(|option| option == controller);
-    let mount = mounts_of(mounts, "cgroup")
-        .find(|(_, options)| has(options))?
-        .0;
+    let mount = mounts_of(mounts, "cgroup").find(|(_, options)| has(options))?.0;
     let line = own.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (names, path) = rest.split_once(':')?;
@@ -221,20 +210,14 @@ fn version_2(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let there = places.iter().find(|place| gives(place));
     // Without rights nothing can be turned on: the message is about them then.
     let exists = lists(&Path::new(mount).join("cgroup.controllers"), controller);
-    there
-        .cloned()
-        .or_else(|| exists.then(|| PathBuf::from(mount)))
+    there.cloned().or_else(|| exists.then(|| PathBuf::from(mount)))
 }
 
 /// This process's own group below a mount; the mount where that does not show it, as in containers.
 fn below(mount: &str, own: Option<&str>) -> PathBuf {
     let mount = Path::new(mount);
     let path = mount.join(own.unwrap_or_default().trim_start_matches('/'));
-    if path.is_dir() {
-        path
-    } else {
-        mount.to_owned()
-    }
+    if path.is_dir() { path } else { mount.to_owned() }
 }
 
 /// Where a kind of file system is mounted, and its options.

@@ -34,11 +34,7 @@ impl DataDirectories {
             (None, Some(_)) => Path::new(FOR_OTHERS).join(format!("highwater-{name}")),
             (None, None) => state.join("data"),
         };
-        Self {
-            root,
-            owner: state.display().to_string(),
-            user,
-        }
+        Self { root, owner: state.display().to_string(), user }
     }
 
     /// Those of which one is this directory of a node.
@@ -59,9 +55,8 @@ impl DataDirectories {
     pub(super) fn make(&self, number: u32) -> Result<(), ClusterError> {
         self.claim()?;
         let path = self.of_node(number);
-        let made = removed(&path)
-            .and_then(|()| fs::create_dir(&path))
-            .and_then(|()| self.give(&path));
+        let made =
+            removed(&path).and_then(|()| fs::create_dir(&path)).and_then(|()| self.give(&path));
         made.map_err(|error| Self::failed(&path, &error))
     }
 
@@ -71,11 +66,7 @@ impl DataDirectories {
         let path = directory.join(name);
         let written = || {
             let mut made = PathBuf::new();
-            for part in Path::new(name)
-                .parent()
-                .into_iter()
-                .flat_map(Path::components)
-            {
+            for part in Path::new(name).parent().into_iter().flat_map(Path::components) {
                 made.push(part);
                 let folder = directory.join(&made);
                 // The node's user may have put a link there, which would lead Highwater elsewhere.
@@ -176,10 +167,7 @@ mod tests {
     #[test]
     fn only_what_this_cluster_made_is_used_or_removed() {
         let place = tempfile::tempdir().unwrap();
-        let (one, other) = (
-            directories(place.path(), "a"),
-            directories(place.path(), "b"),
-        );
+        let (one, other) = (directories(place.path(), "a"), directories(place.path(), "b"));
         one.make(1).unwrap();
         one.write(1, "etc/users/all.xml", "<x/>").unwrap();
         let file = one.of_node(1).join("etc/users/all.xml");

@@ -38,10 +38,7 @@ impl ClusterError {
 
     /// The user stopped it, at this.
     pub fn interrupted(during: impl Display) -> Self {
-        Self::new(
-            ClusterErrorKind::Interrupted,
-            format!("interrupted while {during}"),
-        )
+        Self::new(ClusterErrorKind::Interrupted, format!("interrupted while {during}"))
     }
 
     /// Something on the disk could not be done.
@@ -50,11 +47,7 @@ impl ClusterError {
     }
 
     fn new(kind: ClusterErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
+        Self { kind, message: message.into(), hint: None }
     }
 
     /// The same error with a hint.

@@ -141,10 +141,7 @@ pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
 /// `UID:GID`.
 fn numbers(text: &str) -> Option<User> {
     let (uid, gid) = text.split_once(':')?;
-    Some(User {
-        uid: uid.parse().ok()?,
-        gid: gid.parse().ok()?,
-    })
+    Some(User { uid: uid.parse().ok()?, gid: gid.parse().ok()? })
 }
 
 /// A user of the list of users: see passwd(5).

@@ -88,11 +88,7 @@ impl Cluster {
             )
             .with_hint("remove them with `highwater cluster down FILE --remove-data`"));
         }
-        let mut cluster = Self {
-            site,
-            kind,
-            restore: spec.restore,
-        };
+        let mut cluster = Self { site, kind, restore: spec.restore };
         if cluster.has_former() && !cluster.keeps_former() {
             cluster.end_former()?;
         }
@@ -210,8 +206,10 @@ impl Cluster {
     /// As [`Cluster::nodes`].
     pub fn urls(&mut self) -> Result<Vec<String>, ClusterError> {
         let has_processes = matches!(self.kind, Kind::Processes(_));
-        let nodes = self.nodes()?.into_iter();
-        let running = nodes.filter(|node| node.is_target && (node.pid.is_some() || !has_processes));
+        let running = self
+            .nodes()?
+            .into_iter()
+            .filter(|node| node.is_target && (node.pid.is_some() || !has_processes));
         Ok(running.map(|node| node.url).collect())
     }
 
@@ -343,10 +341,8 @@ fn check_size(nodes: u32) -> Result<(), ClusterError> {
     if (1..=NODES_MAX).contains(&nodes) {
         return Ok(());
     }
-    Err(
-        ClusterError::usage(format!("a cluster file has no cluster of {nodes} nodes"))
-            .with_hint(format!("it has from 1 to {NODES_MAX} nodes")),
-    )
+    Err(ClusterError::usage(format!("a cluster file has no cluster of {nodes} nodes"))
+        .with_hint(format!("it has from 1 to {NODES_MAX} nodes")))
 }
 
 impl Drop for Cluster {

@@ -42,10 +42,7 @@ impl Processes {
         let user = user(spec.user.as_deref())?;
         let directory = &site.options.directory;
         let here = directory.display().to_string();
-        let given = spec
-            .data
-            .as_deref()
-            .map(|given| expand(given, |_| Some(here.clone())));
+        let given = spec.data.as_deref().map(|given| expand(given, |_| Some(here.clone())));
         let given = given
             .transpose()
             .map_err(|error| ClusterError::usage(error.to_string()))?
@@ -96,8 +93,7 @@ impl Processes {
         site: &mut Site,
         ends: fn(&NodeState) -> bool,
     ) -> Result<(), ClusterError> {
-        let numbers = numbers_of(site, ends).into_iter().rev();
-        let ended = numbers.map(|number| self.end(site, number));
+        let ended = numbers_of(site, ends).into_iter().rev().map(|number| self.end(site, number));
         let failed: Vec<ClusterError> = ended.filter_map(Result::err).collect();
         failed.into_iter().next_back().map_or(Ok(()), Err)
     }
@@ -162,8 +158,7 @@ impl Processes {
 
     /// The nodes that run with a quota of CPU, whatever the file says by now.
     pub(super) fn limited(site: &Site) -> Vec<LimitedNode> {
-        let running = Self::running(site).into_iter();
-        let limited = running.filter_map(|number| {
+        let limited = Self::running(site).into_iter().filter_map(|number| {
             let process = site.file.state.nodes.get(&number)?.process.as_ref()?;
             Some(LimitedNode {
                 node: number.to_string(),
@@ -178,8 +173,13 @@ impl Processes {
     /// nothing can be said of it.
     pub(super) fn list(&self, site: &Site) -> Result<Vec<Node>, ClusterError> {
         let running = Self::running(site);
-        let numbers = site.file.state.nodes.keys().copied();
-        let listed = numbers.map(|number| (number, self.listed(site, number, &running)));
+        let listed = site
+            .file
+            .state
+            .nodes
+            .keys()
+            .copied()
+            .map(|number| (number, self.listed(site, number, &running)));
         listed
             .filter(|(number, node)| node.is_ok() || running.contains(number))
             .map(|(_, node)| node)
@@ -265,10 +265,9 @@ impl Processes {
         let condition = match &self.spec.ready.condition() {
             Condition::Http(address) => Condition::Http(fill(address)?),
             Condition::Log(text) => Condition::Log(fill(text)?),
-            Condition::Sql { sql, answer } => Condition::Sql {
-                sql: fill(sql)?,
-                answer: answer.as_deref().map(fill).transpose()?,
-            },
+            Condition::Sql { sql, answer } => {
+                Condition::Sql { sql: fill(sql)?, answer: answer.as_deref().map(fill).transpose()? }
+            }
         };
         Ok(Some(Waiting {
             number,
@@ -288,17 +287,10 @@ impl Processes {
         };
         let stop = &self.spec.stop;
         let is_alive = started.id.is_some_and(ProcessId::is_alive);
-        if let Some(text) = stop
-            .command
-            .as_deref()
-            .filter(|_| is_alive && !site.is_in_a_hurry())
-        {
+        if let Some(text) = stop.command.as_deref().filter(|_| is_alive && !site.is_in_a_hurry()) {
             let count = self.count_of(&Self::running(site));
-            let command = Command {
-                name: &format!("`stop` of node {number}"),
-                text,
-                within: stop.within.0,
-            };
+            let command =
+                Command { name: &format!("`stop` of node {number}"), text, within: stop.within.0 };
             if let Err(error) = self.shell(site, number, count, command, false) {
                 site.note(error.message);
             }
@@ -335,8 +327,7 @@ pub(super) struct Command<'a> {
 }
 
 fn numbers_of(site: &Site, are: fn(&NodeState) -> bool) -> Vec<u32> {
-    let nodes = site.file.state.nodes.iter();
-    let those = nodes.filter(|(_, node)| are(node));
+    let those = site.file.state.nodes.iter().filter(|(_, node)| are(node));
     those.map(|(number, _)| *number).collect()
 }
 

@@ -92,9 +92,7 @@ impl ProcessId {
 
     /// CPU time of the process so far, ticks of which a second has a hundred.
     pub(super) fn cpu_ticks(self) -> Option<u64> {
-        stat(self.pid)
-            .filter(|stat| stat.id == self)
-            .map(|stat| stat.cpu)
+        stat(self.pid).filter(|stat| stat.id == self).map(|stat| stat.cpu)
     }
 
     /// Sends a signal, unless the process has ended.
@@ -162,11 +160,7 @@ impl Family<'_> {
         let all = all();
         let leader = self.leader;
         let own_groups = self.own_groups(&all);
-        let grouped: BTreeSet<i32> = self
-            .groups
-            .iter()
-            .flat_map(|group| pids_of(group))
-            .collect();
+        let grouped: BTreeSet<i32> = self.groups.iter().flat_map(|group| pids_of(group)).collect();
         let mut found: BTreeSet<ProcessId> = all
             .iter()
             .filter(|stat| {
@@ -199,8 +193,7 @@ impl Family<'_> {
     fn own_groups(&self, all: &[Stat]) -> bool {
         let leader = self.leader;
         let of_group = |stat: &Stat| stat.is_in(leader.pid) && stat.id.started >= leader.started;
-        all.iter()
-            .any(|stat| stat.id == leader || of_group(stat) && stat.has_mark(self.mark))
+        all.iter().any(|stat| stat.id == leader || of_group(stat) && stat.has_mark(self.mark))
     }
 
     /// Ends it: in order by what `gently` does, and by SIGKILL when that took longer than `within`, or when
@@ -249,15 +242,15 @@ impl Family<'_> {
 /// The numbers of a control group's processes.
 fn pids_of(group: &Path) -> Vec<i32> {
     let listed = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-    listed
-        .lines()
-        .filter_map(|line| line.parse().ok())
-        .collect()
+    listed.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
 fn all() -> Vec<Stat> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pids = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(stat).collect()
 }
 
@@ -275,10 +268,7 @@ fn parsed(line: &str) -> Option<Stat> {
     let natural = |field: usize| number(field).map(i64::unsigned_abs);
     let small = |field: usize| i32::try_from(number(field)?).ok();
     Some(Stat {
-        id: ProcessId {
-            pid,
-            started: natural(22)?,
-        },
+        id: ProcessId { pid, started: natural(22)? },
         is_zombie: matches!(*fields.first()?, "Z" | "X"),
         is_kernel: natural(9)? & KERNEL_THREAD != 0,
         parent: small(4)?,
@@ -299,10 +289,7 @@ mod tests {
     fn a_line_of_the_kernel_is_read_whatever_the_name_is() {
         let line = "42 (a) b (c)) S 7 40 39 0 -1 4194304 1 2 3 4 15 6 0 0 20 0 1 0 987 1 2\n";
         let stat = parsed(line).unwrap();
-        let id = ProcessId {
-            pid: 42,
-            started: 987,
-        };
+        let id = ProcessId { pid: 42, started: 987 };
         assert_eq!((stat.id, stat.is_zombie, stat.cpu), (id, false, 21));
         assert_eq!((stat.parent, stat.group, stat.session), (7, 40, 39));
         assert_eq!(parsed("42 (x"), None);
@@ -322,11 +309,7 @@ mod tests {
     fn all_of_a_family_ends_even_what_does_not_obey_and_what_left_its_parent() {
         let mark = format!("test-{}", std::process::id());
         let (mut child, leader) = family(&mark);
-        let family = Family {
-            leader,
-            mark: &mark,
-            groups: &[],
-        };
+        let family = Family { leader, mark: &mark, groups: &[] };
         while family.members().len() < 3 {
             thread::yield_now();
         }
@@ -348,18 +331,11 @@ mod tests {
         fs::write(&script, "exec sh \"$0\"\n").unwrap();
         let mark = format!("test-again-{}", std::process::id());
         let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg("setsid sh \"$0\" & sleep 300; true")
-            .arg(&script);
+        command.arg("-c").arg("setsid sh \"$0\" & sleep 300; true").arg(&script);
         let command = command.env(MARK, &mark).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
         let leader = ProcessId::of(child.id()).unwrap();
-        let family = Family {
-            leader,
-            mark: &mark,
-            groups: &[],
-        };
+        let family = Family { leader, mark: &mark, groups: &[] };
         while family.members().len() < 3 {
             thread::yield_now();
         }
@@ -374,16 +350,9 @@ mod tests {
     fn a_number_that_another_process_has_now_is_not_touched() {
         let mut child = Command::new("sleep").arg("300").spawn().unwrap();
         let now = ProcessId::of(child.id()).unwrap();
-        let earlier = ProcessId {
-            started: now.started - 1,
-            ..now
-        };
+        let earlier = ProcessId { started: now.started - 1, ..now };
         assert!(now.is_alive() && !earlier.is_alive());
-        let family = Family {
-            leader: earlier,
-            mark: "of another one",
-            groups: &[],
-        };
+        let family = Family { leader: earlier, mark: "of another one", groups: &[] };
         earlier.signal(Signal::KILL);
         let ended = family.end(|| {}, Nanos::ZERO, || false);
         assert_eq!((ended, now.is_alive()), (Ended::Before, true));
@@ -404,15 +373,8 @@ mod tests {
         while members_of(id.pid).len() < 2 {
             thread::yield_now();
         }
-        let leader = ProcessId {
-            started: id.started - 1,
-            ..id
-        };
-        let family = Family {
-            leader,
-            mark: "of another one",
-            groups: &[],
-        };
+        let leader = ProcessId { started: id.started - 1, ..id };
+        let family = Family { leader, mark: "of another one", groups: &[] };
         child.kill().unwrap();
         child.wait().unwrap();
         let [left] = members_of(id.pid)[..] else {
@@ -425,7 +387,6 @@ mod tests {
     }
 
     fn members_of(group: i32) -> Vec<ProcessId> {
-        let in_group = all().into_iter().filter(|stat| stat.group == group);
-        in_group.map(|stat| stat.id).collect()
+        all().into_iter().filter(|stat| stat.group == group).map(|stat| stat.id).collect()
     }
 }

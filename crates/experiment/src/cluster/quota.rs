@@ -65,11 +65,8 @@ fn try_by(
 ) -> Result<(), ClusterError> {
     let mark = site.mark();
     let groups = hierarchies.group(&format!("highwater-{name}-trial-{mark}"));
-    site.file.state.command = Some(Started {
-        id: None,
-        mark: mark.clone(),
-        groups: groups.clone(),
-    });
+    site.file.state.command =
+        Some(Started { id: None, mark: mark.clone(), groups: groups.clone() });
     site.file.write()?;
     let used = busy(site, &groups, &mark);
     site.end_command()?;
@@ -191,10 +188,7 @@ mod tests {
         assert_eq!(tried.id.is_some(), has_groups);
         assert!(!tried.id.is_some_and(ProcessId::is_alive));
         assert!(!tried.groups.is_empty());
-        assert!(
-            !tried.groups.iter().any(|group| group.exists()),
-            "{tried:?}"
-        );
+        assert!(!tried.groups.iter().any(|group| group.exists()), "{tried:?}");
         drop(site);
         let state = StateFile::open(&place.path().join("state")).unwrap().state;
         assert_eq!(state.command, None, "the next Highwater has nothing to end");

@@ -164,9 +164,8 @@ fn status(address: &str) -> Result<u16, TargetError> {
     let rest = address.strip_prefix("http://").unwrap_or(address);
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (host, port) = authority.rsplit_once(':').unwrap_or((authority, "80"));
-    let port: u16 = port
-        .parse()
-        .map_err(|_| TargetError::usage(format!("{address} has no port")))?;
+    let port: u16 =
+        port.parse().map_err(|_| TargetError::usage(format!("{address} has no port")))?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let head = format!("GET /{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     let responded = RealTimeline::block_on(RealClock::start(), |timeline| async move {

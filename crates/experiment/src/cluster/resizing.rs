@@ -36,9 +36,7 @@ impl Processes {
             self.end(site, *number)?;
         }
         self.first = first;
-        let missing: Vec<u32> = requested
-            .filter(|number| !running.contains(number))
-            .collect();
+        let missing: Vec<u32> = requested.filter(|number| !running.contains(number)).collect();
         for number in &missing {
             // One that ended by itself may have left something.
             self.end(site, *number)?;
@@ -118,12 +116,7 @@ impl Processes {
             let ports = ports::of_node(*number, &host, named, &before.ports, &mut held)?;
             // Data elsewhere belong to a file that was changed since.
             let prepared = before.prepared && before.data == data;
-            let node = NodeState {
-                ports,
-                data,
-                prepared,
-                ..NodeState::default()
-            };
+            let node = NodeState { ports, data, prepared, ..NodeState::default() };
             nodes.insert(*number, node);
         }
         site.file.write()
@@ -176,11 +169,7 @@ impl Processes {
         let hierarchies = self.hierarchies.as_ref().filter(|_| !site.options.no_quota);
         let group = format!("highwater-{}-{number}-{mark}", self.name);
         let groups = hierarchies.map_or(Vec::new(), |hierarchies| hierarchies.group(&group));
-        let started = Started {
-            id: None,
-            mark: mark.clone(),
-            groups: groups.clone(),
-        };
+        let started = Started { id: None, mark: mark.clone(), groups: groups.clone() };
         record(site, number, started.clone())?;
         if let Some(quota) = self.spec.quota.filter(|_| !groups.is_empty()) {
             quota::make(&groups, &quota)?;
@@ -189,11 +178,7 @@ impl Processes {
         let words = match &self.spec.command {
             CommandLine::Words(words) => values.fill_all(number, words)?,
             CommandLine::Shell(text) => {
-                vec![
-                    "/bin/sh".to_owned(),
-                    "-c".to_owned(),
-                    values.fill(number, text)?,
-                ]
+                vec!["/bin/sh".to_owned(), "-c".to_owned(), values.fill(number, text)?]
             }
         };
         let launch = Launch {
@@ -212,10 +197,7 @@ impl Processes {
         record(site, number, Started { id, ..started })?;
         let child = gated.release()?;
         site.adopt(child);
-        site.note(format!(
-            "node {number} is process {}",
-            id.map_or(0, |id| id.pid)
-        ));
+        site.note(format!("node {number} is process {}", id.map_or(0, |id| id.pid)));
         Ok(())
     }
 }

@@ -95,13 +95,7 @@ pub(super) struct Ran {
 
 impl Site {
     pub(super) fn new(options: Options, file: StateFile, interrupts: Interrupts) -> Self {
-        Self {
-            options,
-            file,
-            interrupts,
-            children: Vec::new(),
-            number: 0,
-        }
+        Self { options, file, interrupts, children: Vec::new(), number: 0 }
     }
 
     /// Reports something, and keeps it in the history.
@@ -168,11 +162,7 @@ impl Site {
     ) -> Result<Ended, ClusterError> {
         let mut ended = Ended::Before;
         if let Some(leader) = started.id {
-            let family = Family {
-                leader,
-                mark: &started.mark,
-                groups: &started.groups,
-            };
+            let family = Family { leader, mark: &started.mark, groups: &started.groups };
             ended = family.end(|| gently(&family), within, || self.is_in_a_hurry());
         }
         self.reap();
@@ -184,11 +174,8 @@ impl Site {
             ));
         }
         if !control_group::remove(&started.groups) {
-            let groups = started
-                .groups
-                .iter()
-                .map(|group| group.display().to_string());
-            let groups: Vec<String> = groups.collect();
+            let groups: Vec<String> =
+                started.groups.iter().map(|group| group.display().to_string()).collect();
             let message = format!("cannot remove the control groups {}", groups.join(", "));
             return Err(
                 ClusterError::failed(message).with_hint("run `highwater cluster down` again")
@@ -230,11 +217,8 @@ impl Site {
         };
         let begin = fs::metadata(&log).map_or(0, |log| log.len());
         let gated = launch.start()?;
-        self.file.state.command = Some(Started {
-            id: Some(gated.id),
-            mark: mark.clone(),
-            groups: Vec::new(),
-        });
+        self.file.state.command =
+            Some(Started { id: Some(gated.id), mark: mark.clone(), groups: Vec::new() });
         self.file.write()?;
         let mut child = gated.release()?;
         let clock = RealClock::start();
@@ -249,11 +233,7 @@ impl Site {
                     let printed = from(&output, 0);
                     // It may hold URLs with passwords; what cannot be removed is this user's alone.
                     let _removed = fs::remove_file(&output);
-                    return Ok(Ran {
-                        code: status.code(),
-                        printed,
-                        errors: from(&log, begin),
-                    });
+                    return Ok(Ran { code: status.code(), printed, errors: from(&log, begin) });
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -290,11 +270,7 @@ impl Site {
             Some(code) => format!("ended with exit code {code}"),
             None => "was killed".to_owned(),
         };
-        let words = if ran.errors.trim().is_empty() {
-            &ran.printed
-        } else {
-            &ran.errors
-        };
+        let words = if ran.errors.trim().is_empty() { &ran.printed } else { &ran.errors };
         let message = format!("{} {ended}{}", shell.name, tail(words));
         Err(ClusterError::failed(message).with_hint("run the command by hand to see more"))
     }
@@ -308,9 +284,7 @@ pub(super) fn from(log: &Path, begin: u64) -> String {
         file.take(PRINTED_MAX).read_to_end(&mut bytes)
     });
     // A log that cannot be read shows nothing.
-    read.map_or(String::new(), |_| {
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+    read.map_or(String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The end of a log, as lines below a message.
@@ -320,18 +294,10 @@ pub(super) fn tail_of(log: &Path, begin: u64) -> String {
 }
 
 fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.iter().skip(lines.len().saturating_sub(TAIL_LINES));
     let last: Vec<String> = last
-        .map(|line| {
-            format!(
-                "\n  | {}",
-                harmless(&line.chars().take(200).collect::<String>())
-            )
-        })
+        .map(|line| format!("\n  | {}", harmless(&line.chars().take(200).collect::<String>())))
         .collect();
     match last.len() {
         0 => ", without a word".to_owned(),

@@ -128,18 +128,11 @@ impl StateFile {
             Err(error) => return Err(disk("read the state in", error)),
         };
         if state.boot != boot {
-            state
-                .nodes
-                .values_mut()
-                .for_each(|node| node.process = None);
+            state.nodes.values_mut().for_each(|node| node.process = None);
             state.command = None;
         }
         (state.version, state.boot) = (VERSION, boot);
-        Ok(Self {
-            directory: directory.to_owned(),
-            state,
-            _lock: lock,
-        })
+        Ok(Self { directory: directory.to_owned(), state, _lock: lock })
     }
 
     /// Where it is; logs are there, too.
@@ -163,10 +156,7 @@ impl StateFile {
     pub(super) fn note(&mut self, what: String) {
         let now = wall_clock();
         let history = &mut self.state.history;
-        history.push(Happened {
-            at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)),
-            what,
-        });
+        history.push(Happened { at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)), what });
         let surplus = history.len().saturating_sub(HISTORY_MAX);
         history.drain(..surplus);
     }
@@ -255,10 +245,7 @@ mod tests {
         let path = place.path().join("state.json");
         fs::write(&path, "{").unwrap();
         assert!(StateFile::open(place.path()).is_err());
-        let node = NodeState {
-            process: Some(Started::default()),
-            ..NodeState::default()
-        };
+        let node = NodeState { process: Some(Started::default()), ..NodeState::default() };
         let state = State {
             version: VERSION,
             boot: "an earlier one".to_owned(),

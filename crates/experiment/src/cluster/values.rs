@@ -127,10 +127,7 @@ mod tests {
             count: 2,
         };
         let fill = |text: &str| values.fill(2, text).unwrap();
-        assert_eq!(
-            fill("{node}/{nodes} {host}:{port.http}"),
-            "2/2 127.0.0.2:12"
-        );
+        assert_eq!(fill("{node}/{nodes} {host}:{port.http}"), "2/2 127.0.0.2:12");
         assert_eq!(fill("{peers.http}"), "127.0.0.1:11,127.0.0.2:12");
         assert_eq!(fill("{list.shards}"), "<s>1:11</s> <s>2:12</s>");
         assert_eq!(fill("{data} {dir}"), "/data /here");
@@ -140,11 +137,7 @@ mod tests {
         assert!(values.fill(2, "{port.tcp}").is_err());
         // One that is alone has no peer but itself.
         let (first, count) = (3, 1);
-        let alone = Values {
-            first,
-            count,
-            ..values
-        };
+        let alone = Values { first, count, ..values };
         let fill = |text: &str| alone.fill(3, text).unwrap();
         assert_eq!(fill("{node}/{nodes} {peers.http}"), "3/1 127.0.0.3:13");
         assert_eq!(fill("{list.shards}"), "<s>3:13</s>");

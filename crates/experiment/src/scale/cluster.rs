@@ -77,10 +77,7 @@ pub struct StartedCluster {
 impl StartedCluster {
     /// Of a cluster that is not up yet.
     pub fn new(cluster: cluster::Cluster) -> Self {
-        Self {
-            cluster,
-            is_alone: false,
-        }
+        Self { cluster, is_alone: false }
     }
 
     /// Where it is now, and how long that took.
@@ -143,10 +140,7 @@ impl From<ClusterError> for TargetError {
                 Self::unreachable(error.message)
             }
         };
-        Self {
-            hint: error.hint,
-            ..of
-        }
+        Self { hint: error.hint, ..of }
     }
 }
 
@@ -159,14 +153,11 @@ pub struct ReadyClusters {
 
 impl Cluster for ReadyClusters {
     fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<Resized, TargetError> {
-        let urls = self.by_nodes.get(&nodes).cloned();
-        let urls = urls
-            .ok_or_else(|| TargetError::usage(format!("there is no cluster of {nodes} nodes")))?;
-        Ok(Resized {
-            urls,
-            metrics: Vec::new(),
-            took: Nanos::ZERO,
-        })
+        let urls =
+            self.by_nodes.get(&nodes).cloned().ok_or_else(|| {
+                TargetError::usage(format!("there is no cluster of {nodes} nodes"))
+            })?;
+        Ok(Resized { urls, metrics: Vec::new(), took: Nanos::ZERO })
     }
 
     fn end(&mut self) -> Result<(), ClusterError> {

@@ -99,9 +99,7 @@ impl Experiment for ScaleRecord {
             predicted: requested.trial.predicted,
             figures: figures(&self.stream, record),
             started_at: made.started_at,
-            took_ns: took_ns
-                .saturating_add(made.settled.0)
-                .saturating_add(ready.took.0),
+            took_ns: took_ns.saturating_add(made.settled.0).saturating_add(ready.took.0),
             ready_ns: ready.took.0.saturating_add(loaded_ns),
             before_quota: ready.before_quota,
             run: made.run,
@@ -142,8 +140,11 @@ impl Experiment for ScaleRecord {
 /// Whether a larger size goes on with the tables of those before it, as they are after an operator added nodes. Not
 /// where the tables of two sizes differ, or where the trials of a tuning make their own.
 fn keeps_tables(scale: &ScaleRecord) -> bool {
-    let names = scale.sizes.iter().flat_map(|size| size.settings.keys());
-    let mut of_tables = names.filter(|name| !LEAVE_TABLES.contains(&name.as_str()));
+    let mut of_tables = scale
+        .sizes
+        .iter()
+        .flat_map(|size| size.settings.keys())
+        .filter(|name| !LEAVE_TABLES.contains(&name.as_str()));
     scale.start == ClusterStart::Grow && scale.each != ScaleEach::Tune && of_tables.next().is_none()
 }
 
@@ -151,10 +152,7 @@ fn keeps_tables(scale: &ScaleRecord) -> bool {
 fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
     let trial = SizedTrial {
         purpose: ScalePurpose::Alone,
-        size: ScaleSize {
-            nodes: 1,
-            settings: scale.alone.settings.clone(),
-        },
+        size: ScaleSize { nodes: 1, settings: scale.alone.settings.clone() },
         node: Some(node),
         predicted: None,
         remakes_tables: false,
@@ -167,8 +165,7 @@ fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
 fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<SizedTrial> {
     let all = scale.alone.trials.iter().chain(&scale.trials);
     let took: Vec<u64> = all.clone().map(ScaleTrial::budgeted_ns).collect();
-    let ready = all.map(|trial| trial.ready_ns);
-    let ready = ready.fold(0, u64::saturating_add);
+    let ready = all.map(|trial| trial.ready_ns).fold(0, u64::saturating_add);
     let ready = ready.checked_div(took.len() as u64).unwrap_or(0);
     let sizes = u32::try_from(scale.sizes.len()).unwrap_or(u32::MAX);
     let most = sizes.saturating_add(1).saturating_add(scale.alone.nodes);
@@ -197,8 +194,8 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<Sized
 fn took_nested(experiment: &ExperimentRecord) -> u64 {
     let all: Vec<u64> = match &experiment.question {
         Question::Search(search) => {
-            let probes = search.probes.iter();
-            let took = probes.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
+            let took =
+                search.probes.iter().map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
             took.collect()
         }
         Question::Tune(tune) => tune.trials.iter().map(|trial| trial.took_ns).collect(),
@@ -214,16 +211,11 @@ mod tests {
     #[test]
     fn tables_are_kept_where_nodes_are_added_and_no_size_needs_others() {
         let of = |start, each, names: &[&str]| {
-            let settings = names
-                .iter()
-                .map(|name| ((*name).to_owned(), "8".to_owned()));
+            let settings = names.iter().map(|name| ((*name).to_owned(), "8".to_owned()));
             keeps_tables(&ScaleRecord {
                 start,
                 each,
-                sizes: vec![ScaleSize {
-                    nodes: 1,
-                    settings: settings.collect(),
-                }],
+                sizes: vec![ScaleSize { nodes: 1, settings: settings.collect() }],
                 ..ScaleRecord::default()
             })
         };

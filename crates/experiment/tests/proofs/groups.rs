@@ -25,8 +25,7 @@ fn cores(number: u32) -> String {
 }
 
 fn group(targets: &[String], times: u32) -> GroupRecord {
-    let variants = ["old", "new"].iter().zip(targets);
-    let variants = variants.map(|(name, target)| VariantRecord {
+    let variants = ["old", "new"].iter().zip(targets).map(|(name, target)| VariantRecord {
         name: (*name).to_owned(),
         urls: vec![target.clone()],
         command: None,
@@ -63,10 +62,7 @@ fn run_in(
         job_of: &job_of,
         // The plan is the same in all rounds, or they could not be compared.
         chances_of: |trial: &GroupRun| u64::from(trial.round),
-        first: GroupRun {
-            variant: 0,
-            round: 1,
-        },
+        first: GroupRun { variant: 0, round: 1 },
         settle: Nanos::ZERO,
         pauses: Vec::new(),
     };
@@ -79,8 +75,7 @@ fn undisturbed(root: &Path, group: GroupRecord) -> Result<ExperimentRecord, RunE
 
 /// The variant and the round of each run.
 fn order(record: &ExperimentRecord) -> Vec<(usize, u32)> {
-    let trials = record.group().unwrap().trials.iter();
-    trials.map(|trial| (trial.variant, trial.round)).collect()
+    record.group().unwrap().trials.iter().map(|trial| (trial.variant, trial.round)).collect()
 }
 
 #[test]
@@ -90,10 +85,7 @@ fn the_record_of_a_group_compares_its_variants_and_each_run_has_its_own() {
     let directory = root.path().join("group");
     let stored = record::read(&directory).unwrap();
     assert_eq!(stored.into_experiment().as_ref(), Some(&record));
-    assert_eq!(
-        order(&record),
-        [(0, 1), (1, 1), (1, 2), (0, 2), (0, 3), (1, 3)]
-    );
+    assert_eq!(order(&record), [(0, 1), (1, 1), (1, 2), (0, 2), (0, 3), (1, 3)]);
     let group = record.group().unwrap();
     assert_eq!(group.outcome, Some(GroupOutcome::Complete));
     for trial in &group.trials {
@@ -127,23 +119,15 @@ fn a_group_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
     let known = stopped.group().unwrap();
     assert_eq!(comparisons(known)[0].1.runs, [1, 2]);
 
-    let resumed = GroupRecord {
-        trials: known.trials.clone(),
-        ..group(&targets, 2)
-    };
+    let resumed = GroupRecord { trials: known.trials.clone(), ..group(&targets, 2) };
     let whole = undisturbed(root.path(), resumed).unwrap();
     assert_eq!(order(&whole), [(0, 1), (1, 1), (1, 2), (0, 2)]);
     assert_eq!(code(&whole), 0, "{}", report::text(&whole));
     let again = undisturbed(root.path(), group(&targets, 2)).unwrap();
     let figures = |record: &ExperimentRecord| -> Vec<f64> {
-        let trials = record.group().unwrap().trials.iter();
-        trials.map(|trial| trial.throughput_per_s).collect()
+        record.group().unwrap().trials.iter().map(|trial| trial.throughput_per_s).collect()
     };
-    assert_eq!(
-        figures(&whole),
-        figures(&again),
-        "as if it had not been stopped"
-    );
+    assert_eq!(figures(&whole), figures(&again), "as if it had not been stopped");
 }
 
 #[test]

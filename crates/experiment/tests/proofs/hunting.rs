@@ -74,10 +74,7 @@ impl Hunt {
     }
 
     fn search(&self) -> SearchRecord {
-        let objective = SearchObjective {
-            stated: self.objectives.clone(),
-            no_errors: true,
-        };
+        let objective = SearchObjective { stated: self.objectives.clone(), no_errors: true };
         let rows = self.job.streams[0].0 == "insert";
         SearchRecord {
             axis: self.axis,
@@ -113,9 +110,9 @@ impl Hunt {
         let mut job = self.job.clone();
         let pace = match (requested.trial.at, self.axis) {
             (None, _) => PaceInput::Closed(Some(64)),
-            (Some(at), SearchAxis::Rate) => PaceInput::Open(Rate {
-                micro_per_s: whole(at * 1e6 + 0.5),
-            }),
+            (Some(at), SearchAxis::Rate) => {
+                PaceInput::Open(Rate { micro_per_s: whole(at * 1e6 + 0.5) })
+            }
             (Some(at), SearchAxis::Sessions) => {
                 PaceInput::Closed(Some(u32::try_from(whole(at + 0.5)).unwrap()))
             }
@@ -161,10 +158,7 @@ impl Hunt {
             experiment: self.search(),
             job_of: &|requested: &Requested<Probe>| self.job_of(requested),
             chances_of: |_| 0,
-            first: Probe {
-                purpose: ProbePurpose::Estimate,
-                at: None,
-            },
+            first: Probe { purpose: ProbePurpose::Estimate, at: None },
             settle: Nanos::ZERO,
             pauses: self.pauses.clone(),
         };

@@ -30,18 +30,11 @@ impl Watched {
     /// Nothing stops it.
     pub(crate) fn silent() -> Self {
         let (interrupter, interrupts) = interrupts::channel();
-        Self {
-            _interrupter: Some(interrupter),
-            ..Self::with(Rc::new(Silent), interrupts)
-        }
+        Self { _interrupter: Some(interrupter), ..Self::with(Rc::new(Silent), interrupts) }
     }
 
     pub(crate) fn with(observer: Rc<dyn Observer>, interrupts: Interrupts) -> Self {
-        Self {
-            observer,
-            interrupts,
-            _interrupter: None,
-        }
+        Self { observer, interrupts, _interrupter: None }
     }
 
     /// Its user holds what stops it.
@@ -54,11 +47,7 @@ impl Watched {
 
     /// Its user stops it when so many events of a kind have come.
     pub(crate) fn stopped_after(count: u32, is_one: fn(&Event) -> bool) -> Self {
-        let user = |interrupter| Impatient {
-            left: Cell::new(count),
-            is_one,
-            interrupter,
-        };
+        let user = |interrupter| Impatient { left: Cell::new(count), is_one, interrupter };
         Self::by(user).1
     }
 }
@@ -101,11 +90,7 @@ impl<E: Experiment> Jobs<'_, E> {
         name: &str,
         watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        let maker = Maker {
-            root,
-            job_of: self.job_of,
-            chances_of: self.chances_of,
-        };
+        let maker = Maker { root, job_of: self.job_of, chances_of: self.chances_of };
         let first = maker.plan(&Requested {
             number: 1,
             trial: self.first,

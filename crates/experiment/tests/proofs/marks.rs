@@ -72,11 +72,8 @@ fn case(seed: u64) -> Case {
 /// With scattering service, stalls, a slow start, and rejections.
 fn noisy_case(seed: u64) -> Case {
     let mut dice = Dice(seed.wrapping_add(1 << 32));
-    let mut case = if seed.is_multiple_of(4) {
-        queue(&mut dice, true)
-    } else {
-        noisy_shards(&mut dice)
-    };
+    let mut case =
+        if seed.is_multiple_of(4) { queue(&mut dice, true) } else { noisy_shards(&mut dice) };
     case.hunt.job.seed = 1_000 * seed;
     case
 }
@@ -89,9 +86,7 @@ fn queue(dice: &mut Dice, slow_start: bool) -> Case {
     let bound_s = 100_f64.ln() / mu * dice.between(2.5, 5.0);
     let warm = if slow_start { "&warm=1500ms:3" } else { "" };
     let service_ns = nanos(1.0 / mu).0;
-    let url = one_node(&format!(
-        "cores={cores}&query={service_ns}ns&service=exp{warm}"
-    ));
+    let url = one_node(&format!("cores={cores}&query={service_ns}ns&service=exp{warm}"));
     let mu = 1e9 / number(service_ns);
     let truth = MMc::rate_meeting_quantile(mu, cores, 0.99, nanos(bound_s).as_secs_f64());
     let mut hunt = Hunt::new(&url, QUERY).p99(bound_s);
@@ -146,14 +141,10 @@ fn sharded(dice: &mut Dice, more: &str) -> Case {
 fn noisy_shards(dice: &mut Dice) -> Case {
     // Of each five seconds 50 to 100 ms are lost.
     let lost_ms = whole(dice.between(50.0, 100.0));
-    let stalls: Vec<String> = (0..190)
-        .map(|n| format!("{}s+{lost_ms}ms", 3 + 5 * n))
-        .collect();
+    let stalls: Vec<String> = (0..190).map(|n| format!("{}s+{lost_ms}ms", 3 + 5 * n)).collect();
     let cv = dice.between(0.3, 1.5);
-    let more = format!(
-        "&queue=2000&warm=1500ms:3&service=lognormal:{cv:.2}&stall={}",
-        stalls.join(",")
-    );
+    let more =
+        format!("&queue=2000&warm=1500ms:3&service=lognormal:{cv:.2}&stall={}", stalls.join(","));
     let mut case = sharded(dice, &more);
     case.truth *= 1.0 - number(lost_ms) / 5_000.0;
     case.hunt.objectives = vec![Objective::Rejected { max_ppm: 10_000 }];
@@ -180,20 +171,13 @@ fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize
         };
         println!("seed {seed}: {error:+.4} in {} probes", search.probes.len());
         if error.abs() > 0.03 {
-            said += &format!(
-                "\nseed {seed}: truth {}\n{}",
-                case.truth,
-                report::text(&record)
-            );
+            said += &format!("\nseed {seed}: truth {}\n{}", case.truth, report::text(&record));
         }
         errors.push((seed, error, search.probes.len()));
     }
     let within = errors.iter().filter(|(_, e, _)| e.abs() <= 0.03).count();
-    let too_high: Vec<u64> = errors
-        .iter()
-        .filter(|(_, error, _)| *error > 0.05)
-        .map(|(seed, _, _)| *seed)
-        .collect();
+    let too_high: Vec<u64> =
+        errors.iter().filter(|(_, error, _)| *error > 0.05).map(|(seed, _, _)| *seed).collect();
     let mut probes: Vec<usize> = errors.iter().map(|(_, _, probes)| *probes).collect();
     probes.sort_unstable();
     let n = errors.len();

@@ -64,11 +64,7 @@ fn paused(stops: bool) -> (ExperimentRecord, Rc<Patient>) {
 #[test]
 fn a_search_that_was_paused_finds_the_same_and_says_that_it_waited() {
     let (record, user) = paused(false);
-    assert_eq!(
-        user.probes_before.get(),
-        3,
-        "the probe that runs is finished first"
-    );
+    assert_eq!(user.probes_before.get(), 3, "the probe that runs is finished first");
     let [pause] = &record.interventions[..] else {
         panic!("{:?}", record.interventions);
     };
@@ -76,26 +72,13 @@ fn a_search_that_was_paused_finds_the_same_and_says_that_it_waited() {
     assert!(pause.phase.starts_with("04-"), "before probe 4: {pause:?}");
     let whole = hunt().find();
     assert!(whole.interventions.is_empty());
-    assert_eq!(
-        record.search().unwrap().outcome,
-        whole.search().unwrap().outcome
-    );
+    assert_eq!(record.search().unwrap().outcome, whole.search().unwrap().outcome);
     let took = |of: &ExperimentRecord| -> Vec<u64> {
         let probes = &of.search().unwrap().probes;
-        probes
-            .iter()
-            .map(|probe| probe.took_ns + probe.settled_ns)
-            .collect()
+        probes.iter().map(|probe| probe.took_ns + probe.settled_ns).collect()
     };
-    assert_eq!(
-        took(&record),
-        took(&whole),
-        "the budget did not run meanwhile"
-    );
-    assert_eq!(
-        record.search().unwrap().definition_hash,
-        whole.search().unwrap().definition_hash
-    );
+    assert_eq!(took(&record), took(&whole), "the budget did not run meanwhile");
+    assert_eq!(record.search().unwrap().definition_hash, whole.search().unwrap().definition_hash);
 }
 
 #[test]

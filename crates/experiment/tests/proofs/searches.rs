@@ -37,11 +37,7 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
         }
     }
     let last = record::read(&directory.join(&probes(&record).last().unwrap().run)).unwrap();
-    assert_eq!(
-        last.into_run(),
-        Some(*record.last_run.clone()),
-        "the mark's own figures"
-    );
+    assert_eq!(last.into_run(), Some(*record.last_run.clone()), "the mark's own figures");
     let text = report::text(&record);
     assert!(text.contains("\nmark "), "{text}");
     assert!(text.contains("next:          highwater run cpu"), "{text}");
@@ -69,23 +65,10 @@ struct Impatient {
 impl Observer for Impatient {
     fn event(&self, event: &Event) {
         let now = match (event, self.moment) {
-            (
-                Event::Trial {
-                    number,
-                    trial,
-                    progress,
-                },
-                moment,
-            ) => {
+            (Event::Trial { number, trial, progress }, moment) => {
                 self.begun.set(*number);
                 let is_last = progress.most == *number && progress.budget.is_none();
-                let soaks = matches!(
-                    trial,
-                    Trial::Probe {
-                        purpose: ProbePurpose::Soak,
-                        ..
-                    }
-                );
+                let soaks = matches!(trial, Trial::Probe { purpose: ProbePurpose::Soak, .. });
                 assert_eq!(is_last, soaks, "{progress:?}");
                 match moment {
                     Moment::Probe(at) => *number == at,
@@ -95,8 +78,7 @@ impl Observer for Impatient {
             }
             (Event::Probed(probe), Moment::Confirmed(expected)) => {
                 let confirms = probe.purpose == ProbePurpose::Confirm;
-                self.confirmed
-                    .set(self.confirmed.get() + usize::from(confirms));
+                self.confirmed.set(self.confirmed.get() + usize::from(confirms));
                 confirms && self.confirmed.get() == expected
             }
             _ => false,
@@ -138,10 +120,7 @@ fn a_search_that_is_stopped_keeps_what_it_knows() {
     let known = no_mark(&record);
     assert_eq!(known.why, NoMarkReason::Interrupted);
     assert!(known.highest_met.is_some());
-    assert_eq!(
-        probes(&record).last().unwrap().verdict,
-        ProbeVerdict::Interrupted
-    );
+    assert_eq!(probes(&record).last().unwrap().verdict, ProbeVerdict::Interrupted);
 }
 
 /// The search of a small cluster, and ten minutes at its mark.
@@ -172,10 +151,7 @@ fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
     assert_eq!(soak.verdict, ProbeVerdict::Interrupted);
     assert!(soak.measured_ns < Nanos::from_secs(600).0);
     let text = report::text(&record);
-    assert!(
-        text.contains("\nsoak ") && text.contains(": interrupted"),
-        "{text}"
-    );
+    assert!(text.contains("\nsoak ") && text.contains(": interrupted"), "{text}");
 }
 
 #[test]

@@ -79,10 +79,7 @@ fn tune(
         experiment: tuning,
         job_of: &job_of,
         chances_of: |_| 0,
-        first: Configuration {
-            purpose: TrialPurpose::Search,
-            at: vec![0],
-        },
+        first: Configuration { purpose: TrialPurpose::Search, at: vec![0] },
         settle,
         pauses: Vec::new(),
     };
@@ -96,16 +93,7 @@ fn a_budget_without_room_for_a_trial_is_refused_and_nothing_is_left() {
     let tuning = tuning(Nanos(4 * TRIAL.0));
     let refused = tune_in(root.path(), tuning, &Watched::silent());
     let refused = refused.unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            RunError::Budget {
-                confirmations: 4,
-                ..
-            }
-        ),
-        "{refused}"
-    );
+    assert!(matches!(refused, RunError::Budget { confirmations: 4, .. }), "{refused}");
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }
 

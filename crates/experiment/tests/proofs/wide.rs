@@ -93,20 +93,11 @@ impl Drawn {
             speeds: vec![1.0; nodes],
             stalls: Vec::new(),
         };
-        Self {
-            kind,
-            cluster,
-            rows,
-            url,
-            capacity,
-        }
+        Self { kind, cluster, rows, url, capacity }
     }
 
     fn simulated(&self, per_s: f64, seed: u64) -> Seen {
-        let span = Span {
-            from_s: 0.1 * OPS / per_s,
-            to_s: 1.1 * OPS / per_s,
-        };
+        let span = Span { from_s: 0.1 * OPS / per_s, to_s: 1.1 * OPS / per_s };
         let op = Op::Insert(self.rows);
         self.cluster.simulate(op, Load::Poisson(per_s), span, seed)
     }
@@ -217,9 +208,7 @@ impl Tally {
         let is_near = (-0.03..=0.02).contains(&error);
         self.near += u32::from(is_near);
         self.too_high += u32::from(error > 0.02);
-        let holds = mark
-            .estimate
-            .map(|found| (found.low90..=found.high90).contains(&truth));
+        let holds = mark.estimate.map(|found| (found.low90..=found.high90).contains(&truth));
         self.estimated += u32::from(holds.is_some());
         self.held += u32::from(holds == Some(true));
         println!(

@@ -91,9 +91,7 @@ impl Reader {
     fn interval(&mut self, line: &str) -> Result<(), ImportError> {
         let wrong = |message: &str| ImportError::new(message, HINT).at(0..line.len());
         let (tag, rest) = match line.strip_prefix("Tag=") {
-            Some(tagged) => tagged
-                .split_once(',')
-                .ok_or_else(|| wrong("a tag and no more"))?,
+            Some(tagged) => tagged.split_once(',').ok_or_else(|| wrong("a tag and no more"))?,
             None => ("", line),
         };
         let parts: Vec<&str> = rest.split(',').collect();
@@ -219,11 +217,8 @@ impl OutputReader for Reader {
         let base_s = self.base().unwrap_or(0.0);
         let starts = || self.intervals.iter().map(|i| base_s + i.start_s);
         let first_s = starts().fold(f64::INFINITY, f64::min);
-        let ends = self
-            .intervals
-            .iter()
-            .map(|i| base_s + i.start_s + i.length_s);
-        let last_s = ends.fold(0.0, f64::max);
+        let last_s =
+            self.intervals.iter().map(|i| base_s + i.start_s + i.length_s).fold(0.0, f64::max);
         let origin_s = first_s.floor();
         // Seconds since 1970 with a fraction hold microseconds, and no more.
         let point = |s: f64| Nanos::from_micros(nanos(s, 1_000_000).0);
@@ -233,20 +228,13 @@ impl OutputReader for Reader {
         let ops = self.ops();
         for interval in &self.intervals {
             // Of several times of an op its latency tells its seconds.
-            if let Some(op) = ops
-                .iter()
-                .find(|op| op.latency_tag() == Some(&interval.tag))
-            {
+            if let Some(op) = ops.iter().find(|op| op.latency_tag() == Some(&interval.tag)) {
                 let seconds = interval.seconds(base_s - origin_s, unit, &op.name);
                 run.intervals.extend(seconds);
             }
         }
         run.intervals.sort_by_key(|interval| interval.second);
-        let longest = self
-            .intervals
-            .iter()
-            .map(|i| i.length_s)
-            .fold(0.0, f64::max);
+        let longest = self.intervals.iter().map(|i| i.length_s).fold(0.0, f64::max);
         if longest > SECOND_MOST_S {
             run.notes.push(format!(
                 "the figures over time come from intervals of {} s: every second shows their mean",
@@ -255,10 +243,7 @@ impl OutputReader for Reader {
         }
         if ops.iter().all(|op| op.response.is_some()) {
             run.begin = LatencyBegin::Intended;
-        } else if ops
-            .iter()
-            .all(|op| op.latency_tag() == op.service.map(|(tag, _)| tag))
-        {
+        } else if ops.iter().all(|op| op.latency_tag() == op.service.map(|(tag, _)| tag)) {
             run.begin = LatencyBegin::Sent;
         }
         run.caveats.extend(ops.iter().filter_map(Op::contradiction));

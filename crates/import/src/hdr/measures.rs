@@ -46,10 +46,8 @@ pub(super) fn measures<'t>(
         Some((op, *measure))
     };
     let several = |op: &str| {
-        let measures = tags.clone().filter_map(parts);
-        let mut measures = measures
-            .filter(|(of, _)| *of == op)
-            .map(|(_, measure)| measure);
+        let mut measures =
+            tags.clone().filter_map(parts).filter(|(of, _)| *of == op).map(|(_, measure)| measure);
         measures.clone().count() > 1 && measures.any(|measure| measure != Measure::Wait)
     };
     let measure = |tag: &'t str| match parts(tag).filter(|(op, _)| several(op)) {
@@ -67,10 +65,7 @@ mod tests {
     fn check(tags: &[&str], expected: &[(&str, Option<Measure>)]) {
         let found = measures(&tags.iter().copied());
         let found: Vec<_> = tags.iter().map(|tag| found[*tag].clone()).collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(op, of)| ((*op).to_owned(), *of))
-            .collect();
+        let expected: Vec<_> = expected.iter().map(|(op, of)| ((*op).to_owned(), *of)).collect();
         assert_eq!(found, expected);
     }
 
@@ -92,23 +87,14 @@ mod tests {
             &["main.cycles.servicetime", "main.cycles.responsetime"],
             &[("main.cycles", service), ("main.cycles", response)],
         );
-        check(
-            &["READ", "Intended-READ"],
-            &[("READ", service), ("READ", response)],
-        );
+        check(&["READ", "Intended-READ"], &[("READ", service), ("READ", response)]);
     }
 
     #[test]
     fn an_op_that_is_alone_keeps_its_name() {
         check(
             &["", "put", "north-st", "Intended-x", "wt"],
-            &[
-                ("", None),
-                ("put", None),
-                ("north-st", None),
-                ("Intended-x", None),
-                ("wt", None),
-            ],
+            &[("", None), ("put", None), ("north-st", None), ("Intended-x", None), ("wt", None)],
         );
     }
 }

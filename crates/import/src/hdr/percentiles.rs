@@ -14,14 +14,8 @@ const HINT: &str = "a row is `VALUE PERCENTILE COUNT 1/(1-PERCENTILE)`, as \
                     outputPercentileDistribution prints it";
 const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
 /// Percentiles that a record has.
-const NAMED: [(&str, f64); 6] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p999", 0.999),
-    ("p9999", 0.9999),
-];
+const NAMED: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)];
 
 /// All rows so far.
 #[derive(Default)]
@@ -113,10 +107,8 @@ impl OutputReader for Reader {
             let row = self.rows.iter().find(|(_, seen)| *seen >= least);
             row.map(|(value, _)| ns(*value))
         };
-        let mut figures: Vec<(&str, Option<u64>)> = NAMED
-            .iter()
-            .map(|(name, quantile)| (*name, at(*quantile)))
-            .collect();
+        let mut figures: Vec<(&str, Option<u64>)> =
+            NAMED.iter().map(|(name, quantile)| (*name, at(*quantile))).collect();
         figures.push(("mean", self.mean.map(ns)));
         figures.push(("max", self.max.map(ns)));
         let mut run = empty_run();

@@ -60,9 +60,7 @@ pub(crate) fn is_lines(head: &str) -> bool {
 
 impl Reader {
     fn point(&mut self, metric: &str, data: Data) -> Option<bool> {
-        let value = data
-            .value
-            .filter(|value| value.is_finite() && *value >= 0.0)?;
+        let value = data.value.filter(|value| value.is_finite() && *value >= 0.0)?;
         if metric == "vus" {
             let sessions = u32::try_from(highwater_model::numbers::round_to_u64(value));
             self.vus = self.vus.max(sessions.unwrap_or(u32::MAX));

@@ -13,8 +13,5 @@ pub(super) const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
 /// A run with what holds for both formats.
 pub(super) fn empty_run() -> ImportedRun {
-    ImportedRun {
-        begin: LatencyBegin::Sent,
-        ..ImportedRun::new(TOOL)
-    }
+    ImportedRun { begin: LatencyBegin::Sent, ..ImportedRun::new(TOOL) }
 }

@@ -76,10 +76,7 @@ impl Metrics {
         }
         if let Some(sent) = self.count("http_reqs", "count") {
             // Of a rate that counts failures, those are the passes.
-            let failed = self
-                .count("http_req_failed", "passes")
-                .unwrap_or(0)
-                .min(sent);
+            let failed = self.count("http_req_failed", "passes").unwrap_or(0).min(sent);
             let acknowledged = sent - failed;
             let metric = match self.figures(EXPECTED) {
                 Some(_) => EXPECTED,
@@ -142,8 +139,9 @@ impl OutputReader for Reader {
         // Its rate is the count divided by the time.
         let per_s = metrics.number("http_reqs", "rate");
         let per_s = per_s.or_else(|| metrics.number("iterations", "rate"));
-        let divided = per_s.filter(|per_s| *per_s > 0.0);
-        let divided = divided.map(|per_s| nanos(to_f64(op.sent) / per_s, 1_000_000_000));
+        let divided = per_s
+            .filter(|per_s| *per_s > 0.0)
+            .map(|per_s| nanos(to_f64(op.sent) / per_s, 1_000_000_000));
         run.duration = took.or(divided).unwrap_or(Nanos::ZERO);
         if run.duration == Nanos::ZERO {
             run.missing_fields.insert(MissingField::Throughput);

@@ -127,11 +127,7 @@ impl Output {
             if since_1970 { end.floor() - 1.0 } else { 0.0 }
         });
         let length = end - begin - self.progress.end_s;
-        let mut line = Average {
-            end_s: end - begin,
-            ops_per_s,
-            ..Average::default()
-        };
+        let mut line = Average { end_s: end - begin, ops_per_s, ..Average::default() };
         for part in parts {
             if let Some(failed) = part.strip_suffix(" failed") {
                 line.errors_per_s = number(failed)? / length;
@@ -220,12 +216,10 @@ impl Output {
             run.missing_fields.insert(MissingField::Errors);
         }
         if self.includes_failed {
-            run.notes
-                .push("its latency average includes failed transactions".to_owned());
+            run.notes.push("its latency average includes failed transactions".to_owned());
         }
         if self.lag_average.is_some() && self.skipped > 0 {
-            run.notes
-                .push("skipped transactions count as never sent".to_owned());
+            run.notes.push("skipped transactions count as never sent".to_owned());
         }
         run.ops = if self.of_scripts.is_empty() {
             vec![self.whole(processed, ops_per_s)]
@@ -237,8 +231,10 @@ impl Output {
 
     fn whole(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
         let mean = self.latency_average.map(|mean| mean.0);
-        let service = self.lag_average.zip(self.latency_average);
-        let service = service.map(|(lag, mean)| mean.saturating_sub(lag).0);
+        let service = self
+            .lag_average
+            .zip(self.latency_average)
+            .map(|(lag, mean)| mean.saturating_sub(lag).0);
         let mut op = ParsedOp {
             dropped: self.skipped,
             retries: self.retries,
@@ -263,10 +259,8 @@ impl Output {
             run.intervals.iter().map(of).sum()
         };
         let (acknowledged, failed) = (sum(|i| i.acknowledged), sum(|i| i.errors));
-        let mut op = ParsedOp {
-            dropped: sum(|i| i.dropped),
-            ..ParsedOp::acknowledged(acknowledged)
-        };
+        let mut op =
+            ParsedOp { dropped: sum(|i| i.dropped), ..ParsedOp::acknowledged(acknowledged) };
         fail(&mut op, failed);
         run.ops = vec![op];
         run.duration = nanos(self.progress.end_s, 1_000_000_000);

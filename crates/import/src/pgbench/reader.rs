@@ -42,11 +42,7 @@ impl OutputReader for Reader {
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        if self.in_output {
-            self.output.line(line)
-        } else {
-            self.log.line(line)
-        }
+        if self.in_output { self.output.line(line) } else { self.log.line(line) }
     }
 
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
@@ -60,11 +56,7 @@ impl OutputReader for Reader {
 fn with_log(log: Log, output: &Output) -> ImportedRun {
     let printed = output.processed.is_some();
     let log = log.settled(output);
-    let waits = if printed {
-        output.lag_average.is_some()
-    } else {
-        log.waits
-    };
+    let waits = if printed { output.lag_average.is_some() } else { log.waits };
     let mut run = output.empty_run(waits);
     if log.waits && !printed {
         run.notes.push(

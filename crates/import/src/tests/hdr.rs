@@ -124,16 +124,16 @@ fn damaged_files_are_errors_with_their_place() {
 /// is a service time, each tagged one a response time and a wait.
 fn stress() -> String {
     let log = sample("hdr-nanos.hlog");
-    let lines = log
-        .lines()
+    log.lines()
         .flat_map(|line| match line.strip_prefix("Tag=read,") {
             Some(rest) => vec![format!("Tag=READ-rt,{rest}"), format!("Tag=READ-wt,{rest}")],
             None if line.starts_with(|c: char| c.is_ascii_digit()) => {
                 vec![format!("Tag=READ-st,{line}")]
             }
             None => vec![line.to_owned()],
-        });
-    lines.collect::<Vec<_>>().join("\n")
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -150,13 +150,8 @@ fn times_of_one_op_are_one_op_whose_latency_begins_at_the_intended_start() {
     assert_eq!((run.intervals.len(), all), (4, 1_200));
     assert_eq!(run.caveats, [""; 0]);
     // NoSQLBench's names of the same.
-    let named = [
-        ("READ-rt", "cycles.responsetime"),
-        ("READ-st", "cycles.servicetime"),
-    ];
-    let named = named
-        .iter()
-        .fold(stress(), |log, (from, to)| log.replace(from, to));
+    let named = [("READ-rt", "cycles.responsetime"), ("READ-st", "cycles.servicetime")];
+    let named = named.iter().fold(stress(), |log, (from, to)| log.replace(from, to));
     let run = super::parsed_run(&[&named.replace("READ-wt", "cycles.waittime")]).unwrap();
     assert_eq!((run.ops.len(), run.ops[0].name.as_str()), (1, "cycles"));
 }
@@ -166,8 +161,7 @@ fn a_log_that_lacks_a_part_of_one_time_says_so_first() {
     let log = stress();
     let of_last = |line: &&str| line.starts_with("Tag=READ-rt,");
     let last = log.lines().rfind(of_last).unwrap();
-    let cut = log.lines().filter(|line| *line != last);
-    let cut: Vec<&str> = cut.collect();
+    let cut: Vec<&str> = log.lines().filter(|line| *line != last).collect();
     let run = super::parsed_run(&[&cut.join("\n")]).unwrap();
     let said = "READ-rt holds 900 times, READ-st 1,200: a part of the log is missing";
     assert_eq!(run.caveats, [said]);

@@ -31,10 +31,7 @@ fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
         let failed = sample("nodeingestbench.out").replace("-------- Global", &global);
         let run = super::parsed_run(&[&failed]).unwrap();
         let caveat = &run.caveats[0];
-        assert!(
-            caveat.contains("1 lines of its output are errors"),
-            "{line}"
-        );
+        assert!(caveat.contains("1 lines of its output are errors"), "{line}");
     }
 }
 

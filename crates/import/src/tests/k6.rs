@@ -32,10 +32,7 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
 fn dropped_iterations_make_every_percentile_a_lower_bound() {
     let (run, record) = imported(&["k6-handle-summary.json"]);
     let result = &record.results[0];
-    assert_eq!(
-        [result.sent, result.dropped, result.offered],
-        [59, 842, 901]
-    );
+    assert_eq!([result.sent, result.dropped, result.offered], [59, 842, 901]);
     let latency = &result.latency_ns;
     assert_eq!([latency.beyond, latency.count], [842, 901]);
     assert_eq!(latency.mean, None);
@@ -117,10 +114,7 @@ fn an_output_of_another_tool_is_an_error() {
     let damaged = format!("{}\n{{\"metric\":1}}\n", first.join("\n"));
     assert_eq!(fails(&[&damaged], "it is no sample"), 4);
     fails(&[&damaged], "--out json");
-    fails(
-        &["{\"metrics\": {}}"],
-        "neither HTTP requests nor iterations",
-    );
+    fails(&["{\"metrics\": {}}"], "neither HTTP requests nor iterations");
     let summary = sample("k6-summary-export.json");
     let (cut, _) = summary.split_once("\"iterations\"").unwrap();
     fails(&[cut], "it is no JSON");
@@ -151,10 +145,7 @@ fn long_addresses_that_differ_at_their_ends_are_different_requests() {
     let lines = sample("k6-lines.ndjson");
     let lines = lines.lines().enumerate().map(|(number, line)| {
         let end = if number % 2 == 0 { 'a' } else { 'b' };
-        line.replace(
-            "\"name\":\"http://127.0.0.1:45872/\"",
-            &format!("\"name\":\"{}\"", long(end)),
-        )
+        line.replace("\"name\":\"http://127.0.0.1:45872/\"", &format!("\"name\":\"{}\"", long(end)))
     });
     let run = parsed_run(&[&lines.collect::<Vec<_>>().join("\n")]).unwrap();
     assert_eq!(run.ops.len(), 2, "{:?}", run.ops);

@@ -78,10 +78,7 @@ fn imported_record(names: &[&str]) -> (ImportedRun, ImportedRecord) {
     let stamp = Stamp {
         id: "2026-11-20T18-20-11-import".to_owned(),
         version: "0.1.0".to_owned(),
-        files: names
-            .iter()
-            .map(|n| [(*n).to_owned(), String::new()])
-            .collect(),
+        files: names.iter().map(|n| [(*n).to_owned(), String::new()]).collect(),
         ..Stamp::default()
     };
     let record = record(&run, plan(&run), &stamp);

@@ -18,11 +18,7 @@ fn the_logs_of_two_threads_agree_with_the_summary() {
     let out = sample("pgbench-closed.out");
     for files in [
         &["pgbench-closed.log", "pgbench-closed.1.log"][..],
-        &[
-            "pgbench-closed.1.log",
-            "pgbench-closed.out",
-            "pgbench-closed.log",
-        ],
+        &["pgbench-closed.1.log", "pgbench-closed.out", "pgbench-closed.log"],
     ] {
         let (run, record) = imported(files);
         let result = &record.results[0];
@@ -123,10 +119,7 @@ fn without_the_output_a_seventh_figure_is_the_lag_and_that_is_said() {
 #[test]
 fn skipped_transactions_were_due_and_never_sent() {
     let out = sample("pgbench-limit.out");
-    for files in [
-        &["pgbench-limit.log", "pgbench-limit.out"][..],
-        &["pgbench-limit.out"],
-    ] {
+    for files in [&["pgbench-limit.log", "pgbench-limit.out"][..], &["pgbench-limit.out"]] {
         let (_, record) = imported(files);
         let result = &record.results[0];
         let skipped = counted(&out, "transactions skipped: ");
@@ -208,11 +201,7 @@ fn a_sample_is_distinguished_from_a_whole_log() {
     assert!(counts.contains("145"), "{text}");
     assert_eq!(counts.matches('–').count(), 3, "{text}");
     let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
-    assert!(
-        run.caveats.iter().any(|said| said.contains("14,452")),
-        "{:?}",
-        run.caveats
-    );
+    assert!(run.caveats.iter().any(|said| said.contains("14,452")), "{:?}", run.caveats);
     // It is the first thing that is said of the figures.
     let (_, record) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
     let reasons = record.judgments.measurement.codes();
@@ -225,10 +214,7 @@ fn a_sample_is_distinguished_from_a_whole_log() {
 fn an_output_that_contradicts_the_log_beside_it_says_so_first() {
     let files = ["pgbench-closed.log", "pgbench-closed.out"];
     let (run, _) = imported(&files);
-    assert!(
-        run.caveats[0].contains("counts 970 transactions, the logs hold "),
-        "{run:?}"
-    );
+    assert!(run.caveats[0].contains("counts 970 transactions, the logs hold "), "{run:?}");
     assert!(printed_summary(&files).contains("counts 970 transactions"));
 }
 

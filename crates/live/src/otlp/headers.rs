@@ -10,10 +10,8 @@ use highwater_driver::Secret;
 use percent_encoding::percent_decode_str;
 
 /// The variables that hold them, the one of metrics alone first: it wins.
-pub const OTLP_HEADER_VARIABLES: [&str; 2] = [
-    "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
-    "OTEL_EXPORTER_OTLP_HEADERS",
-];
+pub const OTLP_HEADER_VARIABLES: [&str; 2] =
+    ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
 /// Bytes of all headers together, which receivers take with room to spare.
 const BYTES_MAX: usize = 6_000;
@@ -56,9 +54,7 @@ pub enum OtlpHeadersError {
 impl OtlpHeaders {
     /// Lines of the head of a request.
     pub(super) fn lines(&self) -> String {
-        let all = self.0.iter();
-        all.map(|(name, value)| format!("{name}: {}\r\n", value.reveal()))
-            .collect()
+        self.0.iter().map(|(name, value)| format!("{name}: {}\r\n", value.reveal())).collect()
     }
 
     /// What somebody else wrote, without the values.
@@ -117,10 +113,9 @@ impl fmt::Display for OtlpHeadersError {
                 write!(f, "header {number} is `{name}`, which only Highwater sets")
             }
             Self::Empty(number) => write!(f, "header {number} has no value"),
-            Self::Value(number) => write!(
-                f,
-                "the value of header {number} has a character that no header can have"
-            ),
+            Self::Value(number) => {
+                write!(f, "the value of header {number} has a character that no header can have")
+            }
             Self::Long => write!(f, "more than {BYTES_MAX} bytes"),
         }
     }
@@ -140,18 +135,9 @@ mod tests {
     fn pairs_become_headers_and_values_are_decoded() {
         check("", Ok(""));
         check("api-key=a1", Ok("api-key: a1\r\n"));
-        check(
-            "api-key=a%2C1, X-Scope = b ,",
-            Ok("api-key: a,1\r\nX-Scope: b\r\n"),
-        );
-        check(
-            "Authorization=Bearer%20a+b/c==",
-            Ok("Authorization: Bearer a+b/c==\r\n"),
-        );
-        check(
-            "Authorization=Basic YTpi",
-            Ok("Authorization: Basic YTpi\r\n"),
-        );
+        check("api-key=a%2C1, X-Scope = b ,", Ok("api-key: a,1\r\nX-Scope: b\r\n"));
+        check("Authorization=Bearer%20a+b/c==", Ok("Authorization: Bearer a+b/c==\r\n"));
+        check("Authorization=Basic YTpi", Ok("Authorization: Basic YTpi\r\n"));
         check("a=1,A=2", Ok("A: 2\r\n"));
     }
 

@@ -46,10 +46,7 @@ pub(super) fn request(families: &[Family], instance: &Instance, now: Nanos) -> V
 }
 
 fn message(families: &[Family], instance: &Instance, now: Nanos) -> ExportMetricsServiceRequest {
-    let times = Times {
-        started: instance.started.0,
-        now: now.0,
-    };
+    let times = Times { started: instance.started.0, now: now.0 };
     let about = [
         Label::new("service.name", "highwater"),
         Label::new("service.version", env!("CARGO_PKG_VERSION")),
@@ -61,23 +58,15 @@ fn message(families: &[Family], instance: &Instance, now: Nanos) -> ExportMetric
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..InstrumentationScope::default()
     };
-    let scope_metrics = ScopeMetrics {
-        scope: Some(scope),
-        metrics: metrics.collect(),
-        ..ScopeMetrics::default()
-    };
-    let resource = Resource {
-        attributes: attributes(&about),
-        ..Resource::default()
-    };
+    let scope_metrics =
+        ScopeMetrics { scope: Some(scope), metrics: metrics.collect(), ..ScopeMetrics::default() };
+    let resource = Resource { attributes: attributes(&about), ..Resource::default() };
     let resource_metrics = ResourceMetrics {
         resource: Some(resource),
         scope_metrics: vec![scope_metrics],
         ..ResourceMetrics::default()
     };
-    ExportMetricsServiceRequest {
-        resource_metrics: vec![resource_metrics],
-    }
+    ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }
 }
 
 /// Absent where a family has no values: OTLP has no empty metrics.
@@ -99,11 +88,7 @@ fn metric(family: &Family, times: Times) -> Option<Metric> {
                 let value = Number::AsInt(i64::try_from(*value).unwrap_or(i64::MAX));
                 number(labels, Some(times.started), times.now, value)
             })?;
-            let sum = Sum {
-                data_points,
-                aggregation_temporality: CUMULATIVE,
-                is_monotonic: true,
-            };
+            let sum = Sum { data_points, aggregation_temporality: CUMULATIVE, is_monotonic: true };
             ("", "", Data::Sum(sum))
         }
         Points::Times(points) => {
@@ -118,10 +103,7 @@ fn metric(family: &Family, times: Times) -> Option<Metric> {
                 explicit_bounds: bounds.to_vec(),
                 ..HistogramDataPoint::default()
             })?;
-            let histogram = Histogram {
-                data_points,
-                aggregation_temporality: CUMULATIVE,
-            };
+            let histogram = Histogram { data_points, aggregation_temporality: CUMULATIVE };
             ("", "s", Data::Histogram(histogram))
         }
     };
@@ -135,10 +117,7 @@ fn metric(family: &Family, times: Times) -> Option<Metric> {
 }
 
 fn each<T, P>(points: &[Point<T>], made: impl Fn(&[Label], &T) -> P) -> Option<Vec<P>> {
-    let made = points
-        .iter()
-        .map(|Point { labels, value }| made(labels, value));
-    let made: Vec<P> = made.collect();
+    let made: Vec<P> = points.iter().map(|Point { labels, value }| made(labels, value)).collect();
     (!made.is_empty()).then_some(made)
 }
 
@@ -154,21 +133,19 @@ fn number(labels: &[Label], started: Option<u64>, now: u64, value: Number) -> Nu
 }
 
 fn attributes(labels: &[Label]) -> Vec<KeyValue> {
-    let attributes = labels.iter().map(|Label { name, value }| KeyValue {
-        key: (*name).to_owned(),
-        value: Some(AnyValue {
-            value: Some(Attribute::StringValue(value.clone())),
-        }),
-        ..KeyValue::default()
-    });
-    attributes.collect()
+    labels
+        .iter()
+        .map(|Label { name, value }| KeyValue {
+            key: (*name).to_owned(),
+            value: Some(AnyValue { value: Some(Attribute::StringValue(value.clone())) }),
+            ..KeyValue::default()
+        })
+        .collect()
 }
 
 /// Why a collector took only a part; absent where it took all, and where what it responds is not OTLP.
 pub(super) fn rejected(response: &[u8]) -> Option<String> {
-    let partial = ExportMetricsServiceResponse::decode(response)
-        .ok()?
-        .partial_success?;
+    let partial = ExportMetricsServiceResponse::decode(response).ok()?.partial_success?;
     let why = match partial.error_message {
         empty if empty.is_empty() => "it does not say why".to_owned(),
         said => said,
@@ -183,10 +160,7 @@ mod tests {
     use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsPartialSuccess;
 
     fn made(points: Points) -> Vec<Metric> {
-        let instance = Instance {
-            id: "1f".to_owned(),
-            started: Nanos::from_secs(1),
-        };
+        let instance = Instance { id: "1f".to_owned(), started: Nanos::from_secs(1) };
         let family = Family::new("x", "What", points);
         let body = request(&[family], &instance, Nanos::from_secs(2));
         let decoded = ExportMetricsServiceRequest::decode(body.as_slice()).unwrap();
@@ -197,10 +171,7 @@ mod tests {
     fn counters_are_cumulative_sums_and_too_many_for_the_format_are_its_most() {
         for (counted, sent) in [(7, 7), (u64::MAX, i64::MAX)] {
             let labels = vec![Label::new("stream", "in\"sert")];
-            let made = made(Points::Counters(vec![Point {
-                labels,
-                value: counted,
-            }]));
+            let made = made(Points::Counters(vec![Point { labels, value: counted }]));
             let point = NumberDataPoint {
                 attributes: attributes(&[Label::new("stream", "in\"sert")]),
                 start_time_unix_nano: 1_000_000_000,
@@ -208,11 +179,8 @@ mod tests {
                 value: Some(Number::AsInt(sent)),
                 ..NumberDataPoint::default()
             };
-            let sum = Sum {
-                data_points: vec![point],
-                aggregation_temporality: 2,
-                is_monotonic: true,
-            };
+            let sum =
+                Sum { data_points: vec![point], aggregation_temporality: 2, is_monotonic: true };
             assert_eq!(made[0].name, "highwater_x");
             assert_eq!(made[0].description, "What");
             assert_eq!(made[0].data, Some(Data::Sum(sum)));
@@ -249,9 +217,7 @@ mod tests {
                 rejected_data_points,
                 error_message: error_message.to_owned(),
             };
-            let response = ExportMetricsServiceResponse {
-                partial_success: Some(partial),
-            };
+            let response = ExportMetricsServiceResponse { partial_success: Some(partial) };
             rejected(&response.encode_to_vec())
         };
         assert_eq!(said(3, "too old").as_deref(), Some("too old"));

@@ -147,9 +147,7 @@ impl Pusher {
         );
         let mut response = Response::default();
         let mut connection = HttpConnection::new(stream);
-        let exchanged = connection
-            .exchange(head.as_bytes(), body, &mut response)
-            .await;
+        let exchanged = connection.exchange(head.as_bytes(), body, &mut response).await;
         exchanged.map_err(|error| unreachable(&place, &error))?;
         Ok(response)
     }

@@ -32,11 +32,7 @@ pub enum OtlpUrlError {
 impl OtlpUrl {
     pub(super) fn authority(&self) -> String {
         let (host, port) = (&self.host, self.port);
-        if host.contains(':') {
-            format!("[{host}]:{port}")
-        } else {
-            format!("{host}:{port}")
-        }
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 }
 
@@ -62,9 +58,7 @@ impl FromStr for OtlpUrl {
             Some((host, port)) => (host, port.parse().map_err(|_| OtlpUrlError::Authority)?),
             None => (authority, usual),
         };
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'));
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let host = bare.unwrap_or(host);
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
         if host.is_empty() || !host.chars().all(is_name) || (bare.is_none() && host.contains(':')) {
@@ -73,17 +67,8 @@ impl FromStr for OtlpUrl {
         if !path.chars().all(|c| c.is_ascii_graphic() && c != '#') {
             return Err(OtlpUrlError::Path);
         }
-        let path = if matches!(path, "" | "/") {
-            METRICS_PATH
-        } else {
-            path
-        };
-        Ok(Self {
-            is_encrypted,
-            host: host.to_owned(),
-            port,
-            path: path.to_owned(),
-        })
+        let path = if matches!(path, "" | "/") { METRICS_PATH } else { path };
+        Ok(Self { is_encrypted, host: host.to_owned(), port, path: path.to_owned() })
     }
 }
 

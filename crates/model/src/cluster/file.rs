@@ -215,11 +215,7 @@ fn ten_seconds() -> Span {
 
 impl Default for StopFile {
     fn default() -> Self {
-        Self {
-            signal: StopSignal::default(),
-            command: None,
-            within: ten_seconds(),
-        }
+        Self { signal: StopSignal::default(), command: None, within: ten_seconds() }
     }
 }
 

@@ -41,10 +41,7 @@ pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
         let span = error.span().unwrap_or(0..0);
         vec![InputError::at(text, span, error.message())]
     })?;
-    let mut checker = Checker {
-        text,
-        errors: Vec::new(),
-    };
+    let mut checker = Checker { text, errors: Vec::new() };
     let spec = checker.cluster(file);
     match spec {
         Some(spec) if checker.errors.is_empty() => Ok(spec),

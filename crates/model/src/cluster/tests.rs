@@ -78,10 +78,7 @@ fn placeholders_are_filled_and_other_braces_stay() {
     for (text, expected) in [
         ("{node} {port.http}", "<node> <port.http>"),
         ("${HOME} ${home}", "${HOME} ${home}"),
-        (
-            "awk '{ print }' {{.ID}} a{3} {a,b} {}",
-            "awk '{ print }' {{.ID}} a{3} {a,b} {}",
-        ),
+        ("awk '{ print }' {{.ID}} a{3} {a,b} {}", "awk '{ print }' {{.ID}} a{3} {a,b} {}"),
         ("{\"a\":{node}}", "{\"a\":<node>}"),
         ("{{node}", "{<node>"),
         ("{node", "{node"),
@@ -98,10 +95,7 @@ fn wrong(text: &str, from: &str, to: &str) -> String {
     let errors = parse(&text.replacen(from, to, 1)).unwrap_err();
     let lines = errors.iter().map(|error| {
         let hint = error.hint.as_deref().unwrap_or("");
-        format!(
-            "{}:{} {} | {hint}\n",
-            error.line, error.column, error.message
-        )
+        format!("{}:{} {} | {hint}\n", error.line, error.column, error.message)
     });
     lines.collect()
 }
@@ -117,11 +111,7 @@ fn an_error_has_its_place_and_a_hint() {
         (NODE, "nodes = 3", "nodes = 0"),
         (NODE, "sql = \"SELECT 1\"\n", ""),
         (NODE, "sql =", "log = \"up\"\nsql ="),
-        (
-            NODE,
-            "sql = \"SELECT 1\"\nanswer = \"1\"",
-            "http = \"https://h\"",
-        ),
+        (NODE, "sql = \"SELECT 1\"\nanswer = \"1\"", "http = \"https://h\""),
         (NODE, "cpu = 0.5", "cpu = 0.0"),
         (NODE, "cpu = 0.5", ""),
         (NODE, "memory = \"1GiB\"", "memory = \"1 parsec\""),
@@ -144,9 +134,7 @@ fn an_error_has_its_place_and_a_hint() {
 fn the_schema_names_every_section() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let parts = &schema["properties"];
-    for part in [
-        "format", "name", "nodes", "rows", "node", "commands", "restore",
-    ] {
+    for part in ["format", "name", "nodes", "rows", "node", "commands", "restore"] {
         assert!(parts.get(part).is_some(), "{part}");
     }
     assert_eq!(schema["additionalProperties"], false);

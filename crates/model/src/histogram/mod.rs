@@ -102,13 +102,7 @@ impl LatencyHistogram {
     }
 
     const fn with_digits(digits: u8) -> Self {
-        Self {
-            digits,
-            finite: None,
-            greatest: Nanos::ZERO,
-            beyond: 0,
-            waited: Nanos::MAX,
-        }
+        Self { digits, finite: None, greatest: Nanos::ZERO, beyond: 0, waited: Nanos::MAX }
     }
 
     /// Counts one op of this latency. More than 24 hours counts as +∞.
@@ -129,9 +123,7 @@ impl LatencyHistogram {
         }
         self.greatest = self.greatest.max(latency);
         let digits = self.digits;
-        let finite = self
-            .finite
-            .get_or_insert_with(|| allocate(digits, latency.0));
+        let finite = self.finite.get_or_insert_with(|| allocate(digits, latency.0));
         // A histogram that resizes itself takes any value; were it to refuse, +∞ is the side on
         // which an error is seen.
         if finite.record_n(latency.0, n).is_err() {
@@ -157,9 +149,7 @@ impl LatencyHistogram {
             return;
         };
         let digits = self.digits;
-        let ours = self
-            .finite
-            .get_or_insert_with(|| allocate(digits, theirs.max()));
+        let ours = self.finite.get_or_insert_with(|| allocate(digits, theirs.max()));
         if ours.add(theirs).is_err() {
             self.record_beyond(theirs.len(), Nanos::ZERO);
         }
@@ -219,8 +209,7 @@ impl LatencyHistogram {
     /// How many ops took no longer than each of these bounds in nanoseconds, at the histogram's resolution; behind
     /// them the count of all ops.
     pub fn up_to(&self, bounds_ns: &[u64]) -> Vec<u64> {
-        let within = bounds_ns.iter();
-        let within = within.map(|bound| self.inner().count_between(0, *bound));
+        let within = bounds_ns.iter().map(|bound| self.inner().count_between(0, *bound));
         within.chain([self.count()]).collect()
     }
 
@@ -228,9 +217,7 @@ impl LatencyHistogram {
     pub fn sum_ns(&self) -> u64 {
         let values = self.inner().iter_recorded();
         values.fold(0, |sum, value| {
-            let of_value = value
-                .value_iterated_to()
-                .saturating_mul(value.count_at_value());
+            let of_value = value.value_iterated_to().saturating_mul(value.count_at_value());
             sum.saturating_add(of_value)
         })
     }
@@ -288,10 +275,7 @@ impl LatencyHistogram {
         };
         histogram.record_beyond(summary.beyond, Nanos(summary.waited.unwrap_or(0)));
         let is_exact = summary.beyond == 0;
-        if let Some(max) = summary
-            .max
-            .filter(|max| is_exact && *max < histogram.greatest.0)
-        {
+        if let Some(max) = summary.max.filter(|max| is_exact && *max < histogram.greatest.0) {
             histogram.greatest = Nanos(max);
         }
         Ok(histogram)
@@ -345,11 +329,7 @@ impl LatencyHistogram {
         let mut bins = self.inner().iter_recorded();
         let (mut seen, mut value) = (0_u64, 0_u64);
         // A bin's upper edge may lie above all that is in it.
-        let most = if self.beyond == 0 {
-            self.greatest.0
-        } else {
-            u64::MAX
-        };
+        let most = if self.beyond == 0 { self.greatest.0 } else { u64::MAX };
         let mut find = |quantile: f64| {
             let rank = rank(quantile, count)?;
             while seen < rank.min(finite_count) {
@@ -359,10 +339,7 @@ impl LatencyHistogram {
             }
             let at_least = rank > finite_count;
             let waited = if at_least { self.waited().0 } else { 0 };
-            Some(Percentile {
-                ns: value.max(waited),
-                at_least,
-            })
+            Some(Percentile { ns: value.max(waited), at_least })
         };
         quantiles.iter().map(|quantile| find(*quantile)).collect()
     }
@@ -402,10 +379,7 @@ fn rank(quantile: f64, count: u64) -> Option<u64> {
 }
 
 /// An empty histogram that reaches up to `high` and grows by itself.
-#[expect(
-    clippy::expect_used,
-    reason = "the arguments are in range by construction"
-)]
+#[expect(clippy::expect_used, reason = "the arguments are in range by construction")]
 fn allocate(digits: u8, high: u64) -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, high.max(2), digits)
         .expect("1 <= high / 2 and at most 3 digits");

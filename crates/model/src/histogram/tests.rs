@@ -119,10 +119,9 @@ fn zero_is_a_latency_and_more_than_a_day_is_infinity() {
 
 #[test]
 fn values_keep_their_digits() {
-    for (mut histogram, share) in [
-        (LatencyHistogram::fine(), 0.001),
-        (LatencyHistogram::coarse(), 0.01),
-    ] {
+    for (mut histogram, share) in
+        [(LatencyHistogram::fine(), 0.001), (LatencyHistogram::coarse(), 0.01)]
+    {
         for value in [1_u64, 1_234_567, 98_765_432_109, LONGEST.0] {
             histogram.clear();
             histogram.record_n(Nanos(value), 20);
@@ -198,14 +197,7 @@ fn payloads_of_other_tools_are_read() {
 fn malformed_texts_are_refused_without_panic() {
     let good = of([1, 1_000, 1_000_000], 0).encode();
     assert!(LatencyHistogram::decode(&good).is_ok());
-    for text in [
-        "",
-        "HISTFAAA",
-        "not base64!",
-        "AAAA",
-        &good[..good.len() - 4],
-        &good[4..],
-    ] {
+    for text in ["", "HISTFAAA", "not base64!", "AAAA", &good[..good.len() - 4], &good[4..]] {
         assert!(LatencyHistogram::decode(text).is_err(), "{text}");
     }
     let long = "A".repeat(MAX_TEXT + 4);

@@ -17,13 +17,8 @@ const LONGEST_TEXT: usize = 64;
 /// Most digits of a number; more than any 64-bit value has.
 const MOST_DIGITS: usize = 22;
 
-const COUNT_UNITS: &[(&str, u128)] = &[
-    ("", 1),
-    ("k", 1_000),
-    ("K", 1_000),
-    ("M", 1_000_000),
-    ("G", 1_000_000_000),
-];
+const COUNT_UNITS: &[(&str, u128)] =
+    &[("", 1), ("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 const DURATION_UNITS: &[(&str, u128)] = &[
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -108,10 +103,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
     let mut rest = text;
     loop {
         let mut part = number(rest).map_err(|cause| fail(&cause))?;
-        let end = part
-            .rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(part.rest.len());
+        let end = part.rest.find(|c: char| c.is_ascii_digit()).unwrap_or(part.rest.len());
         (part.rest, rest) = part.rest.split_at(end);
         if part.rest.is_empty() {
             return Err(fail("has no unit"));
@@ -125,9 +117,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
             Inexact::Fraction => fail("is finer than a nanosecond"),
             Inexact::TooLarge => fail("is too long"),
         })?;
-        total = total
-            .checked_add(nanos)
-            .ok_or_else(|| fail("is too long"))?;
+        total = total.checked_add(nanos).ok_or_else(|| fail("is too long"))?;
         if rest.is_empty() {
             return Ok(Nanos(total));
         }
@@ -143,27 +133,19 @@ pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), QuantityError>
         return Err(error(text, "lacks one of its ends", RANGE_HINT));
     }
     let (low, high) = (parse_duration(low)?, parse_duration(high)?);
-    if low < high {
-        Ok((low, high))
-    } else {
-        Err(error(text, "does not go upwards", RANGE_HINT))
-    }
+    if low < high { Ok((low, high)) } else { Err(error(text, "does not go upwards", RANGE_HINT)) }
 }
 
 /// Parses a percentage between 0 and 100, such as `0.1%`.
 pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
     let fail = |cause: &str| error(text, cause, PERCENT_HINT);
-    let bare = text
-        .strip_suffix('%')
-        .ok_or_else(|| fail("does not end in `%`"))?;
+    let bare = text.strip_suffix('%').ok_or_else(|| fail("does not end in `%`"))?;
     let number = number(bare).map_err(|cause| fail(&cause))?;
     if !number.rest.is_empty() {
         return Err(fail("is not a number with `%` behind it"));
     }
     match exactly(&number, 10_000) {
-        Ok(ppm @ 0..=1_000_000) => u32::try_from(ppm)
-            .map(Ppm)
-            .map_err(|_| fail("is too large")),
+        Ok(ppm @ 0..=1_000_000) => u32::try_from(ppm).map(Ppm).map_err(|_| fail("is too large")),
         Ok(_) | Err(Inexact::TooLarge) => Err(fail("is more than 100%")),
         Err(Inexact::Fraction) => Err(fail("is finer than a ten-thousandth of a percent")),
     }
@@ -275,9 +257,8 @@ fn number(text: &str) -> Result<Number<'_>, String> {
     if text.starts_with('-') {
         return Err("is negative".to_owned());
     }
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
-        .unwrap_or(text.len());
+    let end =
+        text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (numeral, rest) = text.split_at(end);
     let (whole, part) = numeral.split_once('.').unwrap_or((numeral, "0"));
     let well_formed = |digits: &str| {
@@ -288,9 +269,7 @@ fn number(text: &str) -> Result<Number<'_>, String> {
     if !well_formed(whole) || !well_formed(part) {
         return Err("is not a number".to_owned());
     }
-    let digits: String = [whole, part.trim_end_matches('0')]
-        .concat()
-        .replace('_', "");
+    let digits: String = [whole, part.trim_end_matches('0')].concat().replace('_', "");
     let scale = digits.len() - whole.replace('_', "").len();
     if digits.len() > MOST_DIGITS {
         return Err("has too many digits".to_owned());
@@ -304,24 +283,15 @@ fn number(text: &str) -> Result<Number<'_>, String> {
 
 /// Looks up the unit behind a number.
 fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
-    units
-        .iter()
-        .find(|(name, _)| *name == number.rest)
-        .map(|(_, unit)| *unit)
-        .ok_or_else(|| {
-            if let Some(cause) = another_notation(number) {
-                return cause;
-            }
-            // No unit has other signs; a text that does may hold a secret.
-            let is_of_unit = |c: &char| c.is_alphanumeric() || " /%".contains(*c);
-            let shown: String = number
-                .rest
-                .chars()
-                .take_while(is_of_unit)
-                .take(12)
-                .collect();
-            format!("has the unknown unit `{shown}`")
-        })
+    units.iter().find(|(name, _)| *name == number.rest).map(|(_, unit)| *unit).ok_or_else(|| {
+        if let Some(cause) = another_notation(number) {
+            return cause;
+        }
+        // No unit has other signs; a text that does may hold a secret.
+        let is_of_unit = |c: &char| c.is_alphanumeric() || " /%".contains(*c);
+        let shown: String = number.rest.chars().take_while(is_of_unit).take(12).collect();
+        format!("has the unknown unit `{shown}`")
+    })
 }
 
 /// What is wrong with a number in a notation of its own, and the same number in ours.
@@ -333,13 +303,15 @@ fn another_notation(number: &Number<'_>) -> Option<String> {
         && !zeros.is_empty()
         && zeros.bytes().all(|digit| digit.is_ascii_digit())
     {
-        let factor = zeros.parse().ok().filter(|zeros| *zeros <= MOST_ZEROS);
-        let value = factor.and_then(|zeros| exactly(number, 10_u128.pow(zeros)).ok());
+        let value = zeros
+            .parse()
+            .ok()
+            .filter(|zeros| *zeros <= MOST_ZEROS)
+            .and_then(|zeros| exactly(number, 10_u128.pow(zeros)).ok());
         return Some(match value {
-            Some(value) => format!(
-                "has an exponent, which is not read: write `{}`",
-                print_count(value)
-            ),
+            Some(value) => {
+                format!("has an exponent, which is not read: write `{}`", print_count(value))
+            }
             None => "has an exponent, which is not read".to_owned(),
         });
     }
@@ -369,8 +341,5 @@ fn exactly(number: &Number<'_>, unit: u128) -> Result<u64, Inexact> {
 
 fn error(text: &str, cause: &str, hint: &'static str) -> QuantityError {
     let shown: String = text.chars().take(LONGEST_TEXT).collect();
-    QuantityError {
-        message: format!("`{shown}` {cause}"),
-        hint,
-    }
+    QuantityError { message: format!("`{shown}` {cause}"), hint }
 }

@@ -9,8 +9,7 @@ fn causes<T: std::fmt::Debug>(
     parse: fn(&str) -> Result<T, QuantityError>,
     texts: &[&str],
 ) -> String {
-    let texts = texts.iter();
-    let lines: Vec<String> = texts.map(|text| parse(text).unwrap_err().message).collect();
+    let lines: Vec<String> = texts.iter().map(|text| parse(text).unwrap_err().message).collect();
     lines.join("\n")
 }
 
@@ -149,12 +148,7 @@ fn ranges_of_durations() {
 
 #[test]
 fn percentages() {
-    for (text, ppm) in [
-        ("0%", 0),
-        ("0.1%", 1_000),
-        ("100%", 1_000_000),
-        ("0.0001%", 1),
-    ] {
+    for (text, ppm) in [("0%", 0), ("0.1%", 1_000), ("100%", 1_000_000), ("0.0001%", 1)] {
         assert_eq!(parse_percent(text), Ok(Ppm(ppm)), "{text}");
     }
     assert_snapshot!(

@@ -26,8 +26,7 @@ pub(crate) fn again(record: &RunRecord) -> String {
     {
         let _ = write!(command, " -c {sessions}");
     }
-    let measured = plan.phases.iter();
-    let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+    let mut measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     if let Some(first) = measured.next() {
         let length = commands::between(plan.stop.minimum.0, first.duration.0);
         let is_stepped = measured.next().is_some();
@@ -50,11 +49,16 @@ pub(crate) fn again(record: &RunRecord) -> String {
 
 /// `50,100`, or `4c` for closed sessions, and `4c,think=1s` for some that pause.
 fn paces(stream: &StreamPlan) -> String {
-    let paces = stream.paces.iter().map(|pace| match pace {
-        Pace::Open { rate } => rate.as_f64().to_string(),
-        Pace::Closed { sessions } => format!("{sessions}c"),
-    });
-    paces.collect::<Vec<_>>().join(",") + &commands::think(stream)
+    stream
+        .paces
+        .iter()
+        .map(|pace| match pace {
+            Pace::Open { rate } => rate.as_f64().to_string(),
+            Pace::Closed { sessions } => format!("{sessions}c"),
+        })
+        .collect::<Vec<_>>()
+        .join(",")
+        + &commands::think(stream)
 }
 
 #[cfg(test)]

@@ -53,11 +53,7 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
     if let Some(until) = scale.until_per_s {
         let whole = round_to_u64(until);
         let is_whole = (to_f64(whole) - until).abs() < f64::EPSILON;
-        let until = if is_whole {
-            print_count(whole)
-        } else {
-            until.to_string()
-        };
+        let until = if is_whole { print_count(whole) } else { until.to_string() };
         command += &format!(" --until {until}");
     }
     if let Some(price) = scale.price_per_node_hour {
@@ -113,32 +109,30 @@ fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
             _ => String::new(),
         };
     }
-    let streams = plan
-        .streams
+    plan.streams
         .iter()
-        .map(|stream| commands::searching_flag(stream, is_searched(&stream.name)));
-    streams.collect()
+        .map(|stream| commands::searching_flag(stream, is_searched(&stream.name)))
+        .collect()
 }
 
 /// The settings that depend on the size, as lists.
 fn settings(scale: &ScaleRecord) -> String {
-    let names = scale.sizes.first().map(|size| size.settings.keys());
-    let flags = names.into_iter().flatten().map(|name| {
-        let values = scale.sizes.iter();
-        let values: Vec<&str> = values
-            .filter_map(|size| size.settings.get(name).map(String::as_str))
-            .collect();
-        let values = values.join(",");
-        if OF_FLAGS.contains(&name.as_str()) {
-            format!(" --{name} {}", commands::quoted(&values))
-        } else {
-            format!(" --set {}", commands::quoted(&format!("{name}={values}")))
-        }
-    });
+    let flags =
+        scale.sizes.first().map(|size| size.settings.keys()).into_iter().flatten().map(|name| {
+            let values: Vec<&str> = scale
+                .sizes
+                .iter()
+                .filter_map(|size| size.settings.get(name).map(String::as_str))
+                .collect();
+            let values = values.join(",");
+            if OF_FLAGS.contains(&name.as_str()) {
+                format!(" --{name} {}", commands::quoted(&values))
+            } else {
+                format!(" --set {}", commands::quoted(&format!("{name}={values}")))
+            }
+        });
     flags.collect()
 }
 
 /// Settings that have a flag of their own.
-const OF_FLAGS: [&str; 7] = [
-    "batch", "max", "rate", "replicas", "sessions", "shards", "start",
-];
+const OF_FLAGS: [&str; 7] = ["batch", "max", "rate", "replicas", "sessions", "shards", "start"];

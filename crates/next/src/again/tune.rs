@@ -10,8 +10,12 @@ use crate::commands::{self, Repeated};
 pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecord) -> String {
     const PAIRS: [(&str, &str); 2] = [("set", ""), ("with", "with.")];
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
-    let axes = tune.axes.iter().map(|axis| axis.name.as_str());
-    let without: Vec<&str> = axes.chain(PAIRS.map(|(flag, _)| flag)).collect();
+    let without: Vec<&str> = tune
+        .axes
+        .iter()
+        .map(|axis| axis.name.as_str())
+        .chain(PAIRS.map(|(flag, _)| flag))
+        .collect();
     let mut command = commands::base(command, record, &without);
     for (flag, axis_of) in PAIRS {
         for given in record.header.given.get(flag).into_iter().flatten() {
@@ -43,8 +47,12 @@ pub(crate) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
         let values = format!("{}={}", axis.name, axis.values.join(","));
         command += &format!(" --over {}", commands::quoted(&values));
     }
-    let stated = record.plan.definition.objectives.iter();
-    let stated = stated.filter(|objective| !commands::IMPLIED.contains(objective));
+    let stated = record
+        .plan
+        .definition
+        .objectives
+        .iter()
+        .filter(|objective| !commands::IMPLIED.contains(objective));
     command += &stated.map(commands::flag).collect::<String>();
     format!("{command} --by {}", tune.by.name())
 }

@@ -11,19 +11,16 @@ use highwater_model::units::Nanos;
 /// How much longer to measure when there was too little.
 const LONGER: u64 = 3;
 /// Lengths that people choose, seconds.
-const LENGTHS_S: [u64; 13] = [
-    30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400,
-];
+const LENGTHS_S: [u64; 13] =
+    [30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400];
 /// More time than the ops that a percentile needs take, so that it is reached.
 const ENOUGH: f64 = 1.2;
 
 /// How long the first measured phase was to take.
 pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
-    let phases = record.plan.definition.phases.iter();
-    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
-    let first = measured
-        .next()
-        .map_or(Nanos::SECOND, |phase| phase.duration);
+    let mut measured =
+        record.plan.definition.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = measured.next().map_or(Nanos::SECOND, |phase| phase.duration);
     first.0.max(Nanos::from_millis(1).0)
 }
 
@@ -34,15 +31,16 @@ pub(crate) fn longer_ns(record: &RunRecord) -> u64 {
 
 /// The next of 30 s, 1 min, 2 min … a day; more than that as it is.
 pub(super) fn chosen_ns(least_ns: u64) -> u64 {
-    let lengths = LENGTHS_S.iter().map(|seconds| Nanos::from_secs(*seconds).0);
-    let mut enough = lengths.filter(|length| *length >= least_ns);
+    let mut enough = LENGTHS_S
+        .iter()
+        .map(|seconds| Nanos::from_secs(*seconds).0)
+        .filter(|length| *length >= least_ns);
     enough.next().unwrap_or(least_ns)
 }
 
 /// How many ops the rarest percentile of the objectives needs; none without such an objective.
 pub(crate) fn ops_of_percentiles(record: &RunRecord) -> f64 {
-    let objectives = record.plan.definition.objectives.iter();
-    let needed = objectives.filter_map(|objective| match objective {
+    let needed = record.plan.definition.objectives.iter().filter_map(|objective| match objective {
         Objective::Latency { quantile_ppm, .. } => Some(ops_beyond(*quantile_ppm)),
         _ => None,
     });
@@ -63,22 +61,25 @@ pub(crate) fn until_percentiles_ns(
 ) -> Option<u64> {
     let mut seconds: Option<f64> = None;
     for objective in &record.plan.definition.objectives {
-        let Objective::Latency {
-            quantile_ppm, op, ..
-        } = objective
-        else {
+        let Objective::Latency { quantile_ppm, op, .. } = objective else {
             continue;
         };
         let needed = ops_beyond(*quantile_ppm);
-        let rates = measured.iter().flat_map(|stream| {
-            let is_about = |result: &&ResultRecord| {
-                let named = op.as_ref();
-                named.is_none_or(|op| *op == result.op || *op == result.stream)
-            };
-            let results = stream.results.iter().copied().filter(is_about);
-            results.map(|result| to_f64(result.answered.ops) / stream.seconds())
-        });
-        let rarest = rates.fold(f64::INFINITY, f64::min);
+        let rarest = measured
+            .iter()
+            .flat_map(|stream| {
+                let is_about = |result: &&ResultRecord| {
+                    let named = op.as_ref();
+                    named.is_none_or(|op| *op == result.op || *op == result.stream)
+                };
+                stream
+                    .results
+                    .iter()
+                    .copied()
+                    .filter(is_about)
+                    .map(|result| to_f64(result.answered.ops) / stream.seconds())
+            })
+            .fold(f64::INFINITY, f64::min);
         if rarest <= 0.0 || !rarest.is_finite() {
             return None;
         }

@@ -32,20 +32,10 @@ const THINK: &str = "think";
 /// A search that varies sessions.
 const OVER_SESSIONS: &str = " --axis sessions";
 /// Flags that only a search takes.
-const OF_SEARCHES: &[&str] = &[
-    "confirm",
-    "max",
-    "probe",
-    "quick",
-    "settle",
-    "start",
-    "tolerance",
-];
+const OF_SEARCHES: &[&str] = &["confirm", "max", "probe", "quick", "settle", "start", "tolerance"];
 /// Objectives that searches and tunings have by themselves.
-pub(crate) const IMPLIED: [Objective; 2] = [
-    Objective::Rejected { max_ppm: 0 },
-    Objective::Errors { max_ppm: 0 },
-];
+pub(crate) const IMPLIED: [Objective; 2] =
+    [Objective::Rejected { max_ppm: 0 }, Objective::Errors { max_ppm: 0 }];
 /// The shortest run that is proposed, seconds.
 const SHORTEST_S: u64 = 30;
 
@@ -126,11 +116,7 @@ pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Strin
 /// these bounds, and the run's own objectives.
 pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: &str) -> String {
     // At a rate no session pauses; streams beside it say their own think time.
-    let of_sessions: &[&str] = if bounds == OVER_SESSIONS {
-        &[]
-    } else {
-        &[THINK]
-    };
+    let of_sessions: &[&str] = if bounds == OVER_SESSIONS { &[] } else { &[THINK] };
     let mut command = base("find", record, &[OF_RUNS, of_sessions].concat());
     let streams = &record.plan.definition.streams;
     if streams.len() > 1 {
@@ -167,10 +153,7 @@ pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) 
     let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
     let begin = base("tune", record, &without);
     let [low, high] = [sessions.div_ceil(4).max(1), sessions.saturating_mul(4)];
-    format!(
-        "{begin}{} --over sessions={low}..{high}",
-        think_flag(&record)
-    )
+    format!("{begin}{} --over sessions={low}..{high}", think_flag(&record))
 }
 
 /// A run of one session: how an op does by itself.
@@ -178,13 +161,14 @@ pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
     let record = record.into();
     let without = [OF_SEARCHES, &["abort-on-miss", "sessions"]].concat();
     let begin = base("run", record, &without);
-    let stated = record.plan.definition.objectives.iter();
-    let stated = stated.filter(|objective| matches!(objective, Objective::Latency { .. }));
+    let stated = record
+        .plan
+        .definition
+        .objectives
+        .iter()
+        .filter(|objective| matches!(objective, Objective::Latency { .. }));
     let bounds: String = stated.map(flag).collect();
-    format!(
-        "{begin}{} -c 1 -d {SHORTEST_S}s{bounds}",
-        think_flag(&record)
-    )
+    format!("{begin}{} -c 1 -d {SHORTEST_S}s{bounds}", think_flag(&record))
 }
 
 /// The audit of a stored run once more, from its ledger.
@@ -208,10 +192,7 @@ impl<'a> From<&'a RunRecord> for Repeated<'a> {
 
 impl<'a> From<&'a ExperimentRecord> for Repeated<'a> {
     fn from(experiment: &'a ExperimentRecord) -> Self {
-        Self {
-            run: &experiment.last_run,
-            directory_id: &experiment.header.id,
-        }
+        Self { run: &experiment.last_run, directory_id: &experiment.header.id }
     }
 }
 
@@ -236,14 +217,7 @@ pub(crate) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: 
 
 /// The run against a sink that shows what this machine reaches by itself with the same load.
 pub fn ceiling(record: &RunRecord, sink: &str) -> String {
-    let others = &[
-        "audit",
-        "audit-timeout",
-        CLUSTER,
-        "sessions",
-        THINK,
-        "warm-up",
-    ];
+    let others = &["audit", "audit-timeout", CLUSTER, "sessions", THINK, "warm-up"];
     let without = [OF_RUNS, others].concat();
     let mut command = base_on(&quoted(sink), "run", record.into(), &without);
     match record.plan.definition.streams.as_slice() {
@@ -267,8 +241,7 @@ fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str])
     const FILE: &str = "file";
     let workload = match record.header.given.get(FILE).map(Vec::as_slice) {
         Some(paths) if !paths.is_empty() => {
-            let files = paths.iter().map(|path| format!("-f {}", quoted(path)));
-            files.collect::<Vec<_>>().join(" ")
+            paths.iter().map(|path| format!("-f {}", quoted(path))).collect::<Vec<_>>().join(" ")
         }
         _ => quoted(&record.workload.name),
     };
@@ -303,13 +276,7 @@ pub(crate) fn check<'a>(record: impl Into<Repeated<'a>>) -> String {
 /// A longer run below the mark that a search found.
 pub(crate) fn soak(record: Repeated<'_>, measured: &[MeasuredStream<'_>]) -> String {
     let begin = base("run", record, OF_SEARCHES);
-    run(
-        &record,
-        begin,
-        measured,
-        COMFORTABLE,
-        Length::Of(longer_ns(&record)),
-    )
+    run(&record, begin, measured, COMFORTABLE, Length::Of(longer_ns(&record)))
 }
 
 /// ` --stream NAME@PACE`.
@@ -346,9 +313,7 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
         // A rate that was missed is not offered again: start from the rate that was acknowledged.
         Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
         Some(planned) => flag_rate(planned * factor),
-        None => round_to_u64(f64::from(stream.stream.sessions) * factor)
-            .max(1)
-            .to_string(),
+        None => round_to_u64(f64::from(stream.stream.sessions) * factor).max(1).to_string(),
     }
 }
 
@@ -370,11 +335,7 @@ fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
 pub(crate) fn flag(objective: &Objective) -> String {
     let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
     match *objective {
-        Objective::Latency {
-            quantile_ppm,
-            max,
-            ref op,
-        } => {
+        Objective::Latency { quantile_ppm, max, ref op } => {
             let name = match quantile_ppm {
                 500_000 => "p50",
                 900_000 => "p90",
@@ -389,10 +350,9 @@ pub(crate) fn flag(objective: &Objective) -> String {
             };
             format!(" --{name} {bound}")
         }
-        Objective::RowLatency {
-            quantile_ppm: 990_000,
-            max,
-        } => format!(" --row-p99 {}", span(max.0)),
+        Objective::RowLatency { quantile_ppm: 990_000, max } => {
+            format!(" --row-p99 {}", span(max.0))
+        }
         Objective::RowLatency { .. } => String::new(),
         Objective::Errors { max_ppm } => format!(" --errors {}", share(max_ppm)),
         Objective::Rejected { max_ppm } => format!(" --rejected {}", share(max_ppm)),
@@ -430,15 +390,16 @@ pub(crate) fn flag_rate(per_second: f64) -> String {
 /// The targets as they were given; a file in that directory becomes a fresh one.
 fn targets(record: Repeated<'_>) -> String {
     let id = record.directory_id;
-    let urls = record
+    record
         .target
         .urls
         .iter()
         .map(|url| match url.split_once(':') {
             Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
             _ => quoted(url),
-        });
-    urls.collect::<Vec<_>>().join(" ")
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// In single quotes where a shell would read more than a word.

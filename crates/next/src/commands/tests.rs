@@ -11,10 +11,7 @@ use highwater_model::units::{Nanos, Rate};
 /// Flags with their values, as a user gave them.
 fn given(flags: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let flags = flags.iter();
-    flags
-        .map(|(name, values)| ((*name).to_owned(), owned(values)))
-        .collect()
+    flags.iter().map(|(name, values)| ((*name).to_owned(), owned(values))).collect()
 }
 
 #[test]
@@ -106,11 +103,8 @@ fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
 #[test]
 fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
     let mut record = fixture::closed();
-    record.header.given = given(&[
-        ("abort-on-miss", &[]),
-        ("spawn-rate", &["2"]),
-        ("until", &["ci95<1%"]),
-    ]);
+    record.header.given =
+        given(&[("abort-on-miss", &[]), ("spawn-rate", &["2"]), ("until", &["ci95<1%"])]);
     // Nothing can be missed without an objective, and only a plain run is stopped by one.
     assert!(!one_session(&record).contains("--abort-on-miss"));
     for command in [
@@ -140,15 +134,8 @@ fn bounds_are_round_and_not_below_what_was_measured() {
 fn every_objective_is_asked_again_by_its_flag() {
     let min = Rate::per_second(50_000);
     let flags: String = [
-        Objective::Latency {
-            quantile_ppm: 999_000,
-            max: Nanos::from_millis(50),
-            op: None,
-        },
-        Objective::RowLatency {
-            quantile_ppm: 990_000,
-            max: Nanos::SECOND,
-        },
+        Objective::Latency { quantile_ppm: 999_000, max: Nanos::from_millis(50), op: None },
+        Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::SECOND },
         Objective::Errors { max_ppm: 1_000 },
         Objective::Rejected { max_ppm: 0 },
         Objective::Throughput { min },

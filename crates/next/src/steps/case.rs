@@ -45,18 +45,10 @@ impl Case {
         applies: fn(&Situation<'_>) -> bool,
         command: fn(&Situation<'_>) -> String,
     ) -> Self {
-        Self {
-            when,
-            applies,
-            then: Some(command),
-        }
+        Self { when, applies, then: Some(command) }
     }
 
     pub(super) const fn answered(when: &'static str, applies: fn(&Situation<'_>) -> bool) -> Self {
-        Self {
-            when,
-            applies,
-            then: None,
-        }
+        Self { when, applies, then: None }
     }
 }

@@ -29,12 +29,7 @@ pub fn next_command(
         return None;
     }
     let run = record.measured_run();
-    let situation = Situation {
-        record,
-        run: run.run,
-        measured,
-        directory,
-    };
+    let situation = Situation { record, run: run.run, measured, directory };
     case(&situation)?.then.map(|command| command(&situation))
 }
 

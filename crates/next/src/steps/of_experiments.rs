@@ -103,31 +103,21 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new(
         "a mark is below the minimum",
-        |s| {
-            of_mark(s, |search, mark| {
-                search.floor.is_some_and(|floor| mark.confirmed < floor)
-            })
-        },
+        |s| of_mark(s, |search, mark| search.floor.is_some_and(|floor| mark.confirmed < floor)),
         |s| {
             with_experiment(s, |experiment| {
-                let streams = experiment.last_run.streams.iter();
-                let sessions = streams.map(|stream| stream.sessions).max();
+                let sessions =
+                    experiment.last_run.streams.iter().map(|stream| stream.sessions).max();
                 tune_sessions(experiment, sessions.unwrap_or(1))
             })
         },
     ),
     Case::new(
         "a mark was confirmed",
-        |s| {
-            of_mark(s, |search, _| {
-                search.soak().is_none() && !s.measured.is_empty()
-            })
-        },
+        |s| of_mark(s, |search, _| search.soak().is_none() && !s.measured.is_empty()),
         |s| with_experiment(s, |experiment| soak(experiment.into(), s.measured)),
     ),
-    Case::answered("a mark was confirmed, and held for long", |s| {
-        of_mark(s, |_, _| true)
-    }),
+    Case::answered("a mark was confirmed, and held for long", |s| of_mark(s, |_, _| true)),
     Case::new(
         "a tuning found wrong rows",
         |s| no_best(s, &[NoBestReason::WrongData]),
@@ -190,11 +180,7 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a group of runs did not end",
         |s| of_group(s).is_some_and(|group| group.outcome != Some(GroupOutcome::Complete)),
-        |s| {
-            with(s, ExperimentRecord::group, |experiment, of| {
-                resumed_group(s, experiment, of)
-            })
-        },
+        |s| with(s, ExperimentRecord::group, |experiment, of| resumed_group(s, experiment, of)),
     ),
     Case::new(
         "variants cannot be distinguished, and more runs would",
@@ -207,11 +193,7 @@ pub(super) static CASES: &[Case] = &[
             })
         },
     ),
-    Case::new(
-        "a group of runs is complete",
-        |s| of_group(s).is_some(),
-        |s| s.show(" --open"),
-    ),
+    Case::new("a group of runs is complete", |s| of_group(s).is_some(), |s| s.show(" --open")),
     Case::new(
         "a growth found wrong rows",
         |s| scale_ended(s, &[ScaleOutcome::WrongData]),
@@ -226,11 +208,9 @@ pub(super) static CASES: &[Case] = &[
                 || (scale_ended(s, &ends) && of_scale(s).is_some_and(is_empty))
         },
         |s| {
-            with(s, ExperimentRecord::scale, |experiment, of| {
-                match &of.cluster_file {
-                    Some(file) => format!("highwater check {}", quoted(file)),
-                    None => check(experiment),
-                }
+            with(s, ExperimentRecord::scale, |experiment, of| match &of.cluster_file {
+                Some(file) => format!("highwater check {}", quoted(file)),
+                None => check(experiment),
             })
         },
     ),
@@ -323,8 +303,8 @@ fn further_axis(tune: &TuneRecord) -> Option<(usize, Vec<String>)> {
     let stands_out = best.runner_up.as_ref().is_some_and(|o| o.is_significant);
     let mut axes = tune.axes.iter().zip(&best.at).enumerate();
     axes.find_map(|(position, (axis, at))| {
-        let counts = axis.values.iter().map(|value| parse_count(value).ok());
-        let counts: Vec<u64> = counts.collect::<Option<_>>()?;
+        let counts: Vec<u64> =
+            axis.values.iter().map(|value| parse_count(value).ok()).collect::<Option<_>>()?;
         let here = *counts.get(*at)?;
         let is_greatest = counts.len() > 1 && counts.iter().all(|count| *count <= here);
         let is_endless = ENDLESS.contains(&axis.name.as_str());
@@ -344,12 +324,11 @@ fn resumed_group(s: &Situation<'_>, experiment: &ExperimentRecord, of: &GroupRec
 
 /// Runs of each variant that would decide, if there are more than were made and not too many.
 fn repeats_that_decide(group: &GroupRecord) -> Option<u32> {
-    let comparisons = comparisons(group).into_iter();
-    let undecided = comparisons.filter(|(_, comparison)| {
+    let undecided = comparisons(group).into_iter().filter(|(_, comparison)| {
         comparison.verdict() == Verdict::Inconclusive && !comparison.is_guarded()
     });
-    let repeats = undecided.filter_map(|(_, comparison)| Some(comparison.primary()?.repeats));
-    let repeats = repeats.max()?;
+    let repeats =
+        undecided.filter_map(|(_, comparison)| Some(comparison.primary()?.repeats)).max()?;
     (group.times < repeats && repeats <= RUNS_MOST).then_some(repeats)
 }
 
@@ -375,10 +354,7 @@ fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
 /// The cluster for what was asked for, or for more than the largest size sustains.
 fn sized(s: &Situation<'_>, of: &ScaleRecord) -> String {
     let grown = report(of);
-    let largest = grown
-        .sizes
-        .last()
-        .map_or(0.0, |size| size.trial.figures.per_s);
+    let largest = grown.sizes.last().map_or(0.0, |size| size.trial.figures.per_s);
     let kind = match of.unit {
         Unit::Rows => "",
         Unit::Queries => "q/s",

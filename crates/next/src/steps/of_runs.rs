@@ -63,11 +63,7 @@ pub(super) static CASES: &[Case] = &[
             _ => s.show(" -v"),
         },
     ),
-    Case::new(
-        "the connection was lost",
-        |s| has(s.run, ReasonCode::TargetLost),
-        |s| check(s.run),
-    ),
+    Case::new("the connection was lost", |s| has(s.run, ReasonCode::TargetLost), |s| check(s.run)),
     Case::new(
         "rows are wrong or unverified, and their database is still there",
         |s| (is_wrong(s.run) || is_unverified(s.run)) && can_be_audited(s.run),
@@ -83,11 +79,7 @@ pub(super) static CASES: &[Case] = &[
         |s| s.run.plan.definition.stop.fills,
         |s| base("run", s.run, &["rows"]),
     ),
-    Case::new(
-        "nothing was measured",
-        |s| s.measured.is_empty(),
-        |s| check(s.run),
-    ),
+    Case::new("nothing was measured", |s| s.measured.is_empty(), |s| check(s.run)),
     Case::new(
         "the user stopped it, and a stop rule can",
         |s| has(s.run, ReasonCode::Interrupted) && can_stop_early(s.run),
@@ -98,11 +90,7 @@ pub(super) static CASES: &[Case] = &[
             format!("{again} --until 'ci95<2%'")
         },
     ),
-    Case::new(
-        "the user stopped it",
-        |s| has(s.run, ReasonCode::Interrupted),
-        |s| s.show(" -v"),
-    ),
+    Case::new("the user stopped it", |s| has(s.run, ReasonCode::Interrupted), |s| s.show(" -v")),
     Case::new(
         "too few ops for a percentile of the objective",
         |s| {
@@ -149,8 +137,7 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "the load generator was the limit, and its ceiling is known",
         |s| {
-            let clients = s.run.clients.iter();
-            let ceilings = clients.filter_map(|client| client.calibrated_ceiling);
+            let ceilings = s.run.clients.iter().filter_map(|client| client.calibrated_ceiling);
             first_is(s, &[ReasonCode::ClientSaturated])
                 && ceilings.count() > 0
                 && !s.run.target.embedded
@@ -176,9 +163,7 @@ pub(super) static CASES: &[Case] = &[
         |s| is_stepped(s) && is_missed(s.run),
         |s| find(s.run, s.measured, ""),
     ),
-    Case::new("several steps were measured", is_stepped, |s| {
-        s.show(" --open")
-    }),
+    Case::new("several steps were measured", is_stepped, |s| s.show(" --open")),
     Case::new(
         "sessions that acknowledge too little may be too few or too many",
         |s| is_missed(s.run) && is_closed(s) && misses_throughput_alone(s.run) && is_alone(s),
@@ -209,20 +194,17 @@ pub(super) static CASES: &[Case] = &[
         |s| s.run.judgments.objective.value == ObjectiveValue::Met,
         |s| find(s.run, s.measured, ""),
     ),
-    Case::answered(
-        "a sink was measured, so this is the load generator's ceiling",
-        |s| s.run.target.sink,
-    ),
+    Case::answered("a sink was measured, so this is the load generator's ceiling", |s| {
+        s.run.target.sink
+    }),
     Case::new(
         "a rate without an objective",
         |s| is_run(s) && !is_closed(s),
         |s| find(s.run, s.measured, &bound(s, "start")),
     ),
-    Case::new(
-        "as fast as the sessions go, which no user feels",
-        is_run,
-        |s| commands::open(s.run, s.measured),
-    ),
+    Case::new("as fast as the sessions go, which no user feels", is_run, |s| {
+        commands::open(s.run, s.measured)
+    }),
 ];
 
 /// Whether sessions pause between their ops.
@@ -309,15 +291,13 @@ fn is_alone(s: &Situation<'_>) -> bool {
 }
 
 fn sessions(s: &Situation<'_>) -> u32 {
-    let sessions = s.measured.iter().map(|m| m.stream.sessions);
-    sessions.max().unwrap_or(1)
+    s.measured.iter().map(|m| m.stream.sessions).max().unwrap_or(1)
 }
 
 /// Sessions of a plain closed stream that worked.
 fn working(s: &Situation<'_>) -> u32 {
     let is_plain = is_alone(s) && is_closed(s);
-    let working = s.measured.iter().filter_map(|m| m.stream.working);
-    working.min().filter(|_| is_plain).unwrap_or(0)
+    s.measured.iter().filter_map(|m| m.stream.working).min().filter(|_| is_plain).unwrap_or(0)
 }
 
 /// The rate of the only open stream as a bound of a search.

@@ -38,12 +38,7 @@ fn shown(record: &Record) -> (Option<&'static str>, Option<String>) {
     let record = RecordRef::from(record);
     let run = record.measured_run();
     let measured = measured_streams(run.run);
-    let situation = Situation {
-        record,
-        run: run.run,
-        measured: &measured,
-        directory: PLACE,
-    };
+    let situation = Situation { record, run: run.run, measured: &measured, directory: PLACE };
     let when = case(&situation).map(|case| case.when);
     (when, next_command(record, &measured, PLACE))
 }
@@ -67,8 +62,8 @@ fn every_case_has_an_example_and_leads_to_its_command() {
 
 #[test]
 fn nothing_is_proposed_only_where_the_table_says_that_the_question_is_answered() {
-    let answered = cases().filter(|case| case.then.is_none());
-    let answered: Vec<&str> = answered.map(|case| case.when).collect();
+    let answered: Vec<&str> =
+        cases().filter(|case| case.then.is_none()).map(|case| case.when).collect();
     insta::assert_snapshot!(answered.join("\n"), @"
     a mark was confirmed, and held for long
     a sink was measured, so this is the load generator's ceiling
@@ -168,11 +163,8 @@ fn slow_gate() -> RunRecord {
     fixture::open_gate_of(&op)
 }
 
-const P99: Objective = Objective::Latency {
-    quantile_ppm: 990_000,
-    max: Nanos::from_millis(5),
-    op: None,
-};
+const P99: Objective =
+    Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(5), op: None };
 
 fn closed_with(objective: Objective) -> RunRecord {
     let mut record = fixture::closed();
@@ -197,54 +189,39 @@ const RUNS: &[Example] = &[
         let run = fixture::closed();
         Record::Imported(Box::new(ImportedRecord { origin, run }))
     }),
-    ("a share of several has no result of its own", || {
-        run(|r| r.plan.definition.share.of = 4)
+    ("a share of several has no result of its own", || run(|r| r.plan.definition.share.of = 4)),
+    ("the audit ran out of time, and its database is still there", || {
+        run(|r| r.audit.status = AuditStatus::Timeout)
     }),
-    (
-        "the audit ran out of time, and its database is still there",
-        || run(|r| r.audit.status = AuditStatus::Timeout),
-    ),
-    (
-        "the audit ran out of time, and its database is gone",
-        || {
-            run(|r| {
-                r.audit.status = AuditStatus::Timeout;
-                r.target.simulated = true;
-            })
-        },
-    ),
-    (
-        "the workload's own SQL is wrong about rows that are there",
-        || {
-            run(|r| {
-                r.audit.status = AuditStatus::Failed;
-                r.audit.wrong_sql = vec![WrongSql {
-                    table: "cpu".to_owned(),
-                    part: SqlPart::Key,
-                    column: None,
-                    expression: "x".to_owned(),
-                    evidence: "y".to_owned(),
-                }];
-                given(r, [("file", "my flow.toml")]);
-            })
-        },
-    ),
-    ("the connection was lost", || {
-        run(|r| incident(r, IncidentKind::TargetLost, "gone"))
+    ("the audit ran out of time, and its database is gone", || {
+        run(|r| {
+            r.audit.status = AuditStatus::Timeout;
+            r.target.simulated = true;
+        })
     }),
-    (
-        "rows are wrong or unverified, and their database is still there",
-        || run(|r| lose_rows(r, 96)),
-    ),
-    (
-        "rows are wrong or unverified, and cannot be audited again",
-        || {
-            run(|r| {
-                lose_rows(r, 96);
-                r.audit.later = true;
-            })
-        },
-    ),
+    ("the workload's own SQL is wrong about rows that are there", || {
+        run(|r| {
+            r.audit.status = AuditStatus::Failed;
+            r.audit.wrong_sql = vec![WrongSql {
+                table: "cpu".to_owned(),
+                part: SqlPart::Key,
+                column: None,
+                expression: "x".to_owned(),
+                evidence: "y".to_owned(),
+            }];
+            given(r, [("file", "my flow.toml")]);
+        })
+    }),
+    ("the connection was lost", || run(|r| incident(r, IncidentKind::TargetLost, "gone"))),
+    ("rows are wrong or unverified, and their database is still there", || {
+        run(|r| lose_rows(r, 96))
+    }),
+    ("rows are wrong or unverified, and cannot be audited again", || {
+        run(|r| {
+            lose_rows(r, 96);
+            r.audit.later = true;
+        })
+    }),
     ("a table was filled", || {
         run(|r| {
             r.plan.definition.stop.fills = true;
@@ -264,8 +241,11 @@ const RUNS: &[Example] = &[
     ("the user stopped it", || {
         run(|r| {
             incident(r, IncidentKind::Interrupted, "by the user");
-            let phases = r.plan.definition.phases.iter_mut();
-            phases.for_each(|phase| phase.duration = Nanos::from_secs(5));
+            r.plan
+                .definition
+                .phases
+                .iter_mut()
+                .for_each(|phase| phase.duration = Nanos::from_secs(5));
         })
     }),
     ("too few ops for a percentile of the objective", || {
@@ -273,26 +253,19 @@ const RUNS: &[Example] = &[
         op.latencies = vec![(4 * fixture::MS, 200)];
         plain(judged(fixture::open_gate_of(&op)))
     }),
-    ("it was too short", || {
-        spoiled(fixture::closed(), ReasonCode::TooShort)
-    }),
-    ("throughput drifted", || {
-        spoiled(fixture::closed(), ReasonCode::NotSteady)
-    }),
+    ("it was too short", || spoiled(fixture::closed(), ReasonCode::TooShort)),
+    ("throughput drifted", || spoiled(fixture::closed(), ReasonCode::NotSteady)),
     ("fewer sessions worked than were planned", || {
         let mut record = fixture::closed();
         record.streams[0].working = Some(3);
         spoiled(record, ReasonCode::SessionsMissing)
     }),
-    (
-        "the load generator was the limit, and its ceiling is known",
-        || {
-            let mut record = fixture::closed();
-            is_on_a_server(&mut record);
-            record.clients[0].calibrated_ceiling = Some(500_000.0);
-            spoiled(record, ReasonCode::ClientSaturated)
-        },
-    ),
+    ("the load generator was the limit, and its ceiling is known", || {
+        let mut record = fixture::closed();
+        is_on_a_server(&mut record);
+        record.clients[0].calibrated_ceiling = Some(500_000.0);
+        spoiled(record, ReasonCode::ClientSaturated)
+    }),
     ("more was offered than could be answered at all", || {
         spoiled(judged(fixture::open_gate()), ReasonCode::LatencyUnknown)
     }),
@@ -304,20 +277,12 @@ const RUNS: &[Example] = &[
         record.results[0].errors.insert("timeout".to_owned(), 9_000);
         plain(judged(record))
     }),
-    ("several steps were measured", || {
-        plain(fixture::open_steps())
+    ("several steps were measured", || plain(fixture::open_steps())),
+    ("sessions that acknowledge too little may be too few or too many", || {
+        let min = Rate::per_second(900_000);
+        plain(judged(closed_with(Objective::Throughput { min })))
     }),
-    (
-        "sessions that acknowledge too little may be too few or too many",
-        || {
-            let min = Rate::per_second(900_000);
-            plain(judged(closed_with(Objective::Throughput { min })))
-        },
-    ),
-    (
-        "sessions missed the objective, and fewer may meet it",
-        || plain(judged(closed_with(P99))),
-    ),
+    ("sessions missed the objective, and fewer may meet it", || plain(judged(closed_with(P99)))),
     ("one session missed the objective", || {
         let mut record = judged(closed_with(P99));
         record.streams[0].sessions = 1;
@@ -328,23 +293,18 @@ const RUNS: &[Example] = &[
     ("sessions met the objective", || {
         plain(judged(closed_with(Objective::Errors { max_ppm: 1_000 })))
     }),
-    (
-        "a sink was measured, so this is the load generator's ceiling",
-        || {
-            run(|r| {
-                r.target.sink = true;
-                r.audit.status = AuditStatus::StoresNothing;
-            })
-        },
-    ),
+    ("a sink was measured, so this is the load generator's ceiling", || {
+        run(|r| {
+            r.target.sink = true;
+            r.audit.status = AuditStatus::StoresNothing;
+        })
+    }),
     ("a rate without an objective", || {
         let mut record = fixture::open_gate();
         record.plan.definition.objectives.clear();
         plain(judged(record))
     }),
-    ("as fast as the sessions go, which no user feels", || {
-        run(|_| {})
-    }),
+    ("as fast as the sessions go, which no user feels", || run(|_| {})),
 ];
 
 /// The gate's run as the last probe of a search.
@@ -354,17 +314,9 @@ fn searched(change: impl Fn(&mut SearchRecord)) -> Record {
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.policy.budget_ns = Some(1_800 * S);
     search.definition_hash = "ab".to_owned();
-    search.probes = vec![fixture::probe(
-        ProbePurpose::Search,
-        1_000.0,
-        ProbeVerdict::Passed,
-    )];
+    search.probes = vec![fixture::probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed)];
     change(&mut search);
-    experiment(highwater_analysis::search::conclude(
-        last,
-        search,
-        "a".to_owned(),
-    ))
+    experiment(highwater_analysis::search::conclude(last, search, "a".to_owned()))
 }
 
 fn without_mark(why: NoMarkReason) -> Record {
@@ -394,25 +346,14 @@ fn soaked(search: &mut SearchRecord, verdict: ProbeVerdict) {
 }
 
 const EXPERIMENTS: &[Example] = &[
-    ("a search did not end", || {
-        without_mark(NoMarkReason::Interrupted)
+    ("a search did not end", || without_mark(NoMarkReason::Interrupted)),
+    ("a search ran out of time", || without_mark(NoMarkReason::BudgetSpent)),
+    ("probes were too short for what they should show", || without_mark(NoMarkReason::TooFewOps)),
+    ("not even the lowest value met the objective", || without_mark(NoMarkReason::BelowLowest)),
+    ("a search found wrong rows", || without_mark(NoMarkReason::WrongData)),
+    ("a search was ended by the load generator or the target", || {
+        without_mark(NoMarkReason::ClientCeiling)
     }),
-    ("a search ran out of time", || {
-        without_mark(NoMarkReason::BudgetSpent)
-    }),
-    ("probes were too short for what they should show", || {
-        without_mark(NoMarkReason::TooFewOps)
-    }),
-    ("not even the lowest value met the objective", || {
-        without_mark(NoMarkReason::BelowLowest)
-    }),
-    ("a search found wrong rows", || {
-        without_mark(NoMarkReason::WrongData)
-    }),
-    (
-        "a search was ended by the load generator or the target",
-        || without_mark(NoMarkReason::ClientCeiling),
-    ),
     ("the load generator kept a mark from being higher", || {
         marked(|search| {
             let mut failed = fixture::probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed);
@@ -420,40 +361,22 @@ const EXPERIMENTS: &[Example] = &[
                 resource: Resource::LoadGenerator,
                 source: None,
                 node: None,
-                evidence: vec![Evidence {
-                    figure: LimitFigure::OfCeiling,
-                    value: 0.95,
-                }],
+                evidence: vec![Evidence { figure: LimitFigure::OfCeiling, value: 0.95 }],
             };
-            failed.limit = Some(Limit {
-                by: Some(by),
-                ..fixture::cpu_limit()
-            });
+            failed.limit = Some(Limit { by: Some(by), ..fixture::cpu_limit() });
             search.probes.push(failed);
         })
     }),
-    ("a mark did not hold for long", || {
-        marked(|search| soaked(search, ProbeVerdict::Failed))
-    }),
-    ("a mark is below the minimum", || {
-        marked(|search| search.floor = Some(2_000.0))
-    }),
+    ("a mark did not hold for long", || marked(|search| soaked(search, ProbeVerdict::Failed))),
+    ("a mark is below the minimum", || marked(|search| search.floor = Some(2_000.0))),
     ("a mark was confirmed", || marked(|_| {})),
     ("a mark was confirmed, and held for long", || {
         marked(|search| soaked(search, ProbeVerdict::Passed))
     }),
-    ("a tuning found wrong rows", || {
-        tuned_to(Some(no_best(NoBestReason::WrongData)))
-    }),
-    ("no configuration counted", || {
-        tuned_to(Some(no_best(NoBestReason::NoneCounts)))
-    }),
-    ("a tuning did not end", || {
-        tuned_to(Some(no_best(NoBestReason::BudgetSpent)))
-    }),
-    ("the best value is the greatest that was tried", || {
-        tuned_to(Some(best(2)))
-    }),
+    ("a tuning found wrong rows", || tuned_to(Some(no_best(NoBestReason::WrongData)))),
+    ("no configuration counted", || tuned_to(Some(no_best(NoBestReason::NoneCounts)))),
+    ("a tuning did not end", || tuned_to(Some(no_best(NoBestReason::BudgetSpent)))),
+    ("the best value is the greatest that was tried", || tuned_to(Some(best(2)))),
     ("a best configuration was found", || tuned_to(Some(best(1)))),
     ("a group of runs ran out of time", || {
         grouped(|group| group.outcome = Some(GroupOutcome::BudgetSpent))
@@ -461,30 +384,24 @@ const EXPERIMENTS: &[Example] = &[
     ("a group of runs did not end", || {
         grouped(|group| group.outcome = Some(GroupOutcome::Interrupted))
     }),
-    (
-        "variants cannot be distinguished, and more runs would",
-        || {
-            grouped(|group| {
-                // As if they differed by 4%, and each from itself by more.
-                let spread = [1.0, 0.96, 0.9, 1.04, 0.97, 0.93];
-                for (trial, factor) in group.trials.iter_mut().zip(spread) {
-                    for sampled in &mut trial.sample.figures {
-                        if sampled.figure.name == "throughput" {
-                            sampled.value = 421_200.0 * factor;
-                        }
+    ("variants cannot be distinguished, and more runs would", || {
+        grouped(|group| {
+            // As if they differed by 4%, and each from itself by more.
+            let spread = [1.0, 0.96, 0.9, 1.04, 0.97, 0.93];
+            for (trial, factor) in group.trials.iter_mut().zip(spread) {
+                for sampled in &mut trial.sample.figures {
+                    if sampled.figure.name == "throughput" {
+                        sampled.value = 421_200.0 * factor;
                     }
                 }
-            })
-        },
-    ),
-    ("a group of runs is complete", || grouped(|_| {})),
-    ("a growth found wrong rows", || {
-        grown(|scale| scale.outcome = Some(ScaleOutcome::WrongData))
+            }
+        })
     }),
-    (
-        "a growth was ended by the load generator, or measured no size",
-        || grown(|scale| scale.outcome = Some(ScaleOutcome::ClientCeiling)),
-    ),
+    ("a group of runs is complete", || grouped(|_| {})),
+    ("a growth found wrong rows", || grown(|scale| scale.outcome = Some(ScaleOutcome::WrongData))),
+    ("a growth was ended by the load generator, or measured no size", || {
+        grown(|scale| scale.outcome = Some(ScaleOutcome::ClientCeiling))
+    }),
     ("the machine drifted during a growth", || {
         grown(|scale| scale.trials[4].figures.per_s = 250_000.0)
     }),
@@ -546,11 +463,7 @@ fn tuned_to(outcome: Option<TuneOutcome>) -> Record {
         trials: Vec::new(),
         outcome,
     };
-    experiment(highwater_analysis::tuning::conclude(
-        last,
-        tune,
-        "a".to_owned(),
-    ))
+    experiment(highwater_analysis::tuning::conclude(last, tune, "a".to_owned()))
 }
 
 fn grouped(change: impl Fn(&mut GroupRecord)) -> Record {
@@ -567,9 +480,5 @@ fn grown(change: impl Fn(&mut ScaleRecord)) -> Record {
         panic!("it is a growth");
     };
     change(scale);
-    experiment(growth::conclude(
-        *record.last_run,
-        scale.clone(),
-        "a".to_owned(),
-    ))
+    experiment(growth::conclude(*record.last_run, scale.clone(), "a".to_owned()))
 }

@@ -10,14 +10,8 @@ use crate::comparison::{difference, figures_of, interval, of_verdict, setting, t
 use crate::layout::list;
 
 /// Kinds of settings that name what is compared, the most telling first.
-const TELLING: [&str; 6] = [
-    "pace ",
-    "parameter ",
-    "length",
-    "setting ",
-    "target version",
-    "target",
-];
+const TELLING: [&str; 6] =
+    ["pace ", "parameter ", "length", "setting ", "target version", "target"];
 
 /// The answer of a report: that of its first comparison, and the judgments of all its runs.
 pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
@@ -25,13 +19,8 @@ pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
         return Answer::default();
     };
     let answer = of_comparison([&report.baseline.name, &group.name], comparison);
-    let runs = report
-        .all()
-        .flat_map(|group| group.runs.iter().map(|run| run.judgments()));
-    Answer {
-        judgments: together(runs),
-        ..answer
-    }
+    let runs = report.all().flat_map(|group| group.runs.iter().map(|run| run.judgments()));
+    Answer { judgments: together(runs), ..answer }
 }
 
 /// The answer of one comparison, without judgments.
@@ -121,10 +110,8 @@ fn is_said(name: &str, setting: &str, value: &str) -> bool {
 }
 
 fn telling(comparison: &Comparison) -> Option<&Difference> {
-    let settings = || {
-        let differences = comparison.differences.iter();
-        differences.filter(|difference| difference.kind == Kind::Setting)
-    };
+    let settings =
+        || comparison.differences.iter().filter(|difference| difference.kind == Kind::Setting);
     TELLING
         .iter()
         .find_map(|start| settings().find(|difference| difference.name.starts_with(start)))

@@ -13,10 +13,7 @@ pub(super) fn group(run: &MeasuredRun<'_>, group: &GroupRecord) -> Answer {
     if let Some((variant, comparison)) = comparisons(group).first() {
         return of_comparison(names(group, *variant), comparison);
     }
-    let reached: Vec<f64> = group
-        .complete(0)
-        .map(|trial| trial.throughput_per_s)
-        .collect();
+    let reached: Vec<f64> = group.complete(0).map(|trial| trial.throughput_per_s).collect();
     let unit = format!("{}/s", group.unit.name());
     let question = format!(
         "How many {unit} does {} acknowledge, and how much do runs differ?",

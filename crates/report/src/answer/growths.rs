@@ -56,8 +56,9 @@ fn caveat(pair: Pair<'_>, size: &SharedSize<'_>) -> Option<&'static str> {
 /// The size that lost most; else that which gained most; else the largest.
 fn deciding(pair: Pair<'_>) -> Option<&SharedSize<'_>> {
     let by_change = |verdict| {
-        let sizes = with(pair.compared, verdict).into_iter();
-        sizes.max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))
+        with(pair.compared, verdict)
+            .into_iter()
+            .max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))
     };
     let decided = by_change(SizeChange::Worse).or_else(|| by_change(SizeChange::Better));
     decided.or(pair.compared.sizes.last())

@@ -38,8 +38,10 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         // Notes of a valid measurement change nothing.
         all[0].reasons = &[];
     }
-    let all = all.into_iter().zip([measurement, data, objective]);
-    all.map(|(of, evidence)| line(of, evidence)).collect()
+    all.into_iter()
+        .zip([measurement, data, objective])
+        .map(|(of, evidence)| line(of, evidence))
+        .collect()
 }
 
 /// How many trials an experiment made, in words, and what all of them took, nanoseconds.
@@ -64,13 +66,7 @@ pub(super) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec
         let worst = all().max_by_key(|of| of.tone)?;
         let same = all().filter(|of| of.value == worst.value).count();
         let (same, runs) = (count(same as u64), plural(all_runs.len(), "run"));
-        Some(line(
-            Judged {
-                reasons: &[],
-                ..worst
-            },
-            format!("{same} of {runs}."),
-        ))
+        Some(line(Judged { reasons: &[], ..worst }, format!("{same} of {runs}.")))
     };
     (0..3).filter_map(worst).collect()
 }
@@ -80,27 +76,16 @@ fn line(of: Judged<'_>, evidence: String) -> JudgmentLine {
     let sentence = match of.reasons {
         [] => evidence,
         [only] => sentence(only),
-        [first, others @ ..] => format!(
-            "{} And {}.",
-            sentence(first),
-            plural(others.len(), "more reason")
-        ),
+        [first, others @ ..] => {
+            format!("{} And {}.", sentence(first), plural(others.len(), "more reason"))
+        }
     };
-    JudgmentLine {
-        name: of.name,
-        value: of.value.to_owned(),
-        tone: of.tone,
-        sentence,
-    }
+    JudgmentLine { name: of.name, value: of.value.to_owned(), tone: of.tone, sentence }
 }
 
 fn sentence(reason: &Reason) -> String {
     let sentence = foreign(&reason.sentence(), WORDS);
-    if sentence.ends_with(['.', '…', '?', '!']) {
-        sentence
-    } else {
-        format!("{sentence}.")
-    }
+    if sentence.ends_with(['.', '…', '?', '!']) { sentence } else { format!("{sentence}.") }
 }
 
 /// What is known of the load generator.
@@ -115,21 +100,21 @@ fn generator(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
     let Some(busiest) = busiest.reduce(f64::max) else {
         return String::new();
     };
-    let results = measured.iter().flat_map(|stream| &stream.results);
-    let lag = results.filter_map(|result| result.client_lag_ns.p99).max();
-    let lag = lag.map_or_else(String::new, |lag| {
-        format!("; client lag p99 {}", duration(lag))
-    });
+    let lag = measured
+        .iter()
+        .flat_map(|stream| &stream.results)
+        .filter_map(|result| result.client_lag_ns.p99)
+        .max();
+    let lag = lag.map_or_else(String::new, |lag| format!("; client lag p99 {}", duration(lag)));
     format!("Load generator {} busy{lag}.", percent_whole(busiest))
 }
 
 fn data(run: &MeasuredRun<'_>) -> String {
     let audit = &run.audit;
     match run.judgments.data.value {
-        Data::Clean if audit.acknowledged > 0 && audit.replaced.is_none() => format!(
-            "All {} acknowledged rows were found as sent.",
-            count(audit.acknowledged)
-        ),
+        Data::Clean if audit.acknowledged > 0 && audit.replaced.is_none() => {
+            format!("All {} acknowledged rows were found as sent.", count(audit.acknowledged))
+        }
         _ => match first_upper(&judgment_text::audited(run)) {
             text if text.is_empty() => text,
             text => text + ".",

@@ -37,11 +37,7 @@ pub(crate) fn answer(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> 
         Some(Question::Group(group)) => group::group(run, group),
         Some(Question::Scale(scale)) => scale::scale(run, scale),
     };
-    Answer {
-        judgments: judged::lines(record, measured),
-        ..answer
-    }
-    .cautioned(judged)
+    Answer { judgments: judged::lines(record, measured), ..answer }.cautioned(judged)
 }
 
 /// The kind of page, and of command, that a record comes from.

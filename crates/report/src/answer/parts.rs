@@ -84,22 +84,14 @@ impl KeyFigure {
         figure: impl Into<String>,
         note: impl Into<String>,
     ) -> Self {
-        Self {
-            name: name.into(),
-            figure: figure.into(),
-            note: note.into(),
-        }
+        Self { name: name.into(), figure: figure.into(), note: note.into() }
     }
 }
 
 impl Answer {
     /// A word where a figure would be, and why it is not to be quoted.
     pub(super) fn without_figure(word: &str, caveat: &'static str) -> Self {
-        Self {
-            figure: word.to_owned(),
-            caveat: Some(caveat),
-            ..Self::default()
-        }
+        Self { figure: word.to_owned(), caveat: Some(caveat), ..Self::default() }
     }
 
     /// Nothing was measured.
@@ -117,8 +109,10 @@ impl Answer {
         let answer = [&self.lead, &figure, &self.condition];
         let answer = answer.map(String::as_str).join(" ").replace("  ", " ");
         let known = [self.interval.as_str(), &self.basis].join(", ");
-        let judged = self.judgments.iter();
-        let judged = judged.map(|line| format!("{} {}", line.name.to_lowercase(), line.value));
+        let judged = self
+            .judgments
+            .iter()
+            .map(|line| format!("{} {}", line.name.to_lowercase(), line.value));
         let (known, judged) = (known.trim_matches([',', ' ']), list(judged, ", "));
         let (question, answer) = (&self.question, answer.trim());
         format!("{question} {answer} ({known}). {judged}.")

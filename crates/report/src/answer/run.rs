@@ -19,10 +19,7 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
     let Some(main) = main_stream(measured) else {
         return Answer {
             limit: limit(run, measured),
-            ..Answer::nothing(
-                question(run, None),
-                "not to be quoted: no phase was measured",
-            )
+            ..Answer::nothing(question(run, None), "not to be quoted: no phase was measured")
         };
     };
     let unit = format!("{}/s", unit_name(run, main.stream.unit));
@@ -70,9 +67,7 @@ pub(crate) fn main_stream<'a>(
     measured: &'a [MeasuredStream<'a>],
 ) -> Option<&'a MeasuredStream<'a>> {
     let last = measured.last()?;
-    measured
-        .iter()
-        .find(|stream| stream.phase.name == last.phase.name)
+    measured.iter().find(|stream| stream.phase.name == last.phase.name)
 }
 
 fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String {
@@ -80,9 +75,7 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
     let within = within(run);
     let streams = &run.plan.definition.streams;
     let name = main.map(|main| main.stream.stream.as_str());
-    let plan = streams
-        .iter()
-        .find(|plan| name.is_none_or(|name| plan.name == name));
+    let plan = streams.iter().find(|plan| name.is_none_or(|name| plan.name == name));
     let beside = others(run, streams, main);
     let Some(plan) = plan else {
         return format!("What did {who} do?");
@@ -119,11 +112,11 @@ fn planned(
     main: Option<&MeasuredStream<'_>>,
 ) -> Option<Planned> {
     let step = main.and_then(|main| main.phase.step);
-    let changed = main.filter(|_| step.is_none() && !run.interventions.is_empty());
-    let changed = changed.and_then(|main| {
-        let mut streams = run.streams.iter();
-        streams.find(|of| of.phase == main.phase.name && of.stream == plan.name)
-    });
+    let changed =
+        main.filter(|_| step.is_none() && !run.interventions.is_empty()).and_then(|main| {
+            let mut streams = run.streams.iter();
+            streams.find(|of| of.phase == main.phase.name && of.stream == plan.name)
+        });
     if let Some(of) = changed {
         let sessions = Planned::Sessions(of.sessions);
         return Some(of.planned_rate.map_or(sessions, Planned::Rate));
@@ -143,18 +136,18 @@ fn others(
 ) -> String {
     let others = streams
         .iter()
-        .filter(|plan| main.is_some_and(|main| plan.name != main.stream.stream));
-    let others = others.map(|plan| match planned(run, plan, main) {
-        Some(Planned::Rate(planned)) => {
-            let unit = unit_name(run, plan.unit);
-            format!("{} {unit}/s", plain(planned))
-        }
-        Some(Planned::Sessions(sessions)) => {
-            let sessions = plural(sessions as usize, "session");
-            format!("{sessions} of {}", plan.name)
-        }
-        None => plan.name.clone(),
-    });
+        .filter(|plan| main.is_some_and(|main| plan.name != main.stream.stream))
+        .map(|plan| match planned(run, plan, main) {
+            Some(Planned::Rate(planned)) => {
+                let unit = unit_name(run, plan.unit);
+                format!("{} {unit}/s", plain(planned))
+            }
+            Some(Planned::Sessions(sessions)) => {
+                let sessions = plural(sessions as usize, "session");
+                format!("{sessions} of {}", plan.name)
+            }
+            None => plan.name.clone(),
+        });
     match list(others, " and ").as_str() {
         "" => String::new(),
         others => format!(", alongside {others}"),
@@ -211,11 +204,7 @@ fn keys(
     measured: &[MeasuredStream<'_>],
 ) -> Vec<KeyFigure> {
     let latency = |name: &str, value: Option<u64>| {
-        KeyFigure::new(
-            name,
-            or_absent(value, duration),
-            main.stream.stream.as_str(),
-        )
+        KeyFigure::new(name, or_absent(value, duration), main.stream.stream.as_str())
     };
     let mut keys = vec![
         latency("p50", slowest(main, |result| result.latency_ns.p50)),

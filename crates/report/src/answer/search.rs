@@ -15,11 +15,7 @@ pub(super) fn search(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
         Some(SearchOutcome::NoMark(no_mark)) => not_found(search, no_mark),
         None => Answer::without_figure("None yet", "the search has not ended"),
     };
-    Answer {
-        question: question(run, search),
-        limit: of_search(search).map(limit_line),
-        ..answer
-    }
+    Answer { question: question(run, search), limit: of_search(search).map(limit_line), ..answer }
 }
 
 fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
@@ -38,14 +34,10 @@ fn found(search: &SearchRecord, mark: &Mark) -> Answer {
     let times = times_confirmed(search, mark);
     let figure = rate(mark.confirmed);
     let (interval, above) = match mark.failed {
-        Some(failed) => (
-            format!("mark {figure} to {} {unit}", rate(failed)),
-            apart(mark.confirmed, failed),
-        ),
-        None => (
-            format!("mark at least {figure} {unit}"),
-            "nothing above it".to_owned(),
-        ),
+        Some(failed) => {
+            (format!("mark {figure} to {} {unit}", rate(failed)), apart(mark.confirmed, failed))
+        }
+        None => (format!("mark at least {figure} {unit}"), "nothing above it".to_owned()),
     };
     Answer {
         figure,
@@ -109,9 +101,9 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Answer {
         },
         None => Answer {
             interval: why,
-            basis: no_mark.lowest_failed.map_or_else(String::new, |failed| {
-                format!("{} {unit} failed", rate(failed))
-            }),
+            basis: no_mark
+                .lowest_failed
+                .map_or_else(String::new, |failed| format!("{} {unit} failed", rate(failed))),
             keys,
             ..Answer::without_figure("No mark", "nothing met the objective for certain")
         },

@@ -22,9 +22,7 @@ pub(crate) fn size(plan: &SizePlan) -> Answer {
         figure: nodes.planned.to_string(),
         unit: if nodes.planned == 1 { "node" } else { "nodes" }.to_owned(),
         condition: format!("P(enough) {}", planned_probability(plan)),
-        caveat: plan
-            .extrapolated
-            .then_some("extrapolated beyond twice the largest known size"),
+        caveat: plan.extrapolated.then_some("extrapolated beyond twice the largest known size"),
         interval: format!(
             "{} expected (90% interval {} to {})",
             nodes.expected,
@@ -54,11 +52,7 @@ fn planned_probability(plan: &SizePlan) -> String {
 /// Why one node fewer is not planned.
 fn fewer(plan: &SizePlan) -> Option<LimitLine> {
     let replicas = planned(plan)?.replicas;
-    let nodes = plan
-        .nodes
-        .planned
-        .checked_sub(1)
-        .filter(|nodes| *nodes > 0)?;
+    let nodes = plan.nodes.planned.checked_sub(1).filter(|nodes| *nodes > 0)?;
     let mut others = plan.alternatives.iter();
     let fewer = others.find(|other| other.nodes == nodes && other.replicas == replicas)?;
     let are = if nodes == 1 { "1 node is" } else { "Fewer are" };
@@ -80,9 +74,10 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
         Some(Origin::Published(_)) => ("published by others", Tone::Open),
         Some(Origin::Assumed(_)) | None => ("assumed", Tone::Open),
     };
-    let basis = plan.needs.first().map_or_else(String::new, |need| {
-        format!("{}.", need.measured.trim_end_matches('.'))
-    });
+    let basis = plan
+        .needs
+        .first()
+        .map_or_else(String::new, |need| format!("{}.", need.measured.trim_end_matches('.')));
     let all = plan.inputs.len();
     let assumed = plan.inputs.iter().map(|input| &input.origin);
     let (inputs, known) = match assumed.filter(|origin| origin.is_assumption()).count() {
@@ -97,12 +92,7 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
         ("Inputs", inputs, known, which),
         ("Objective", "met".to_owned(), Tone::Good, enough),
     ]
-    .map(|(name, value, tone, sentence)| JudgmentLine {
-        name,
-        value,
-        tone,
-        sentence,
-    })
+    .map(|(name, value, tone, sentence)| JudgmentLine { name, value, tone, sentence })
     .into()
 }
 

@@ -25,8 +25,7 @@ fn said(record: RecordRef<'_>) -> String {
     lines.extend(judged.map(|of| format!("{} {}: {}", of.name, of.value, of.sentence)));
     let keys = answer.keys.iter();
     lines.extend(keys.map(|key| format!("{}: {} {}", key.name, key.figure, key.note)));
-    let lines = lines.iter();
-    lines.map(|line| format!("{}\n", line.trim())).collect()
+    lines.iter().map(|line| format!("{}\n", line.trim())).collect()
 }
 
 #[test]

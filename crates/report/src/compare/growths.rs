@@ -22,11 +22,7 @@ pub fn growths_text(report: &GrowthsReport<'_>) -> String {
 }
 
 fn lines(pair: Pair<'_>) -> Vec<String> {
-    let mut lines = vec![
-        labeled("A", &named(pair.a)),
-        labeled("B", &named(pair.b)),
-        String::new(),
-    ];
+    let mut lines = vec![labeled("A", &named(pair.a)), labeled("B", &named(pair.b)), String::new()];
     lines.extend(aligned(&rows(pair), 0));
     let lone = lone(pair).into_iter();
     lines.extend(lone.map(|(of, size)| labeled(&format!("only in {of}"), &size)));
@@ -44,8 +40,7 @@ pub fn growths_markdown(report: &GrowthsReport<'_>) -> String {
 }
 
 fn blocks(pair: Pair<'_>) -> Vec<String> {
-    let lone = lone(pair).into_iter();
-    let lone = lone.map(|(of, size)| format!("only in {of}: {size}"));
+    let lone = lone(pair).into_iter().map(|(of, size)| format!("only in {of}: {size}"));
     let limits = limits(pair).into_iter();
     let limits = limits.map(|line| format!("limits at {line}"));
     let all = lone.chain(limits).chain(basis(pair)).chain(differing(pair));

@@ -26,8 +26,9 @@ pub fn compare_text(report: &CompareReport<'_>) -> String {
 
 /// The comparison; what targets say cannot become markup.
 pub fn compare_markdown(report: &CompareReport<'_>) -> String {
-    let others = report.others.iter();
-    let blocks = others
+    let blocks = report
+        .others
+        .iter()
         .flat_map(|(group, comparison)| blocks([&report.baseline.name, &group.name], comparison));
     list(blocks, "\n\n") + "\n"
 }

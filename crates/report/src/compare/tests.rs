@@ -34,10 +34,7 @@ fn with_report_named<T>(
     let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
     let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
     let comparison = compare(&a, &b, Criteria::default());
-    let group = |name: &str, runs| Group {
-        name: name.to_owned(),
-        runs,
-    };
+    let group = |name: &str, runs| Group { name: name.to_owned(), runs };
     of(&CompareReport {
         baseline: group(name, a),
         others: vec![(group("<script>alert(1)</script>", b), comparison)],
@@ -133,10 +130,7 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
     let b = "&lt;script&gt;alert(1)&lt;/script&gt;";
     for (name, said) in [
         ("main", "main (nodes 3)"),
-        (
-            "2026-11-03T18-20-11-cpu",
-            "2026-11-03T18-20-11-cpu (nodes 3)",
-        ),
+        ("2026-11-03T18-20-11-cpu", "2026-11-03T18-20-11-cpu (nodes 3)"),
         ("sim:?nodes=3", "sim:?nodes=3"),
     ] {
         let expected = format!("Is B, {b} (nodes 2), better than A, {said}?");
@@ -194,10 +188,7 @@ fn markdown_and_page_say_the_same_and_no_name_is_markup() {
 }
 
 fn named<'a>(name: &str, record: &'a ExperimentRecord) -> NamedGrowth<'a> {
-    NamedGrowth {
-        name: name.to_owned(),
-        growth: Grown::of(record.into()).unwrap(),
-    }
+    NamedGrowth { name: name.to_owned(), growth: Grown::of(record.into()).unwrap() }
 }
 
 #[test]
@@ -211,10 +202,7 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
     let baseline = named("main", &a);
     let other = named("<script>alert(1)</script>", &b);
     let compared = compare_growths(baseline.growth, other.growth, 0.05);
-    let report = GrowthsReport {
-        baseline,
-        others: vec![(other, compared)],
-    };
+    let report = GrowthsReport { baseline, others: vec![(other, compared)] };
     let said =
         "B makes 29% more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
     let text = growths_text(&report);

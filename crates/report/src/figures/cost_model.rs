@@ -59,11 +59,7 @@ fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark>
 fn estimate(estimate: &Estimate) -> String {
     let signed = |value: f64| {
         let text = seconds(value.abs());
-        if value < 0.0 {
-            format!("-{text}")
-        } else {
-            text
-        }
+        if value < 0.0 { format!("-{text}") } else { text }
     };
     let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(signed);
     format!("{value} (95% CI {low} to {high})")

@@ -55,8 +55,8 @@ pub(super) fn table(table: &Table) -> String {
 
 /// The same of a tuning, whose best value is not that of one table.
 pub(super) fn table_of_tuning(table: &Table) -> String {
-    let flattens = table.best.iter().map(|best| flattens(best, table));
-    let remarks: Vec<Remark> = flattens.chain(besides(table)).collect();
+    let remarks: Vec<Remark> =
+        table.best.iter().map(|best| flattens(best, table)).chain(besides(table)).collect();
     with(table, &remarks)
 }
 
@@ -80,20 +80,22 @@ fn with(table: &Table, remarks: &[Remark]) -> String {
 
 /// The best value, where the curve flattens, the cost model, and what else changed.
 pub(super) fn remarks(table: &Table) -> Vec<Remark> {
-    let best = table
+    table
         .best
         .iter()
-        .flat_map(|best| [best_line(best, table), flattens(best, table)]);
-    best.chain(besides(table)).collect()
+        .flat_map(|best| [best_line(best, table), flattens(best, table)])
+        .chain(besides(table))
+        .collect()
 }
 
 /// The cost model, and what else changed.
 fn besides(table: &Table) -> Vec<Remark> {
-    let costs = table
+    table
         .cost_model
         .iter()
-        .flat_map(|fit| cost_model::lines(fit, table));
-    costs.chain(varied(&table.also_varied)).collect()
+        .flat_map(|fit| cost_model::lines(fit, table))
+        .chain(varied(&table.also_varied))
+        .collect()
 }
 
 pub(super) fn title(table: &Table) -> String {
@@ -123,10 +125,9 @@ fn flattens(best: &Best, table: &Table) -> Remark {
     let axis = said(&table.axis.header);
     let percent = display::plain(FLAT_SHARE * 100.0);
     let sentence = match &best.flattens {
-        Flattening::At(value) => format!(
-            "at {axis} {}, the first that reaches {percent}% of the best",
-            said(value)
-        ),
+        Flattening::At(value) => {
+            format!("at {axis} {}, the first that reaches {percent}% of the best", said(value))
+        }
         Flattening::NotReached => format!(
             "not among these: only the last reaches {percent}% of the best, so the end was not \
              measured"

@@ -52,33 +52,18 @@ pub(super) fn parts(table: &Table) -> Vec<Line> {
 }
 
 fn columns(table: &Table) -> [Column; 9] {
-    let per_piece = if table.axis.name == names::NODES {
-        "per node"
-    } else {
-        "each"
-    };
-    let amount = if table.axis.name == names::BATCH_ROWS {
-        "time of one"
-    } else {
-        "time"
-    };
+    let per_piece = if table.axis.name == names::NODES { "per node" } else { "each" };
+    let amount = if table.axis.name == names::BATCH_ROWS { "time of one" } else { "time" };
     [
         ("gain", |row| row.gain.map(display::rate_signed)),
         ("change", |row| row.change.map(percent_signed)),
-        ("efficiency", |row| {
-            row.efficiency.map(|share| format!("{:.1}%", share * 100.0))
-        }),
+        ("efficiency", |row| row.efficiency.map(|share| format!("{:.1}%", share * 100.0))),
         (per_piece, |row| row.per_piece.map(display::rate)),
         ("per node", |row| row.per_node.map(display::rate)),
         ("0.8 rule", |row| row.rule_of_thumb.map(display::rate)),
-        ("off", |row| {
-            row.rule_of_thumb
-                .map(|rule| percent_signed(rule / row.throughput - 1.0))
-        }),
+        ("off", |row| row.rule_of_thumb.map(|rule| percent_signed(rule / row.throughput - 1.0))),
         (amount, |row| row.amount_s.map(seconds)),
-        ("repeats", |row| {
-            (row.repeats > 1).then(|| row.repeats.to_string())
-        }),
+        ("repeats", |row| (row.repeats > 1).then(|| row.repeats.to_string())),
     ]
 }
 

@@ -42,12 +42,10 @@ fn rows_of(file: &str) -> [String; 2] {
 
 fn cells_of(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        let cells = line.split("  ").map(str::trim);
-        cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>()
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>()
     });
     let is_row = |cells: &Vec<&str>| cells.first().is_some_and(|of| of.parse::<u32>().is_ok());
-    let rows = lines.filter(is_row).map(|cells| cells.join(" | "));
-    rows.collect::<Vec<_>>().join("\n")
+    lines.filter(is_row).map(|cells| cells.join(" | ")).collect::<Vec<_>>().join("\n")
 }
 
 /// Nodes, throughput, gain, change, part of linear growth, per node, the 0.8 rule, and what it is off by.
@@ -83,8 +81,8 @@ fn each_articles_growth_has_the_articles_own_numbers() {
 #[test]
 fn a_growth_shows_the_queries_of_an_article_as_its_file_does() {
     let tables = published("query-scaling.csv").tables;
-    let rows = tables[0].rows.iter();
-    let printed = rows.map(|row| ["q1", "q2", "q3"].map(|query| row.parts[query].per_s));
+    let printed =
+        tables[0].rows.iter().map(|row| ["q1", "q2", "q3"].map(|query| row.parts[query].per_s));
     let article = [
         [3.2395, 3.0398, 3.1790],
         [6.1410, 5.6857, 5.9053],
@@ -103,8 +101,8 @@ fn a_growth_shows_the_queries_of_an_article_as_its_file_does() {
 fn a_further_replica_is_taken_to_leave_six_tenths() {
     let text = "nodes,replicas,rows_per_s\n1,0,1000\n2,1,1000\n3,1,1500\n";
     let found = tables(&read(text).unwrap(), Some("nodes")).unwrap();
-    let rows = found.iter().flat_map(|table| &table.rows);
-    let rules: Vec<_> = rows.map(|row| row.rule_of_thumb).collect();
+    let rules: Vec<_> =
+        found.iter().flat_map(|table| &table.rows).map(|row| row.rule_of_thumb).collect();
     assert_eq!(rules, [None, Some(1_080.0), Some(1_400.0)]);
 }
 

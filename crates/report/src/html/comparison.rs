@@ -46,8 +46,9 @@ pub(crate) fn forest(comparison: &Comparison) -> Markup {
 /// The one that is tested first leads.
 fn ordered(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
     let figures = || comparison.figures.iter();
-    let first = figures().filter(|compared| compared.is_primary);
-    first.chain(figures().filter(|compared| !compared.is_primary))
+    figures()
+        .filter(|compared| compared.is_primary)
+        .chain(figures().filter(|compared| !compared.is_primary))
 }
 
 fn row(compared: &Compared) -> Markup {

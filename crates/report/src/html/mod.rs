@@ -57,11 +57,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     };
     // What every record has, of its run or its last one.
     parts.push(sections::judged(record));
-    parts.extend(sections::latency(
-        run,
-        &measured,
-        &plots::distributions(run),
-    ));
+    parts.extend(sections::latency(run, &measured, &plots::distributions(run)));
     parts.extend(sections::over_time(run, &over_time));
     let machines = [plots::machine(run), plots::target(run)].concat();
     parts.extend(sections::machine(run, &measured, &machines));

@@ -13,11 +13,7 @@ const CUT: char = '…';
 
 /// `██████░░░░░░   50.0%`, of a share from 0 to 1, `width` characters wide.
 pub(super) fn bar(share: f64, width: usize) -> String {
-    let share = if share.is_finite() {
-        share.clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let filled = round_to_usize(share * len_to_f64(width));
     let bar = [FILLED.repeat(filled), EMPTY.repeat(width - filled)].concat();
     format!("{bar}  {:>5.1}%", share * 100.0)

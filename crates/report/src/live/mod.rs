@@ -105,10 +105,7 @@ impl Live {
 
     /// A load begins.
     pub fn load(&mut self, bounds: LoadBounds) {
-        self.part = Part::Load(Load {
-            bounds,
-            ..Load::default()
-        });
+        self.part = Part::Load(Load { bounds, ..Load::default() });
     }
 
     /// A second of load is over.
@@ -158,8 +155,9 @@ impl Live {
             return Vec::new();
         };
         let mut standings = standings(&self.objectives, last);
-        let shown = standings.by_ref().take(OBJECTIVES);
-        let mut lines: Vec<String> = shown
+        let mut lines: Vec<String> = standings
+            .by_ref()
+            .take(OBJECTIVES)
             .map(|standing| format!("{:<LABEL$}{}", "objective", standing.words()))
             .collect();
         let more = standings.count();
@@ -227,10 +225,7 @@ pub(crate) fn left_at_most(experiment: ExperimentProgress, elapsed: Nanos) -> u6
 /// by what was expected, how far it may be.
 fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
     let counted = ratio(progress.rows, progress.of);
-    let under_way = ratio(
-        progress.rows.saturating_add(progress.under_way),
-        progress.of,
-    );
+    let under_way = ratio(progress.rows.saturating_add(progress.under_way), progress.of);
     let expected = ratio(elapsed.0, progress.estimate.0);
     let share = counted.max(expected.min(under_way).min(NEARLY));
     // What is left at the pace so far.
@@ -250,8 +245,7 @@ fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
 
 impl Load {
     fn second(&mut self, line: &SecondProgress) {
-        self.streams
-            .resize_with(line.streams.len(), StreamTimeline::default);
+        self.streams.resize_with(line.streams.len(), StreamTimeline::default);
         for (timeline, stream) in self.streams.iter_mut().zip(&line.streams) {
             timeline.units_per_s.push_back(stream.units_per_s);
             if timeline.units_per_s.len() > TREND_S {
@@ -285,12 +279,7 @@ impl Load {
     /// How far it is, and when it ends at the latest.
     fn bar(&self) -> Bar {
         let Some(last) = &self.last else {
-            return Bar {
-                label: "begins".to_owned(),
-                share: 0.0,
-                left: None,
-                about: Vec::new(),
-            };
+            return Bar { label: "begins".to_owned(), share: 0.0, left: None, about: Vec::new() };
         };
         let mut about = Vec::new();
         let (mut share, mut left) = (0.0_f64, None::<f64>);
@@ -299,22 +288,14 @@ impl Load {
             let there = to_f64(self.bounds.there) + self.rows;
             let missing = (to_f64(rows) - there).max(0.0);
             share = (there / to_f64(rows).max(1.0)).min(1.0);
-            about.push(format!(
-                "{} of {} rows",
-                count(round_to_u64(there).min(rows)),
-                count(rows)
-            ));
+            about.push(format!("{} of {} rows", count(round_to_u64(there).min(rows)), count(rows)));
             let at_this_pace = missing / (self.rows / elapsed);
             left = Some(at_this_pace).filter(|left| left.is_finite());
         }
         if let Some(length) = self.bounds.length {
             let of_time = length.as_secs_f64();
             share = share.max((elapsed / of_time).min(1.0));
-            about.push(format!(
-                "{} of {}",
-                seconds(elapsed.min(of_time)),
-                seconds(of_time)
-            ));
+            about.push(format!("{} of {}", seconds(elapsed.min(of_time)), seconds(of_time)));
             let rest = (of_time - elapsed).max(0.0);
             left = Some(left.map_or(rest, |left| left.min(rest)));
         }

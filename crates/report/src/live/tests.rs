@@ -113,11 +113,7 @@ dashboards    closed      0 queries/s   2.31 ms  …
 #[test]
 fn a_load_shows_rows_of_all_and_the_time_left_at_its_pace() {
     let mut live = Live::default();
-    live.load(LoadBounds {
-        there: 1_000_000,
-        rows: Some(5_000_000),
-        length: None,
-    });
+    live.load(LoadBounds { there: 1_000_000, rows: Some(5_000_000), length: None });
     insta::assert_snapshot!(drawn(&live, 0, 100), @"begins       ░░░░░░░░░░░░░░░░░░░░░░░░    0.0%");
     live.second(&inserted(1, "load", 300_000.0));
     live.second(&inserted(2, "load", 500_000.0));
@@ -131,11 +127,7 @@ fn a_load_shows_rows_of_all_and_the_time_left_at_its_pace() {
 
 #[test]
 fn rows_end_a_run_before_its_time_and_time_before_its_rows() {
-    let bounds = LoadBounds {
-        there: 0,
-        rows: Some(1_000_000),
-        length: Some(Nanos::from_secs(20)),
-    };
+    let bounds = LoadBounds { there: 0, rows: Some(1_000_000), length: Some(Nanos::from_secs(20)) };
     let after = |rows| {
         let mut live = Live::default();
         live.load(bounds);
@@ -165,10 +157,7 @@ fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
 #[test]
 fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_seen() {
     let progress = |rows, under_way| AuditProgress {
-        doing: AuditStage::Table {
-            table: "cpu".to_owned(),
-            step: TableStep::Summing,
-        },
+        doing: AuditStage::Table { table: "cpu".to_owned(), step: TableStep::Summing },
         rows,
         under_way,
         of: 4_000_000,
@@ -201,24 +190,14 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
              █  up to 100,000 rows/s
 ");
     // Few probes are left, but more budget than they take; and no budget at all.
-    let few = ExperimentProgress {
-        done: 23,
-        spent: Nanos::from_secs(1_000),
-        ..COURSE_OF_FIVE
-    };
+    let few = ExperimentProgress { done: 23, spent: Nanos::from_secs(1_000), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, few);
     assert_says(&drawn(&live, 4, 120), &["at most 2 min 4 s left"]);
     // Many probes are left, and little budget: that is what ends it.
-    let late = ExperimentProgress {
-        spent: Nanos::from_secs(1_620),
-        ..COURSE_OF_FIVE
-    };
+    let late = ExperimentProgress { spent: Nanos::from_secs(1_620), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, late);
     assert_says(&drawn(&live, 0, 120), &[" 90.0%  at most 3 min left"]);
-    let unbounded = ExperimentProgress {
-        budget: None,
-        ..few
-    };
+    let unbounded = ExperimentProgress { budget: None, ..few };
     live.probe(Nanos::ZERO, unbounded);
     insta::assert_snapshot!(drawn(&live, 28, 100), @"trials       ██████████████████████░░   92.0%  at most 100 s left · trial 24 of 25 at most");
 }

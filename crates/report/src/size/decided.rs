@@ -60,9 +60,8 @@ pub(crate) fn needs(plan: &SizePlan) -> String {
 
 /// `1,000,000 rows/s`, or `500,000 to 800,000 rows/s`.
 fn need(need: &NeedPlan) -> String {
-    let least = need
-        .at_least_per_s
-        .map_or_else(String::new, |least| format!("{} to ", rate(least)));
+    let least =
+        need.at_least_per_s.map_or_else(String::new, |least| format!("{} to ", rate(least)));
     format!("{least}{} {}", rate(need.per_s), need.unit)
 }
 
@@ -72,11 +71,8 @@ pub(crate) fn headroom(of: Headroom) -> String {
 }
 
 fn one_lost(lost: OneLost) -> String {
-    let data = if lost.keeps_data {
-        ""
-    } else {
-        "; its rows are lost with it (--replicas 1 keeps them)"
-    };
+    let data =
+        if lost.keeps_data { "" } else { "; its rows are lost with it (--replicas 1 keeps them)" };
     let enough = if lost.probability < 0.005 {
         "less than 1%".to_owned()
     } else {
@@ -91,8 +87,8 @@ fn one_lost(lost: OneLost) -> String {
 
 fn ahead(plan: &SizePlan, ahead: &Ahead) -> String {
     let units = plan.needs.iter().map(|need| need.unit.as_str());
-    let needs = ahead.per_s.iter().zip(units);
-    let needs = needs.map(|(per_s, unit)| format!("{} {unit}", about(*per_s)));
+    let needs =
+        ahead.per_s.iter().zip(units).map(|(per_s, unit)| format!("{} {unit}", about(*per_s)));
     let needs = list(needs, " and ");
     let enough = enough(ahead.nodes);
     let growth = percent_plain(ahead.growth_per_month);
@@ -106,8 +102,7 @@ fn ahead(plan: &SizePlan, ahead: &Ahead) -> String {
 
 /// The assumptions that move the answer most, each with the flag that changes it.
 pub(crate) fn weighed_most(plan: &SizePlan) -> impl Iterator<Item = String> {
-    let weights = plan.decision.assumptions.iter();
-    weights.take(ASSUMPTIONS_SHOWN).map(weighed)
+    plan.decision.assumptions.iter().take(ASSUMPTIONS_SHOWN).map(weighed)
 }
 
 /// `growth 0% a month; with 5% 13 nodes (--growth)`.

@@ -34,8 +34,7 @@ pub fn size_text(plan: &SizePlan) -> String {
     blocks.extend(plan.needs.iter().map(growth));
     blocks.push(aligned(&inputs(&plan.inputs, "", 80), 4));
     if !plan.notes.is_empty() {
-        let notes = plan.notes.iter();
-        let notes = notes.flat_map(|note| wrapped(note, "  - ", "    "));
+        let notes = plan.notes.iter().flat_map(|note| wrapped(note, "  - ", "    "));
         blocks.push(std::iter::once("notes".to_owned()).chain(notes).collect());
     }
     let summary = wrapped(&plan.summary, "  ", "  ");
@@ -92,19 +91,13 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     if let Some(shards) = &plan.shards {
         let days = shards.partition_days.map_or(String::new(), |days| {
             let length = highwater_sizing::cluster::length(days);
-            format!(
-                " a partition · a partition for each {length}, {} kept",
-                shards.partitions
-            )
+            format!(" a partition · a partition for each {length}, {} kept", shards.partitions)
         });
-        let bytes = shards.bytes.map_or(String::new(), |bytes| {
-            format!(" · up to {} each", display_bytes(bytes))
-        });
+        let bytes = shards
+            .bytes
+            .map_or(String::new(), |bytes| format!(" · up to {} each", display_bytes(bytes)));
         let each = display::plain(shards.per_node.ceil());
-        let text = format!(
-            "{} primaries{days}{bytes} · {each} on each node",
-            shards.primaries
-        );
+        let text = format!("{} primaries{days}{bytes} · {each} on each node", shards.primaries);
         lines.push(labeled("shards", &text));
         for rule in &shards.rules {
             lines.push(labeled("", &format!("rule: {rule}")));
@@ -128,8 +121,9 @@ fn storage(plan: &SizePlan) -> Vec<String> {
     });
     let price = plan.price_per_month.map(display::rate);
     let price = price.map(|price| format!("{price} a month of 730 hours"));
-    let all = [("disk", disk), ("network", network), ("price", price)].into_iter();
-    all.filter_map(|(label, text)| Some(labeled(label, &text?)))
+    [("disk", disk), ("network", network), ("price", price)]
+        .into_iter()
+        .filter_map(|(label, text)| Some(labeled(label, &text?)))
         .collect()
 }
 
@@ -137,11 +131,7 @@ fn storage(plan: &SizePlan) -> Vec<String> {
 pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     let disk = plan.disk.as_ref().map_or("", |_| " | disk a node");
     let price = plan.price_per_month.map_or("", |_| " | a month");
-    let free = if plan.nodes.survive > 0 {
-        "after loss"
-    } else {
-        "headroom"
-    };
+    let free = if plan.nodes.survive > 0 { "after loss" } else { "headroom" };
     let head = format!("nodes | copies | {free} | 90% interval | probability{disk}{price}");
     let row = |alternative: &Alternative| {
         let headroom = alternative.headroom;
@@ -205,10 +195,7 @@ fn model(model: &ModelPlan) -> Row {
         or_absent(model.prediction, |p| display::about(p.expected)),
         or_absent(model.prediction, interval),
     ];
-    let remark = model
-        .fit
-        .as_ref()
-        .map_or(String::new(), |fit| curve(&fit.curve));
+    let remark = model.fit.as_ref().map_or(String::new(), |fit| curve(&fit.curve));
     Row::new(cells).remark(remark)
 }
 
@@ -223,16 +210,8 @@ fn curve(curve: &Curve) -> String {
         Curve::Amdahl { first, contention } => {
             format!("γ {}, σ {}", display::about(first), figure(contention))
         }
-        Curve::Usl {
-            first,
-            contention,
-            crosstalk,
-        } => {
-            let kappa = if crosstalk > 0.0 {
-                format!("{crosstalk:.2e}")
-            } else {
-                "0".to_owned()
-            };
+        Curve::Usl { first, contention, crosstalk } => {
+            let kappa = if crosstalk > 0.0 { format!("{crosstalk:.2e}") } else { "0".to_owned() };
             let peak = curve.peak().map_or(String::new(), |peak| {
                 let at = figure(peak.size);
                 format!(", peak {} at {at}", display::about(peak.per_s))

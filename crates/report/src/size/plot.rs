@@ -21,8 +21,9 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
     }
     let highest = points
         .iter()
-        .flat_map(|point| [Some(point.predicted.high), point.measured_per_s]);
-    let highest = highest.flatten().fold(0.0, f64::max);
+        .flat_map(|point| [Some(point.predicted.high), point.measured_per_s])
+        .flatten()
+        .fold(0.0, f64::max);
     let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
     let column = |nodes: f64| {
         let part = (nodes - first.nodes) / (last.nodes - first.nodes);
@@ -62,14 +63,8 @@ fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<Stri
     let ends = ends.map(|point| point.map_or(String::new(), |point| display::plain(point.nodes)));
     let gap = WIDTH.saturating_sub(ends[0].chars().count() + ends[1].chars().count());
     lines.push(format!("{:>width$} +{}", "", "-".repeat(WIDTH)));
-    lines.push(format!(
-        "{:>width$}  {}{:gap$}{} nodes",
-        "", ends[0], "", ends[1]
-    ));
-    lines.push(format!(
-        "{:>width$}  o measured, = expected, . 90% interval",
-        ""
-    ));
+    lines.push(format!("{:>width$}  {}{:gap$}{} nodes", "", ends[0], "", ends[1]));
+    lines.push(format!("{:>width$}  o measured, = expected, . 90% interval", ""));
     lines
 }
 

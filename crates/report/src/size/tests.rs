@@ -13,10 +13,8 @@ fn plan() -> SizePlan {
 }
 
 fn request() -> Request {
-    let mut request = fixture::request(vec![fixture::need(
-        1e6,
-        fixture::basis("rows/s", &fixture::INGEST),
-    )]);
+    let mut request =
+        fixture::request(vec![fixture::need(1e6, fixture::basis("rows/s", &fixture::INGEST))]);
     request.survive = Traced::given(1, "--tolerate-failures");
     request.retention_s = Some(Traced::given(90.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
@@ -40,23 +38,21 @@ fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_fol
     let (open, _) = page.split_once("<div class=\"folds\">").unwrap();
     let (_, keys) = open.split_once("<dl class=\"keys\">").unwrap();
     let (keys, assumed) = keys.split_once("</dl>").unwrap();
-    let names = keys.split("<dt>").skip(1);
-    let names: Vec<&str> = names.map(|name| name.split('<').next().unwrap()).collect();
+    let names: Vec<&str> =
+        keys.split("<dt>").skip(1).map(|name| name.split('<').next().unwrap()).collect();
     assert_eq!(names.len(), 6, "{names:?}");
     assert_eq!(names[1..3], ["headroom", "price"]);
 
-    let flag = |text: &str| {
-        text.rsplit_once("(--")
-            .unwrap()
-            .1
-            .split_once(')')
-            .unwrap()
-            .0
-            .to_owned()
-    };
+    let flag =
+        |text: &str| text.rsplit_once("(--").unwrap().1.split_once(')').unwrap().0.to_owned();
     let shown: Vec<String> = assumed.split("<li>").skip(1).map(flag).collect();
-    let weights = plan.decision.assumptions.iter().map(decided::weighed);
-    let most: Vec<String> = weights.map(|weighed| flag(&weighed)).collect();
+    let most: Vec<String> = plan
+        .decision
+        .assumptions
+        .iter()
+        .map(decided::weighed)
+        .map(|weighed| flag(&weighed))
+        .collect();
     assert!(most.len() >= 3, "{most:?}");
     assert_eq!(shown, most[..3]);
 }

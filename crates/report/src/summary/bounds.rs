@@ -49,9 +49,7 @@ pub(super) fn within(mut summary: Summary, most: usize) -> Summary {
         let more = Line::labeled("more", format!("-v shows {names}"));
         let last = summary.blocks.iter_mut().rev().find(|b| !b.is_empty());
         if let Some(block) = last {
-            let at = block
-                .iter()
-                .position(|line| matches!(line, Line::Whole { .. }));
+            let at = block.iter().position(|line| matches!(line, Line::Whole { .. }));
             block.insert(at.unwrap_or(block.len()), more);
         }
     }
@@ -64,8 +62,10 @@ pub(super) fn length(summary: &Summary) -> usize {
     let blocks = blocks.filter(|block| !block.is_empty());
     let lengths: Vec<usize> = blocks
         .map(|block| {
-            let lines = block.iter().filter(|line| !is_table(line));
-            let lines = lines.map(|line| rendered(line, COLUMNS, &without_color).len());
+            let lines = block
+                .iter()
+                .filter(|line| !is_table(line))
+                .map(|line| rendered(line, COLUMNS, &without_color).len());
             lines.sum()
         })
         .collect();

@@ -28,19 +28,20 @@ fn differing(names: [&str; 2], comparison: &Comparison) -> Vec<Line> {
     let [a, b] = words::named(names, comparison);
     let mut lines = vec![Line::labeled("A", a), Line::labeled("B", b)];
     let all = words::rows(comparison);
-    let figures = comparison.figures.iter();
-    let is_shown: Vec<bool> = figures
+    let is_shown: Vec<bool> = comparison
+        .figures
+        .iter()
         .map(|compared| compared.verdict != Verdict::Equal || compared.is_primary)
         .collect();
     let left_out = is_shown.iter().filter(|shown| !**shown).count();
-    let rows = all.into_iter().enumerate();
-    let rows = rows.filter(|(at, _)| at.checked_sub(1).is_none_or(|figure| is_shown[figure]));
+    let rows = all
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| at.checked_sub(1).is_none_or(|figure| is_shown[figure]));
     lines.extend(first_rows(rows.map(|(_, row)| row).collect(), 2));
     if left_out > 0 {
         let plural = if left_out == 1 { "" } else { "s" };
-        lines.push(Line::Below(format!(
-            "{left_out} other figure{plural} equal (-v)"
-        )));
+        lines.push(Line::Below(format!("{left_out} other figure{plural} equal (-v)")));
     }
     let basis = words::basis(comparison);
     let more = basis.len().saturating_sub(1);

@@ -16,17 +16,16 @@ impl Summary {
     /// Blocks of which the first one is the answer.
     pub(super) fn of_blocks(mut blocks: Vec<Vec<Line>>, details: String) -> Self {
         let answer = blocks.drain(..blocks.len().min(1)).flatten().collect();
-        Self {
-            answer,
-            blocks,
-            details,
-        }
+        Self { answer, blocks, details }
     }
 
     /// The answer alone, in one line.
     pub fn answer(&self) -> String {
-        let lines = self.answer.iter().take(1);
-        let lines = lines.flat_map(|line| layout::rendered(line, usize::MAX, &without_color));
+        let lines = self
+            .answer
+            .iter()
+            .take(1)
+            .flat_map(|line| layout::rendered(line, usize::MAX, &without_color));
         lines.collect()
     }
 
@@ -55,8 +54,7 @@ fn joined<'a>(
     paint: &dyn Fn(Ink, &str) -> String,
 ) -> String {
     blocks_of_lines(blocks.into_iter().map(|block| {
-        let lines = block.iter();
-        let lines = lines.flat_map(|line| layout::rendered(line, columns, paint));
+        let lines = block.iter().flat_map(|line| layout::rendered(line, columns, paint));
         lines.collect()
     }))
 }

@@ -43,10 +43,9 @@ pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
         Verdict::Worse => (Ink::Bad, format!("{b} is WORSE than {a}")),
         Verdict::Better => (Ink::Good, format!("{b} is better than {a}")),
         Verdict::Equal => (Ink::Strong, format!("{b} is equal to {a}")),
-        Verdict::Inconclusive => (
-            Ink::Open,
-            format!("inconclusive: {b} and {a} cannot be distinguished"),
-        ),
+        Verdict::Inconclusive => {
+            (Ink::Open, format!("inconclusive: {b} and {a} cannot be distinguished"))
+        }
     };
     let mut parts = vec![Span::new(ink, sentence)];
     parts.extend(words::headlines(comparison).into_iter().map(Span::plain));

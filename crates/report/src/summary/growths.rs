@@ -28,16 +28,9 @@ fn block(pair: Pair<'_>) -> Vec<Line> {
     let mut limits = words::limits(pair);
     // The largest size first: it is what a growth is about.
     limits.reverse();
-    let named = [
-        ("limits", limits),
-        ("basis", words::basis(pair)),
-        ("differs", words::differing(pair)),
-    ];
-    lines.extend(
-        named
-            .into_iter()
-            .filter_map(|(label, all)| first_of(label, all)),
-    );
+    let named =
+        [("limits", limits), ("basis", words::basis(pair)), ("differs", words::differing(pair))];
+    lines.extend(named.into_iter().filter_map(|(label, all)| first_of(label, all)));
     lines
 }
 

@@ -14,14 +14,9 @@ const REASONS_SHOWN: usize = 2;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
     let not_good = judged::remarked(record).filter(|(judged, _)| !is_good(judged));
-    let most = if not_good.count() > 1 {
-        1
-    } else {
-        REASONS_SHOWN
-    };
+    let most = if not_good.count() > 1 { 1 } else { REASONS_SHOWN };
     let all = judged::remarked(record);
-    all.flat_map(|(judged, remark)| of(judged, remark, most))
-        .collect()
+    all.flat_map(|(judged, remark)| of(judged, remark, most)).collect()
 }
 
 /// Whether no judgment is bad or open.
@@ -44,15 +39,8 @@ pub(super) const fn ink(tone: Tone) -> Ink {
 
 fn of(judged: Judged<'_>, remark: String, reasons: usize) -> Vec<Line> {
     let is_good = is_good(&judged);
-    let value = if is_good {
-        judged.value.to_owned()
-    } else {
-        judged.value.to_uppercase()
-    };
-    let (name, value) = (
-        judged.name.to_lowercase(),
-        Span::new(ink(judged.tone), value),
-    );
+    let value = if is_good { judged.value.to_owned() } else { judged.value.to_uppercase() };
+    let (name, value) = (judged.name.to_lowercase(), Span::new(ink(judged.tone), value));
     let mut lines = vec![Line::judged(&name, value, remark)];
     let different = different(judged.reasons);
     // A note on a good judgment is one line; what a bad one is for is more.
@@ -81,6 +69,5 @@ fn different(reasons: &[Reason]) -> Vec<&Reason> {
         codes.push(reason.code);
         is_new
     };
-    let reasons = reasons.iter();
-    reasons.filter(|reason| is_new(reason)).collect()
+    reasons.iter().filter(|reason| is_new(reason)).collect()
 }

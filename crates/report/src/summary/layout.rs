@@ -62,11 +62,7 @@ pub(super) enum Line {
     /// Parts that stay whole as long as one fits.
     Answer(Vec<Span>),
     /// A label, a value of a judgment, and words.
-    Labeled {
-        label: String,
-        value: Option<Span>,
-        words: String,
-    },
+    Labeled { label: String, value: Option<Span>, words: String },
     /// What belongs to the line above it.
     Below(String),
     /// What is copied.
@@ -77,19 +73,11 @@ pub(super) enum Line {
 
 impl Line {
     pub(super) fn labeled(label: &str, words: impl Into<String>) -> Self {
-        Self::Labeled {
-            label: label.to_owned(),
-            value: None,
-            words: words.into(),
-        }
+        Self::Labeled { label: label.to_owned(), value: None, words: words.into() }
     }
 
     pub(super) fn judged(label: &str, value: Span, words: String) -> Self {
-        Self::Labeled {
-            label: label.to_owned(),
-            value: Some(value),
-            words,
-        }
+        Self::Labeled { label: label.to_owned(), value: Some(value), words }
     }
 
     pub(super) fn is_labeled(&self, name: &str) -> bool {
@@ -106,11 +94,7 @@ pub(super) fn rendered(line: &Line, columns: usize, paint: Paint<'_>) -> Vec<Str
     let narrow = columns < NARROW;
     match line {
         Line::Answer(parts) => answer(parts, columns, paint),
-        Line::Labeled {
-            label,
-            value,
-            words,
-        } if narrow => {
+        Line::Labeled { label, value, words } if narrow => {
             let mut spans = Vec::new();
             if !label.is_empty() {
                 spans.push(Span::plain(format!("{label}:")));
@@ -120,11 +104,9 @@ pub(super) fn rendered(line: &Line, columns: usize, paint: Paint<'_>) -> Vec<Str
             let first = if label.is_empty() { INDENT } else { 0 };
             wrapped(&spans, columns, first, INDENT, paint)
         }
-        Line::Labeled {
-            label,
-            value,
-            words,
-        } => labeled(label, value.as_ref(), words, columns, paint),
+        Line::Labeled { label, value, words } => {
+            labeled(label, value.as_ref(), words, columns, paint)
+        }
         Line::Below(text) => {
             let indent = if narrow { INDENT } else { 2 * INDENT };
             let spans = [Span::plain(text.clone())];
@@ -172,13 +154,8 @@ fn labeled(
         head += &" ".repeat(pad + 1);
         used += value.text.chars().count() + pad + 1;
     }
-    let mut lines = wrapped(
-        &[Span::plain(words)],
-        columns,
-        used.min(columns / 2),
-        LABEL_WIDTH,
-        paint,
-    );
+    let mut lines =
+        wrapped(&[Span::plain(words)], columns, used.min(columns / 2), LABEL_WIDTH, paint);
     match lines.first_mut() {
         Some(first) => *first = format!("{head}{}", first.trim_start()),
         None => lines.push(head),
@@ -190,22 +167,23 @@ fn labeled(
 fn table(rows: &[Row], words: usize, columns: usize, paint: Paint<'_>) -> Vec<String> {
     let lines = aligned(rows, words);
     if lines.iter().all(|line| line.chars().count() <= columns) {
-        let lines = lines.iter();
-        return lines.map(|line| paint(Ink::Plain, line)).collect();
+        return lines.iter().map(|line| paint(Ink::Plain, line)).collect();
     }
     let Some((heads, rows)) = rows.split_first() else {
         return Vec::new();
     };
     let named = |row: &Row| {
-        let cells = row.cells.iter().zip(&heads.cells).enumerate();
-        let cells = cells.filter(|(_, (cell, _))| !cell.is_empty());
-        let cells = cells.map(|(column, (cell, head))| {
-            if column < words {
-                cell.clone()
-            } else {
-                format!("{head} {cell}")
-            }
-        });
+        let cells = row
+            .cells
+            .iter()
+            .zip(&heads.cells)
+            .enumerate()
+            .filter(|(_, (cell, _))| !cell.is_empty());
+        let cells = cells.map(
+            |(column, (cell, head))| {
+                if column < words { cell.clone() } else { format!("{head} {cell}") }
+            },
+        );
         joined(cells.chain([row.remark.clone()]))
     };
     rows.iter()

@@ -56,14 +56,9 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
     let next = next_command(record, &measured, directory);
     let end = [("record", Some(foreign(directory, WORDS))), ("next:", next)];
     about.extend(
-        end.into_iter()
-            .filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
+        end.into_iter().filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
     );
-    let most = if judged::all_good(record) {
-        bounds::GOOD_MAX
-    } else {
-        bounds::BAD_MAX
-    };
+    let most = if judged::all_good(record) { bounds::GOOD_MAX } else { bounds::BAD_MAX };
     let summary = Summary {
         answer,
         blocks: vec![judged::lines(record), about],

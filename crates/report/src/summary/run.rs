@@ -27,10 +27,7 @@ pub(super) fn lines(
 ) -> (Vec<Line>, Vec<Line>) {
     let mut answer = vec![Line::Answer(parts(run, measured))];
     answer.extend(known(measured).map(Line::Below));
-    answer.extend(first_rows(
-        streams(measured),
-        1 + usize::from(is_stepped(measured)),
-    ));
+    answer.extend(first_rows(streams(measured), 1 + usize::from(is_stepped(measured))));
     let mut about = Vec::new();
     about.extend(run.limit.as_ref().map(limited));
     about.extend(counts::other_counts(measured).map(|also| Line::labeled("also", also)));
@@ -52,9 +49,7 @@ fn failures(measured: &[MeasuredStream<'_>]) -> Vec<Line> {
     if let Some(last) = all.last_mut() {
         *last = and_more(last, more);
     }
-    all.into_iter()
-        .map(|text| Line::labeled("errors", text))
-        .collect()
+    all.into_iter().map(|text| Line::labeled("errors", text)).collect()
 }
 
 /// What kept it from being faster.
@@ -145,8 +140,8 @@ fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Span
 }
 
 fn errors(measured: &[MeasuredStream<'_>]) -> Span {
-    let results = measured.iter().flat_map(|m| &m.results);
-    let failed: u64 = results.map(|result| result.failed_ops()).sum();
+    let failed: u64 =
+        measured.iter().flat_map(|m| &m.results).map(|result| result.failed_ops()).sum();
     let ink = if failed == 0 { Ink::Plain } else { Ink::Bad };
     let plural = if failed == 1 { "" } else { "s" };
     Span::new(ink, format!("{} error{plural}", count(failed)))
@@ -160,18 +155,12 @@ fn found(run: &MeasuredRun<'_>) -> Option<Span> {
         Data::Clean if audit.acknowledged == 0 => (Ink::Good, "data as expected".to_owned()),
         Data::Clean if audit.replaced.is_some() => {
             let keys = count(audit.found);
-            (
-                Ink::Good,
-                format!("all {keys} keys hold an acknowledged row"),
-            )
+            (Ink::Good, format!("all {keys} keys hold an acknowledged row"))
         }
         Data::Clean => (Ink::Good, format!("all {rows} acknowledged rows found")),
         Data::Lost => {
             let missing = count(audit.missing);
-            (
-                Ink::Bad,
-                format!("{missing} of {rows} acknowledged rows LOST"),
-            )
+            (Ink::Bad, format!("{missing} of {rows} acknowledged rows LOST"))
         }
         Data::Duplicated => (Ink::Bad, "rows DUPLICATED".to_owned()),
         Data::Surplus => (Ink::Bad, "rows found that were REFUSED".to_owned()),
@@ -187,12 +176,7 @@ fn found(run: &MeasuredRun<'_>) -> Option<Span> {
 fn known(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let [one] = measured else { return None };
     let [low, high] = one.stream.throughput.ci95?;
-    Some(format!(
-        "95% confidence: {} to {} {}/s",
-        rate(low),
-        rate(high),
-        one.stream.unit.name()
-    ))
+    Some(format!("95% confidence: {} to {} {}/s", rate(low), rate(high), one.stream.unit.name()))
 }
 
 /// Whether there are several measured phases.
@@ -232,18 +216,16 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 /// The first change that the user made while it went on, and how many more there are.
 pub(super) fn changed(record: RecordRef<'_>) -> Option<Line> {
     let all = record.interventions().iter();
-    first_of(
-        "changed",
-        all.map(|done| foreign(&intervention(done), WORDS)),
-    )
+    first_of("changed", all.map(|done| foreign(&intervention(done), WORDS)))
 }
 
 /// The first change, the first finding, the first note; how many more there are.
 fn noted(record: RecordRef<'_>) -> Vec<Line> {
     let run = record.measured_run();
     let mut lines: Vec<Line> = changed(record).into_iter().collect();
-    let all = findings(record).into_iter();
-    let all = all.map(|of| foreign(&format!("{}: {}", of.sentence, of.evidence), WORDS));
+    let all = findings(record)
+        .into_iter()
+        .map(|of| foreign(&format!("{}: {}", of.sentence, of.evidence), WORDS));
     lines.extend(first_of("finding", all));
     let notes = tail::noted(&run).into_iter();
     lines.extend(first_of("note", notes.map(|note| foreign(note, WORDS))));

@@ -17,20 +17,15 @@ pub(super) fn lines(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> (Vec<Line>
     let grown = report(scale);
     let mut remarks = growth::answer(scale, &grown).into_iter();
     let first = remarks.next().map_or_else(String::new, |of| of.sentence);
-    let ink = if grown.sizes.is_empty() {
-        Ink::Bad
-    } else {
-        Ink::Strong
-    };
+    let ink = if grown.sizes.is_empty() { Ink::Bad } else { Ink::Strong };
     let mut answer = vec![Line::Answer(vec![Span::new(ink, first)])];
     let rows = growth::growth_table(scale, &grown).into_iter().map(|row| {
         let cells = COLUMNS.iter().filter_map(|at| row.cells.get(*at).cloned());
         Row::new(cells)
     });
     answer.extend(first_rows(rows.collect(), 0));
-    let mut about: Vec<Line> = remarks
-        .map(|remark| Line::labeled(remark.label, remark.sentence))
-        .collect();
+    let mut about: Vec<Line> =
+        remarks.map(|remark| Line::labeled(remark.label, remark.sentence)).collect();
     about.push(Line::labeled("load", growth::question(record, scale)));
     (answer, about)
 }

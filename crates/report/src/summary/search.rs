@@ -56,21 +56,13 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<Span> {
         Some(failed) => failed_at(search, failed, &mark.limited_by),
         None => "nothing was shown to fail above it".to_owned(),
     };
-    vec![
-        Span::new(Ink::Strong, confirmed),
-        Span::plain(held),
-        Span::plain(failed),
-    ]
+    vec![Span::new(Ink::Strong, confirmed), Span::plain(held), Span::plain(failed)]
 }
 
 fn failed_at(search: &SearchRecord, failed: f64, codes: &[ReasonCode]) -> String {
     let shown = report::codes(&codes[..codes.len().min(CODES_SHOWN)]);
     let at = of_axis(search, failed);
-    if shown.is_empty() {
-        format!("{at} failed")
-    } else {
-        format!("{at} failed: {shown}")
-    }
+    if shown.is_empty() { format!("{at} failed") } else { format!("{at} failed: {shown}") }
 }
 
 fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<Span> {

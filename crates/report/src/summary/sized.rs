@@ -15,8 +15,7 @@ const REGRETS_SHOWN: usize = 9;
 
 /// The summary of a size plan.
 pub fn size_summary(plan: &SizePlan) -> Summary {
-    let facts = decided::facts(plan).into_iter();
-    let facts = facts.map(|(name, fact)| Line::labeled(&name, fact));
+    let facts = decided::facts(plan).into_iter().map(|(name, fact)| Line::labeled(&name, fact));
     let decided_lines = facts.chain(price(plan)).chain(regrets(plan));
     Summary {
         answer: vec![Line::Answer(answer(plan)), capacity(plan)],
@@ -40,8 +39,7 @@ fn answer(plan: &SizePlan) -> Vec<Span> {
 }
 
 fn capacity(plan: &SizePlan) -> Line {
-    let needs = plan.needs.iter();
-    let each = needs.map(|need| {
+    let each = plan.needs.iter().map(|need| {
         let of = need.capacity;
         let [expected, low, high] = [of.expected, of.low, of.high].map(about);
         let unit = &need.unit;
@@ -85,8 +83,10 @@ fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
         return rows;
     };
     let last = rows.len() - 1;
-    let shown = rows.into_iter().enumerate();
-    let shown = shown.filter(|(at, _)| *at <= 1 || *at == last || at.abs_diff(least) <= 2);
+    let shown = rows
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| *at <= 1 || *at == last || at.abs_diff(least) <= 2);
     shown.map(|(_, row)| row).collect()
 }
 
@@ -95,8 +95,9 @@ fn assumed(plan: &SizePlan) -> Vec<Line> {
     let shown: Vec<String> = decided::weighed_most(plan).collect();
     let more = plan.decision.assumptions.len() - shown.len();
     let last = shown.len().saturating_sub(1);
-    let shown = shown.iter().enumerate();
     shown
+        .iter()
+        .enumerate()
         .map(|(at, weighed)| {
             let label = if at == 0 { "assumed" } else { "" };
             let more = if at == last { more } else { 0 };
@@ -117,8 +118,7 @@ fn rests(plan: &SizePlan) -> Vec<Line> {
         let sentence = format!("{}, {verb}: {detail}{grown}", need.measured);
         Line::labeled("based on", display::foreign(&sentence, WORDS))
     });
-    let notes = plan.notes.iter();
-    let notes = notes.map(|note| display::foreign(note, WORDS));
+    let notes = plan.notes.iter().map(|note| display::foreign(note, WORDS));
     needs.chain(first_of("note", notes)).collect()
 }
 
@@ -132,8 +132,10 @@ mod tests {
             let remark = if n == least { "least regret" } else { "" };
             Row::new([n.to_string()]).remark(remark)
         };
-        let rows = around_the_least((0..=sizes).map(row).collect());
-        let cells: Vec<String> = rows.into_iter().flat_map(|row| row.cells).collect();
+        let cells: Vec<String> = around_the_least((0..=sizes).map(row).collect())
+            .into_iter()
+            .flat_map(|row| row.cells)
+            .collect();
         cells.join(" ")
     }
 

@@ -45,10 +45,7 @@ fn a_draw_of_fewer_arrivals_than_the_mean_is_no_shortfall_of_the_target() {
         shown(&record, 100)
     };
     let drawn = of(Arrivals::Poisson, 8_930);
-    assert!(
-        drawn.contains("892 rows/s") && !drawn.contains("892 of"),
-        "{drawn}"
-    );
+    assert!(drawn.contains("892 rows/s") && !drawn.contains("892 of"), "{drawn}");
     let short = of(Arrivals::Poisson, 8_000);
     assert!(short.contains("892 of 893 rows/s"), "{short}");
     let constant = of(Arrivals::Constant, 8_930);
@@ -142,11 +139,7 @@ fn noted() -> RunRecord {
         "earlier_rows",
         "the tables already held 1,172,000 rows from earlier runs",
     );
-    fixture::note(
-        &mut record,
-        "telemetry",
-        "target telemetry: 1 of 16 readings failed",
-    );
+    fixture::note(&mut record, "telemetry", "target telemetry: 1 of 16 readings failed");
     fixture::judged(record)
 }
 
@@ -193,16 +186,8 @@ fn overloaded() -> RunRecord {
     record.limit = Some(fixture::cpu_limit());
     record.availability.dips = 3;
     fixture::lose_rows(&mut record, 96);
-    fixture::incident(
-        &mut record,
-        IncidentKind::Interrupted,
-        "Ctrl-C after 6 s of 12 s",
-    );
-    fixture::note(
-        &mut record,
-        "telemetry",
-        "target telemetry: 1 of 16 readings failed",
-    );
+    fixture::incident(&mut record, IncidentKind::Interrupted, "Ctrl-C after 6 s of 12 s");
+    fixture::note(&mut record, "telemetry", "target telemetry: 1 of 16 readings failed");
     fixture::judged(record)
 }
 
@@ -220,10 +205,7 @@ fn found() -> ExperimentRecord {
 
 /// A tuning of one axis whose best value is known.
 fn tuned() -> ExperimentRecord {
-    let mut tune = TuneRecord {
-        by: TuneFigure::Throughput,
-        ..fixture::tune::tune(&[2])
-    };
+    let mut tune = TuneRecord { by: TuneFigure::Throughput, ..fixture::tune::tune(&[2]) };
     for purpose in [TrialPurpose::Search, TrialPurpose::Confirm] {
         for (at, figure) in [(0, 290_000.0), (1, 302_000.0)] {
             let trial = fixture::tune::trial(&tune, vec![at], purpose, Some(figure));
@@ -253,13 +235,8 @@ fn compared() -> Vec<(&'static str, Summary, usize)> {
         record
     };
     let groups = [[1.0, 1.01, 0.99], [0.8, 0.81, 0.79]].map(|of| of.map(faster));
-    let [a, b] = groups
-        .each_ref()
-        .map(|runs| runs.iter().map(RecordRef::from).collect::<Vec<_>>());
-    let group = |name: &str, runs| Group {
-        name: name.to_owned(),
-        runs,
-    };
+    let [a, b] = groups.each_ref().map(|runs| runs.iter().map(RecordRef::from).collect::<Vec<_>>());
+    let group = |name: &str, runs| Group { name: name.to_owned(), runs };
     let pair = vec![group("main", a), group("branch", b)];
     let report = CompareReport::of(pair, Criteria::default()).unwrap();
     let growth = grown();
@@ -271,15 +248,7 @@ fn compared() -> Vec<(&'static str, Summary, usize)> {
     request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
     vec![
         ("compare", compare_summary(&report), bounds::GOOD_MAX),
-        (
-            "compare of growths",
-            growths_summary(&growths),
-            bounds::GOOD_MAX,
-        ),
-        (
-            "size",
-            size_summary(&size(&request).unwrap()),
-            bounds::BAD_MAX,
-        ),
+        ("compare of growths", growths_summary(&growths), bounds::GOOD_MAX),
+        ("size", size_summary(&size(&request).unwrap()), bounds::BAD_MAX),
     ]
 }

@@ -19,10 +19,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, 
             ]
         }
         Some(TuneOutcome::NoBest(no_best)) => {
-            let why = format!(
-                "no best configuration: {}",
-                report::no_best_reason(no_best.why)
-            );
+            let why = format!("no best configuration: {}", report::no_best_reason(no_best.why));
             let so_far = no_best.best_so_far.as_ref().map(|at| {
                 let named = report::named(tune, at);
                 Span::plain(format!("{named} is the best so far, not confirmed"))
@@ -30,14 +27,12 @@ pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, 
             let why = Span::new(Ink::Open, why);
             std::iter::once(why).chain(so_far).collect()
         }
-        None => vec![Span::new(
-            Ink::Open,
-            "no best configuration yet: the tuning did not end",
-        )],
+        None => vec![Span::new(Ink::Open, "no best configuration yet: the tuning did not end")],
     };
     // The first of them is the answer.
-    let remarks = report::outcome(tune).into_iter().skip(1);
-    let mut about: Vec<Line> = remarks
+    let mut about: Vec<Line> = report::outcome(tune)
+        .into_iter()
+        .skip(1)
         .map(|remark| Line::labeled(remark.label, remark.sentence))
         .collect();
     let measured = report::measured(tune);

@@ -49,19 +49,12 @@ pub(crate) fn begun(objectives: Vec<Objective>) -> Event {
 
 /// A load that ends by time alone.
 pub(crate) fn lasting(seconds: u64) -> LoadBounds {
-    LoadBounds {
-        length: Some(Nanos::from_secs(seconds)),
-        ..LoadBounds::default()
-    }
+    LoadBounds { length: Some(Nanos::from_secs(seconds)), ..LoadBounds::default() }
 }
 
 /// The 99th percentile of all ops is to be so short.
 pub(crate) fn p99(max_ms: u64) -> Objective {
-    Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(max_ms),
-        op: None,
-    }
+    Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(max_ms), op: None }
 }
 
 #[track_caller]

@@ -35,11 +35,7 @@ pub(crate) fn rows(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
 
 /// Rows of the measured phases, and of the whole run where that is more.
 fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
-    let results = || {
-        measured
-            .iter()
-            .flat_map(|m| m.results.iter().map(move |r| (m, r)))
-    };
+    let results = || measured.iter().flat_map(|m| m.results.iter().map(move |r| (m, r)));
     let [mut offered, mut sent, mut acknowledged] = [0_u64; 3];
     for (stream, result) in results() {
         offered += rows_offered(stream, result);
@@ -102,17 +98,11 @@ fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
     // Writes among queries: what was not sent had as many rows as what was.
     let unsent = result.offered.saturating_sub(result.sent);
     let per_op = result.rows.sent.checked_div(result.sent).unwrap_or(0);
-    result
-        .rows
-        .sent
-        .saturating_add(unsent.saturating_mul(per_op))
+    result.rows.sent.saturating_add(unsent.saturating_mul(per_op))
 }
 
 fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Row> {
-    let mut streams = measured
-        .iter()
-        .filter(|m| m.stream.unit == Unit::Queries)
-        .peekable();
+    let mut streams = measured.iter().filter(|m| m.stream.unit == Unit::Queries).peekable();
     streams.peek()?;
     let sum = |of: fn(&ResultRecord) -> u64| sum(streams.clone(), of);
     let counts = [sum(|r| r.offered), sum(|r| r.sent), sum(|r| r.acknowledged)];
@@ -159,11 +149,7 @@ pub(crate) fn drift(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let several = measured.len() > 1;
     let streams = measured.iter().filter_map(|m| {
         let drift = m.stream.drift()?;
-        Some(if several {
-            format!("{} {drift}", m.stream.stream)
-        } else {
-            drift
-        })
+        Some(if several { format!("{} {drift}", m.stream.stream) } else { drift })
     });
     let all = Some(list(streams, " · ")).filter(|all| !all.is_empty());
     all.map(|all| format!("{all} over the measured phase"))
@@ -174,8 +160,7 @@ fn sum<'a>(
     streams: impl Iterator<Item = &'a MeasuredStream<'a>>,
     of: fn(&ResultRecord) -> u64,
 ) -> u64 {
-    let results = streams.flat_map(|m| &m.results);
-    results.map(|result| of(result)).sum()
+    streams.flat_map(|m| &m.results).map(|result| of(result)).sum()
 }
 
 /// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.
@@ -188,16 +173,10 @@ pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let (partial, sent) = (sum(ResultRecord::partial_ops), sum(|r| r.sent));
     let partial = (partial > 0).then(|| {
         let part = percent_of(partial, sent);
-        format!(
-            "{} ops acknowledged in part ({part} of those sent)",
-            count(partial)
-        )
+        format!("{} ops acknowledged in part ({part} of those sent)", count(partial))
     });
     let parts = [
-        (
-            earlier,
-            "ops answered in the phase, most of them due before it",
-        ),
+        (earlier, "ops answered in the phase, most of them due before it"),
         (sum(|r| r.retries), "retries"),
         (sum(|r| r.dropped), "ops due and never sent"),
         (sum(|r| r.rows.refused), "rows refused"),

@@ -108,13 +108,9 @@ fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec
     };
     let mut parts = match plan.streams.as_slice() {
         [one] => vec![of(one)],
-        several => {
-            let streams = several.iter();
-            streams.map(|s| format!("{} {}", s.name, of(s))).collect()
-        }
+        several => several.iter().map(|s| format!("{} {}", s.name, of(s))).collect(),
     };
-    let left_out = plan.phases.iter();
-    let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
+    let left_out = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
     parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
     parts.push(measured_time(measured));
     parts
@@ -151,8 +147,9 @@ fn left_out_phase(record: &RunRecord, planned: &PhasePlan) -> String {
 
 /// Names of the measured phases, and how long each took, nanoseconds.
 pub(crate) fn phases<'a>(measured: &'a [MeasuredStream<'_>]) -> Vec<(&'a str, u64)> {
-    let phases = measured.iter().map(|stream| stream.phase);
-    let mut phases: Vec<_> = phases
+    let mut phases: Vec<_> = measured
+        .iter()
+        .map(|stream| stream.phase)
         .map(|phase| (phase.name.as_str(), phase.duration_ns))
         .collect();
     phases.dedup();
@@ -169,11 +166,7 @@ fn measured_time(measured: &[MeasuredStream<'_>]) -> String {
         Some(one) if phases.iter().all(|(_, nanos)| duration(*nanos) == one) => {
             format!("measured {} steps of {one}", phases.len())
         }
-        Some(_) => format!(
-            "measured {} steps, {} in all",
-            phases.len(),
-            duration(total)
-        ),
+        Some(_) => format!("measured {} steps, {} in all", phases.len(), duration(total)),
     }
 }
 
@@ -187,8 +180,11 @@ fn pace_kind(stream: &StreamPlan) -> &'static str {
 
 /// The pace, and of how many of its sessions it was the work: `97 of 5,000 sessions`.
 fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
-    let measured = record.streams.iter().filter(|s| s.stream == stream.name);
-    let missing = measured.filter(|s| s.planned_rate.is_none());
+    let missing = record
+        .streams
+        .iter()
+        .filter(|s| s.stream == stream.name)
+        .filter(|s| s.planned_rate.is_none());
     let working = missing.filter_map(|s| s.working.filter(|working| *working < s.sessions));
     match working.min() {
         Some(working) => format!("{} of {}", count(u64::from(working)), paces(stream)),

@@ -13,16 +13,17 @@ use crate::layout::{labeled, list};
 const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
-    let all = remarked(record).flat_map(|(judged, remark)| {
-        let value = match judged.tone {
-            Tone::Good | Tone::None => judged.value.to_owned(),
-            Tone::Bad | Tone::Open => judged.value.to_uppercase(),
-        };
-        let name = judged.name.to_lowercase();
-        let line = labeled(&name, &format!("{value:<11} {remark}"));
-        std::iter::once(line).chain(judged.reasons.iter().flat_map(reason_lines))
-    });
-    all.collect()
+    remarked(record)
+        .flat_map(|(judged, remark)| {
+            let value = match judged.tone {
+                Tone::Good | Tone::None => judged.value.to_owned(),
+                Tone::Bad | Tone::Open => judged.value.to_uppercase(),
+            };
+            let name = judged.name.to_lowercase();
+            let line = labeled(&name, &format!("{value:<11} {remark}"));
+            std::iter::once(line).chain(judged.reasons.iter().flat_map(reason_lines))
+        })
+        .collect()
 }
 
 fn reason_lines(reason: &Reason) -> Vec<String> {
@@ -71,12 +72,7 @@ pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
         ("Data", found, &judged.data.reasons),
         ("Objective", met, &judged.objective.reasons),
     ]
-    .map(|(name, (value, tone), reasons)| Judged {
-        name,
-        value,
-        tone,
-        reasons,
-    })
+    .map(|(name, (value, tone), reasons)| Judged { name, value, tone, reasons })
 }
 
 /// The same of a record, each with what stands behind its value; may be empty.
@@ -114,20 +110,17 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             let rows = (audit.buckets > 0 || of == 0).then(|| compared(audit));
             let held = audit.invariants.iter().filter(|of| of.holds).count();
             let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
-            let counter = audit.server_counter.map(count);
-            let counter = counter.map(|rows| format!("the server counted {rows} inserted rows"));
+            let counter = audit
+                .server_counter
+                .map(count)
+                .map(|rows| format!("the server counted {rows} inserted rows"));
             let copies = (audit.copies > 0).then(|| copies(audit));
             let exhausted = audit.exhausted.as_ref();
             let exhausted = exhausted.map(|of| {
                 let statements = count(of.statements);
                 format!("statements without room, made smaller: {statements}")
             });
-            list(
-                [rows, invariants, counter, copies, exhausted]
-                    .into_iter()
-                    .flatten(),
-                " · ",
-            )
+            list([rows, invariants, counter, copies, exhausted].into_iter().flatten(), " · ")
         }
     }
 }
@@ -137,10 +130,7 @@ fn copies(audit: &AuditRecord) -> String {
     let compared = count(audit.copies);
     match audit.copies_missing {
         0 => format!("{compared} copies compared"),
-        missing => format!(
-            "{compared} of {} copies compared",
-            count(audit.copies + missing)
-        ),
+        missing => format!("{compared} of {} copies compared", count(audit.copies + missing)),
     }
 }
 
@@ -165,15 +155,8 @@ fn replaced(audit: &AuditRecord) -> String {
         1 => String::new(),
         n => format!(", one key in {}", count(n)),
     };
-    let what = if replaced.marked {
-        "the last value"
-    } else {
-        "the presence"
-    };
-    format!(
-        "{what} of {keys} keys{part}, {} rows read back",
-        count(audit.read_back)
-    )
+    let what = if replaced.marked { "the last value" } else { "the presence" };
+    format!("{what} of {keys} keys{part}, {} rows read back", count(audit.read_back))
 }
 
 pub(crate) fn objectives(record: &RunRecord) -> String {
@@ -185,11 +168,7 @@ pub(crate) fn objectives(record: &RunRecord) -> String {
 pub(crate) fn objective_bound(objective: &Objective) -> String {
     use highwater_model::display::{percent_asked as share, plain, quantile, span};
     match *objective {
-        Objective::Latency {
-            quantile_ppm,
-            max,
-            ref op,
-        } => {
+        Objective::Latency { quantile_ppm, max, ref op } => {
             let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
             format!("{op}{} ≤ {}", quantile(quantile_ppm), span(max.0))
         }

@@ -31,10 +31,10 @@ impl Columns {
     /// The first cells of a row, as far as the table has their columns: phase, stream and op, the rates.
     fn of(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
         let [phase, stream, op] = names;
-        let names = [(self.phase, phase), (self.stream, stream), (true, op)].into_iter();
-        let cells = names.chain(rates.map(|of| (self.rates, of)));
-        let cells = cells.filter(|(has, _)| *has);
-        cells.map(|(_, cell)| cell.to_owned()).collect()
+        let cells = [(self.phase, phase), (self.stream, stream), (true, op)]
+            .into_iter()
+            .chain(rates.map(|of| (self.rates, of)));
+        cells.filter(|(has, _)| *has).map(|(_, cell)| cell.to_owned()).collect()
     }
 }
 
@@ -62,8 +62,7 @@ pub(crate) fn table(
     for stream in measured {
         for result in &stream.results {
             rows.push(row(columns, stream, result, record.origin));
-            let of_rows = result.row_latency_ns.iter();
-            let of_rows = of_rows.filter(|_| columns.row_latency);
+            let of_rows = result.row_latency_ns.iter().filter(|_| columns.row_latency);
             rows.extend(of_rows.map(|latency| row_latency(columns, latency)));
         }
     }

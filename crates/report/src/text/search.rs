@@ -81,9 +81,7 @@ pub(crate) fn outcome(search: &SearchRecord) -> Vec<String> {
 }
 
 fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
-    let bytes = mark
-        .bytes
-        .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
+    let bytes = mark.bytes.map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
     let data = format!("{} rows{bytes} before it", count(mark.rows));
     let confirmed = of_axis(search, mark.confirmed);
     let times = times_confirmed(search, mark);
@@ -137,11 +135,9 @@ pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
     let soak_ns = search.policy.soak_ns?;
     let at = of_axis(search, mark.confirmed);
     Some(match search.soak() {
-        Some(probe) => format!(
-            "{} more at {at}: {}",
-            duration(probe.measured_ns),
-            probe_line(probe)
-        ),
+        Some(probe) => {
+            format!("{} more at {at}: {}", duration(probe.measured_ns), probe_line(probe))
+        }
         None => format!("NOT MADE: {} at {at} were requested", duration(soak_ns)),
     })
 }
@@ -201,11 +197,7 @@ pub fn probe_line(probe: &ProbeRecord) -> String {
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
     let purpose = probe.purpose.name();
     let closed = probe.purpose == ProbePurpose::Estimate && search.axis == SearchAxis::Rate;
-    let at = if closed {
-        format!("closed, {}", rate(probe.at))
-    } else {
-        rate(probe.at)
-    };
+    let at = if closed { format!("closed, {}", rate(probe.at)) } else { rate(probe.at) };
     let why = if probe.verdict == ProbeVerdict::Passed || closed {
         String::new()
     } else {

@@ -47,8 +47,8 @@ pub(super) fn limited(of: &Limit) -> String {
 /// The findings of all rules, each with a hint.
 pub(super) fn findings(record: RecordRef<'_>) -> Vec<String> {
     let all = rules(record);
-    let shown = all.iter().take(FINDINGS_SHOWN);
-    shown
+    all.iter()
+        .take(FINDINGS_SHOWN)
         .flat_map(|finding| {
             let sentence = format!("{}: {}", finding.sentence, finding.evidence);
             let hint = format!("  try: {}", finding.hint);
@@ -90,9 +90,7 @@ fn recovery(seen: &AvailabilityRecord) -> Vec<String> {
         None if seen.dips == 0 => Vec::new(),
         None => vec![after(seen.recovery_ns)],
         Some(finer) => {
-            let again = finer
-                .rate_again_ns
-                .filter(|_| finer.recovered_ns != finer.rate_again_ns);
+            let again = finer.rate_again_ns.filter(|_| finer.recovered_ns != finer.rate_again_ns);
             let again = again.map(|ns| format!("offered rate again after {}", duration(ns)));
             let recovered = after(finer.recovered_ns);
             again.into_iter().chain([recovered]).collect()
@@ -103,10 +101,7 @@ fn recovery(seen: &AvailabilityRecord) -> Vec<String> {
 pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let clients = &record.clients;
     let cores: u32 = clients.iter().map(|client| client.cores).sum();
-    let used: f64 = clients
-        .iter()
-        .map(|c| c.cpu_fraction * f64::from(c.cores))
-        .sum();
+    let used: f64 = clients.iter().map(|c| c.cpu_fraction * f64::from(c.cores)).sum();
     let mut parts = Vec::new();
     let several = clients.len();
     parts.extend((several > 1).then(|| format!("{several} load generators")));
@@ -120,9 +115,7 @@ pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Str
     if let Some(lag) = results().filter_map(|r| r.client_lag_ns.p99).max() {
         let by = results().filter_map(|result| overstated_by(result)).max();
         let by = by.filter(|by| *by > 0).map(duration);
-        let by = by.map_or_else(String::new, |by| {
-            format!(" (overstates latency by at most {by})")
-        });
+        let by = by.map_or_else(String::new, |by| format!(" (overstates latency by at most {by})"));
         parts.push(format!("lag p99 {}{by}", duration(lag)));
     }
     let class = clients.iter().map(|client| client.scheduling).max();
@@ -157,10 +150,9 @@ fn unmeasured(record: &RunRecord, reached: Option<(f64, &'static str)>) -> Strin
         );
     }
     match &client.sink {
-        Some(sink) => format!(
-            "ceiling of this load not measured ({})",
-            highwater_next::ceiling(record, sink)
-        ),
+        Some(sink) => {
+            format!("ceiling of this load not measured ({})", highwater_next::ceiling(record, sink))
+        }
         None => "ceiling not calibrated (highwater check)".to_owned(),
     }
 }
@@ -200,8 +192,8 @@ pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
     let unjudged = record
         .incidents
         .iter()
-        .filter(|i| i.kind.reason().is_none());
-    let unjudged = unjudged.map(|incident| incident.message.as_str());
+        .filter(|i| i.kind.reason().is_none())
+        .map(|incident| incident.message.as_str());
     let notes = record.notes.iter().map(|note| note.message.as_str());
     unjudged.chain(notes).collect()
 }
@@ -209,6 +201,8 @@ pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
 /// The first of them, and how many more there are.
 fn notes(record: &RunRecord) -> Vec<String> {
     let all = noted(record).into_iter();
-    let shown = first_of(all.map(|message| foreign(message, WORDS)));
-    shown.iter().map(|line| labeled("note", line)).collect()
+    first_of(all.map(|message| foreign(message, WORDS)))
+        .iter()
+        .map(|line| labeled("note", line))
+        .collect()
 }

@@ -98,11 +98,9 @@ impl Seen<'_> {
         let written = self.means(names::DISK_WRITTEN);
         let written = (!written.is_empty()).then(|| round_to_u64(written.iter().sum()));
         match (busy, written) {
-            (Some(busy), Some(written)) => Some(format!(
-                "disk {} busy, {}/s written",
-                percent(busy),
-                bytes(written)
-            )),
+            (Some(busy), Some(written)) => {
+                Some(format!("disk {} busy, {}/s written", percent(busy), bytes(written)))
+            }
             (Some(busy), None) if busy > 0.0 => Some(format!("disk {} busy", percent(busy))),
             (None, Some(written)) => Some(format!("{}/s written to disk", bytes(written))),
             (_, None) => None,
@@ -111,9 +109,8 @@ impl Seen<'_> {
 
     fn checkpoints(&self) -> Option<String> {
         let series = named(self.telemetry, names::CHECKPOINTS);
-        let number: f64 = series
-            .filter_map(|series| total(self.telemetry, series, self.range))
-            .sum();
+        let number: f64 =
+            series.filter_map(|series| total(self.telemetry, series, self.range)).sum();
         (number > 0.0).then(|| format!("{} checkpoints", rate(number)))
     }
 }

@@ -41,14 +41,11 @@ fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
     let note = |number: u64| InterventionRecord {
         time_ns: number * fixture::S,
         phase: "measure".to_owned(),
-        change: Change::Note {
-            text: format!("note {number} \u{1b}[2J"),
-        },
+        change: Change::Note { text: format!("note {number} \u{1b}[2J") },
     };
     record.interventions = (1..=7).map(note).collect();
     let text = text(&record);
-    let lines = text.lines();
-    let changed: Vec<&str> = lines.filter(|line| line.starts_with("changed")).collect();
+    let changed: Vec<&str> = text.lines().filter(|line| line.starts_with("changed")).collect();
     assert_eq!(changed.len(), 6, "{text}");
     assert_eq!(changed[0], "changed        at 1.00 s: note 1  [2J");
     assert_eq!(changed[5], "changed        and 2 more in the record");
@@ -154,11 +151,7 @@ fn rows_of_load_and_warm_up_have_a_line_of_their_own() {
 #[test]
 fn a_share_names_itself_and_what_is_missing() {
     let mut record = fixture::closed();
-    record.plan.definition.share = Share {
-        index: 2,
-        of: 4,
-        start_at: None,
-    };
+    record.plan.definition.share = Share { index: 2, of: 4, start_at: None };
     record.audit.status = AuditStatus::Partial;
     let text = text(&judged(record));
     assert_says(&text, &["share 2/4 of it", "one_share"]);
@@ -267,10 +260,10 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
     let of = |record: &ExperimentRecord| {
         let text = text(record);
         let labels = ["soak ", "objective ", "  the mark did not hold"];
-        let lines = text
-            .lines()
-            .filter(|line| labels.iter().any(|label| line.starts_with(label)));
-        lines.collect::<Vec<_>>().join("\n")
+        text.lines()
+            .filter(|line| labels.iter().any(|label| line.starts_with(label)))
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"
     soak           30 min more at 1,010 rows/s: passed · 1,200 acknowledged/s · p99 44.0 ms
@@ -308,10 +301,7 @@ fn the_ceiling_of_other_sessions_serves_or_the_line_says_what_measures_this_one(
     let line = |mut record: RunRecord, units_per_s: f64| {
         let client = &mut record.clients[0];
         client.sink = Some("null:".to_owned());
-        client.ceiling_at_least = Some(CeilingBound {
-            units_per_s,
-            sessions: 64,
-        });
+        client.ceiling_at_least = Some(CeilingBound { units_per_s, sessions: 64 });
         let text = text(&record);
         let line = text.lines().find(|line| line.starts_with("client "));
         let (_, ceiling) = line.unwrap().split_once(" · ceiling ").unwrap();
@@ -372,8 +362,7 @@ fn the_time_of_one_batch_counts_the_sessions_of_the_tuning() {
 fn the_best_value_of_a_tuning_is_named_once() {
     let record = tuned(8);
     let text = text(&record);
-    let best = text.lines().filter(|line| line.starts_with("best "));
-    let best: Vec<&str> = best.collect();
+    let best: Vec<&str> = text.lines().filter(|line| line.starts_with("best ")).collect();
     assert_eq!(best, ["best           batch 1000: 198,000 rows/s"]);
     assert_eq!(text.matches("batch 1000").count(), 1, "{text}");
 

@@ -32,8 +32,7 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<Str
 
 /// The axes, and the figure that configurations are compared by.
 pub(crate) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
-    let axes = tune.axes.iter();
-    let axes = axes.map(|axis| format!("{} ({} values)", axis.name, axis.values.len()));
+    let axes = tune.axes.iter().map(|axis| format!("{} ({} values)", axis.name, axis.values.len()));
     let (stream, axes) = (&tune.stream, list(axes, " × "));
     let (grid, by, seed) = (grid(tune), tune.by.name(), record.plan.seed);
     format!("tune {stream} over {axes} · {grid} configurations · by {by} · seed {seed}")
@@ -44,20 +43,17 @@ pub(crate) fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Ve
     let set = along(tune, base, axis);
     let name = setting_of(&tune.axes[axis].name);
     let found = tables(&set, Some(name)).unwrap_or_default();
-    let of_several = found.into_iter().filter(|table| table.rows.len() > 1);
-    of_several.collect()
+    found.into_iter().filter(|table| table.rows.len() > 1).collect()
 }
 
 /// `sessions 8`: the values of a configuration on all axes but one.
 pub(crate) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
-    let others = values(tune, base).enumerate();
-    let others = others.filter(|(position, _)| *position != axis);
+    let others = values(tune, base).enumerate().filter(|(position, _)| *position != axis);
     others.map(|(_, value)| value).collect()
 }
 
 fn values(tune: &TuneRecord, at: &[usize]) -> impl Iterator<Item = String> {
-    let axes = tune.axes.iter().zip(at);
-    axes.map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
+    tune.axes.iter().zip(at).map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
 }
 
 fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
@@ -90,10 +86,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
     match &best.runner_up {
         None => lines.push(Remark::new("runner-up", "no other configuration is valid")),
         Some(other) => {
-            lines.push(Remark::new(
-                "runner-up",
-                configuration(&other.at, other.figure),
-            ));
+            lines.push(Remark::new("runner-up", configuration(&other.at, other.figure)));
             lines.push(Remark::new("better", comparison(tune, other)));
         }
     }
@@ -187,10 +180,8 @@ pub(crate) fn different(tune: &TuneRecord) -> Vec<&[usize]> {
 pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     let (grid, different) = (grid(tune), different(tune));
     let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
-    let share = percent(highwater_model::display::ratio(
-        different.len() as u64,
-        grid.max(1) as u64,
-    ));
+    let share =
+        percent(highwater_model::display::ratio(different.len() as u64, grid.max(1) as u64));
     let mut lines = vec![Remark::new(
         "measured",
         format!(
@@ -202,10 +193,7 @@ pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     )];
     for trial in &tune.trials {
         if let Some(what) = fault(trial) {
-            lines.push(Remark::new(
-                "",
-                format!("{}: {what}", named(tune, &trial.at)),
-            ));
+            lines.push(Remark::new("", format!("{}: {what}", named(tune, &trial.at))));
         }
     }
     lines

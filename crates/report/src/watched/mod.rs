@@ -106,14 +106,7 @@ impl Watched {
     /// Takes in an event.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Begun {
-                workload,
-                urls,
-                target,
-                phases,
-                objectives,
-                ..
-            } => {
+            Event::Begun { workload, urls, target, phases, objectives, .. } => {
                 self.run = RunWatched {
                     workload: workload.clone(),
                     urls: urls.clone(),
@@ -140,20 +133,12 @@ impl Watched {
             Event::WarmedUp { took, steady } => keep(&mut self.notes, warmed_up(*took, *steady)),
             Event::Intervention(done) => self.intervened(done),
             Event::Audit(progress) => self.run.stage = Stage::Audit(progress.clone()),
-            Event::Ended {
-                directory,
-                judgments,
-                rows_found,
-            } => {
+            Event::Ended { directory, judgments, rows_found } => {
                 self.totals.rows_found += rows_found.unwrap_or(0);
                 self.run.stage = Stage::Over;
                 self.ended = Some((directory.clone(), judgments.clone()));
             }
-            Event::Trial {
-                number,
-                trial,
-                progress,
-            } => {
+            Event::Trial { number, trial, progress } => {
                 self.progress = Some(*progress);
                 keep(&mut self.trials, trial_begun(*number, trial));
             }

@@ -57,10 +57,7 @@ pub struct SlotStream {
 
 impl Default for Seconds {
     fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            slot_s: 1,
-        }
+        Self { slots: Vec::new(), slot_s: 1 }
     }
 }
 

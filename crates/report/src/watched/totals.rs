@@ -95,10 +95,8 @@ impl StreamTotals {
         }
         let of_a_class = counts.failed.values().sum();
         self.failed_otherwise += second.errors.saturating_sub(of_a_class);
-        self.latency
-            .add(&counts.latency_up_to, counts.latency_sum_ns);
-        self.service
-            .add(&counts.service_up_to, counts.service_sum_ns);
+        self.latency.add(&counts.latency_up_to, counts.latency_sum_ns);
+        self.service.add(&counts.service_up_to, counts.service_sum_ns);
         self.lag.add(&counts.lag_up_to, counts.lag_sum_ns);
         self.offered_per_s = second.offered_per_s;
     }

@@ -22,9 +22,8 @@ impl TableAudit<'_, '_> {
     /// says so itself; or it makes no checksum of their type. Whatever else differs there is judged by
     /// the comparison.
     pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, TargetError> {
-        let others: Vec<usize> = (0..self.table.columns.len())
-            .filter(|at| is_other(&self.table.columns[*at]))
-            .collect();
+        let others: Vec<usize> =
+            (0..self.table.columns.len()).filter(|at| is_other(&self.table.columns[*at])).collect();
         let mut left_out = Vec::new();
         if others.is_empty() {
             return Ok(left_out);
@@ -76,10 +75,7 @@ impl TableAudit<'_, '_> {
         let (Some(data), Some(value)) = (sent.columns.get(at), stored.values.get(at)) else {
             return Ok(false);
         };
-        let batch = RowBatch {
-            columns: vec![data.clone()],
-            ..sent.clone()
-        };
+        let batch = RowBatch { columns: vec![data.clone()], ..sent.clone() };
         let one = std::slice::from_ref(column);
         if difference(one, &batch, 0, std::slice::from_ref(value)).is_none() {
             return Ok(false);
@@ -87,10 +83,7 @@ impl TableAudit<'_, '_> {
         let (Value::Text(sent), Value::Text(found)) = (value_at(column, data, 0), value) else {
             return Ok(false);
         };
-        let made = self
-            .admin
-            .ask(async |admin| admin.text_in(column, &sent).await)
-            .await?;
+        let made = self.admin.ask(async |admin| admin.text_in(column, &sent).await).await?;
         Ok(made.as_deref() == Some(found))
     }
 }

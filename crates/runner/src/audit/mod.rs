@@ -57,18 +57,15 @@ pub(crate) fn is_due(ledgers: &[Ledger]) -> bool {
 
 /// About how long an audit takes.
 pub(crate) fn estimate(level: AuditLevel, ledgers: &[Ledger], ns_per_row: u64) -> Nanos {
-    let totals = ledgers.iter().map(Ledger::totals);
-    let rows: u64 = totals.map(|all| all.acknowledged + all.unknown).sum();
+    let rows: u64 =
+        ledgers.iter().map(Ledger::totals).map(|all| all.acknowledged + all.unknown).sum();
     let reads_per_row = match level {
         AuditLevel::Off => 0,
         AuditLevel::Count | AuditLevel::Sums => 1,
         // Counted first, then read back.
         AuditLevel::Full => 2,
     };
-    Nanos(
-        rows.saturating_mul(ns_per_row)
-            .saturating_mul(reads_per_row),
-    )
+    Nanos(rows.saturating_mul(ns_per_row).saturating_mul(reads_per_row))
 }
 
 /// The result of an audit.
@@ -83,11 +80,7 @@ pub(crate) struct AuditOutcome {
 impl AuditOutcome {
     /// The outcome of an audit that did not run.
     pub(crate) fn skipped(record: AuditRecord) -> Self {
-        Self {
-            record,
-            idle: true,
-            rows: None,
-        }
+        Self { record, idle: true, rows: None }
     }
 }
 
@@ -192,15 +185,11 @@ async fn compare(
     let AuditOutcome { record, idle, rows } = outcome;
     input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
-    *idle = admin
-        .ask(async |admin| admin.quiesce(deadline).await)
-        .await?;
+    *idle = admin.ask(async |admin| admin.quiesce(deadline).await).await?;
     for invariant in input.invariants {
         let name = invariant.name.clone();
         input.progress.stage(AuditStage::Invariant { name }, 0);
-        record
-            .invariants
-            .push(check_invariant(invariant, admin).await?);
+        record.invariants.push(check_invariant(invariant, admin).await?);
     }
     if !is_due(ledgers) {
         // All writes came from statements whose effect only the invariants check.
@@ -218,10 +207,7 @@ async fn compare(
             *rows = None;
             continue;
         }
-        let times = TableTimes {
-            timeline,
-            narrow_until,
-        };
+        let times = TableTimes { timeline, narrow_until };
         let figures = compare_table(input, position, ledger, &mut *admin, times).await?;
         if let Some(wrong) = figures.wrong_sql {
             record.wrong_sql.push(wrong);
@@ -241,10 +227,7 @@ async fn compare(
     }
     if record.is_wrong() && !record.narrowed && timeline.now() >= narrow_until {
         // The interrupted query may still be running on the connection.
-        record.error = Some(format!(
-            "time was up while {}",
-            input.progress.current_stage()
-        ));
+        record.error = Some(format!("time was up while {}", input.progress.current_stage()));
         return Ok(());
     }
     if !record.gone.is_empty() {
@@ -252,9 +235,7 @@ async fn compare(
     }
     input.progress.stage(AuditStage::ServerCounters, 0);
     if record.replaced.is_none() && !input.stored {
-        let counter = admin
-            .ask(async |admin| admin.rows_inserted(input.bound).await)
-            .await?;
+        let counter = admin.ask(async |admin| admin.rows_inserted(input.bound).await).await?;
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
@@ -270,8 +251,8 @@ async fn compare_table(
     times: TableTimes<'_>,
 ) -> Result<Figures, TargetError> {
     let table = &input.bound.tables[position];
-    let before = input.tables.rows_before().get(position).copied();
-    let before = before.filter(|_| !input.stored).unwrap_or(0);
+    let before =
+        input.tables.rows_before().get(position).copied().filter(|_| !input.stored).unwrap_or(0);
     let acknowledged = ledger.totals().acknowledged;
     let mut audit = TableAudit {
         input,
@@ -327,9 +308,7 @@ async fn check_visible(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
 ) -> Result<(), TargetError> {
-    let hidden = admin
-        .ask(async |admin| admin.hidden_rows(table).await)
-        .await?;
+    let hidden = admin.ask(async |admin| admin.hidden_rows(table).await).await?;
     hidden.map_or(Ok(()), |why| {
         let name = &table.name;
         Err(TargetError::statement(format!(
@@ -347,9 +326,7 @@ async fn confirm_missing(
 ) -> Result<(), TargetError> {
     let mut waits = Waits::default();
     for _ in 0..MISSING_LOOKS {
-        let why = AuditStage::WaitingForTable {
-            error: error.to_string(),
-        };
+        let why = AuditStage::WaitingForTable { error: error.to_string() };
         admin.pause(why, &mut waits).await;
         match admin.count_by_key(table, u64::MAX).await {
             Err(again) if again.kind == TargetErrorKind::MissingTable => {}
@@ -372,9 +349,7 @@ async fn compare_copies(
         return Ok(());
     }
     let with_values = input.level != AuditLevel::Count;
-    let shards = admin
-        .ask(async |admin| admin.copies(input.bound, with_values).await)
-        .await?;
+    let shards = admin.ask(async |admin| admin.copies(input.bound, with_values).await).await?;
     for shard in shards {
         record.copies += shard.rows.len() as u64;
         record.copies_missing += shard.missing;
@@ -382,11 +357,7 @@ async fn compare_copies(
         let values_differ = differ(&shard.sums);
         if (differ(&shard.rows) || values_differ) && record.copies_differ.len() < SHARDS_NAMED_MAX {
             let rows: Vec<String> = shard.rows.iter().map(u64::to_string).collect();
-            let other = if values_differ {
-                ", not the same ones"
-            } else {
-                ""
-            };
+            let other = if values_differ { ", not the same ones" } else { "" };
             let named = format!("{}: {} rows{other}", shard.shard, rows.join(", "));
             record.copies_differ.push(named);
         }
@@ -398,9 +369,7 @@ async fn check_invariant(
     invariant: &Invariant,
     admin: &mut PatientAdmin<'_>,
 ) -> Result<InvariantRecord, TargetError> {
-    let rows = admin
-        .ask(async |admin| admin.query(&invariant.sql).await)
-        .await?;
+    let rows = admin.ask(async |admin| admin.query(&invariant.sql).await).await?;
     let found = match rows.as_slice() {
         [row] if row.len() == 1 => row[0].clone(),
         _ => None,

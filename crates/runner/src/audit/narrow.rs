@@ -45,9 +45,8 @@ impl Pass<'_> {
 
     /// Takes out what was not acknowledged.
     fn except(&mut self, exception: &Exception) {
-        let from = self
-            .buckets
-            .partition_point(|bucket| (bucket + 1) * self.width <= exception.first);
+        let from =
+            self.buckets.partition_point(|bucket| (bucket + 1) * self.width <= exception.first);
         for bucket in &self.buckets[from..] {
             let first = exception.first.max(bucket * self.width);
             let end = exception.end().min((bucket + 1) * self.width);
@@ -57,10 +56,8 @@ impl Pass<'_> {
             for key in first..end {
                 if let Some(position) = self.position(key) {
                     self.expected.set(position, false);
-                    self.late
-                        .set(position, exception.outcome == RowOutcome::Absent);
-                    self.refused
-                        .set(position, exception.outcome == RowOutcome::Refused);
+                    self.late.set(position, exception.outcome == RowOutcome::Absent);
+                    self.refused.set(position, exception.outcome == RowOutcome::Refused);
                 }
             }
         }

@@ -65,11 +65,7 @@ pub(super) enum Next {
 impl Next {
     /// After a statement that can be parted, or not.
     pub(super) fn smaller_if(is_parted: bool) -> Self {
-        if is_parted {
-            Self::Smaller
-        } else {
-            Self::Nothing
-        }
+        if is_parted { Self::Smaller } else { Self::Nothing }
     }
 }
 
@@ -80,14 +76,7 @@ impl<'a> PatientAdmin<'a> {
         timeline: &'a Rc<dyn Timeline>,
         progress: &'a AuditProgressReporter<'a>,
     ) -> Self {
-        Self {
-            admin,
-            target,
-            timeline,
-            progress,
-            away: false,
-            exhausted: None,
-        }
+        Self { admin, target, timeline, progress, away: false, exhausted: None }
     }
 
     /// Whether the target was away when the audit ended.
@@ -197,8 +186,7 @@ impl<'a> PatientAdmin<'a> {
         table: &BoundTable,
         width: u64,
     ) -> Result<KeyCounts, TargetError> {
-        self.ask(async |admin| admin.count_by_key(table, width).await)
-            .await
+        self.ask(async |admin| admin.count_by_key(table, width).await).await
     }
 
     /// Once only: a reader knows by itself what it has to forget before it reads again.

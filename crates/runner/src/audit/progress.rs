@@ -151,10 +151,7 @@ mod tests {
     #[test]
     fn an_audit_reports_rows_read_under_way_and_in_total() {
         let events = ReceivedEvents::default();
-        let reading = || AuditStage::Table {
-            table: "cpu".to_owned(),
-            step: TableStep::Reading,
-        };
+        let reading = || AuditStage::Table { table: "cpu".to_owned(), step: TableStep::Reading };
         let timeline: Rc<dyn Timeline> = Rc::new(SimulatedTimeline::new());
         let (level, estimate) = (AuditLevel::Sums, Nanos::SECOND);
         let reporter = AuditProgressReporter::new(&events, &timeline, level, estimate, &[]);

@@ -54,11 +54,8 @@ impl TableAudit<'_, '_> {
         }
         self.note_missing(&kept);
         self.figures.record.narrowed = true;
-        self.figures.record.replaced = Some(ReplacedRecord {
-            keys: kept.len(),
-            one_in: kept.one_in(),
-            marked,
-        });
+        self.figures.record.replaced =
+            Some(ReplacedRecord { keys: kept.len(), one_in: kept.one_in(), marked });
         if marked {
             self.recheck(times).await?;
         }

@@ -27,21 +27,15 @@ impl TableAudit<'_, '_> {
     /// values differ from those sent.
     pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, TargetError> {
         let mut suspects = BTreeSet::new();
-        let mut sample = if sample {
-            self.sampled_rows()
-        } else {
-            BTreeSet::new()
-        };
+        let mut sample = if sample { self.sampled_rows() } else { BTreeSet::new() };
         let fresh = self.input.directory.spill();
         let mut old = self.ledger.take_exceptions(fresh);
         for number in 0..old.parts() {
             let mut part = old.part(number);
             part.sort_unstable_by_key(|exception| exception.first);
             for exception in &part {
-                let inside: Vec<u64> = sample
-                    .range(exception.first..exception.end())
-                    .copied()
-                    .collect();
+                let inside: Vec<u64> =
+                    sample.range(exception.first..exception.end()).copied().collect();
                 for row in inside {
                     sample.remove(&row);
                 }
@@ -68,9 +62,7 @@ impl TableAudit<'_, '_> {
         let rows = self.ledger.rows();
         let draws = Draws::of(self.input.plan.seed, &["audit", &self.table.name]);
         let count = rows.end - rows.start;
-        (0..SAMPLE.min(count))
-            .map(|n| rows.start + draws.below(n, count))
-            .collect()
+        (0..SAMPLE.min(count)).map(|n| rows.start + draws.below(n, count)).collect()
     }
 
     async fn read_sample(

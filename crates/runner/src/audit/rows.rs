@@ -22,12 +22,7 @@ pub(crate) struct Regenerator<'a> {
 
 impl<'a> Regenerator<'a> {
     pub(crate) fn new(workload: &'a Workload, table: usize, columns: &'a [BoundColumn]) -> Self {
-        Self {
-            workload,
-            table,
-            columns,
-            blocks: vec![RowBatch::default(); BLOCKS],
-        }
+        Self { workload, table, columns, blocks: vec![RowBatch::default(); BLOCKS] }
     }
 
     /// What a stored row has otherwise than the row that was sent under its key.
@@ -37,8 +32,7 @@ impl<'a> Regenerator<'a> {
         let batch = &mut self.blocks[slot];
         if batch.rows == 0 || batch.first_row != block * BLOCK {
             let rows = usize::try_from(BLOCK).unwrap_or(1);
-            self.workload
-                .fill_row_batch(self.table, block * BLOCK, rows, batch);
+            self.workload.fill_row_batch(self.table, block * BLOCK, rows, batch);
         }
         let at = usize::try_from(row.key % BLOCK).unwrap_or(0);
         difference(self.columns, batch, at, &row.values)
@@ -62,9 +56,7 @@ impl Marks {
     }
 
     pub(crate) fn get(&self, row: usize) -> bool {
-        self.0
-            .get(row / 64)
-            .is_some_and(|word| word >> (row % 64) & 1 == 1)
+        self.0.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
     pub(crate) fn set(&mut self, row: usize, marked: bool) {
@@ -76,8 +68,7 @@ impl Marks {
 
     /// Rows that are marked here and not in `other`, ascending.
     pub(crate) fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = usize> + 'm {
-        let words = self.0.iter().zip(&other.0).enumerate();
-        words.flat_map(|(at, (mine, theirs))| {
+        self.0.iter().zip(&other.0).enumerate().flat_map(|(at, (mine, theirs))| {
             let mut left = mine & !theirs;
             std::iter::from_fn(move || {
                 let bit = left.trailing_zeros() as usize;
@@ -92,10 +83,7 @@ impl Marks {
 pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
     match ranges.last_mut() {
         Some(last) if last.end >= keys.start => last.end = last.end.max(keys.end),
-        _ => ranges.push(KeyRange {
-            first: keys.start,
-            end: keys.end,
-        }),
+        _ => ranges.push(KeyRange { first: keys.start, end: keys.end }),
     }
 }
 

@@ -105,10 +105,7 @@ async fn once(
     let table = if slice == KeyRange::ALL {
         table
     } else {
-        sliced = BoundTable {
-            slice: Some(slice),
-            ..table.clone()
-        };
+        sliced = BoundTable { slice: Some(slice), ..table.clone() };
         &sliced
     };
     if query.counts_only {
@@ -120,17 +117,12 @@ async fn once(
 
 /// Counts in the shape of checksums without columns.
 fn of_counts(counts: KeyCounts) -> KeySums {
-    let buckets = counts.buckets.into_iter();
-    let buckets = buckets.map(|(bucket, rows)| BucketSums {
+    let buckets = counts.buckets.into_iter().map(|(bucket, rows)| BucketSums {
         bucket,
         rows,
         sums: Vec::new(),
     });
-    KeySums {
-        buckets: buckets.collect(),
-        covered: Vec::new(),
-        without_key: counts.without_key,
-    }
+    KeySums { buckets: buckets.collect(), covered: Vec::new(), without_key: counts.without_key }
 }
 
 #[cfg(test)]
@@ -138,11 +130,7 @@ mod tests {
     use super::*;
 
     fn query(width: u64, end: u64) -> SumQuery {
-        SumQuery {
-            width,
-            end,
-            counts_only: false,
-        }
+        SumQuery { width, end, counts_only: false }
     }
 
     #[test]
@@ -157,10 +145,7 @@ mod tests {
         );
         let low = KeyRange { first: 0, end: 512 };
         assert_eq!(halves(low), Some([(0, 256), (256, 512)]));
-        let narrow = KeyRange {
-            first: 64,
-            end: 128,
-        };
+        let narrow = KeyRange { first: 64, end: 128 };
         assert_eq!(halves(narrow), None);
     }
 
@@ -170,10 +155,7 @@ mod tests {
             // As wide as the ledger of so many rows has its buckets.
             let width = (rows.div_ceil(GROUPS_MAX)).next_power_of_two().max(256);
             let query = query(width, rows);
-            let groups = query
-                .widest()
-                .min(rows)
-                .div_ceil(width.min(GROUP_WIDTH_MAX));
+            let groups = query.widest().min(rows).div_ceil(width.min(GROUP_WIDTH_MAX));
             assert!(groups <= GROUPS_MAX, "{rows} rows: {groups} groups");
             assert!(query.narrowest() <= query.widest(), "{rows}");
         }

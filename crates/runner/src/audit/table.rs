@@ -179,8 +179,8 @@ impl TableAudit<'_, '_> {
     pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
         let record = &self.figures.record;
         if record.missing + record.surplus + record.altered > 0 {
-            let named = record.examples.iter().map(|example| example.first_key);
-            let suspects: BTreeSet<u64> = named.collect();
+            let suspects: BTreeSet<u64> =
+                record.examples.iter().map(|example| example.first_key).collect();
             self.distrusts_own_sql(&suspects, times).await?;
         }
         Ok(())
@@ -228,21 +228,17 @@ impl TableAudit<'_, '_> {
 
     /// Both sides, with the checksums of the columns that both have.
     fn expectation(&mut self, found: &KeySums) -> Expectation {
-        let covered: Vec<usize> = (0..found.covered.len())
-            .filter(|column| found.covered[*column])
-            .collect();
+        let covered: Vec<usize> =
+            (0..found.covered.len()).filter(|column| found.covered[*column]).collect();
         let of = |sums: &[u64]| -> Vec<u64> {
-            let columns = covered.iter().filter_map(|column| sums.get(*column));
-            columns.copied().collect()
+            covered.iter().filter_map(|column| sums.get(*column)).copied().collect()
         };
         let name = |column: &usize| self.table.columns.get(*column).map(|c| c.name.clone());
         let columns: Vec<String> = covered.iter().filter_map(name).collect();
         let of_table = |column: &String| format!("{}.{column}", self.table.name);
         self.figures.record.columns = columns.iter().map(of_table).collect();
-        let expected = self.ledger.buckets().map(|bucket| ExpectedBucket {
-            sums: of(&bucket.sums),
-            ..bucket
-        });
+        let expected =
+            self.ledger.buckets().map(|bucket| ExpectedBucket { sums: of(&bucket.sums), ..bucket });
         let found = found.buckets.iter().map(|bucket| FoundBucket {
             bucket: bucket.bucket,
             rows: bucket.rows,

@@ -87,10 +87,7 @@ impl Canary<'_> {
         let table = self.bound.tables.get(position)?;
         Some(TriedTable {
             position,
-            table: BoundTable {
-                locate: None,
-                ..table.clone()
-            },
+            table: BoundTable { locate: None, ..table.clone() },
             op,
             batch,
             workload: self.workload,
@@ -110,11 +107,7 @@ impl Canary<'_> {
         let last = sampled::last_row(self.plan, first).max(first);
         // Rows that replace each other may have one key: one at a time.
         let replaces = self.workload.replacing_column(table.position).is_some();
-        let at_once = if replaces {
-            1
-        } else {
-            table.batch.min(FIRST_ROWS)
-        };
+        let at_once = if replaces { 1 } else { table.batch.min(FIRST_ROWS) };
         let at_once = at_once.clamp(1, last - first + 1);
         let mut written: Vec<u64> = Vec::new();
         match writer.send(table.op, table.rows(first, at_once)).await {

@@ -100,10 +100,7 @@ impl TriedTable<'_> {
         }
         let mut refused = Vec::new();
         for (at, column) in self.table.columns.iter().enumerate() {
-            let alone = BoundTable {
-                columns: vec![column.clone()],
-                ..self.table.clone()
-            };
+            let alone = BoundTable { columns: vec![column.clone()], ..self.table.clone() };
             match admin.sums_by_key(&alone, 1).await {
                 Ok(_) => {}
                 Err(error) if !is_lasting(&error) => return Err(error),
@@ -131,10 +128,7 @@ impl TriedTable<'_> {
         let Some(data) = sent.columns.get(at) else {
             return Ok(true);
         };
-        let batch = RowBatch {
-            columns: vec![data.clone()],
-            ..sent.clone()
-        };
+        let batch = RowBatch { columns: vec![data.clone()], ..sent.clone() };
         let value = stored.values.get(at).unwrap_or(&Value::Null);
         let one = std::slice::from_ref(column);
         if difference(one, &batch, 0, std::slice::from_ref(value)).is_none() {

@@ -18,27 +18,21 @@ const CLOSED_ROWS_PER_S: f64 = 50_000.0;
 /// The last row that a run may send.
 pub(super) fn last_row(plan: &Plan, first_row: u64) -> u64 {
     let begin = first_row.max(plan.workload.rows_to_load);
-    let phases = plan.phases.iter();
-    let seconds: f64 = phases.map(|phase| phase.duration.as_secs_f64()).sum();
-    let streams = plan
-        .streams
-        .iter()
-        .filter(|stream| stream.unit == Unit::Rows);
-    let per_s = streams.map(|stream| {
-        let paces = stream.paces.iter().map(|pace| match pace {
-            Pace::Open { rate } => rate.as_f64(),
-            Pace::Closed { .. } => CLOSED_ROWS_PER_S,
-        });
-        paces.fold(0.0, f64::max)
+    let seconds: f64 = plan.phases.iter().map(|phase| phase.duration.as_secs_f64()).sum();
+    let per_s = plan.streams.iter().filter(|stream| stream.unit == Unit::Rows).map(|stream| {
+        stream
+            .paces
+            .iter()
+            .map(|pace| match pace {
+                Pace::Open { rate } => rate.as_f64(),
+                Pace::Closed { .. } => CLOSED_ROWS_PER_S,
+            })
+            .fold(0.0, f64::max)
     });
     let sent = truncate_to_i64(per_s.sum::<f64>() * seconds);
     let sent = sent.max(0).unsigned_abs();
     let sent = plan.stop.rows.map_or(sent, |rows| {
-        if plan.stop.fills {
-            rows.saturating_sub(begin)
-        } else {
-            rows.min(sent)
-        }
+        if plan.stop.fills { rows.saturating_sub(begin) } else { rows.min(sent) }
     });
     begin.saturating_add(sent).saturating_sub(1)
 }

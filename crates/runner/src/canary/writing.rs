@@ -57,11 +57,7 @@ impl Writer {
         self.sent.extend((batch.first_row..).take(batch.rows));
         let rows = batch.rows as u64;
         // No op of the load has this index.
-        self.request.op = Op {
-            id: op,
-            index: u64::MAX,
-            body: OpBody::Insert(batch),
-        };
+        self.request.op = Op { id: op, index: u64::MAX, body: OpBody::Insert(batch) };
         self.encoder.encode(&mut self.request);
         let outcome = self.session.execute(&mut self.request).await;
         if !outcome.session_usable {

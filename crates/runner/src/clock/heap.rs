@@ -56,9 +56,7 @@ impl DeadlineHeap {
     }
 
     fn waits(&self, tag: u64) -> bool {
-        self.waiters[slot_of(tag)]
-            .as_ref()
-            .is_some_and(|w| w.sequence == tag && !w.due)
+        self.waiters[slot_of(tag)].as_ref().is_some_and(|w| w.sequence == tag && !w.due)
     }
 
     fn insert(&mut self, deadline: Nanos, waker: Waker) -> u64 {
@@ -68,11 +66,7 @@ impl DeadlineHeap {
         });
         self.sequence += 1;
         let tag = (self.sequence << SLOT_BITS) | slot as u64;
-        self.waiters[slot] = Some(Waiter {
-            sequence: tag,
-            waker,
-            due: false,
-        });
+        self.waiters[slot] = Some(Waiter { sequence: tag, waker, due: false });
         self.heap.push(Reverse((deadline, tag)));
         tag
     }
@@ -105,12 +99,7 @@ impl Sleep {
         deadline: Nanos,
         added: Option<Rc<dyn Fn(Nanos)>>,
     ) -> Self {
-        Self {
-            heap: Rc::clone(heap),
-            deadline,
-            added,
-            tag: None,
-        }
+        Self { heap: Rc::clone(heap), deadline, added, tag: None }
     }
 }
 
@@ -130,11 +119,7 @@ impl Future for Sleep {
             waiter.waker.clone_from(context.waker());
             return Poll::Pending;
         }
-        this.tag = Some(
-            this.heap
-                .borrow_mut()
-                .insert(this.deadline, context.waker().clone()),
-        );
+        this.tag = Some(this.heap.borrow_mut().insert(this.deadline, context.waker().clone()));
         if let Some(added) = &this.added {
             added(this.deadline);
         }

@@ -29,9 +29,7 @@ impl RealClock {
     /// Time zero is now.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     /// Time since the origin.
@@ -62,16 +60,10 @@ impl RealClock {
             let monotonic = self.now();
             let both = [self.boot_clock(), wall_clock()];
             if self.now().saturating_sub(monotonic) < MOMENT {
-                return ClockReadings {
-                    monotonic,
-                    boot_and_wall: Some(both),
-                };
+                return ClockReadings { monotonic, boot_and_wall: Some(both) };
             }
         }
-        ClockReadings {
-            monotonic: self.now(),
-            boot_and_wall: None,
-        }
+        ClockReadings { monotonic: self.now(), boot_and_wall: None }
     }
 
     /// Time since the machine was started, with what it was suspended.
@@ -93,9 +85,7 @@ impl RealClock {
 /// Nanoseconds since 1970-01-01T00:00:00Z.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn wall_clock() -> Nanos {
-    let elapsed = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
 }
 
@@ -120,9 +110,7 @@ impl RealTimeline {
         F: Future<Output = T>,
         M: FnOnce(Rc<Self>) -> F,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {
             let timeline = Rc::new(Self::new(clock)?);
             let main = make(Rc::clone(&timeline));
@@ -144,15 +132,8 @@ impl RealTimeline {
             reason = "its successor is unsafe; an owned descriptor keeps what that requires"
         )]
         let fd = AsyncFd::new(fd)?;
-        let timer = Timer {
-            fd,
-            set_to: Cell::new(Nanos::MAX),
-        };
-        Ok(Self {
-            clock,
-            heap: Rc::default(),
-            timer: Rc::new(timer),
-        })
+        let timer = Timer { fd, set_to: Cell::new(Nanos::MAX) };
+        Ok(Self { clock, heap: Rc::default(), timer: Rc::new(timer) })
     }
 
     async fn fire_for_ever(&self) -> std::io::Error {
@@ -187,10 +168,7 @@ impl Timer {
             tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
         };
-        let once = Itimerspec {
-            it_interval: Timespec::default(),
-            it_value: value,
-        };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         if timerfd_settime(self.fd.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok() {
             self.set_to.set(deadline);
         }

@@ -102,9 +102,6 @@ mod tests {
 
     #[test]
     fn waiting_for_nothing_ends_instead_of_hanging() {
-        assert_eq!(
-            SimulatedTimeline::new().block_on(std::future::pending::<()>()),
-            None
-        );
+        assert_eq!(SimulatedTimeline::new().block_on(std::future::pending::<()>()), None);
     }
 }

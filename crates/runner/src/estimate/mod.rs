@@ -47,9 +47,7 @@ pub(crate) fn estimate(input: &EstimateInput<'_>) -> EstimateRecord {
         .map(|(rows, bytes)| bytes.div_ceil(rows))
         .or_else(|| value_bytes_per_row(input))
         .filter(|_| rows != Some(0));
-    let bytes = rows
-        .zip(per_row)
-        .map(|(rows, each)| rows.saturating_mul(each));
+    let bytes = rows.zip(per_row).map(|(rows, each)| rows.saturating_mul(each));
     EstimateRecord {
         duration_ns: length(input).map(|length| length.0),
         rows,
@@ -77,29 +75,20 @@ pub(crate) fn reserve(total_bytes: u64) -> u64 {
 pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
     // A node that leaves may be counted for a moment after its disk no longer is.
     let same = (now.total_bytes, &now.place) == (before.total_bytes, &before.place);
-    let shrunk = if same {
-        before.free_bytes.saturating_sub(now.free_bytes)
-    } else {
-        0
-    };
+    let shrunk = if same { before.free_bytes.saturating_sub(now.free_bytes) } else { 0 };
     now.free_bytes <= reserve(now.total_bytes).saturating_add(shrunk.saturating_mul(2))
 }
 
 /// Length of all phases with a pace, at most; none where only rows end one and the target sets the pace.
 fn length(input: &EstimateInput<'_>) -> Option<Nanos> {
-    let phases = input.plan.phases.iter();
-    let lengths: Option<Vec<Nanos>> = phases.map(|phase| length_of(input, phase)).collect();
-    Some(
-        lengths?
-            .into_iter()
-            .fold(Nanos::ZERO, Nanos::saturating_add),
-    )
+    let lengths: Option<Vec<Nanos>> =
+        input.plan.phases.iter().map(|phase| length_of(input, phase)).collect();
+    Some(lengths?.into_iter().fold(Nanos::ZERO, Nanos::saturating_add))
 }
 
 /// A phase ends when a stream has sent the rows that end it; what fills a table has no other end.
 fn length_of(input: &EstimateInput<'_>, phase: &PhasePlan) -> Option<Nanos> {
-    let streams = input.plan.streams.iter().enumerate();
-    let by_rows = streams.filter_map(|(position, stream)| {
+    let by_rows = input.plan.streams.iter().enumerate().filter_map(|(position, stream)| {
         let per_op = rows_per_op(input.workload, &stream.name);
         let ops = limit(input, phase).filter(|_| per_op > 0)?.div_ceil(per_op);
         match input.plan.pace(position, phase.step) {
@@ -159,22 +148,20 @@ fn value_bytes_per_row(input: &EstimateInput<'_>) -> Option<u64> {
 }
 
 fn value_bytes(batch: &RowBatch) -> u64 {
-    let columns = batch.columns.iter().map(|column| match column {
-        ColumnData::Integer(values) | ColumnData::TimestampMs(values) => 8 * values.len(),
-        ColumnData::Float(values) => 8 * values.len(),
-        ColumnData::Boolean(values) => values.len(),
-        ColumnData::Text(values) => values.iter().map(|text| text.len()).sum(),
-        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => {
-            let text = |code: &u32| coded.values.get(usize::try_from(*code).ok()?);
-            coded
-                .codes
-                .iter()
-                .filter_map(text)
-                .map(|text| text.len())
-                .sum()
-        }
-    });
-    columns.sum::<usize>() as u64
+    batch
+        .columns
+        .iter()
+        .map(|column| match column {
+            ColumnData::Integer(values) | ColumnData::TimestampMs(values) => 8 * values.len(),
+            ColumnData::Float(values) => 8 * values.len(),
+            ColumnData::Boolean(values) => values.len(),
+            ColumnData::Text(values) => values.iter().map(|text| text.len()).sum(),
+            ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => {
+                let text = |code: &u32| coded.values.get(usize::try_from(*code).ok()?);
+                coded.codes.iter().filter_map(text).map(|text| text.len()).sum()
+            }
+        })
+        .sum::<usize>() as u64
 }
 
 /// Refuses what cannot fit.

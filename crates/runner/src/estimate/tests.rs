@@ -17,10 +17,8 @@ const GB: u64 = 1_000_000_000;
 fn workload(rows: &str) -> Workload {
     let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
     let settings = [("batch", "100"), ("rows", rows)];
-    let settings: BTreeMap<String, String> = settings
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
+    let settings: BTreeMap<String, String> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     spec.instantiate(&settings, Seed(1)).unwrap()
 }
 
@@ -39,22 +37,12 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
         warm_up: Nanos::from_secs(1),
         until_steady: false,
         step: Nanos::from_secs(10),
-        stop: StopRule {
-            rows,
-            ..StopRule::default()
-        },
+        stop: StopRule { rows, ..StopRule::default() },
         objectives: Vec::new(),
         steadiness: SteadinessRule::default(),
-        retry: RetryPlan {
-            attempts: 0,
-            backoff: Nanos::ZERO,
-            reconnect_limit: Nanos::ZERO,
-        },
+        retry: RetryPlan { attempts: 0, backoff: Nanos::ZERO, reconnect_limit: Nanos::ZERO },
         timeout: Nanos::MAX,
-        audit: AuditPlan {
-            level: AuditLevel::Off,
-            limit: Nanos::MAX,
-        },
+        audit: AuditPlan { level: AuditLevel::Off, limit: Nanos::MAX },
         share: Share::WHOLE,
     };
     planner::plan(workload, &input, 8).unwrap()
@@ -70,14 +58,7 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
     for (to_load, first_row, stream, paces, limit, expected) in [
         ("0", 0, "insert", &[open(1_000)][..], None, Some(11_000)),
         // The first pace holds for the warm-up, too.
-        (
-            "0",
-            0,
-            "insert",
-            &[open(1_000), open(2_000)],
-            None,
-            Some(31_000),
-        ),
+        ("0", 0, "insert", &[open(1_000), open(2_000)], None, Some(31_000)),
         ("500", 0, "insert", &[open(1_000)], None, Some(11_500)),
         // What is there is not loaded again.
         ("500", 200, "insert", &[open(1_000)], None, Some(11_300)),
@@ -99,10 +80,7 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
             space: None,
         };
         let estimate = estimate(&input);
-        assert_eq!(
-            estimate.rows, expected,
-            "{to_load} {first_row} {stream} {paces:?} {limit:?}"
-        );
+        assert_eq!(estimate.rows, expected, "{to_load} {first_row} {stream} {paces:?} {limit:?}");
     }
 }
 
@@ -145,11 +123,7 @@ fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecor
         first_row: 0,
         filled: 0,
         stored,
-        space: Some(DiskSpace {
-            place: "here".to_owned(),
-            free_bytes: free,
-            total_bytes: total,
-        }),
+        space: Some(DiskSpace { place: "here".to_owned(), free_bytes: free, total_bytes: total }),
     })
 }
 
@@ -157,10 +131,7 @@ fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecor
 fn bytes_are_those_of_the_values_until_enough_rows_were_measured() {
     let of = |stored| {
         let estimate = estimated(stored, GB, GB);
-        (
-            estimate.bytes_per_row.unwrap(),
-            estimate.bytes_per_row_measured,
-        )
+        (estimate.bytes_per_row.unwrap(), estimate.bytes_per_row_measured)
     };
     let (values, measured) = of(None);
     // A time and ten integers of eight bytes, and an object of ten texts.
@@ -173,12 +144,7 @@ fn bytes_are_those_of_the_values_until_enough_rows_were_measured() {
 fn what_cannot_fit_beside_the_reserve_is_refused() {
     // 1.1 million rows of 100 bytes are 110 MB; a twentieth of a gigabyte is kept free.
     let measured = Some((1_000_000, 100_000_000));
-    for (free, fits) in [
-        (GB, true),
-        (160_000_000, true),
-        (159_999_999, false),
-        (0, false),
-    ] {
+    for (free, fits) in [(GB, true), (160_000_000, true), (159_999_999, false), (0, false)] {
         let checked = check(&estimated(measured, free, GB));
         assert_eq!(checked.is_ok(), fits, "{free}");
         if let Err(error) = checked {
@@ -237,9 +203,5 @@ fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
 
 /// In MiB.
 fn space(free: u64, total: u64) -> DiskSpace {
-    DiskSpace {
-        place: String::new(),
-        free_bytes: free << 20,
-        total_bytes: total << 20,
-    }
+    DiskSpace { place: String::new(), free_bytes: free << 20, total_bytes: total << 20 }
 }

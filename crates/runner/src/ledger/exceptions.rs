@@ -45,10 +45,7 @@ impl Exception {
 
     /// Whether the audit has to search for them.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(
-            self.outcome,
-            RowOutcome::Unknown | RowOutcome::Partly { .. }
-        )
+        matches!(self.outcome, RowOutcome::Unknown | RowOutcome::Partly { .. })
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
@@ -75,10 +72,7 @@ impl Exception {
         let outcome = match rest[4] {
             0 => RowOutcome::Refused,
             1 => RowOutcome::Unknown,
-            2 => RowOutcome::Partly {
-                least: number(5),
-                most: number(9),
-            },
+            2 => RowOutcome::Partly { least: number(5), most: number(9) },
             3 => RowOutcome::NotSent,
             _ => RowOutcome::Absent,
         };
@@ -103,12 +97,7 @@ pub(crate) struct Exceptions {
 impl Exceptions {
     /// None yet; more than fit go to the file.
     pub(crate) fn new(spill: Spill) -> Self {
-        Self {
-            held: Vec::new(),
-            spill,
-            spilled: 0,
-            lost: None,
-        }
+        Self { held: Vec::new(), spill, spilled: 0, lost: None }
     }
 
     /// Adds an exception. Neighbors with the same outcome become one, except those that the audit
@@ -137,11 +126,7 @@ impl Exceptions {
         let (mut first, mut left) = (first, rows);
         while left > 0 {
             let part = u32::try_from(left).unwrap_or(u32::MAX);
-            self.push(Exception {
-                first,
-                rows: part,
-                outcome,
-            });
+            self.push(Exception { first, rows: part, outcome });
             first = first.saturating_add(part.into());
             left -= u64::from(part);
         }
@@ -219,11 +204,7 @@ mod tests {
     }
 
     fn one(first: u64, rows: u32, outcome: RowOutcome) -> Exception {
-        Exception {
-            first,
-            rows,
-            outcome,
-        }
+        Exception { first, rows, outcome }
     }
 
     #[test]

@@ -147,11 +147,7 @@ impl Ledger {
     }
 
     fn note_fresh(&mut self, first: u64, rows: u64, outcome: SpanOutcome) {
-        let span = Span {
-            first,
-            rows,
-            outcome,
-        };
+        let span = Span { first, rows, outcome };
         spans::push(&mut self.fresh, span);
     }
 
@@ -253,8 +249,7 @@ impl Ledger {
     }
 
     fn settle_unknown(&mut self, first: u64, rows: u64) {
-        self.unknown
-            .count(first, rows, |all, n| *all = all.saturating_sub(n));
+        self.unknown.count(first, rows, |all, n| *all = all.saturating_sub(n));
         self.equalize_widths();
     }
 
@@ -278,17 +273,13 @@ impl Ledger {
     pub fn buckets(&self) -> impl Iterator<Item = ExpectedBucket> {
         let unknown = self.unknown.all().map(|(rows, _)| rows);
         let beyond = self.expected.all().count();
-        let expected = self
-            .expected
-            .all()
-            .map(|(rows, sums)| (rows, sums.to_vec()));
+        let expected = self.expected.all().map(|(rows, sums)| (rows, sums.to_vec()));
         let columns = self.expected.columns();
         let none = std::iter::repeat_with(move || (0, vec![0; columns]));
         let both = beyond.max(self.unknown.all().count());
-        let pairs = expected
+        expected
             .chain(none)
-            .zip(unknown.chain(std::iter::repeat(0)));
-        pairs
+            .zip(unknown.chain(std::iter::repeat(0)))
             .take(both)
             .zip(0..)
             .filter(|(((acknowledged, _), unknown), _)| acknowledged + unknown > 0)

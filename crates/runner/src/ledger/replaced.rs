@@ -129,9 +129,7 @@ impl Replacements {
                     history.unclear = true;
                 }
             } else {
-                self.more = self
-                    .more
-                    .saturating_sub(before.saturating_sub(history.writes.len()));
+                self.more = self.more.saturating_sub(before.saturating_sub(history.writes.len()));
             }
             if history.unclear {
                 history.writes.clear();
@@ -206,8 +204,9 @@ impl Replacements {
 
     /// Keys without a row that must have one, and the newest of the rows that it can be.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
-        let unseen = self.keys.iter().filter(|(_, history)| !history.seen);
-        unseen
+        self.keys
+            .iter()
+            .filter(|(_, history)| !history.seen)
             .filter(|(_, history)| !history.may_be_absent())
             .filter_map(|(key, history)| Some((*key, history.newest()?)))
     }
@@ -222,11 +221,8 @@ impl Replacements {
             self.sieve += 1;
             let sieve = self.sieve;
             self.keys.retain(|key, _| kept(*key, sieve));
-            self.more = self
-                .keys
-                .values()
-                .map(|history| history.writes.len().saturating_sub(1))
-                .sum();
+            self.more =
+                self.keys.values().map(|history| history.writes.len().saturating_sub(1)).sum();
         }
     }
 }
@@ -283,11 +279,7 @@ mod tests {
 
     #[test]
     fn a_write_with_an_unknown_outcome_is_never_too_old_and_replaces_nothing() {
-        let unknown = [
-            (Some(4), 0, None),
-            (Some(5), 50, Some(60)),
-            (Some(6), 70, None),
-        ];
+        let unknown = [(Some(4), 0, None), (Some(5), 50, Some(60)), (Some(6), 70, None)];
         for row in [4, 5, 6] {
             check(&unknown, Some(row), Verdict::Fits);
         }
@@ -301,10 +293,7 @@ mod tests {
         assert_eq!(noted(&deleted).missing().count(), 0);
         let written_again = [deleted[0], deleted[1], (Some(7), 30, Some(40))];
         check(&written_again, Some(7), Verdict::Fits);
-        assert_eq!(
-            noted(&written_again).missing().collect::<Vec<_>>(),
-            [(1, 7)]
-        );
+        assert_eq!(noted(&written_again).missing().collect::<Vec<_>>(), [(1, 7)]);
         let perhaps = [(Some(4), 0, Some(10)), (None, 11, None)];
         check(&perhaps, Some(4), Verdict::Fits);
         assert_eq!(noted(&perhaps).missing().count(), 0);
@@ -338,9 +327,7 @@ mod tests {
         assert_eq!(all.one_in(), 4);
         // A quarter of them, within five deviations: √(400,000 · ¼ · ¾) = 274.
         assert!((98_600..101_400).contains(&all.len()), "{}", all.len());
-        let found = keys
-            .iter()
-            .filter(|key| all.judge(**key, Some(0)) == Verdict::NotKept);
+        let found = keys.iter().filter(|key| all.judge(**key, Some(0)) == Verdict::NotKept);
         assert_eq!(found.count() as u64, 400_000 - all.len());
     }
 }

@@ -107,8 +107,7 @@ impl Spans {
     /// Rows that were acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         let all = self.all();
-        let acknowledged = all.filter(|span| span.outcome == SpanOutcome::Acknowledged);
-        acknowledged.map(|span| span.rows).sum()
+        all.filter(|span| span.outcome == SpanOutcome::Acknowledged).map(|span| span.rows).sum()
     }
 
     /// Parts of `rows` of which no span says anything.
@@ -142,11 +141,7 @@ mod tests {
     const REFUSED: SpanOutcome = SpanOutcome::Excepted(RowOutcome::Refused);
 
     fn span(first: u64, rows: u64, outcome: SpanOutcome) -> Span {
-        Span {
-            first,
-            rows,
-            outcome,
-        }
+        Span { first, rows, outcome }
     }
 
     #[test]
@@ -157,11 +152,7 @@ mod tests {
         }
         spans.add(span(30, 5, REFUSED));
         let all: Vec<Span> = spans.all().copied().collect();
-        let joined = [
-            span(0, 30, ACKNOWLEDGED),
-            span(30, 5, REFUSED),
-            span(40, 10, ACKNOWLEDGED),
-        ];
+        let joined = [span(0, 30, ACKNOWLEDGED), span(30, 5, REFUSED), span(40, 10, ACKNOWLEDGED)];
         assert_eq!(all, joined);
         assert_eq!(spans.end(), 50);
         assert_eq!(spans.gaps(0..60), [35..40, 50..60]);

@@ -19,10 +19,7 @@ type MakeRows<'a> = &'a dyn Fn(u64, usize) -> RowBatch;
 
 /// The line of some spans of a table.
 pub(crate) fn line_of<'s>(table: usize, spans: impl Iterator<Item = &'s Span>) -> LedgerLine {
-    let mut line = LedgerLine {
-        table,
-        ..LedgerLine::default()
-    };
+    let mut line = LedgerLine { table, ..LedgerLine::default() };
     for span in spans {
         let rows = [span.first, span.rows];
         match span.outcome {
@@ -34,8 +31,7 @@ pub(crate) fn line_of<'s>(table: usize, spans: impl Iterator<Item = &'s Span>) -
             }
             SpanOutcome::Excepted(RowOutcome::Partly { least, most }) => {
                 let counts = [least.into(), most.into()];
-                line.partly
-                    .push([span.first, span.rows, counts[0], counts[1]]);
+                line.partly.push([span.first, span.rows, counts[0], counts[1]]);
             }
         }
     }
@@ -50,12 +46,7 @@ fn spans_of(line: &LedgerLine) -> impl Iterator<Item = Span> {
         (&line.not_sent, SpanOutcome::Excepted(RowOutcome::NotSent)),
     ];
     let whole = whole.into_iter().flat_map(|(spans, outcome)| {
-        let spans = spans.iter().copied();
-        spans.map(move |[first, rows]| Span {
-            first,
-            rows,
-            outcome,
-        })
+        spans.iter().copied().map(move |[first, rows]| Span { first, rows, outcome })
     });
     let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     let partly = line.partly.iter().copied();
@@ -85,10 +76,7 @@ pub(crate) struct StoredLedger {
 impl StoredLedger {
     /// What these lines say of so many tables.
     pub(crate) fn of(lines: &[LedgerLine], tables: usize) -> Self {
-        let mut stored = Self {
-            tables: vec![Spans::default(); tables],
-            ..Self::default()
-        };
+        let mut stored = Self { tables: vec![Spans::default(); tables], ..Self::default() };
         for line in lines {
             stored.ended |= line.ended;
             stored.next_row = stored.next_row.or(line.next_row);
@@ -128,11 +116,7 @@ fn rows_of(ledger: &Ledger, make: MakeRows<'_>, first: u64, count: usize) -> Row
     if ledger.adds_up() {
         return make(first, count);
     }
-    RowBatch {
-        first_row: first,
-        rows: count,
-        columns: Vec::new(),
-    }
+    RowBatch { first_row: first, rows: count, columns: Vec::new() }
 }
 
 /// Rows in parts that are made, or searched for, at once.
@@ -153,11 +137,7 @@ mod tests {
     const ACKNOWLEDGED: SpanOutcome = SpanOutcome::Acknowledged;
 
     fn span(first: u64, rows: u64, outcome: SpanOutcome) -> Span {
-        Span {
-            first,
-            rows,
-            outcome,
-        }
+        Span { first, rows, outcome }
     }
 
     #[test]
@@ -173,10 +153,7 @@ mod tests {
         ] {
             spans.add(span(first, 10, outcome));
         }
-        let end = LedgerLine {
-            ended: true,
-            ..LedgerLine::default()
-        };
+        let end = LedgerLine { ended: true, ..LedgerLine::default() };
         let lines = [line_of(1, spans.all()), end];
         let stored = StoredLedger::of(&lines, 2);
         assert_eq!(stored.tables, [Spans::default(), spans]);
@@ -190,11 +167,7 @@ mod tests {
         spans.add(span(50, 5, SpanOutcome::Excepted(RowOutcome::Refused)));
         let root = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::new(&[], crate::store::Spill::at(root.path().join("a")));
-        let make = |first_row, rows| RowBatch {
-            first_row,
-            rows,
-            columns: Vec::new(),
-        };
+        let make = |first_row, rows| RowBatch { first_row, rows, columns: Vec::new() };
         restore(&mut ledger, &spans, 10..40_000, &make);
         let totals = ledger.totals();
         assert_eq!((totals.acknowledged, totals.refused), (30, 5));

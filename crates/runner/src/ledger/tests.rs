@@ -12,11 +12,7 @@ use super::replaced::Verdict;
 use super::*;
 
 fn error() -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: String::new(),
-    }
+    OpError { class: ErrorClass::Connection, code: None, message: String::new() }
 }
 
 fn unknown() -> Outcome {
@@ -49,9 +45,7 @@ fn sum(rows: impl Iterator<Item = u64>) -> u64 {
 
 fn figures(ledger: &Ledger) -> Vec<(u64, u64, u64, u64)> {
     let buckets = ledger.buckets();
-    buckets
-        .map(|b| (b.bucket, b.acknowledged, b.unknown, b.sums[0]))
-        .collect()
+    buckets.map(|b| (b.bucket, b.acknowledged, b.unknown, b.sums[0])).collect()
 }
 
 fn exceptions(ledger: &mut Ledger) -> Vec<Exception> {
@@ -80,28 +74,16 @@ fn an_answer_for_each_row_is_exact() {
     let acknowledged = (100..110).filter(|row| ![102, 103, 107].contains(row));
     assert_eq!(figures(&ledger), [(0, 7, 1, sum(acknowledged))]);
     let totals = ledger.totals();
-    assert_eq!(
-        (totals.acknowledged, totals.refused, totals.unknown),
-        (7, 2, 1)
-    );
-    let found: Vec<_> = exceptions(&mut ledger)
-        .iter()
-        .map(|e| (e.first, e.rows, e.outcome))
-        .collect();
-    assert_eq!(
-        found,
-        [(102, 2, RowOutcome::Refused), (107, 1, RowOutcome::Unknown)]
-    );
+    assert_eq!((totals.acknowledged, totals.refused, totals.unknown), (7, 2, 1));
+    let found: Vec<_> =
+        exceptions(&mut ledger).iter().map(|e| (e.first, e.rows, e.outcome)).collect();
+    assert_eq!(found, [(102, 2, RowOutcome::Refused), (107, 1, RowOutcome::Unknown)]);
 }
 
 #[test]
 fn a_count_without_rows_leaves_the_batch_for_the_audit_to_resolve() {
     let mut ledger = ledger();
-    let outcome = Outcome {
-        rows_refused: 4,
-        error: Some(error()),
-        ..Outcome::applied(6)
-    };
+    let outcome = Outcome { rows_refused: 4, error: Some(error()), ..Outcome::applied(6) };
     note(&mut ledger, 0, 10, &outcome);
     assert_eq!(figures(&ledger), [(0, 0, 10, 0)]);
     let outcome = RowOutcome::Partly { least: 6, most: 6 };
@@ -124,11 +106,7 @@ fn a_request_that_timed_out_has_no_rows_and_is_unknown() {
 /// A row, then deletes of its key that report this number of rows; whether the row may be there.
 fn may_be_there_after_a_delete_of(reported: u64) -> bool {
     let mut ledger = ledger();
-    let keys = |first_row| ReplacedKeys {
-        table: 0,
-        keys: vec![1],
-        first_row,
-    };
+    let keys = |first_row| ReplacedKeys { table: 0, keys: vec![1], first_row };
     let ms = Nanos::from_millis;
     let write = |start, rows, reported| ReplacingWrite {
         started: ms(start),
@@ -156,19 +134,10 @@ fn a_delete_that_found_no_row_is_not_certain() {
 #[test]
 fn a_billion_rows_stay_within_the_bound() {
     let mut ledger = Ledger::new(&[], Spill::at("/nowhere".into()));
-    let batch = |first_row| RowBatch {
-        first_row,
-        rows: 100_000,
-        columns: Vec::new(),
-    };
+    let batch = |first_row| RowBatch { first_row, rows: 100_000, columns: Vec::new() };
     for number in 0..10_000 {
         let batch = batch(number * 100_000);
-        ledger.note(
-            batch.first_row,
-            100_000,
-            Some(&batch),
-            &Outcome::applied(100_000),
-        );
+        ledger.note(batch.first_row, 100_000, Some(&batch), &Outcome::applied(100_000));
     }
     assert!(ledger.buckets().count() <= BUCKETS_MAX);
     assert_eq!(ledger.totals().acknowledged, 1_000_000_000);

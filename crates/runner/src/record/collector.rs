@@ -312,8 +312,7 @@ impl<'a> Collector<'a> {
 
     /// The longest gaps of the last pass, at most `limit` in each of these phases.
     pub(crate) fn gaps(&mut self, phases: &[PhaseTimes], limit: usize) -> Vec<Gap> {
-        let phases = phases.iter();
-        let searches = phases.map(|times| GapSearch::between(times.start, times.end, limit));
+        let searches = phases.iter().map(|times| GapSearch::between(times.start, times.end, limit));
         let mut searches: Vec<GapSearch> = searches.collect();
         let read = self.closed_maps.drain(|map| {
             for search in &mut searches {
@@ -360,9 +359,7 @@ impl<'a> Collector<'a> {
         if let Some(phase) = phase {
             let passed = Nanos((second + 1) * Nanos::SECOND.0).saturating_sub(phases[phase].start);
             let (seconds, cpu_busy) = (passed.as_secs_f64(), self.busiest_cpu.get());
-            line.objectives = self
-                .objectives
-                .so_far(&self.names, phase, seconds, cpu_busy);
+            line.objectives = self.objectives.so_far(&self.names, phase, seconds, cpu_busy);
         }
         line
     }
@@ -469,8 +466,7 @@ impl<'a> Collector<'a> {
 }
 
 fn add_late(late: &mut BTreeMap<usize, IntervalDelta>, delta: &IntervalDelta) {
-    let of_key = late
-        .entry(delta.key)
-        .or_insert_with(|| IntervalDelta::new(delta.second, delta.key));
+    let of_key =
+        late.entry(delta.key).or_insert_with(|| IntervalDelta::new(delta.second, delta.key));
     of_key.merge(delta);
 }

@@ -40,11 +40,7 @@ pub(crate) fn interval_record(
 /// The interval in the journal.
 pub(crate) fn journal_line(delta: &IntervalDelta, names: [String; 3]) -> JournalLine {
     let [phase, stream, op] = names;
-    let latency = if delta.latency.is_empty() {
-        String::new()
-    } else {
-        delta.latency.encode()
-    };
+    let latency = if delta.latency.is_empty() { String::new() } else { delta.latency.encode() };
     JournalLine {
         second: delta.second,
         phase,
@@ -99,11 +95,7 @@ pub(crate) fn counts(sum: &IntervalDelta) -> StreamCounts {
         acknowledged: sum.acknowledged,
         rows_acknowledged: sum.rows_acknowledged,
         rows_refused: sum.rows_refused,
-        latency_up_to: if sum.latency.is_empty() {
-            Vec::new()
-        } else {
-            up_to
-        },
+        latency_up_to: if sum.latency.is_empty() { Vec::new() } else { up_to },
         latency_sum_ns: sum.latency.sum_ns(),
         service_up_to: sum.service.up_to(),
         service_sum_ns: sum.service.sum_ns,

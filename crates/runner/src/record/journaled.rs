@@ -54,10 +54,7 @@ impl Journaled {
                     by_class.insert(UNCLASSIFIED.to_owned(), *ops);
                 }
             }
-            if record
-                .phases
-                .iter()
-                .any(|p| p.name == result.phase && p.kind == PhaseKind::Measure)
+            if record.phases.iter().any(|p| p.name == result.phase && p.kind == PhaseKind::Measure)
             {
                 record.streams.push(stream_of(&plan, &result));
             }
@@ -88,9 +85,7 @@ fn phases_of(plan: &Plan, seconds: &BTreeMap<String, [u64; 2]>) -> Vec<PhaseReco
         .map(|(name, [first, last])| {
             let planned = |name| plan.phases.iter().find(|phase| phase.name == name);
             // One that a changed pace began is named after the one in whose place it is.
-            let changed = name
-                .rsplit_once('-')
-                .and_then(|(before, _)| planned(before));
+            let changed = name.rsplit_once('-').and_then(|(before, _)| planned(before));
             let like = planned(name).or(changed);
             let kind = if name.ends_with(RAMP) {
                 PhaseKind::WarmUp
@@ -117,10 +112,7 @@ fn result_of(
     names: [String; 3],
     stats: &KeyStats,
 ) -> ResultRecord {
-    let duration = phases
-        .iter()
-        .find(|p| p.name == names[0])
-        .map_or(0, |p| p.duration_ns);
+    let duration = phases.iter().find(|p| p.name == names[0]).map_or(0, |p| p.duration_ns);
     let (open, duration) = (is_open(plan, &names[1]), Nanos(duration));
     let seconds = duration.as_secs_f64().max(1.0);
     ResultRecord {
@@ -135,26 +127,19 @@ fn result_of(
 }
 
 fn is_open(plan: &Plan, stream: &str) -> bool {
-    let streams = plan.streams.iter();
-    let of_it = streams.filter(|planned| planned.name == stream);
+    let of_it = plan.streams.iter().filter(|planned| planned.name == stream);
     let mut paces = of_it.flat_map(|planned| &planned.paces);
     paces.any(|pace| matches!(pace, Pace::Open { .. }))
 }
 
 fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
-    let planned = plan
-        .streams
-        .iter()
-        .find(|stream| stream.name == result.stream);
+    let planned = plan.streams.iter().find(|stream| stream.name == result.stream);
     StreamRecord {
         phase: result.phase.clone(),
         stream: result.stream.clone(),
         unit: planned.map_or(Unit::Queries, |stream| stream.unit),
         sessions: planned.map_or(0, |stream| stream.sessions),
-        throughput: ThroughputRecord {
-            ci95: None,
-            ..result.throughput.clone()
-        },
+        throughput: ThroughputRecord { ci95: None, ..result.throughput.clone() },
         ..StreamRecord::default()
     }
 }

@@ -48,8 +48,7 @@ impl KeyNames {
         let streams = pass.plan.streams.iter();
         let shares = pass.plan.share.of;
         let offered = |phase: &ScheduledPhase| {
-            let paces = phase.paces.iter();
-            paces.map(|pace| offered(*pace, shares)).collect()
+            phase.paces.iter().map(|pace| offered(*pace, shares)).collect()
         };
         let is_measured = |phase: &ScheduledPhase| phase.kind == PhaseKind::Measure;
         let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
@@ -74,18 +73,13 @@ impl KeyNames {
     /// Sessions of all streams that are open so long after the begin of the pass.
     pub(super) fn sessions_at(&self, at: Nanos) -> u32 {
         let at = self.start.saturating_add(at);
-        let open = self.blocks.iter().map(|block| block.open_at(at));
-        open.fold(0, u32::saturating_add)
+        self.blocks.iter().map(|block| block.open_at(at)).fold(0, u32::saturating_add)
     }
 
     /// The phase, stream and op of a key.
     pub(super) fn split(&self, key: usize) -> KeyPosition {
         let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
-        KeyPosition {
-            phase: key / ops / streams,
-            stream: key / ops % streams,
-            op: key % ops,
-        }
+        KeyPosition { phase: key / ops / streams, stream: key / ops % streams, op: key % ops }
     }
 
     /// The names of a key: of its phase, stream and op.

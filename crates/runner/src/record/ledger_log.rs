@@ -31,10 +31,7 @@ pub(crate) struct LedgerLog {
 impl LedgerLog {
     /// Begins the file with what it is of.
     pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, StoreError> {
-        let head = LedgerLine {
-            run: Some(head),
-            ..LedgerLine::default()
-        };
+        let head = LedgerLine { run: Some(head), ..LedgerLine::default() };
         file.append(std::slice::from_ref(&head))?;
         Ok(Self {
             file,
@@ -70,10 +67,14 @@ impl LedgerLog {
         if self.file.bytes() > REWRITE_BYTES.max(2 * self.rewritten_bytes) {
             return self.rewrite(None);
         }
-        let pending = self.pending.iter_mut().map(std::mem::take).enumerate();
-        let pending = pending.filter(|(_, spans)| spans.len() > 0);
-        let lines = pending.map(|(table, spans)| line_of(table, spans.all()));
-        let mut lines: Vec<LedgerLine> = lines.collect();
+        let pending = self
+            .pending
+            .iter_mut()
+            .map(std::mem::take)
+            .enumerate()
+            .filter(|(_, spans)| spans.len() > 0);
+        let mut lines: Vec<LedgerLine> =
+            pending.map(|(table, spans)| line_of(table, spans.all())).collect();
         lines.extend(self.mark(None));
         if lines.is_empty() {
             return Ok(());
@@ -88,8 +89,8 @@ impl LedgerLog {
 
     fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), StoreError> {
         self.pending.fill(Spans::default());
-        let tables = self.tables.iter().enumerate();
-        let lines = tables.map(|(table, spans)| line_of(table, spans.all()));
+        let lines =
+            self.tables.iter().enumerate().map(|(table, spans)| line_of(table, spans.all()));
         let lines = std::iter::once(self.head.clone()).chain(lines);
         let lines: Vec<LedgerLine> = lines.chain(self.mark(next_row)).collect();
         self.file.replace(&lines)?;

@@ -82,12 +82,7 @@ impl Parts {
             let settings = &mut record.target.settings;
             settings.insert(format!("{TABLE_SETTING}{name}"), value.clone());
         }
-        Self {
-            ceiling: ceiling(request, &facts),
-            facts,
-            audited: PhaseTimes::default(),
-            record,
-        }
+        Self { ceiling: ceiling(request, &facts), facts, audited: PhaseTimes::default(), record }
     }
 }
 
@@ -113,8 +108,7 @@ fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
 
 /// What `--with` said in a run, by name.
 pub(crate) fn settings_given(record: &RunRecord) -> Vec<(String, String)> {
-    let settings = record.target.settings.iter();
-    let given = settings.filter_map(|(name, value)| {
+    let given = record.target.settings.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(TABLE_SETTING)?;
         Some((name.to_owned(), value.clone()))
     });
@@ -189,15 +183,10 @@ fn add_seconds(
     record.intervals = collector.intervals();
     record.telemetry = collector.telemetry();
     record.availability = availability_record(&gaps, record, &stalls);
-    let executors = if request.target.capabilities().simulated_clock {
-        1
-    } else {
-        telemetry::cores()
-    };
-    record.clients = vec![ClientRecord {
-        scheduling,
-        ..client_record(plan, &used, executors, stalls)
-    }];
+    let executors =
+        if request.target.capabilities().simulated_clock { 1 } else { telemetry::cores() };
+    record.clients =
+        vec![ClientRecord { scheduling, ..client_record(plan, &used, executors, stalls) }];
 }
 
 /// Which phases the plan itself ended before their length was over, and why; of a warm-up that waited in vain; and of a
@@ -224,25 +213,23 @@ pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
         let message = format!("{name} ended after {lasted} of {length}: {why}");
         Some(self::note("stopped_early", message))
     };
-    let steps = passes.main.iter().flat_map(|main| &main.clock_steps);
-    let steps = steps.map(|step| self::note("clock_stepped", step.message()));
+    let steps = passes
+        .main
+        .iter()
+        .flat_map(|main| &main.clock_steps)
+        .map(|step| self::note("clock_stepped", step.message()));
     phases.filter_map(note).chain(steps).collect()
 }
 
 /// A note; reports go by its code.
 pub(crate) fn note(code: &str, message: String) -> RunNote {
-    RunNote {
-        code: code.to_owned(),
-        message,
-    }
+    RunNote { code: code.to_owned(), message }
 }
 
 /// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
 pub(crate) fn later(instant: &str, passed: Nanos) -> String {
-    parse_instant(instant).map_or_else(
-        |_| instant.to_owned(),
-        |at| print_instant(at.saturating_add(passed)),
-    )
+    parse_instant(instant)
+        .map_or_else(|_| instant.to_owned(), |at| print_instant(at.saturating_add(passed)))
 }
 
 fn ops_of(request: &RunRequest) -> Vec<String> {
@@ -255,10 +242,8 @@ fn ops_of(request: &RunRequest) -> Vec<String> {
 /// Of the ops of a stream that has several, by name.
 fn weights(request: &RunRequest, stream: &str) -> BTreeMap<String, u32> {
     let spec = request.workload.stream(stream);
-    let ops = spec.map(|spec| spec.ops).filter(|ops| ops.len() > 1);
-    let ops = ops.into_iter().flatten();
-    ops.map(|(op, weight)| (request.workload.op_name(op).to_owned(), weight))
-        .collect()
+    let ops = spec.map(|spec| spec.ops).filter(|ops| ops.len() > 1).into_iter().flatten();
+    ops.map(|(op, weight)| (request.workload.op_name(op).to_owned(), weight)).collect()
 }
 
 fn add_load(
@@ -268,9 +253,8 @@ fn add_load(
     collector: &mut Collector<'_>,
 ) {
     let times = load.phases.first().map(|phase| phase.times);
-    let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
-        (times.start, times.end.min(load.end))
-    });
+    let (start, end) =
+        times.map_or((Nanos::ZERO, Nanos::ZERO), |times| (times.start, times.end.min(load.end)));
     let phase = phase_beside(LOAD, PhaseKind::Load, start, end);
     record.phases.push(phase);
     let names = ops_of(request);
@@ -344,12 +328,7 @@ fn fill_throughput_intervals(results: &mut [ResultRecord], streams: &[StreamReco
 
 /// Hosts of which nothing is known but where they are.
 fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
-    let host = |url| HostRecord {
-        url,
-        sessions: 0,
-        acknowledged: 0,
-        failed: 0,
-    };
+    let host = |url| HostRecord { url, sessions: 0, acknowledged: 0, failed: 0 };
     urls.into_iter().map(host).collect()
 }
 
@@ -372,9 +351,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         header: Header {
             schema: RECORD_SCHEMA.to_owned(),
             id: request.directory.id(),
-            highwater: ProgramRecord {
-                version: request.version.clone(),
-            },
+            highwater: ProgramRecord { version: request.version.clone() },
             started_at: request.started_at.clone(),
             environment: environment::describe(),
             labels: request.labels.clone(),
@@ -382,11 +359,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             settings_file: request.settings_file.clone(),
             is_of_others: false,
         },
-        plan: PlanRecord {
-            hash: plan.hash(),
-            seed: plan.seed,
-            definition: plan.clone(),
-        },
+        plan: PlanRecord { hash: plan.hash(), seed: plan.seed, definition: plan.clone() },
         workload: WorkloadRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
@@ -414,10 +387,10 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
 
 /// The quotas of nodes that were started here with one.
 fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
-    let nodes = request.telemetry.limited_nodes.iter();
-    let quotas = nodes.map(|limited| CpuQuota {
-        node: limited.node.clone(),
-        cores: limited.cores,
-    });
+    let quotas = request
+        .telemetry
+        .limited_nodes
+        .iter()
+        .map(|limited| CpuQuota { node: limited.node.clone(), cores: limited.cores });
     quotas.collect()
 }

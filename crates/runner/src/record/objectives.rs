@@ -42,10 +42,7 @@ struct Place<'a> {
 impl ObjectiveCounts {
     /// Nothing yet, of this plan.
     pub(super) fn new(plan: &Plan) -> Self {
-        Self {
-            objectives: plan.objectives.clone(),
-            by_key: BTreeMap::new(),
-        }
+        Self { objectives: plan.objectives.clone(), by_key: BTreeMap::new() }
     }
 
     /// Adds latencies against their bounds.
@@ -97,8 +94,8 @@ impl ObjectiveCounts {
         });
         let places: Vec<Place<'_>> = places.collect();
         let mut bounds = 0;
-        let objectives = self.objectives.iter();
-        objectives
+        self.objectives
+            .iter()
             .map(|objective| {
                 let bound = bounds;
                 bounds += usize::from(matches!(
@@ -172,8 +169,10 @@ fn slowest(names: &KeyNames, places: &[Place<'_>], seconds: f64) -> ObjectiveSoF
         let mut blocks = names.blocks.iter();
         blocks.any(|block| block.stream == at && !block.slots.is_empty())
     };
-    let of_unit = names.streams.iter().enumerate();
-    let mut by_stream: BTreeMap<&str, u64> = of_unit
+    let mut by_stream: BTreeMap<&str, u64> = names
+        .streams
+        .iter()
+        .enumerate()
         .filter(|(at, stream)| stream.unit == unit && has_sessions(*at))
         .map(|(_, stream)| (stream.name.as_str(), 0))
         .collect();
@@ -185,9 +184,7 @@ fn slowest(names: &KeyNames, places: &[Place<'_>], seconds: f64) -> ObjectiveSoF
         *by_stream.entry(&place.stream.name).or_default() += units;
     }
     match by_stream.into_values().min() {
-        Some(units) if seconds > 0.0 => ObjectiveSoFar::Rate {
-            per_s: to_f64(units) / seconds,
-        },
+        Some(units) if seconds > 0.0 => ObjectiveSoFar::Rate { per_s: to_f64(units) / seconds },
         _ => ObjectiveSoFar::Nothing,
     }
 }
@@ -230,10 +227,7 @@ mod tests {
 
     /// So many ops of a key, of which some are late, and some of their rows.
     fn ended(key: usize, ops: u32, late: [u32; 2]) -> WindowDelta {
-        let mut delta = WindowDelta {
-            key,
-            ..WindowDelta::default()
-        };
+        let mut delta = WindowDelta { key, ..WindowDelta::default() };
         delta.ended.add(Nanos::ZERO, ops);
         for n in late {
             let mut over = WindowDelta::default().ended;
@@ -253,16 +247,10 @@ mod tests {
     }
 
     fn so_far(objectives: &[Objective], phase: usize) -> Vec<ObjectiveSoFar> {
-        let mut counts = ObjectiveCounts {
-            objectives: objectives.to_vec(),
-            by_key: BTreeMap::new(),
-        };
+        let mut counts =
+            ObjectiveCounts { objectives: objectives.to_vec(), by_key: BTreeMap::new() };
         // Everything misses in the warm-up; then one op of a hundred, and of the other two, and three of its rows.
-        for (key, late) in [
-            (WARM[0], [100, 1_000]),
-            (MEASURED[0], [1, 0]),
-            (MEASURED[1], [2, 3]),
-        ] {
+        for (key, late) in [(WARM[0], [100, 1_000]), (MEASURED[0], [1, 0]), (MEASURED[1], [2, 3])] {
             counts.add_windows(&ended(key, 100, late));
         }
         for (key, failed) in [(WARM[1], 100), (MEASURED[0], 0), (MEASURED[1], 4)] {
@@ -276,15 +264,10 @@ mod tests {
         let part = |missed, counted| ObjectiveSoFar::Part { missed, counted };
         let objectives = [
             latency(None),
-            Objective::RowLatency {
-                quantile_ppm: 990_000,
-                max: Nanos::SECOND,
-            },
+            Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::SECOND },
             Objective::Errors { max_ppm: 1_000 },
             Objective::Rejected { max_ppm: 0 },
-            Objective::Throughput {
-                min: Rate::per_second(1),
-            },
+            Objective::Throughput { min: Rate::per_second(1) },
             Objective::Cpu { max_ppm: 800_000 },
         ];
         assert_eq!(
@@ -299,36 +282,22 @@ mod tests {
                 ObjectiveSoFar::Cpu { busy: 0.5 },
             ]
         );
-        assert_eq!(
-            so_far(&objectives, 0),
-            [],
-            "a warm-up meets and misses nothing"
-        );
+        assert_eq!(so_far(&objectives, 0), [], "a warm-up meets and misses nothing");
     }
 
     #[test]
     fn a_stream_of_this_share_that_makes_nothing_does_least() {
         let mut names = names();
-        names.streams.push(StreamName {
-            name: "idle".to_owned(),
-            ..names.streams[0].clone()
-        });
+        names.streams.push(StreamName { name: "idle".to_owned(), ..names.streams[0].clone() });
         let mut counts = ObjectiveCounts {
-            objectives: vec![Objective::Throughput {
-                min: Rate::per_second(1),
-            }],
+            objectives: vec![Objective::Throughput { min: Rate::per_second(1) }],
             by_key: BTreeMap::new(),
         };
         // The measured phase's first stream and op.
         counts.add(&counted(4, 0));
         let rate = |per_s| [ObjectiveSoFar::Rate { per_s }];
         assert_eq!(counts.so_far(&names, 1, 4.0, None), rate(250.0));
-        names.blocks.push(SessionBlock {
-            stream: 1,
-            slots: 0..1,
-            first_number: 0,
-            begin: None,
-        });
+        names.blocks.push(SessionBlock { stream: 1, slots: 0..1, first_number: 0, begin: None });
         assert_eq!(counts.so_far(&names, 1, 4.0, None), rate(0.0));
     }
 
@@ -337,13 +306,7 @@ mod tests {
         let of_one = [latency(Some("insert")), latency(Some("another"))];
         assert_eq!(
             so_far(&of_one, 1),
-            [
-                ObjectiveSoFar::Part {
-                    missed: 1,
-                    counted: 100
-                },
-                ObjectiveSoFar::Nothing
-            ]
+            [ObjectiveSoFar::Part { missed: 1, counted: 100 }, ObjectiveSoFar::Nothing]
         );
     }
 }

@@ -24,15 +24,12 @@ pub(super) fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRe
         let names = [line.phase, line.stream, line.op];
         journaled.see(&names[0], delta.second);
         journaled.add(&names, &delta);
-        intervals
-            .entry((delta.second, names))
-            .and_modify(|sum| sum.merge(&delta))
-            .or_insert(delta);
+        intervals.entry((delta.second, names)).and_modify(|sum| sum.merge(&delta)).or_insert(delta);
     }
     journaled.fill(&mut record);
-    let intervals = intervals.into_iter();
-    let intervals =
-        intervals.map(|((second, names), delta)| interval_record(second, names, &delta));
+    let intervals = intervals
+        .into_iter()
+        .map(|((second, names), delta)| interval_record(second, names, &delta));
     record.intervals.extend(intervals);
     record.availability = availability_of(&record);
     record.audit.status = AuditStatus::Failed;
@@ -75,10 +72,7 @@ mod tests {
     fn seconds_without_an_answer_that_follow_each_other_are_one_gap() {
         let seconds = [(3, 0), (4, 0), (5, 9), (6, 0), (10, 0), (11, 1)];
         let s = Nanos::SECOND.0;
-        assert_eq!(
-            silent(seconds.into_iter()),
-            [[3 * s, 2 * s], [6 * s, s], [10 * s, s]]
-        );
+        assert_eq!(silent(seconds.into_iter()), [[3 * s, 2 * s], [6 * s, s], [10 * s, s]]);
         assert!(silent([(0, 1)].into_iter()).is_empty());
     }
 }

@@ -47,8 +47,7 @@ impl ReportsSoFar {
         if is_gone && !self.has_ended && !self.tail.is_behind() {
             let at = read.last().map_or(Nanos::ZERO, |(at, _)| *at);
             let record = super::read(&self.directory).ok().and_then(Record::into_run);
-            let made = record.map(|record| self.begin_and_end(&record));
-            let made = made.into_iter().flatten();
+            let made = record.map(|record| self.begin_and_end(&record)).into_iter().flatten();
             read.extend(made.map(|event| (at, Reported::Event(Box::new(event)))));
             self.has_ended = true;
         }

@@ -36,8 +36,7 @@ pub(crate) fn result_record(
 ) -> ResultRecord {
     let [phase, stream, op] = names;
     // Zeros would be a claim.
-    let windows = counted.map(|counted| of_phase(open, duration, counted));
-    let windows = windows.unwrap_or_default();
+    let windows = counted.map(|counted| of_phase(open, duration, counted)).unwrap_or_default();
     ResultRecord {
         phase,
         stream,
@@ -84,8 +83,7 @@ pub(crate) fn result_record(
 
 /// Ops with an error by class, those of one kind; no class without any.
 fn by_class(stats: &KeyStats, of: fn(&ClassErrors) -> u64) -> BTreeMap<String, u64> {
-    let counts = stats.errors.iter();
-    let counts = counts.map(|(class, errors)| (class.name().to_owned(), of(errors)));
+    let counts = stats.errors.iter().map(|(class, errors)| (class.name().to_owned(), of(errors)));
     counts.filter(|(_, ops)| *ops > 0).collect()
 }
 
@@ -94,21 +92,10 @@ fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputR
     let (ops, seconds) = if windows.is_empty() {
         (stats.answered.ops, duration.as_secs_f64())
     } else {
-        (
-            windows.iter().sum(),
-            to_f64(windows.len() as u64) * Nanos(WINDOW_NS).as_secs_f64(),
-        )
+        (windows.iter().sum(), to_f64(windows.len() as u64) * Nanos(WINDOW_NS).as_secs_f64())
     };
-    let ops_per_s = if seconds > 0.0 {
-        to_f64(ops) / seconds
-    } else {
-        0.0
-    };
-    ThroughputRecord {
-        ops_per_s,
-        rows_per_s: ops_per_s * stats.answered.rows_per_op(),
-        ci95: None,
-    }
+    let ops_per_s = if seconds > 0.0 { to_f64(ops) / seconds } else { 0.0 };
+    ThroughputRecord { ops_per_s, rows_per_s: ops_per_s * stats.answered.rows_per_op(), ci95: None }
 }
 
 /// One entry for each whole window of the phase, zeros included; of closed load only what it has.
@@ -139,11 +126,7 @@ pub(crate) fn stream_record(
         Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
         _ => 1.0,
     };
-    let throughput = ThroughputRecord {
-        ops_per_s,
-        rows_per_s,
-        ci95: None,
-    };
+    let throughput = ThroughputRecord { ops_per_s, rows_per_s, ci95: None };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
     let (planned_rate, sessions) = of_share(plan, position, pace);
@@ -155,9 +138,7 @@ pub(crate) fn stream_record(
         planned_rate,
         sessions,
         // Of a stream that has more sessions in another phase those are among them.
-        working: worked
-            .filter(|_| is_closed)
-            .map(|worked| worked.working.min(sessions)),
+        working: worked.filter(|_| is_closed).map(|worked| worked.working.min(sessions)),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
@@ -218,8 +199,7 @@ pub(crate) fn availability_record(
     record: &RunRecord,
     stalls: &[StallRecord],
 ) -> AvailabilityRecord {
-    let gaps = gaps.iter().map(|gap| [gap.start.0, gap.length.0]);
-    let gaps = gaps.collect();
+    let gaps = gaps.iter().map(|gap| [gap.start.0, gap.length.0]).collect();
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);
     of_gaps(gaps, per_s, &record.phases, &record.results, stalls)
 }
@@ -265,19 +245,14 @@ impl MachineUse {
     pub(crate) fn within(measured: &[PhaseTimes]) -> Self {
         let ends = measured.first().zip(measured.last());
         Self {
-            measured: ends.map(|(first, last)| PhaseTimes {
-                start: first.start,
-                end: last.end,
-            }),
+            measured: ends.map(|(first, last)| PhaseTimes { start: first.start, end: last.end }),
             ..Self::default()
         }
     }
 
     /// Adds what was read behind the counters before.
     pub(crate) fn add(&mut self, counters: Counters) {
-        let (begin, end) = self
-            .measured
-            .map_or((Nanos::ZERO, Nanos::MAX), |m| (m.start, m.end));
+        let (begin, end) = self.measured.map_or((Nanos::ZERO, Nanos::MAX), |m| (m.start, m.end));
         if begin <= counters.at && counters.at <= end {
             self.ends_within.get_or_insert([counters; 2])[1] = counters;
         }
@@ -291,9 +266,9 @@ impl MachineUse {
         let [first, last] = within.or(self.ends).unwrap_or_default();
         let sample = telemetry::between(&first, &last);
         // Samples lie within the measured time; what they say holds for all of it.
-        let length = self.measured.map_or(last.at.saturating_sub(first.at), |m| {
-            m.end.saturating_sub(m.start)
-        });
+        let length = self
+            .measured
+            .map_or(last.at.saturating_sub(first.at), |m| m.end.saturating_sub(m.start));
         (sample, length)
     }
 }
@@ -324,10 +299,8 @@ pub(crate) fn phase_beside(name: &str, kind: PhaseKind, start: Nanos, end: Nanos
 
 /// The times of the measured phases that took any time.
 pub(crate) fn measured(phases: &[ScheduledPhase]) -> Vec<PhaseTimes> {
-    let measured = phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure);
-    let times = measured.map(|phase| phase.times);
+    let times =
+        phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).map(|phase| phase.times);
     times.filter(|times| times.end > times.start).collect()
 }
 
@@ -345,10 +318,7 @@ mod tests {
                 ..Counters::default()
             })
             .collect();
-        let measured = [PhaseTimes {
-            start: Nanos::from_secs(1),
-            end: Nanos::from_secs(3),
-        }];
+        let measured = [PhaseTimes { start: Nanos::from_secs(1), end: Nanos::from_secs(3) }];
         let used = |measured: &[PhaseTimes]| {
             let mut used = MachineUse::within(measured);
             for counters in &counters {

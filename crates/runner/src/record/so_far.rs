@@ -112,8 +112,7 @@ impl SoFar {
         if delta.offered > 0 {
             self.journaled.see(&line.phase, line.second);
         }
-        self.journaled
-            .add(&[line.phase, line.stream, line.op], &delta);
+        self.journaled.add(&[line.phase, line.stream, line.op], &delta);
     }
 
     /// The record so far, judged as such, with what target and host said of themselves; absent before the target
@@ -138,20 +137,13 @@ impl SoFar {
 }
 
 /// What is judged by windows of 100 ms, which are not here: that they show too little says nothing.
-const OF_WINDOWS: [ReasonCode; 3] = [
-    ReasonCode::TooFewSamples,
-    ReasonCode::SteadinessNotShown,
-    ReasonCode::SteadinessRequired,
-];
+const OF_WINDOWS: [ReasonCode; 3] =
+    [ReasonCode::TooFewSamples, ReasonCode::SteadinessNotShown, ReasonCode::SteadinessRequired];
 
 /// Takes out of the judgments what rests on windows; that of an objective which is missed for nothing else stays, for it
 /// may yet be met.
 fn leave_windows_to_the_end(judgments: &mut Judgments) {
-    let Judgments {
-        measurement,
-        objective,
-        ..
-    } = judgments;
+    let Judgments { measurement, objective, .. } = judgments;
     let before = measurement.reasons.len();
     let reasons = &mut measurement.reasons;
     reasons.retain(|reason| !OF_WINDOWS.contains(&reason.code));

@@ -30,10 +30,7 @@ pub struct Gap {
 impl AcknowledgementMap {
     /// An empty second.
     pub fn new(second: u64) -> Self {
-        Self {
-            second,
-            bits: [0; 16],
-        }
+        Self { second, bits: [0; 16] }
     }
 
     /// Notes an acknowledgement at `at`, which lies in this second.
@@ -71,12 +68,7 @@ impl GapSearch {
     /// Between these two times, for the longest gaps, at most `limit`.
     pub fn between(start: Nanos, end: Nanos, limit: usize) -> Self {
         let within = start.0 / MILLI_NS..end.0 / MILLI_NS;
-        Self {
-            quiet_since: within.start,
-            within,
-            gaps: Vec::new(),
-            limit,
-        }
+        Self { quiet_since: within.start, within, gaps: Vec::new(), limit }
     }
 
     /// Looks at a map, whose second is behind those of the maps before.

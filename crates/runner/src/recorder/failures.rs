@@ -82,11 +82,7 @@ mod tests {
     use super::*;
 
     fn error(class: ErrorClass, code: &str, message: &str) -> OpError {
-        OpError {
-            class,
-            code: Some(code.to_owned()),
-            message: message.to_owned(),
-        }
+        OpError { class, code: Some(code.to_owned()), message: message.to_owned() }
     }
 
     #[test]
@@ -98,10 +94,7 @@ mod tests {
         }
         failures.note(&error(ErrorClass::Conflict, "1213", "Deadlock found"));
         let records = failures.records();
-        let found: Vec<_> = records
-            .iter()
-            .map(|one| (one.count, one.code.as_deref()))
-            .collect();
+        let found: Vec<_> = records.iter().map(|one| (one.count, one.code.as_deref())).collect();
         assert_eq!(found, [(30, Some("1062")), (1, Some("1213"))]);
         assert_eq!(records[0].message, "Duplicate entry '0' for key 'PRIMARY'");
         for letter in "abcdefghijklmnopqrstuvwxyz".chars() {

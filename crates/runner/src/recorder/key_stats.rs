@@ -82,10 +82,8 @@ impl RowWait {
         let spare = u128::from(bound.saturating_sub(op_latency).0);
         // wait(behind) > spare  ⇔  behind > spare × rate
         let within = spare * u128::from(self.rate.micro_per_s) / 1_000_000_000_000_000;
-        let late = self
-            .rows
-            .saturating_sub(1)
-            .saturating_sub(u64::try_from(within).unwrap_or(u64::MAX));
+        let late =
+            self.rows.saturating_sub(1).saturating_sub(u64::try_from(within).unwrap_or(u64::MAX));
         let failed = failed.min(self.rows);
         failed + part(late, self.rows - failed, self.rows)
     }
@@ -221,14 +219,10 @@ impl KeyStats {
         self.client_lag.merge(&other.client_lag);
         self.error_latency.merge(&other.error_latency);
         if let Some(undelayed) = &other.undelayed {
-            self.undelayed
-                .get_or_insert_with(Self::histogram)
-                .merge(undelayed);
+            self.undelayed.get_or_insert_with(Self::histogram).merge(undelayed);
         }
         if let Some(rows) = &other.row_latency {
-            self.row_latency
-                .get_or_insert_with(Self::histogram)
-                .merge(rows);
+            self.row_latency.get_or_insert_with(Self::histogram).merge(rows);
         }
     }
 
@@ -258,11 +252,7 @@ impl KeyStats {
         let Some(error) = &outcome.error else { return };
         self.failures.note(error);
         let entry = self.errors.entry(error.class).or_insert_with(|| {
-            let code = error
-                .code
-                .as_deref()
-                .map(|code| format!("{code}: "))
-                .unwrap_or_default();
+            let code = error.code.as_deref().map(|code| format!("{code}: ")).unwrap_or_default();
             let text = format!("{code}{}", error.message);
             ClassErrors {
                 example: text.chars().take(EXAMPLE_BYTES_MAX).collect(),

@@ -55,11 +55,7 @@ pub struct Ended<'a> {
 impl Ended<'_> {
     /// How late the load generator was.
     fn lag(&self) -> Nanos {
-        let could_start = if self.closed {
-            self.free
-        } else {
-            self.intended.max(self.free)
-        };
+        let could_start = if self.closed { self.free } else { self.intended.max(self.free) };
         self.started.saturating_sub(could_start)
     }
 
@@ -137,10 +133,7 @@ impl Recorder {
     /// A recorder for the keys of a pass, those included that are added while it goes on.
     pub(crate) fn of_pass(keys: PhaseKeys, objectives: &[Objective], origin: Nanos) -> Self {
         let recorder = Self::new(keys.all(), objectives, origin);
-        Self {
-            later: Some(keys),
-            ..recorder
-        }
+        Self { later: Some(keys), ..recorder }
     }
 
     /// Learns of a key that was added since.
@@ -164,9 +157,7 @@ impl Recorder {
         stats.offered += 1;
         stats.sent += 1;
         stats.retries += u64::from(op.retries);
-        stats
-            .session_wait
-            .record(op.free.saturating_sub(op.intended));
+        stats.session_wait.record(op.free.saturating_sub(op.intended));
         let lag = op.lag();
         stats.client_lag.record(lag);
         stats.note_rows(op.rows, op.outcome);
@@ -198,11 +189,7 @@ impl Recorder {
         if !op.closed {
             windows.offered.add(offset, 1);
         }
-        let ended = EndedOp {
-            latency: ranked,
-            row_wait,
-            rows_failed: op.rows_failed(),
-        };
+        let ended = EndedOp { latency: ranked, row_wait, rows_failed: op.rows_failed() };
         windows.count_over(offset, ended, &self.bounds);
         self.record_intervals(op, ranked);
     }
@@ -225,9 +212,7 @@ impl Recorder {
     }
 
     fn record_intervals(&mut self, op: &Ended<'_>, ranked: Option<Nanos>) {
-        let due = self
-            .intervals
-            .at(op.intended.saturating_sub(self.origin), op.key);
+        let due = self.intervals.at(op.intended.saturating_sub(self.origin), op.key);
         due.offered += 1;
         due.sent += 1;
         due.rows_sent += op.rows;
@@ -269,11 +254,7 @@ impl Recorder {
         let windows = self.windows.at(key);
         let offset = intended.saturating_sub(phase_start);
         windows.offered.add(offset, 1);
-        let ended = EndedOp {
-            latency: None,
-            row_wait,
-            rows_failed: 0,
-        };
+        let ended = EndedOp { latency: None, row_wait, rows_failed: 0 };
         windows.count_over(offset, ended, &self.bounds);
         let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;

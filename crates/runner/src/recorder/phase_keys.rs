@@ -34,10 +34,9 @@ impl PhaseKeys {
 
 fn row_wait(planned: &StreamPlan, pace: Pace) -> Option<RowWait> {
     match pace {
-        Pace::Open { rate } if planned.unit == Unit::Rows => Some(RowWait {
-            rows: planned.units_per_op,
-            rate,
-        }),
+        Pace::Open { rate } if planned.unit == Unit::Rows => {
+            Some(RowWait { rows: planned.units_per_op, rate })
+        }
         _ => None,
     }
 }

@@ -69,45 +69,22 @@ fn the_three_times_give_latency_service_time_door_wait_and_lag() {
 fn latency_belongs_to_the_second_when_due_and_throughput_to_the_second_when_finished() {
     let mut recorder = recorder(None, &[]);
     recorder.record(&ended([900, 0, 900, 2_100], &Outcome::applied(10)));
-    let Recorded {
-        intervals: deltas,
-        windows,
-        ..
-    } = recorder.take();
+    let Recorded { intervals: deltas, windows, .. } = recorder.take();
     let due = deltas.iter().find(|d| d.second == 0).unwrap();
     let done = deltas.iter().find(|d| d.second == 2).unwrap();
-    assert_eq!(
-        (due.offered, due.acknowledged, due.latency.count()),
-        (1, 0, 1)
-    );
-    assert_eq!(
-        (done.offered, done.acknowledged, done.rows_acknowledged),
-        (0, 1, 10)
-    );
+    assert_eq!((due.offered, due.acknowledged, due.latency.count()), (1, 0, 1));
+    assert_eq!((done.offered, done.acknowledged, done.rows_acknowledged), (0, 1, 10));
     assert_eq!(whole(&windows).acknowledged[21..], [1]);
 }
 
 #[test]
 fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
     let mut recorder = recorder(None, &[]);
-    let error = |class| OpError {
-        class,
-        code: Some("X1".into()),
-        message: "no".into(),
-    };
-    recorder.record(&ended(
-        [0, 0, 0, 10],
-        &Outcome::refused(10, error(ErrorClass::Constraint)),
-    ));
-    recorder.record(&ended(
-        [0, 0, 0, 10],
-        &Outcome::unknown(error(ErrorClass::Timeout)),
-    ));
+    let error = |class| OpError { class, code: Some("X1".into()), message: "no".into() };
+    recorder.record(&ended([0, 0, 0, 10], &Outcome::refused(10, error(ErrorClass::Constraint))));
+    recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(error(ErrorClass::Timeout))));
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
-    recorder.record(&ended(
-        [0, 0, 0, 1_010],
-        &Outcome::refused(10, error(ErrorClass::Rejected)),
-    ));
+    recorder.record(&ended([0, 0, 0, 1_010], &Outcome::refused(10, error(ErrorClass::Rejected))));
     let deltas = recorder.take().intervals;
     let refused = |second| {
         let of_second = deltas.iter().find(|delta| delta.second == second).unwrap();
@@ -115,35 +92,19 @@ fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
     };
     assert_eq!([refused(0), refused(1)], [[2, 0, 10], [1, 1, 10]]);
     let stats = recorder.finish().remove(0).unwrap();
-    assert_eq!(
-        (stats.offered, stats.sent, stats.acknowledged, stats.dropped),
-        (4, 3, 0, 1)
-    );
+    assert_eq!((stats.offered, stats.sent, stats.acknowledged, stats.dropped), (4, 3, 0, 1));
     assert_eq!((stats.latency.count(), stats.latency.beyond()), (4, 4));
     assert_eq!(stats.error_latency.count(), 3);
     let constraint = &stats.errors[&ErrorClass::Constraint];
     assert_eq!((constraint.failed, constraint.partial), (1, 0));
     assert_eq!(constraint.example, "X1: no");
-    assert_eq!(
-        (
-            stats.rows.refused,
-            stats.rows.unknown,
-            stats.rows.acknowledged
-        ),
-        (20, 10, 0)
-    );
+    assert_eq!((stats.rows.refused, stats.rows.unknown, stats.rows.acknowledged), (20, 10, 0));
 }
 
 #[test]
 fn row_latency_is_the_waiting_for_the_batch_and_the_latency_of_the_op() {
-    let wait = RowWait {
-        rows: 1_000,
-        rate: Rate::per_second(1_000),
-    };
-    let objective = Objective::RowLatency {
-        quantile_ppm: 500_000,
-        max: ms(510),
-    };
+    let wait = RowWait { rows: 1_000, rate: Rate::per_second(1_000) };
+    let objective = Objective::RowLatency { quantile_ppm: 500_000, max: ms(510) };
     let mut recorder = recorder(Some(wait), &[objective]);
     recorder.record(&ended([999, 0, 999, 1_009], &Outcome::applied(10)));
     let windows = whole(&recorder.take().windows);
@@ -169,19 +130,12 @@ fn open_load_counts_what_was_due_and_what_failed_per_window() {
     recorder.record(&ended([130, 0, 130, 350], &refused));
     recorder.record_dropped(0, ms(210), Nanos::ZERO);
     // Its session asked because it was free: nothing was offered.
-    let closed = Ended {
-        closed: true,
-        ..ended([0, 0, 0, 10], &refused)
-    };
+    let closed = Ended { closed: true, ..ended([0, 0, 0, 10], &refused) };
     recorder.record(&closed);
     let windows = whole(&recorder.take().windows);
     assert_eq!(windows.offered, [0, 2, 1]);
     assert_eq!(windows.failed, [0, 0, 0, 1]);
-    assert_eq!(
-        recorder.take().windows,
-        [],
-        "what was taken is counted once"
-    );
+    assert_eq!(recorder.take().windows, [], "what was taken is counted once");
 }
 
 /// A long run has more gaps than are held at once; the longest come from all of it.
@@ -202,11 +156,7 @@ fn the_longest_of_many_gaps_are_found_wherever_they_are() {
         .collect();
     let gaps = gaps(&maps, ms(seconds * 1_000), 3);
     let starts: Vec<Nanos> = gaps.iter().map(|gap| gap.start).collect();
-    assert_eq!(
-        starts,
-        [ms(1_496), ms((seconds - 2) * 1_000 + 496), ms(1)],
-        "{gaps:?}"
-    );
+    assert_eq!(starts, [ms(1_496), ms((seconds - 2) * 1_000 + 496), ms(1)], "{gaps:?}");
     assert_eq!(gaps[0].length, ms(9));
     assert_eq!(gaps[2].length, ms(4));
 }
@@ -221,16 +171,7 @@ fn gaps_are_found_across_seconds_and_at_the_edges() {
     let gaps = gaps(&maps, ms(3_000), 2);
     assert_eq!(
         gaps,
-        [
-            Gap {
-                start: ms(701),
-                length: ms(1_399)
-            },
-            Gap {
-                start: ms(2_101),
-                length: ms(899)
-            }
-        ]
+        [Gap { start: ms(701), length: ms(1_399) }, Gap { start: ms(2_101), length: ms(899) }]
     );
 }
 
@@ -241,24 +182,14 @@ fn merging_two_threads_adds_everything() {
     right.record(&ended([0, 0, 0, 150], &Outcome::applied(10)));
     let mut sum = *left.finish().remove(0).unwrap();
     sum.merge(&right.finish().remove(0).unwrap());
-    assert_eq!(
-        (sum.sent, sum.rows.acknowledged, sum.latency.count()),
-        (2, 20, 2)
-    );
+    assert_eq!((sum.sent, sum.rows.acknowledged, sum.latency.count()), (2, 20, 2));
 }
 
 #[test]
 fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
-    let wait = RowWait {
-        rows: 10,
-        rate: Rate::per_second(1_000),
-    };
+    let wait = RowWait { rows: 10, rate: Rate::per_second(1_000) };
     let mut recorder = recorder(Some(wait), &[]);
-    let timeout = OpError {
-        class: ErrorClass::Timeout,
-        code: None,
-        message: "no answer".into(),
-    };
+    let timeout = OpError { class: ErrorClass::Timeout, code: None, message: "no answer".into() };
     recorder.record(&ended([0, 0, 0, 10], &Outcome::applied(10)));
     recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(timeout)));
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
@@ -273,45 +204,25 @@ fn partial() -> Outcome {
         6 => Certainty::Unknown,
         _ => Certainty::Applied,
     });
-    outcome.error = Some(OpError {
-        class: ErrorClass::Rejected,
-        code: None,
-        message: "queue full".into(),
-    });
+    outcome.error =
+        Some(OpError { class: ErrorClass::Rejected, code: None, message: "queue full".into() });
     outcome
 }
 
 #[test]
 fn an_op_that_was_acknowledged_in_part_counts_by_its_rows() {
-    let wait = RowWait {
-        rows: 10,
-        rate: Rate::per_second(1_000),
-    };
+    let wait = RowWait { rows: 10, rate: Rate::per_second(1_000) };
     let bounds = [
-        Objective::Latency {
-            quantile_ppm: 990_000,
-            max: ms(500),
-            op: None,
-        },
-        Objective::RowLatency {
-            quantile_ppm: 990_000,
-            max: ms(500),
-        },
+        Objective::Latency { quantile_ppm: 990_000, max: ms(500), op: None },
+        Objective::RowLatency { quantile_ppm: 990_000, max: ms(500) },
     ];
     let mut recorder = recorder(Some(wait), &bounds);
     let (whole_op, partial) = (Outcome::applied(10), partial());
     recorder.record(&ended([0, 0, 0, 10], &whole_op));
     recorder.record(&ended([0, 0, 0, 310], &partial));
-    let Recorded {
-        intervals,
-        acknowledgements,
-        windows,
-    } = recorder.take();
+    let Recorded { intervals, acknowledgements, windows } = recorder.take();
     let second = &intervals[0];
-    assert_eq!(
-        [second.acknowledged, second.errors, second.partial],
-        [2, 1, 1]
-    );
+    assert_eq!([second.acknowledged, second.errors, second.partial], [2, 1, 1]);
     assert_eq!([second.rows_acknowledged, second.rows_refused], [17, 2]);
     assert_eq!(gaps(&acknowledgements, ms(400), 1)[0].length, ms(299));
     let windows = whole(&windows);
@@ -353,15 +264,8 @@ fn a_second_counts_service_times_lag_and_failures_by_class() {
     let mut recorder = recorder(None, &[]);
     // Late by 5 ms, served in 500 ms; then one that is rejected.
     recorder.record(&ended([100, 400, 405, 905], &Outcome::applied(10)));
-    let rejected = OpError {
-        class: ErrorClass::Rejected,
-        code: None,
-        message: String::new(),
-    };
-    recorder.record(&ended(
-        [100, 400, 400, 906],
-        &Outcome::refused(10, rejected),
-    ));
+    let rejected = OpError { class: ErrorClass::Rejected, code: None, message: String::new() };
+    recorder.record(&ended([100, 400, 400, 906], &Outcome::refused(10, rejected)));
     let second = &recorder.take().intervals[0];
     let within = |up_to: Vec<u64>, bound_ns: u64| {
         let place = LATENCY_BOUNDS_NS.iter().position(|of| *of == bound_ns);
@@ -369,43 +273,24 @@ fn a_second_counts_service_times_lag_and_failures_by_class() {
     };
     assert_eq!(within(second.service.up_to(), 250_000_000), 0);
     assert_eq!(within(second.service.up_to(), 500_000_000), 1);
-    assert_eq!(
-        second.service.up_to().last(),
-        Some(&1),
-        "of acknowledged ops alone"
-    );
+    assert_eq!(second.service.up_to().last(), Some(&1), "of acknowledged ops alone");
     assert_eq!(second.service.sum_ns, ms(500).0);
     assert_eq!(within(second.lag.up_to(), 100_000), 1);
     assert_eq!(within(second.lag.up_to(), 5_000_000), 2);
     assert_eq!(second.failed[ErrorClass::Rejected as usize], 1);
     assert_eq!(second.failed.iter().sum::<u64>(), second.errors);
-    assert!(
-        BoundedTimes::default().up_to().is_empty(),
-        "nothing is no zero"
-    );
+    assert!(BoundedTimes::default().up_to().is_empty(), "nothing is no zero");
 }
 
 #[test]
 fn additions_to_any_order_of_seconds_and_keys_never_mix() {
     let mut intervals = Intervals::default();
-    let sent = [
-        (0, 0),
-        (1, 1),
-        (2, 0),
-        (0, 0),
-        (3, 1),
-        (1, 1),
-        (1, 0),
-        (2, 0),
-    ];
+    let sent = [(0, 0), (1, 1), (2, 0), (0, 0), (3, 1), (1, 1), (1, 0), (2, 0)];
     for (second, key) in sent {
         intervals.at(Nanos::from_secs(second), key).offered += 1;
     }
-    let seen: Vec<_> = intervals
-        .take()
-        .iter()
-        .map(|delta| (delta.second, delta.key, delta.offered))
-        .collect();
+    let seen: Vec<_> =
+        intervals.take().iter().map(|delta| (delta.second, delta.key, delta.offered)).collect();
     let want = [(0, 0, 2), (1, 1, 2), (2, 0, 2), (3, 1, 1), (1, 0, 1)];
     assert_eq!(seen, want);
     intervals.at(Nanos::ZERO, 0).offered += 1;

@@ -154,10 +154,7 @@ pub(super) struct WindowDeltas {
 impl WindowDeltas {
     /// None yet, of so many keys and latency bounds.
     pub(super) fn new(keys: usize, bounds: usize) -> Self {
-        Self {
-            by_key: (0..keys).map(|_| None).collect(),
-            bounds,
-        }
+        Self { by_key: (0..keys).map(|_| None).collect(), bounds }
     }
 
     /// Room for so many keys.
@@ -179,8 +176,7 @@ impl WindowDeltas {
 
     /// Takes them, in the order of the keys.
     pub(super) fn take(&mut self) -> Vec<WindowDelta> {
-        let taken = self.by_key.iter_mut().filter_map(Option::take);
-        taken.map(|delta| *delta).collect()
+        self.by_key.iter_mut().filter_map(Option::take).map(|delta| *delta).collect()
     }
 }
 

@@ -47,19 +47,12 @@ impl Run {
         let Some(oldest) = runs.last() else {
             return;
         };
-        let mut found = EarlierAudit {
-            from_row: oldest.rows.start,
-            ..EarlierAudit::default()
-        };
+        let mut found = EarlierAudit { from_row: oldest.rows.start, ..EarlierAudit::default() };
         let level = audited.record.level;
         let ns_per_row = self.request.target.capabilities().audit_ns_per_row;
         let rows: u64 = runs.iter().map(acknowledged).sum();
         let estimate = Nanos(rows.saturating_mul(ns_per_row));
-        let most = if earlier::is_probe(place) {
-            COMPARED_MAX_OF_PROBE
-        } else {
-            COMPARED_MAX
-        };
+        let most = if earlier::is_probe(place) { COMPARED_MAX_OF_PROBE } else { COMPARED_MAX };
         if estimate > most {
             let takes = duration(estimate.0);
             let why = format!("comparing them takes about {takes}: `highwater audit RUN` does it");
@@ -153,11 +146,7 @@ impl Run {
         for (table, (ledger, spans)) in ledgers.iter_mut().zip(&run.ledger.tables).enumerate() {
             let make = |first, rows| workload.row_batch(table, first, rows);
             // What a killed run had in flight has no span.
-            let open = if run.ledger.ended {
-                0..0
-            } else {
-                run.rows.clone()
-            };
+            let open = if run.ledger.ended { 0..0 } else { run.rows.clone() };
             restore(ledger, spans, open, &make);
         }
     }
@@ -204,7 +193,5 @@ fn add(record: &mut AuditRecord, earlier: &AuditRecord) {
     record.read_back += earlier.read_back;
     record.narrowed &= earlier.narrowed;
     record.examples.splice(0..0, earlier.examples.clone());
-    record
-        .examples
-        .truncate(highwater_analysis::buckets::EXAMPLES_MAX);
+    record.examples.truncate(highwater_analysis::buckets::EXAMPLES_MAX);
 }

@@ -37,10 +37,7 @@ impl Run {
             (!idle).then(|| Incident::new(IncidentKind::NotIdle, STILL_RUNNING)),
             unwritten.map(incident(IncidentKind::RecordIncomplete)),
             self.disk_full.clone().map(incident(IncidentKind::DiskFull)),
-            collector
-                .hopeless
-                .take()
-                .map(incident(IncidentKind::Hopeless)),
+            collector.hopeless.take().map(incident(IncidentKind::Hopeless)),
         ];
         all.into_iter().flatten().collect()
     }

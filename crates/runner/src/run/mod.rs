@@ -164,9 +164,7 @@ impl Run {
             collector.keep_ledger(LedgerLog::begin(file, self.ledger_head())?);
         }
         let load = self.load(&plan, &bound, admin, &mut collector).await;
-        let stopped = load
-            .as_ref()
-            .is_some_and(|load| load.fatal.is_some() || load.interrupted)
+        let stopped = load.as_ref().is_some_and(|load| load.fatal.is_some() || load.interrupted)
             || self.disk_full.is_some();
         parts.record.target.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
         if !stopped {
@@ -174,8 +172,7 @@ impl Run {
         }
         let bound = if plan.share.index > 1 {
             // The first share may not have made the tables before.
-            self.bind_to_types(admin.as_mut(), bound, &parts.facts)
-                .await?
+            self.bind_to_types(admin.as_mut(), bound, &parts.facts).await?
         } else {
             bound
         };
@@ -255,11 +252,7 @@ impl Run {
         let noted = noted.await;
         let target = &mut parts.record.target;
         target.tables.clone_from(&self.tables.tables);
-        let AuditOutcome {
-            record: audit,
-            idle,
-            ..
-        } = audited;
+        let AuditOutcome { record: audit, idle, .. } = audited;
         let mut remarks = Vec::new();
         // An audit that did not end well may have left its question on the connection.
         let unfinished = matches!(audit.status, AuditStatus::Failed | AuditStatus::Timeout);
@@ -331,20 +324,14 @@ impl Run {
             ("spread_as_created", self.tables.spread_note(features)),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             ("shares_host", shares_host.then(|| SHARES_HOST.to_owned())),
-            (
-                "invariants_not_asked",
-                auditing::skipped_invariants(&self.request),
-            ),
+            ("invariants_not_asked", auditing::skipped_invariants(&self.request)),
         ];
-        let all = all.into_iter();
-        all.filter_map(|(code, message)| Some(record::note(code, message?)))
-            .collect()
+        all.into_iter().filter_map(|(code, message)| Some(record::note(code, message?))).collect()
     }
 
     /// Rows that must be in each table although no audit says so.
     fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
-        let streams = self.request.plan.streams.iter();
-        let names = streams.map(|stream| stream.name.as_str());
+        let names = self.request.plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(names);
         let is_certain = !changed.contains(&true);
         is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
@@ -376,17 +363,14 @@ impl Run {
     /// Good to know, but not worth a long wait.
     async fn storage_bytes(&self, admin: &mut dyn Admin, bound: &BoundWorkload) -> Option<u64> {
         let bytes = admin.storage_bytes(bound);
-        within(STORAGE_LIMIT, self.timeline.as_ref(), bytes)
-            .await?
-            .ok()?
+        within(STORAGE_LIMIT, self.timeline.as_ref(), bytes).await?.ok()?
     }
 
     /// What the target says besides, if it says it soon.
     async fn remarks(&self, admin: &mut dyn Admin) -> Vec<RunNote> {
         let remarks = within(STORAGE_LIMIT, self.timeline.as_ref(), admin.remarks()).await;
         let remarks = remarks.and_then(Result::ok).unwrap_or_default();
-        let remarks = remarks.into_iter();
-        remarks.map(|text| record::note("target", text)).collect()
+        remarks.into_iter().map(|text| record::note("target", text)).collect()
     }
 
     /// Writes the record; what cannot be written is said in the record that is shown.
@@ -399,9 +383,7 @@ impl Run {
             let kind = IncidentKind::RecordIncomplete;
             match record.incidents.iter_mut().find(|i| i.kind == kind) {
                 Some(incident) => incident.message = format!("{}; {error}", incident.message),
-                None => record
-                    .incidents
-                    .push(Incident::new(kind, error.to_string())),
+                None => record.incidents.push(Incident::new(kind, error.to_string())),
             }
             record.judgments = analysis::judge(record);
         }

@@ -33,8 +33,8 @@ use crate::table_setup;
 fn bounds(plan: &Plan, there: u64) -> LoadBounds {
     let writes = plan.streams.iter().any(|stream| stream.unit == Unit::Rows);
     let rows = plan.stop.rows.filter(|_| writes);
-    let lengths = plan.phases.iter().map(|phase| phase.duration);
-    let length = lengths.fold(Nanos::ZERO, Nanos::saturating_add);
+    let length =
+        plan.phases.iter().map(|phase| phase.duration).fold(Nanos::ZERO, Nanos::saturating_add);
     LoadBounds {
         there: there.min(rows.unwrap_or(0)),
         rows,
@@ -54,11 +54,7 @@ impl Run {
             self.space = admin.disk().await?;
         }
         let rows = self.tables.rows_before().iter().sum();
-        let stored = if rows > 0 {
-            admin.storage_bytes(bound).await.ok().flatten()
-        } else {
-            None
-        };
+        let stored = if rows > 0 { admin.storage_bytes(bound).await.ok().flatten() } else { None };
         let input = EstimateInput {
             plan: &self.request.plan,
             workload: &self.request.workload,
@@ -82,25 +78,15 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> Option<PassRecord> {
         let workload = Arc::clone(&self.request.workload);
-        let op = workload
-            .load_op()
-            .filter(|_| plan.workload.rows_to_load > self.tables.first_row)?;
+        let op =
+            workload.load_op().filter(|_| plan.workload.rows_to_load > self.tables.first_row)?;
         let first = self.tables.first_row;
         let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
         self.begin(Part::Load { rows });
         let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
         let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
-        let feed = LoadFeed {
-            workload,
-            op,
-            first,
-            batch,
-            rows,
-        };
-        let streams = vec![(
-            Arc::new(feed) as Arc<dyn Feed>,
-            Some(rows.div_ceil(batch.max(1))),
-        )];
+        let feed = LoadFeed { workload, op, first, batch, rows };
+        let streams = vec![(Arc::new(feed) as Arc<dyn Feed>, Some(rows.div_ceil(batch.max(1))))];
         let pass = self.prepare_pass(&load, bound, streams).await;
         self.observer.event(&Event::Load(LoadBounds {
             there: first,
@@ -118,14 +104,9 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         collector: &mut Collector<'_>,
     ) -> PassRecord {
-        let context = OpContext {
-            first_row: self.tables.first_row.max(plan.workload.rows_to_load),
-        };
-        let there = if plan.stop.fills {
-            self.tables.filled(&self.request.workload)
-        } else {
-            0
-        };
+        let context =
+            OpContext { first_row: self.tables.first_row.max(plan.workload.rows_to_load) };
+        let there = if plan.stop.fills { self.tables.filled(&self.request.workload) } else { 0 };
         if let Some(rows) = plan.stop.rows.filter(|_| plan.stop.fills) {
             let there = there.min(rows);
             self.observer.event(&Event::Filling { there, rows });
@@ -137,14 +118,14 @@ impl Run {
             .filter_map(|stream| {
                 let spec = workload.stream(&stream.name)?;
                 let rows_per_op = rows_per_op(workload, &stream.name);
-                let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
-                let limit = limit.map(|rows| rows.saturating_sub(there));
+                let limit = plan
+                    .stop
+                    .rows
+                    .filter(|_| rows_per_op > 0)
+                    .map(|rows| rows.saturating_sub(there));
                 let limit = limit.map(|rows| workload.ops_for_rows(&spec, rows));
-                let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
-                    workload: Arc::clone(workload),
-                    stream: spec,
-                    context,
-                });
+                let feed: Arc<dyn Feed> =
+                    Arc::new(StreamFeed { workload: Arc::clone(workload), stream: spec, context });
                 Some((feed, limit))
             })
             .collect();
@@ -173,8 +154,7 @@ impl Run {
     /// A share that was not ready when all were to begin.
     fn late(&self, now: Nanos) -> Option<Incident> {
         let (plan, start) = (&self.request.plan, self.request.start_in);
-        let phases = plan.phases.iter();
-        let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+        let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         let shortest = measured.map(|phase| phase.duration).min()?;
         let late = now.saturating_sub(start);
         let is_late = plan.share.of > 1 && start > Nanos::ZERO && late > late_allowed(shortest);
@@ -196,36 +176,22 @@ impl Run {
             plan.audit.level < AuditLevel::Sums && !self.request.target.capabilities().reads_values;
         let numbered = |feed: Arc<dyn Feed>| -> Arc<dyn Feed> {
             let bound = Arc::clone(bound);
-            if only_numbers {
-                Arc::new(NumberedRows { feed, bound })
-            } else {
-                feed
-            }
+            if only_numbers { Arc::new(NumberedRows { feed, bound }) } else { feed }
         };
         let streams: Vec<PassStream> = feeds
             .into_iter()
             .enumerate()
             .map(|(stream, (feed, limit_ops))| PassStream {
                 source: Arc::new(Source::new(
-                    SourcePlan {
-                        plan: Arc::clone(plan),
-                        stream,
-                        limit_ops,
-                    },
+                    SourcePlan { plan: Arc::clone(plan), stream, limit_ops },
                     Arc::clone(&schedule),
                 )),
                 feed: numbered(feed),
-                closed: plan.streams[stream]
-                    .paces
-                    .iter()
-                    .all(|p| matches!(p, Pace::Closed { .. })),
+                closed: plan.streams[stream].paces.iter().all(|p| matches!(p, Pace::Closed { .. })),
             })
             .collect();
         let sessions = Sessions::new(plan);
-        let is_paced = plan
-            .phases
-            .iter()
-            .all(|phase| phase.kind != PhaseKind::Load);
+        let is_paced = plan.phases.iter().all(|phase| phase.kind != PhaseKind::Load);
         let may_grow = is_paced && self.controls.is_open();
         Arc::new(Pass {
             executors: executors_of(self.executors, sessions.all(), may_grow),

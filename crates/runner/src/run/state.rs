@@ -60,14 +60,10 @@ impl Run {
         } else {
             TelemetryPoller::new(Rc::clone(&timeline))
         };
-        let of_nodes = request.telemetry.node_endpoints.iter();
-        let endpoints = of_nodes.chain(&request.telemetry.endpoints);
+        let endpoints = request.telemetry.node_endpoints.iter().chain(&request.telemetry.endpoints);
         for endpoint in endpoints.filter(|_| polls) {
             let opened = endpoint.clone();
-            poller.add(
-                endpoint.name(),
-                Box::new(move |timeline| opened.open(timeline)),
-            );
+            poller.add(endpoint.name(), Box::new(move |timeline| opened.open(timeline)));
         }
         Self {
             controls: std::mem::take(&mut request.controls),

@@ -92,9 +92,7 @@ impl Run {
             admin.quiesce(deadline).await?;
         }
         let (request, identity) = (&self.request, self.row_identity.clone());
-        let ended = self
-            .tables
-            .end_canary(admin.as_mut(), bound, request, &identity);
+        let ended = self.tables.end_canary(admin.as_mut(), bound, request, &identity);
         let ended = ended.await;
         // What was found is more than what could not be cleaned up behind it.
         let uncompared = tried?.unwrap_or_default();
@@ -105,12 +103,17 @@ impl Run {
 
 /// A note on the columns that are not compared.
 pub(super) fn uncompared_note(bound: &BoundWorkload) -> Option<RunNote> {
-    let columns = bound.tables.iter().flat_map(|table| {
-        let columns = table.columns.iter();
-        let left_out = columns.filter(|column| column.form() == StoredForm::Uncompared);
-        left_out.map(|column| format!("{}.{} ({})", table.name, column.name, column.declared.name))
-    });
-    let columns = columns.collect::<Vec<_>>().join(", ");
+    let columns = bound
+        .tables
+        .iter()
+        .flat_map(|table| {
+            let left_out =
+                table.columns.iter().filter(|column| column.form() == StoredForm::Uncompared);
+            left_out
+                .map(|column| format!("{}.{} ({})", table.name, column.name, column.declared.name))
+        })
+        .collect::<Vec<_>>()
+        .join(", ");
     (!columns.is_empty()).then(|| {
         let message = format!(
             "the audit does not compare these columns, whose types give back other texts than were \

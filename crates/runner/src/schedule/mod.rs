@@ -148,10 +148,7 @@ impl Schedule {
         let phases = plan.phases.iter().enumerate();
         let all: Vec<ScheduledPhase> = phases
             .map(|(number, phase)| {
-                let times = PhaseTimes {
-                    start: at,
-                    end: at.saturating_add(phase.duration),
-                };
+                let times = PhaseTimes { start: at, end: at.saturating_add(phase.duration) };
                 at = times.end;
                 ScheduledPhase {
                     number,
@@ -169,11 +166,7 @@ impl Schedule {
             })
             .collect();
         let (changed, _) = watch::channel(0);
-        let phases = Phases {
-            order: (0..all.len()).collect(),
-            all,
-            changes: 0,
-        };
+        let phases = Phases { order: (0..all.len()).collect(), all, changes: 0 };
         Self {
             phases: Mutex::new(phases),
             version: AtomicU64::new(0),
@@ -219,8 +212,7 @@ impl Schedule {
     /// The phases that are run, in the order of their times.
     pub fn in_order(&self) -> Vec<ScheduledPhase> {
         let phases = self.lock();
-        let numbers = phases.order.iter();
-        numbers.map(|number| phases.all[*number].clone()).collect()
+        phases.order.iter().map(|number| phases.all[*number].clone()).collect()
     }
 
     /// Changes with every change of the times.
@@ -250,10 +242,7 @@ impl Schedule {
             for later in phases.order.split_off(place + 1) {
                 let times = &mut phases.all[later].times;
                 let length = times.end.saturating_sub(times.start);
-                *times = PhaseTimes {
-                    start: next,
-                    end: next.saturating_add(length),
-                };
+                *times = PhaseTimes { start: next, end: next.saturating_add(length) };
                 next = times.end;
                 phases.order.push(later);
             }
@@ -395,10 +384,7 @@ impl Phases {
         let rest = ScheduledPhase {
             step: None,
             length: phase.times.end.saturating_sub(at),
-            times: PhaseTimes {
-                start: at,
-                ..phase.times
-            },
+            times: PhaseTimes { start: at, ..phase.times },
             ..phase.clone()
         };
         phase.times.end = at;
@@ -420,9 +406,8 @@ impl Phases {
             phase.paces[stream] = pace;
             let of_plan = &plan.phases[phase.planned];
             // The rest of a phase is no phase of the plan, whatever its paces.
-            let is_whole = self.order[..place]
-                .iter()
-                .all(|number| self.all[*number].planned != phase.planned);
+            let is_whole =
+                self.order[..place].iter().all(|number| self.all[*number].planned != phase.planned);
             let is_planned = is_whole && phase.paces == plan.paces(of_plan.step);
             phase.step = is_planned.then_some(of_plan.step);
             phase.name = if is_planned {

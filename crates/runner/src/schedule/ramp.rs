@@ -76,10 +76,7 @@ mod tests {
         // Three in two seconds: at 667 ms, 1,333 ms, and 2 s.
         let ramp = ramp(2, 5, 1_500_000);
         let at = |ms: u64| ramp.at(Nanos::from_millis(10_000 + ms));
-        assert_eq!(
-            [0, 666, 667, 1_333, 1_334, 2_000, 9_000].map(at),
-            [2, 2, 3, 3, 4, 5, 5]
-        );
+        assert_eq!([0, 666, 667, 1_333, 1_334, 2_000, 9_000].map(at), [2, 2, 3, 3, 4, 5, 5]);
         assert_eq!(ramp.length(), Nanos::from_secs(2));
         for sessions in 3..=5 {
             let reached = ramp.reaches(sessions);
@@ -92,10 +89,7 @@ mod tests {
     fn sessions_go_one_by_one() {
         let ramp = ramp(5, 1, 2_000_000);
         let at = |ms: u64| ramp.at(Nanos::from_millis(10_000 + ms));
-        assert_eq!(
-            [0, 499, 500, 1_999, 2_000, 5_000].map(at),
-            [5, 5, 4, 2, 1, 1]
-        );
+        assert_eq!([0, 499, 500, 1_999, 2_000, 5_000].map(at), [5, 5, 4, 2, 1, 1]);
         assert!(!ramp.grows() && ramp.length() == Nanos::from_secs(2));
     }
 

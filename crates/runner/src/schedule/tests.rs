@@ -39,17 +39,10 @@ fn plan() -> Plan {
         stop: StopRule::default(),
         objectives: Vec::new(),
         steadiness: SteadinessRule::default(),
-        retry: RetryPlan {
-            attempts: 0,
-            backoff: Nanos::ZERO,
-            reconnect_limit: Nanos::ZERO,
-        },
+        retry: RetryPlan { attempts: 0, backoff: Nanos::ZERO, reconnect_limit: Nanos::ZERO },
         timeout: Nanos::SECOND,
         drain_limit: Nanos::SECOND,
-        audit: AuditPlan {
-            level: AuditLevel::Off,
-            limit: Nanos::ZERO,
-        },
+        audit: AuditPlan { level: AuditLevel::Off, limit: Nanos::ZERO },
         share: Share::WHOLE,
     }
 }
@@ -72,8 +65,7 @@ fn sessions(sessions: u32) -> Pace {
 }
 
 fn times(schedule: &Schedule) -> Vec<(u64, u64)> {
-    let phases = schedule.in_order().into_iter();
-    phases.map(|p| (p.times.start.0, p.times.end.0)).collect()
+    schedule.in_order().into_iter().map(|p| (p.times.start.0, p.times.end.0)).collect()
 }
 
 /// Names, begins and paces of all phases that are run.
@@ -123,22 +115,13 @@ fn ending_a_phase_early_moves_the_later_ones_up() {
 fn a_changed_pace_holds_until_the_plan_itself_changes_it() {
     let plan = plan();
     let schedule = Schedule::new(Nanos::ZERO, &plan);
-    let begun = schedule
-        .change_pace(&plan, 1, sessions(7), Nanos(4))
-        .unwrap();
+    let begun = schedule.change_pace(&plan, 1, sessions(7), Nanos(4)).unwrap();
     assert_eq!((begun.name.as_str(), begun.from), ("w-2", sessions(10)));
     check(
         &schedule,
-        &[
-            ("w", 0, [1, 10]),
-            ("w-2", 4, [1, 7]),
-            ("a-2", 10, [1, 7]),
-            ("b", 30, [1, 20]),
-        ],
+        &[("w", 0, [1, 10]), ("w-2", 4, [1, 7]), ("a-2", 10, [1, 7]), ("b", 30, [1, 20])],
     );
-    let begun = schedule
-        .change_pace(&plan, 0, sessions(3), Nanos(25))
-        .unwrap();
+    let begun = schedule.change_pace(&plan, 0, sessions(3), Nanos(25)).unwrap();
     assert_eq!((begun.name.as_str(), begun.from), ("a-3", sessions(1)));
     let changed = [
         ("w", 0, [1, 10]),
@@ -149,9 +132,7 @@ fn a_changed_pace_holds_until_the_plan_itself_changes_it() {
     ];
     check(&schedule, &changed);
     // Back to what the plan has: the rest of a phase is none of the plan, what follows is.
-    schedule
-        .change_pace(&plan, 0, sessions(1), Nanos(27))
-        .unwrap();
+    schedule.change_pace(&plan, 0, sessions(1), Nanos(27)).unwrap();
     let back = [("a-4", 27, [1, 7]), ("b", 30, [1, 20])];
     check(&schedule, &[&changed[..4], &back].concat());
 }
@@ -170,12 +151,7 @@ fn changes_at_the_same_time_begin_one_phase() {
     assert_eq!(begun.unwrap().name, "b-2");
     check(
         &schedule,
-        &[
-            ("w", 0, [1, 10]),
-            ("w-2", 4, [3, 7]),
-            ("a-2", 10, [4, 7]),
-            ("b-2", 30, [5, 20]),
-        ],
+        &[("w", 0, [1, 10]), ("w-2", 4, [3, 7]), ("a-2", 10, [4, 7]), ("b-2", 30, [5, 20])],
     );
 }
 
@@ -204,14 +180,8 @@ fn what_changes_nothing_or_comes_too_late_or_too_often_leaves_all_as_it_was() {
 fn a_stop_ends_phases_of_a_changed_pace_as_well() {
     let plan = plan();
     let schedule = Schedule::new(Nanos::ZERO, &plan);
-    schedule
-        .change_pace(&plan, 0, sessions(2), Nanos(15))
-        .unwrap();
-    schedule.end_phase(
-        schedule.in_order()[2].number,
-        Nanos(20),
-        EarlyEnd::Predicate,
-    );
+    schedule.change_pace(&plan, 0, sessions(2), Nanos(15)).unwrap();
+    schedule.end_phase(schedule.in_order()[2].number, Nanos(20), EarlyEnd::Predicate);
     assert_eq!(times(&schedule), [(0, 10), (10, 15), (15, 20), (20, 50)]);
     schedule.stop(Nanos(17));
     assert_eq!(times(&schedule), [(0, 10), (10, 15), (15, 17), (17, 17)]);

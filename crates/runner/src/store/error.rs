@@ -18,10 +18,7 @@ impl StoreError {
     }
 
     pub(super) fn plain(message: String) -> Self {
-        Self {
-            message,
-            hint: None,
-        }
+        Self { message, hint: None }
     }
 
     pub(super) fn hinting(mut self, hint: &str) -> Self {

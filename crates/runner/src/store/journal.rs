@@ -56,9 +56,7 @@ pub struct JournalLine {
 /// The lines of one kind, of which none has all fields of another; one that was cut off in the middle is left out.
 pub(super) fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
     let text = regular_file::read_text(path, MADE_BYTES_MAX).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A line of a journal.
@@ -82,8 +80,7 @@ impl JournalTail {
 
     /// The whole lines that were written since, at most some megabytes of them; nothing where it cannot be read.
     pub fn read(&mut self) -> Vec<Written> {
-        let lines = self.0.read().into_iter();
-        lines.filter_map(|line| written(&line)).collect()
+        self.0.read().into_iter().filter_map(|line| written(&line)).collect()
     }
 
     /// Whether there was more than the last call took.
@@ -93,8 +90,10 @@ impl JournalTail {
 }
 
 fn written(line: &[u8]) -> Option<Written> {
-    let counts = serde_json::from_slice(line).ok().map(Written::Line);
-    counts.or_else(|| serde_json::from_slice(line).ok().map(Written::Intervention))
+    serde_json::from_slice(line)
+        .ok()
+        .map(Written::Line)
+        .or_else(|| serde_json::from_slice(line).ok().map(Written::Intervention))
 }
 
 /// The open file.
@@ -108,10 +107,7 @@ impl Journal {
     /// Creates it.
     pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
         let file = File::create(path).map_err(|error| StoreError::new(path, error))?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::new(file),
-        })
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
     /// Adds counts, or what a command changed; it reaches the disk with the next [`Journal::flush`].
@@ -124,8 +120,6 @@ impl Journal {
 
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> Result<(), StoreError> {
-        self.file
-            .flush()
-            .map_err(|error| StoreError::new(&self.path, error))
+        self.file.flush().map_err(|error| StoreError::new(&self.path, error))
     }
 }

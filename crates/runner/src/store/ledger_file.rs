@@ -77,21 +77,14 @@ impl LedgerFile {
     /// Creates it.
     pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
         let file = File::create(path).map_err(|error| StoreError::new(path, error))?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::new(file),
-            bytes: 0,
-        })
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file), bytes: 0 })
     }
 
     /// Adds lines, and hands them to the operating system.
     pub fn append(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
         let text = text_of(lines);
         self.bytes += text.len() as u64;
-        let written = self
-            .file
-            .write_all(text.as_bytes())
-            .and_then(|()| self.file.flush());
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
         written.map_err(|error| StoreError::new(&self.path, error))
     }
 
@@ -113,8 +106,7 @@ impl LedgerFile {
 }
 
 fn text_of(lines: &[LedgerLine]) -> String {
-    let lines = lines.iter();
-    let lines = lines.map(|line| serde_json::to_string(line).unwrap_or_default() + "\n");
+    let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap_or_default() + "\n");
     lines.collect()
 }
 
@@ -134,8 +126,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
         Err(error) => return Err(StoreError::new(path, error)),
     };
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
-    let lines = text[..whole].lines().map(serde_json::from_str);
-    let lines: Result<Vec<LedgerLine>, _> = lines.collect();
+    let lines: Result<Vec<LedgerLine>, _> =
+        text[..whole].lines().map(serde_json::from_str).collect();
     let damaged = |error: serde_json::Error| StoreError::new(path, format!("damaged: {error}"));
     lines.map(Some).map_err(damaged)
 }

@@ -24,12 +24,7 @@ pub(super) struct LineTail {
 impl LineTail {
     /// This file, from its begin; it need not be there yet.
     pub(super) const fn of(path: PathBuf) -> Self {
-        Self {
-            path,
-            file: None,
-            taken: 0,
-            is_behind: false,
-        }
+        Self { path, file: None, taken: 0, is_behind: false }
     }
 
     /// The whole lines that were written since, at most some megabytes of them; nothing where they cannot be read.
@@ -46,8 +41,7 @@ impl LineTail {
             return Vec::new();
         };
         self.taken += end as u64 + 1;
-        let lines = bytes[..end].split(|byte| *byte == b'\n');
-        lines.map(<[u8]>::to_vec).collect()
+        bytes[..end].split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     }
 
     fn read_on(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {

@@ -77,20 +77,12 @@ impl RunDirectory {
         const NAMES_MAX: u32 = 1_000;
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
         for number in 1..=NAMES_MAX {
-            let name = if number == 1 {
-                id.to_owned()
-            } else {
-                format!("{id}-{number}")
-            };
+            let name = if number == 1 { id.to_owned() } else { format!("{id}-{number}") };
             let path = root.join(name);
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    let mut run = Self {
-                        path,
-                        spills: Arc::default(),
-                        lock: None,
-                    };
+                    let mut run = Self { path, spills: Arc::default(), lock: None };
                     return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
                         Ok(()) => {
                             run.lock = lock(&run.path).unwrap_or_default();
@@ -106,10 +98,7 @@ impl RunDirectory {
                 Err(error) => return Err(unwritable(&path, &error)),
             }
         }
-        Err(StoreError::new(
-            root,
-            format!("{NAMES_MAX} runs named {id} exist already"),
-        ))
+        Err(StoreError::new(root, format!("{NAMES_MAX} runs named {id} exist already")))
     }
 
     /// Removes the directory of a run that never began; files of others stay, and it with them.
@@ -128,10 +117,7 @@ impl RunDirectory {
 
     /// Its last component: the run's id.
     pub fn id(&self) -> String {
-        self.path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// Writes the record without results.
@@ -168,9 +154,7 @@ impl RunDirectory {
     /// Writes the record, its page and its histograms.
     pub fn write_record<'a>(&self, record: impl Into<RecordRef<'a>>) -> Result<(), StoreError> {
         let record = record.into();
-        write_whole_by(&self.path.join(RECORD), |file| {
-            report::write_json(record, file)
-        })?;
+        write_whole_by(&self.path.join(RECORD), |file| report::write_json(record, file))?;
         self.write_whole(PAGE, report::html(record).as_bytes())?;
         self.write_histogram_log(record.measured_run().run)
     }
@@ -204,10 +188,7 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
         .begin_log_with(file, &mut serializer)
         .map_err(|error| error.to_string())?;
     for result in &record.results {
-        let phase = record
-            .phases
-            .iter()
-            .find(|phase| phase.name == result.phase);
+        let phase = record.phases.iter().find(|phase| phase.name == result.phase);
         let start = std::time::Duration::from_nanos(phase.map_or(0, |phase| phase.start_ns));
         let length = std::time::Duration::from_nanos(phase.map_or(0, |phase| phase.duration_ns));
         let kinds = [
@@ -224,10 +205,8 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
                 continue;
             }
             let name = format!("{}/{}/{}/{kind}", result.phase, result.stream, result.op);
-            let tag: String = name
-                .chars()
-                .map(|c| if c == ' ' || c == ',' { '-' } else { c })
-                .collect();
+            let tag: String =
+                name.chars().map(|c| if c == ' ' || c == ',' { '-' } else { c }).collect();
             writer
                 .write_histogram(histogram.inner(), start, length, Tag::new(&tag))
                 .map_err(|error| format!("{error:?}"))?;
@@ -251,11 +230,7 @@ pub enum StoredRun {
 
 /// Reads a run: its directory, or the record file itself.
 pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
-    let file = if path.is_dir() {
-        path.join(RECORD)
-    } else {
-        path.to_owned()
-    };
+    let file = if path.is_dir() { path.join(RECORD) } else { path.to_owned() };
     if path.is_dir() && !file.exists() {
         return read_killed(path);
     }
@@ -300,22 +275,14 @@ fn try_lock(file: &fs::File, mut pause: impl FnMut()) -> Result<(), fs::TryLockE
 
 /// The directory of a run, from its path or that of its record.
 pub fn directory_of(path: &Path) -> &Path {
-    if path.is_dir() {
-        path
-    } else {
-        path.parent().unwrap_or(path)
-    }
+    if path.is_dir() { path } else { path.parent().unwrap_or(path) }
 }
 
 /// The directory of a run that has ended or was killed, from its path or that of its record.
 pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
     let directory = directory_of(path);
     let lock = lock(directory)?;
-    Ok(RunDirectory {
-        path: directory.to_owned(),
-        spills: Arc::default(),
-        lock,
-    })
+    Ok(RunDirectory { path: directory.to_owned(), spills: Arc::default(), lock })
 }
 
 /// The lines of the ledger in a run's directory; absent where it has none.
@@ -372,17 +339,17 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
         return Err(StoreError::new(&draft, "it is not the draft of a run"));
     };
     record.interventions = journal::lines(&directory.join(JOURNAL));
-    Ok(StoredRun::Killed {
-        draft: record,
-        lines: journal::lines(&directory.join(JOURNAL)),
-    })
+    Ok(StoredRun::Killed { draft: record, lines: journal::lines(&directory.join(JOURNAL)) })
 }
 
 /// Why nothing can be read of a run or an experiment that had written no more than its plan.
 fn without_draft(directory: &Path) -> StoreError {
     // An experiment has no draft, and a record when its first trial is over.
-    let probes = fs::read_dir(directory.join(PROBES)).into_iter().flatten();
-    let probes = probes.flatten().map(|entry| entry.path());
+    let probes = fs::read_dir(directory.join(PROBES))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let newest = probes.max_by_key(|path| path.metadata().and_then(|of| of.modified()).ok());
     match newest {
         Some(run) => {
@@ -470,8 +437,7 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
         seconds.saturating_add(Nanos(plan.st_mtime_nsec))
     });
     let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
-    let second = id.get(..SECOND).filter(is_second).map(str::to_owned);
-    let second = second.unwrap_or_else(|| {
+    let second = id.get(..SECOND).filter(is_second).map(str::to_owned).unwrap_or_else(|| {
         let whole = Nanos(written.0 - written.0 % Nanos::SECOND.0);
         let instant = print_instant(whole);
         instant.trim_end_matches('Z').replace(':', "-")

@@ -19,13 +19,9 @@ const ROOT: u32 = 0;
 /// be written by others. None where it is his alone.
 pub fn others_may_write(run: &Path) -> Option<String> {
     let directory = directory_of(run);
-    let inside = [RECORD, DRAFT].map(|name| directory.join(name));
-    let mut inside = inside.into_iter().filter(|file| file.exists());
-    let file = if run == directory {
-        inside.next()
-    } else {
-        Some(run.to_owned())
-    };
+    let mut inside =
+        [RECORD, DRAFT].map(|name| directory.join(name)).into_iter().filter(|file| file.exists());
+    let file = if run == directory { inside.next() } else { Some(run.to_owned()) };
     let own = [Some(directory.to_owned()), file];
     let mut own = own.into_iter().flatten();
     own.find_map(|path| why(&path, false)).or_else(|| {
@@ -100,10 +96,6 @@ mod tests {
         let (place, run) = store();
         let around = place.path().join("runs");
         fs::set_permissions(around, Permissions::from_mode(0o1777)).unwrap();
-        assert_eq!(
-            others_may_write(&run),
-            None,
-            "each changes his own alone there"
-        );
+        assert_eq!(others_may_write(&run), None, "each changes his own alone there");
     }
 }

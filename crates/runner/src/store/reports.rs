@@ -54,11 +54,7 @@ impl ReportFile {
     pub(super) fn create(path: PathBuf) -> Self {
         // One that was left by a process that was killed: who has it open sees that this is another one.
         let _ = fs::remove_file(&path);
-        Self {
-            file: File::create(&path).ok(),
-            path,
-            series: Vec::new(),
-        }
+        Self { file: File::create(&path).ok(), path, series: Vec::new() }
     }
 
     /// Adds what is reported at a time of the wall clock.
@@ -82,10 +78,7 @@ impl ReportFile {
         let finite = point.values.iter().filter(|of| of.value.is_finite());
         let values = finite.enumerate().map(|(at, value)| {
             // Nearly always they come in the same order.
-            let is_next = self
-                .series
-                .get(at)
-                .is_some_and(|of| of.is_same_series(value));
+            let is_next = self.series.get(at).is_some_and(|of| of.is_same_series(value));
             let found = || self.series.iter().position(|of| of.is_same_series(value));
             let number = is_next.then_some(at).or_else(found).unwrap_or_else(|| {
                 self.series.push(value.clone());
@@ -119,25 +112,17 @@ pub struct ReportTail {
 impl ReportTail {
     /// This file, from its begin.
     pub(super) const fn of(path: PathBuf) -> Self {
-        Self {
-            lines: LineTail::of(path),
-            series: Vec::new(),
-        }
+        Self { lines: LineTail::of(path), series: Vec::new() }
     }
 
     /// What was reported since, with its time on the wall clock, at most some megabytes of it.
     pub fn read(&mut self) -> Vec<(Nanos, Reported)> {
-        let lines = self.lines.read().into_iter();
-        let lines = lines.filter_map(|line| serde_json::from_slice(&line).ok());
+        let lines =
+            self.lines.read().into_iter().filter_map(|line| serde_json::from_slice(&line).ok());
         lines
             .map(|(at, line): (Nanos, Line)| match line {
                 Line::Event(event) => (at, Reported::Event(event)),
-                Line::Telemetry {
-                    time_ns,
-                    known,
-                    series,
-                    values,
-                } => {
+                Line::Telemetry { time_ns, known, series, values } => {
                     // Of a file that was begun anew they are named anew.
                     self.series.truncate(known);
                     self.series.extend(series);
@@ -179,10 +164,7 @@ mod tests {
     }
 
     fn warmed_up(took_s: u64) -> Reported {
-        Reported::Event(Box::new(Event::WarmedUp {
-            took: Nanos::from_secs(took_s),
-            steady: true,
-        }))
+        Reported::Event(Box::new(Event::WarmedUp { took: Nanos::from_secs(took_s), steady: true }))
     }
 
     #[test]

@@ -20,11 +20,7 @@ pub struct Spill {
 impl Spill {
     /// A file at this path, which nothing else uses.
     pub fn at(path: PathBuf) -> Self {
-        Self {
-            path,
-            file: None,
-            bytes: 0,
-        }
+        Self { path, file: None, bytes: 0 }
     }
 
     /// Writes behind what is there.
@@ -48,8 +44,7 @@ impl Spill {
     pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
         let missing = || self.failed("nothing was written");
         let file = self.file.as_ref().ok_or_else(missing)?;
-        file.read_exact_at(buffer, from)
-            .map_err(|error| self.failed(error))
+        file.read_exact_at(buffer, from).map_err(|error| self.failed(error))
     }
 
     /// Reads so many bytes from the begin, in order; nothing where nothing was written. Fails where the file has fewer:

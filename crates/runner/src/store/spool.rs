@@ -29,13 +29,7 @@ pub struct Spool<T> {
 impl<T: Serialize + DeserializeOwned> Spool<T> {
     /// Empty, with a scratch file of its own.
     pub fn new(spill: Spill) -> Self {
-        Self {
-            recent: Vec::new(),
-            spill,
-            spilled_bytes: 0,
-            spilled: 0,
-            is_writable: true,
-        }
+        Self { recent: Vec::new(), spill, spilled_bytes: 0, spilled: 0, is_writable: true }
     }
 
     /// Adds a value behind the others.
@@ -120,20 +114,14 @@ mod tests {
         let path = root.path().join("scratch");
         let mut spool = filled(&path);
         assert!(spool.spilled_bytes > 0 && !path.exists());
-        assert_eq!(
-            spool.take().unwrap(),
-            (0..MANY).map(value).collect::<Vec<_>>()
-        );
+        assert_eq!(spool.take().unwrap(), (0..MANY).map(value).collect::<Vec<_>>());
         assert!(spool.take().unwrap().is_empty());
     }
 
     #[test]
     fn without_a_file_everything_stays_in_memory() {
         let mut spool = filled(std::path::Path::new("/nowhere/at/all"));
-        assert_eq!(
-            spool.take().unwrap(),
-            (0..MANY).map(value).collect::<Vec<_>>()
-        );
+        assert_eq!(spool.take().unwrap(), (0..MANY).map(value).collect::<Vec<_>>());
     }
 
     #[test]

@@ -20,28 +20,18 @@ fn an_empty_store_and_a_missing_one_have_no_runs_yet() {
     for path in [root.path().to_owned(), root.path().join("none")] {
         for run in [None, Some("2026")] {
             let error = find(&path, run).unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!("no runs yet in {}", path.display())
-            );
+            assert_eq!(error.to_string(), format!("no runs yet in {}", path.display()));
             assert!(error.hint.unwrap().contains("highwater run"));
         }
     }
-    assert!(
-        read(root.path())
-            .err()
-            .unwrap()
-            .to_string()
-            .contains("no run is in this directory")
-    );
+    assert!(read(root.path()).err().unwrap().to_string().contains("no run is in this directory"));
 }
 
 /// A run of nothing but a plan that was written this many seconds after the epoch.
 fn leave(root: &Path, id: &str, written: u64) {
     fs::create_dir(root.join(id)).unwrap();
     let plan = fs::File::create(root.join(id).join(PLAN)).unwrap();
-    plan.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(written))
-        .unwrap();
+    plan.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(written)).unwrap();
 }
 
 #[test]
@@ -64,31 +54,14 @@ fn the_newest_run_began_last_whatever_it_is_called() {
 #[test]
 fn runs_are_found_by_path_id_and_unique_prefix() {
     let root = tempfile::tempdir().unwrap();
-    for id in [
-        "2026-01-01-cpu-aa",
-        "2026-01-02-cpu-bb",
-        "2026-01-02-cpu-bb-2",
-    ] {
+    for id in ["2026-01-01-cpu-aa", "2026-01-02-cpu-bb", "2026-01-02-cpu-bb-2"] {
         leave(root.path(), id, 0);
     }
     let found = |run| find(root.path(), run).map(|path| path.file_name().unwrap().to_owned());
     assert_eq!(found(Some("2026-01-01")).unwrap(), "2026-01-01-cpu-aa");
-    assert_eq!(
-        found(Some("2026-01-02-cpu-bb")).unwrap(),
-        "2026-01-02-cpu-bb"
-    );
-    assert!(
-        found(Some("2026-01-02"))
-            .unwrap_err()
-            .to_string()
-            .contains("2 runs begin like this")
-    );
-    assert!(
-        found(Some("2027"))
-            .unwrap_err()
-            .to_string()
-            .contains("no such run")
-    );
+    assert_eq!(found(Some("2026-01-02-cpu-bb")).unwrap(), "2026-01-02-cpu-bb");
+    assert!(found(Some("2026-01-02")).unwrap_err().to_string().contains("2 runs begin like this"));
+    assert!(found(Some("2027")).unwrap_err().to_string().contains("no such run"));
 }
 
 #[test]
@@ -99,10 +72,7 @@ fn a_ledger_that_was_cut_off_in_the_middle_of_a_line_is_read_up_to_it() {
     let directory = reopen(&run).unwrap();
     assert_eq!(read_ledger(&run).unwrap(), None);
     let mut file = directory.ledger().unwrap();
-    let line = LedgerLine {
-        acknowledged: vec![[0, 10]],
-        ..LedgerLine::default()
-    };
+    let line = LedgerLine { acknowledged: vec![[0, 10]], ..LedgerLine::default() };
     file.append(std::slice::from_ref(&line)).unwrap();
     let path = run.join(LEDGER);
     let whole = fs::read_to_string(&path).unwrap();
@@ -110,10 +80,7 @@ fn a_ledger_that_was_cut_off_in_the_middle_of_a_line_is_read_up_to_it() {
     assert_eq!(read_ledger(&run).unwrap(), Some(vec![line]));
     fs::write(&path, "no ledger\n").unwrap();
     let error = read_ledger(&run).unwrap_err();
-    assert!(
-        error.to_string().contains("ledger.jsonl: damaged"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("ledger.jsonl: damaged"), "{error}");
 }
 
 #[test]
@@ -135,9 +102,7 @@ fn a_journal_that_is_longer_than_is_read_at_a_time_says_so_until_all_of_it_is_re
     let note = InterventionRecord {
         time_ns: 1,
         phase: "measure".to_owned(),
-        change: Change::Note {
-            text: "x".repeat(3_000_000),
-        },
+        change: Change::Note { text: "x".repeat(3_000_000) },
     };
     let line = serde_json::to_string(&note).unwrap();
     fs::write(root.path().join(JOURNAL), format!("{line}\n{line}\n")).unwrap();

@@ -81,8 +81,7 @@ fn is_locked(directory: &Path) -> Option<bool> {
 fn last_line<T: DeserializeOwned>(file: &Path) -> Option<T> {
     let mut file = regular_file::open(file).ok()?;
     let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
-        .ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail).ok()?;
     let mut lines = tail.rsplit(|byte| *byte == b'\n');

@@ -28,8 +28,9 @@ impl TelemetryReader for ControlGroups {
 
 /// The used part of a node's quota, and the part of the time in whose periods nothing was left of it.
 fn samples(limited: &LimitedNode) -> Vec<MetricSample> {
-    let used = used_s(&limited.group).map(|seconds| seconds / limited.cores);
-    let used = used.map(|seconds| MetricSample::seconds(names::CPU_BUSY, seconds));
+    let used = used_s(&limited.group)
+        .map(|seconds| seconds / limited.cores)
+        .map(|seconds| MetricSample::seconds(names::CPU_BUSY, seconds));
     let throttled = throttled_s(&limited.group);
     let throttled = throttled.map(|seconds| MetricSample::seconds(names::CPU_THROTTLED, seconds));
     let both = used.into_iter().chain(throttled);
@@ -39,8 +40,7 @@ fn samples(limited: &LimitedNode) -> Vec<MetricSample> {
 /// CPU seconds of a group so far.
 fn used_s(group: &[PathBuf]) -> Option<f64> {
     let nanoseconds = read(group, "cpuacct.usage").and_then(|text| number(&text));
-    let of_version_1 = nanoseconds.map(|used| used / 1e9);
-    of_version_1.or_else(|| Some(counter(group, "usage_usec")? / 1e6))
+    nanoseconds.map(|used| used / 1e9).or_else(|| Some(counter(group, "usage_usec")? / 1e6))
 }
 
 /// Seconds of the periods in which a group used up its quota.
@@ -57,14 +57,11 @@ fn period_s(group: &[PathBuf]) -> Option<f64> {
 
 /// A line of `cpu.stat`, which both versions have.
 fn counter(group: &[PathBuf], name: &str) -> Option<f64> {
-    let mut stats = group
-        .iter()
-        .filter_map(|directory| fs::read_to_string(directory.join("cpu.stat")).ok());
+    let mut stats =
+        group.iter().filter_map(|directory| fs::read_to_string(directory.join("cpu.stat")).ok());
     stats.find_map(|text| {
         let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines
-            .find(|(known, _)| *known == name)
-            .and_then(|(_, value)| number(value))
+        lines.find(|(known, _)| *known == name).and_then(|(_, value)| number(value))
     })
 }
 
@@ -98,21 +95,12 @@ mod tests {
     fn says(files: &[(&str, &str)]) -> Vec<(String, Option<String>, Measure, f64)> {
         let place = hierarchy(files);
         let directories = ["cpu", "cpuacct"].map(|of| place.path().join(of));
-        let limited = LimitedNode {
-            node: "2".to_owned(),
-            cores: 0.5,
-            group: directories.to_vec(),
-        };
-        let samples = samples(&limited).into_iter();
-        samples
+        let limited = LimitedNode { node: "2".to_owned(), cores: 0.5, group: directories.to_vec() };
+        samples(&limited)
+            .into_iter()
             .map(|sample| {
                 let rounded = (sample.value * 1e9).round() / 1e9;
-                (
-                    sample.name.into_owned(),
-                    sample.node,
-                    sample.measure,
-                    rounded,
-                )
+                (sample.name.into_owned(), sample.node, sample.measure, rounded)
             })
             .collect()
     }
@@ -128,18 +116,12 @@ mod tests {
         let version_1 = [
             ("cpuacct/cpuacct.usage", "4000000000\n"),
             ("cpu/cpu.cfs_period_us", "20000\n"),
-            (
-                "cpu/cpu.stat",
-                "nr_periods 400\nnr_throttled 150\nthrottled_time 7\n",
-            ),
+            ("cpu/cpu.stat", "nr_periods 400\nnr_throttled 150\nthrottled_time 7\n"),
         ];
         assert_eq!(says(&version_1), expected);
         let version_2 = [
             ("cpu/cpu.max", "10000 20000\n"),
-            (
-                "cpu/cpu.stat",
-                "usage_usec 4000000\nnr_periods 400\nnr_throttled 150\n",
-            ),
+            ("cpu/cpu.stat", "usage_usec 4000000\nnr_periods 400\nnr_throttled 150\n"),
         ];
         assert_eq!(says(&version_2), expected);
         assert_eq!(says(&version_1[1..]), expected[1..], "no accounts of it");

@@ -52,10 +52,7 @@ fn cpu(stats: &KernelStats) -> Vec<MetricSample> {
         (names::CPU_STEAL, total.steal),
         (names::CPU_IOWAIT, total.iowait),
     ];
-    reported
-        .into_iter()
-        .filter_map(|(name, ticks)| Some(share(name, ticks?)))
-        .collect()
+    reported.into_iter().filter_map(|(name, ticks)| Some(share(name, ticks?))).collect()
 }
 
 fn memory(readings: &mut Vec<MetricSample>) {
@@ -124,10 +121,7 @@ mod tests {
     use crate::telemetry::of_kernel;
 
     fn parts(readings: &[MetricSample]) -> Vec<(&str, Option<&str>, Measure, f64)> {
-        let readings = readings.iter();
-        readings
-            .map(|r| (r.name.as_ref(), r.node.as_deref(), r.measure, r.value))
-            .collect()
+        readings.iter().map(|r| (r.name.as_ref(), r.node.as_deref(), r.measure, r.value)).collect()
     }
 
     #[test]

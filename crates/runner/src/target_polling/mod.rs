@@ -104,10 +104,7 @@ impl TelemetryPoller {
         });
         poller.add(sources::TARGET, open);
         if is_here {
-            poller.add(
-                sources::HOST,
-                Box::new(|_| Box::pin(async { Ok(host::reader()) })),
-            );
+            poller.add(sources::HOST, Box::new(|_| Box::pin(async { Ok(host::reader()) })));
         }
         poller
     }
@@ -115,10 +112,7 @@ impl TelemetryPoller {
     /// One more to be asked.
     pub(crate) fn add(&mut self, name: &str, open: Opener) {
         self.sources.push(Source {
-            record: TelemetrySource {
-                name: name.to_owned(),
-                ..TelemetrySource::default()
-            },
+            record: TelemetrySource { name: name.to_owned(), ..TelemetrySource::default() },
             open,
             reader: None,
             mute: false,
@@ -191,8 +185,7 @@ impl TelemetryPoller {
 
     /// Names of the sources, in their order.
     fn names(&self) -> Vec<&str> {
-        let names = self.sources.iter();
-        names.map(|source| source.record.name.as_str()).collect()
+        self.sources.iter().map(|source| source.record.name.as_str()).collect()
     }
 
     /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
@@ -237,11 +230,7 @@ fn is_on_this_machine(target: &dyn Target) -> bool {
 impl Source {
     /// One that failed rests as long as it has to; one that only was slow need not.
     fn tried_again_at(&self) -> Nanos {
-        if self.pause > PAUSE_MIN {
-            Nanos::MAX
-        } else {
-            Nanos::ZERO
-        }
+        if self.pause > PAUSE_MIN { Nanos::MAX } else { Nanos::ZERO }
     }
 
     /// Its readings; none if it rests, is mute or fails.

@@ -75,8 +75,9 @@ impl Table {
         let busy = |held: &&Held| held.series.name == names::CPU_BUSY;
         let of_only = self.series.iter().filter(busy);
         let only = only.filter(|only| of_only.clone().any(|held| held.source == *only));
-        let shown = of_only.filter(|held| only.is_none_or(|only| held.source == only));
-        let last = shown.filter_map(|held| held.series.values.last().copied().flatten());
+        let last = of_only
+            .filter(|held| only.is_none_or(|only| held.source == only))
+            .filter_map(|held| held.series.values.last().copied().flatten());
         last.max_by(f64::total_cmp)
     }
 
@@ -125,11 +126,7 @@ impl Table {
             },
             values: Vec::new(),
         };
-        self.series.push(Held {
-            source,
-            series,
-            last: None,
-        });
+        self.series.push(Held { source, series, last: None });
         self.positions.insert(key, Some(position));
         Some(position)
     }
@@ -139,8 +136,7 @@ impl Table {
         let times = std::mem::take(&mut self.times);
         let (first, rest) = times.split_at(1);
         self.times = first.to_vec();
-        self.times
-            .extend(rest.chunks(2).filter_map(|pair| pair.last()));
+        self.times.extend(rest.chunks(2).filter_map(|pair| pair.last()));
         for held in &mut self.series {
             held.halve();
         }
@@ -160,10 +156,7 @@ impl Table {
             })
         });
         let at = self.times.last().copied().unwrap_or_default();
-        TelemetryPoint {
-            time_ns: at.saturating_sub(origin).0,
-            values: values.collect(),
-        }
+        TelemetryPoint { time_ns: at.saturating_sub(origin).0, values: values.collect() }
     }
 
     /// The series by the names of their sources, on a time axis that begins at `origin`; who was asked
@@ -171,18 +164,11 @@ impl Table {
     pub(super) fn finish(self, origin: Nanos, sources: &[&str]) -> TargetTelemetry {
         let series = self.series.into_iter().map(|held| {
             let source = sources.get(held.source).copied().unwrap_or_default();
-            TelemetrySeries {
-                source: source.to_owned(),
-                ..held.series
-            }
+            TelemetrySeries { source: source.to_owned(), ..held.series }
         });
         TargetTelemetry {
             interval_ns: self.interval.0,
-            times_ns: self
-                .times
-                .iter()
-                .map(|t| t.saturating_sub(origin).0)
-                .collect(),
+            times_ns: self.times.iter().map(|t| t.saturating_sub(origin).0).collect(),
             sources: Vec::new(),
             series: series.collect(),
             series_left_out: self.left_out,

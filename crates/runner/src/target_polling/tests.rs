@@ -49,11 +49,7 @@ fn counters_become_increases_and_seconds_shares() {
 fn a_counter_that_begins_anew_is_no_increase() {
     let mut table = Table::default();
     for (second, ops) in [(0, 100.0), (1, 3.0), (2, f64::NAN), (3, 8.0)] {
-        sample(
-            &mut table,
-            second,
-            vec![MetricSample::count("ops", "1", ops)],
-        );
+        sample(&mut table, second, vec![MetricSample::count("ops", "1", ops)]);
     }
     assert_eq!(only(table).1.values, [None, None, None, Some(5.0)]);
 }
@@ -96,11 +92,7 @@ fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
             MetricSample::level("queue", "1", 8.0),
             MetricSample::count("ops", "1", 3.0 * number),
         ];
-        sample(
-            &mut table,
-            second,
-            if is_silent { Vec::new() } else { said },
-        );
+        sample(&mut table, second, if is_silent { Vec::new() } else { said });
     }
     assert_eq!(table.interval, Nanos::from_secs(2));
     let telemetry = table.finish(Nanos::ZERO, &["target"]);
@@ -133,15 +125,9 @@ fn a_long_run_keeps_sums_and_means_in_fewer_points() {
     assert!(telemetry.times_ns.len() < POINTS_MAX);
     let sum: f64 = ops.values.iter().flatten().sum();
     let last = telemetry.times_ns.last().unwrap() / S;
-    assert_eq!(
-        highwater_model::numbers::to_f64(2 * last).to_bits(),
-        sum.to_bits()
-    );
+    assert_eq!(highwater_model::numbers::to_f64(2 * last).to_bits(), sum.to_bits());
     let drawn = values_of(&telemetry, &ops);
-    assert!(
-        drawn[1..].iter().all(|rate| *rate == Some(2.0)),
-        "{drawn:?}"
-    );
+    assert!(drawn[1..].iter().all(|rate| *rate == Some(2.0)), "{drawn:?}");
     let levels = &telemetry.series[1].values;
     assert!(levels.iter().all(|level| *level == Some(7.0)));
 }
@@ -232,11 +218,7 @@ fn refused(number: u32) -> Result<Vec<MetricSample>, TargetError> {
 fn opener(manner: Manner, polls: Rc<Cell<u32>>) -> Opener {
     Box::new(move |timeline| {
         let polls = Rc::clone(&polls);
-        let reader: Box<dyn TelemetryReader> = Box::new(Scripted {
-            manner,
-            polls,
-            timeline,
-        });
+        let reader: Box<dyn TelemetryReader> = Box::new(Scripted { manner, polls, timeline });
         match manner {
             Manner::NeverOpens => Box::pin(std::future::pending()),
             Manner::Mute => Box::pin(std::future::ready(Ok(None))),
@@ -275,8 +257,8 @@ fn asked_beside(
 /// and how often each was asked.
 fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
     let polls: Vec<Rc<Cell<u32>>> = manners.iter().map(|_| Rc::default()).collect();
-    let sources = manners.iter().zip(&polls);
-    let sources = sources.map(|(manner, polls)| opener(*manner, Rc::clone(polls)));
+    let sources =
+        manners.iter().zip(&polls).map(|(manner, polls)| opener(*manner, Rc::clone(polls)));
     let mut said = asked_beside(sources.collect(), Rc::new(Silent), vec![1_000 * seconds]);
     let (telemetry, ended) = said.remove(0);
     let polls = polls.iter().map(|polls| polls.get()).collect();
@@ -332,10 +314,7 @@ fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
     assert_eq!(silent.failure.as_deref(), Some("no answer within 1 s"));
     assert_eq!(other.failed, 0);
     let said = telemetry.series[0].values.iter().flatten().count();
-    assert!(
-        said >= 15,
-        "the other one is asked as often as can be: {said}"
-    );
+    assert!(said >= 15, "the other one is asked as often as can be: {said}");
 }
 
 #[test]
@@ -358,10 +337,7 @@ fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
     let source = &telemetry.sources[0];
     assert_eq!(source.failed, 3);
     let reason = source.failure.as_deref().unwrap();
-    assert!(
-        reason.starts_with("question 3 refused"),
-        "the first: {reason}"
-    );
+    assert!(reason.starts_with("question 3 refused"), "the first: {reason}");
     assert_eq!(reason.chars().count(), 200, "a bounded part of it");
     // Asked twice at 0, and at 1; refused at 2, 3 (a second later) and 5 (two later); again from 9 on.
     let times: Vec<u64> = telemetry.times_ns.iter().map(|time| time / S).collect();
@@ -393,11 +369,7 @@ fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
     let (telemetry, _, _) = polled_beside(&[Manner::Takes(Nanos::from_millis(100))], 5);
     let telemetry = telemetry.unwrap();
     assert!(telemetry.series[0].values[0].is_some(), "{telemetry:?}");
-    assert_eq!(
-        telemetry.series[0].values[0],
-        Some(1.0),
-        "the second answer"
-    );
+    assert_eq!(telemetry.series[0].values[0], Some(1.0), "the second answer");
 }
 
 /// What such a source said beside passes of so many seconds, one after the other.
@@ -413,10 +385,7 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
     let passes: Vec<TargetTelemetry> = passes.into_iter().flatten().collect();
     let source = |pass: usize| &passes[pass].sources[0];
     // The first answer takes 10 ms, each other one 1 ms.
-    assert_eq!(
-        (source(0).longest_ns, source(1).longest_ns),
-        (S / 100, S / 1_000)
-    );
+    assert_eq!((source(0).longest_ns, source(1).longest_ns), (S / 100, S / 1_000));
     assert_eq!(source(0).readings, source(1).readings);
     assert_eq!(passes[1].times_ns[0], 0, "its own begin");
 }
@@ -424,13 +393,9 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
 #[test]
 fn who_is_left_alone_for_a_whole_pass_is_not_named_in_it() {
     // It fails at 0, 1, 3, 7 and 15 s, and is tried again at 31.
-    let passes = asked_in_passes(
-        opener(Manner::FailsFrom(0, u32::MAX), Rc::default()),
-        &[20, 5, 10],
-    );
-    let failed = passes
-        .iter()
-        .map(|pass| Some(pass.as_ref()?.sources[0].failed));
+    let passes =
+        asked_in_passes(opener(Manner::FailsFrom(0, u32::MAX), Rc::default()), &[20, 5, 10]);
+    let failed = passes.iter().map(|pass| Some(pass.as_ref()?.sources[0].failed));
     assert_eq!(failed.collect::<Vec<_>>(), [Some(5), None, Some(1)]);
 }
 

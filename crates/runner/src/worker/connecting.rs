@@ -83,11 +83,7 @@ impl Worker {
             }
             first = first.or_else(|| self.reconnect_order.take_first());
             self.wait_outside(backoff, first.is_some()).await;
-            let most = if first.is_some() {
-                BACKOFF_OF_FIRST_MAX
-            } else {
-                BACKOFF_MAX
-            };
+            let most = if first.is_some() { BACKOFF_OF_FIRST_MAX } else { BACKOFF_MAX };
             backoff = Nanos(backoff.0 * 2).min(most);
             attempt += 1;
         }

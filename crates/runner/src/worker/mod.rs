@@ -181,8 +181,7 @@ impl Worker {
             if end <= now {
                 return false;
             }
-            self.wait_until(self.begin.min(end), Some(&mut changed))
-                .await;
+            self.wait_until(self.begin.min(end), Some(&mut changed)).await;
         }
     }
 
@@ -243,9 +242,7 @@ impl Worker {
         let mut reported = 0;
         let (outcome, finished) = loop {
             let deadline = from.saturating_add(self.timeout);
-            let mut outcome = self
-                .execute(link, &mut prepared.request, deadline, ready)
-                .await;
+            let mut outcome = self.execute(link, &mut prepared.request, deadline, ready).await;
             if matches!(prepared.request.op.body, OpBody::Query(_)) {
                 reported = outcome.rows_applied;
                 outcome = outcome.of_rows(rows);
@@ -255,9 +252,7 @@ impl Worker {
                 break (outcome, finished);
             }
             let wait = Nanos(self.retry.backoff.0 << retries.min(20)).min(RETRY_BACKOFF_MAX);
-            self.timeline
-                .sleep_until(finished.saturating_add(wait))
-                .await;
+            self.timeline.sleep_until(finished.saturating_add(wait)).await;
             retries += 1;
             from = self.timeline.now();
         };
@@ -276,12 +271,7 @@ impl Worker {
             retries,
             outcome: &outcome,
         });
-        let write = ReplacingWrite {
-            started,
-            finished,
-            rows,
-            reported,
-        };
+        let write = ReplacingWrite { started, finished, rows, reported };
         self.note(&mut record.ledgers, &prepared.request.op, write, &outcome);
         let host = &mut record.hosts[link.host];
         host.failed += u64::from(!outcome.is_success());
@@ -344,12 +334,7 @@ impl Worker {
         deadline: Nanos,
         ready: &mut Option<Prepared>,
     ) -> Outcome {
-        let Connected {
-            session,
-            encoder,
-            spare,
-            ..
-        } = link;
+        let Connected { session, encoder, spare, .. } = link;
         let mut execution = session.execute(request);
         let mut first = self.ahead && ready.is_none();
         let outcome = self.guarded(deadline, |context| {
@@ -417,10 +402,7 @@ impl Worker {
         let op = usize::from(self.feed.op_id(ticket.index).0);
         let intended = ticket.intended.unwrap_or(ticket.phase_start);
         let key = (self.keys)(ticket.phase, op);
-        self.record
-            .borrow_mut()
-            .recorder
-            .record_dropped(key, intended, ticket.phase_start);
+        self.record.borrow_mut().recorder.record_dropped(key, intended, ticket.phase_start);
         self.note_not_sent(ticket.index);
     }
 
@@ -434,11 +416,7 @@ impl Worker {
         let Some(intended) = ticket.intended else {
             let now = self.timeline.now();
             let is_in_time = now < self.source.phase_end(ticket);
-            return if is_in_time {
-                Due::Now(now)
-            } else {
-                Due::Never
-            };
+            return if is_in_time { Due::Now(now) } else { Due::Never };
         };
         while self.source.is_due(ticket) {
             let now = self.timeline.now();

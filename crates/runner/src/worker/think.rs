@@ -26,11 +26,7 @@ impl Think {
         let part = u128::from(session.wrapping_mul(GOLDEN_RATIO));
         let offset = (u128::from(pause.0) * part) >> 32;
         let offset = Nanos(u64::try_from(offset).unwrap_or(u64::MAX));
-        Self {
-            pause,
-            offset,
-            resumes: Cell::new(begin.saturating_add(offset)),
-        }
+        Self { pause, offset, resumes: Cell::new(begin.saturating_add(offset)) }
     }
 
     /// When the pause is over that it makes now.
@@ -64,12 +60,8 @@ mod tests {
             let mut places: Vec<u64> = places.collect();
             places.sort_unstable();
             places.push(pause.0 + places[0]);
-            let gaps = places.windows(2).map(|pair| pair[1] - pair[0]);
-            let widest = gaps.max().unwrap();
-            assert!(
-                widest * u64::from(sessions) <= 19 * pause.0 / 10,
-                "{sessions}: {widest}"
-            );
+            let widest = places.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            assert!(widest * u64::from(sessions) <= 19 * pause.0 / 10, "{sessions}: {widest}");
         }
     }
 }

@@ -32,9 +32,7 @@ fn job(shards: &Shards, seconds: u64) -> Job {
 
 /// Rows that a shard has itself.
 fn rows(shards: &Shards, number: usize) -> u64 {
-    let found = shards
-        .server(number)
-        .try_sql("SELECT count() FROM default_local.cpu");
+    let found = shards.server(number).try_sql("SELECT count() FROM default_local.cpu");
     found.ok().and_then(|found| found.parse().ok()).unwrap_or(0)
 }
 
@@ -114,10 +112,7 @@ fn a_shard_that_is_lost_in_mid_load_and_comes_back_loses_no_row_and_doubles_none
     let text = report::text(&record);
     expect_clean(&record, BATCH);
     let insert = measured(&record, "insert");
-    assert!(
-        insert.rows.unknown + insert.rows.refused >= BATCH,
-        "nothing was lost\n{text}"
-    );
+    assert!(insert.rows.unknown + insert.rows.refused >= BATCH, "nothing was lost\n{text}");
     let own: u64 = (0..SHARDS).map(|number| rows(&held(), number)).sum();
     assert_eq!(own, earlier + record.audit.found, "{text}");
 }

@@ -69,30 +69,15 @@ fn statement(job: &Job, root: &Path, sql: &str) {
         tables: Vec::new(),
         ops: vec![BoundOp {
             name: "statement".to_owned(),
-            kind: BoundOpKind::Query {
-                sql: sql.to_owned(),
-                parameters: Vec::new(),
-            },
+            kind: BoundOpKind::Query { sql: sql.to_owned(), parameters: Vec::new() },
         }],
         rows: None,
     });
     let outcome = RealTimeline::block_on(RealClock::start(), |timeline| async move {
-        let connect = Connect {
-            workload,
-            number: 0,
-            attempt: 0,
-            timeline,
-        };
+        let connect = Connect { workload, number: 0, attempt: 0, timeline };
         let mut session = target.connect(connect).await.unwrap();
-        let op = Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Query(Vec::new()),
-        };
-        let mut request = Request {
-            op,
-            bytes: Vec::new(),
-        };
+        let op = Op { id: OpId(0), index: 0, body: OpBody::Query(Vec::new()) };
+        let mut request = Request { op, bytes: Vec::new() };
         session.encoder().encode(&mut request);
         session.execute(&mut request).await
     });
@@ -108,15 +93,10 @@ fn table(record: &RunRecord) -> &TableRecord {
 fn a_lease_that_the_target_was_too_busy_to_end_does_not_stop_the_next_run_of_this_process() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
-    let faults = Arc::new(Faults {
-        leases_kept: AtomicU64::new(1),
-        ..Faults::default()
-    });
+    let faults = Arc::new(Faults { leases_kept: AtomicU64::new(1), ..Faults::default() });
     for _ in 0..2 {
-        let target = Arc::new(Hooked {
-            inner: job.open_target(root.path()),
-            hooks: Arc::clone(&faults),
-        });
+        let target =
+            Arc::new(Hooked { inner: job.open_target(root.path()), hooks: Arc::clone(&faults) });
         let ended = try_run_on(&job, target, root.path()).unwrap();
         assert_eq!(ended.record.judgments.data.value, Data::Clean);
     }
@@ -130,10 +110,7 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     let first = run(&job);
     assert_eq!(first.judgments.data.value, Data::Clean);
     let before = first.audit.found;
-    assert_eq!(
-        (table(&first).first_index, table(&first).rows_before),
-        (0, Some(0))
-    );
+    assert_eq!((table(&first).first_index, table(&first).rows_before), (0, Some(0)));
     let next = table(&first).next_index.unwrap();
     assert!(next >= before && before > 0);
     let noted = note(&job, root.path(), |_| {});
@@ -146,10 +123,7 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     assert!(!table(&second).recovered);
     // Found are this run's own rows only.
     let rows = measured(&second, "insert").rows.acknowledged;
-    assert_eq!(
-        (second.audit.acknowledged, second.audit.found),
-        (rows, rows)
-    );
+    assert_eq!((second.audit.acknowledged, second.audit.found), (rows, rows));
     let noted = note(&job, root.path(), |_| {});
     assert_eq!(noted.rows, Some(before + rows));
     assert!(!noted.writing);
@@ -209,10 +183,7 @@ fn a_loss_is_found_by_every_later_run() {
             let (missing, before) = (record.audit.missing, record.audit.missing_before);
             assert_eq!((missing, before), (3, 3), "{audit:?} {later}");
             let said = data.reasons[0].sentence();
-            assert!(
-                said.contains("3 rows of earlier runs are missing"),
-                "{said}"
-            );
+            assert!(said.contains("3 rows of earlier runs are missing"), "{said}");
         }
     }
 }
@@ -271,8 +242,12 @@ fn what_was_loaded_is_not_loaded_again() {
     job.settings.push(("rows", "1050".to_owned()));
     job.streams[0].0 = "latest-metrics";
     let loaded = |record: &RunRecord| -> u64 {
-        let load = record.results.iter().filter(|r| r.phase == "load");
-        load.map(|result| result.rows.acknowledged).sum()
+        record
+            .results
+            .iter()
+            .filter(|r| r.phase == "load")
+            .map(|result| result.rows.acknowledged)
+            .sum()
     };
     assert_eq!(loaded(&run(&job)), 1050);
     let second = run(&job);
@@ -316,20 +291,15 @@ impl Observer for Enemy {
 
 #[test]
 fn a_table_that_was_dropped_or_emptied_in_mid_run_is_lost_with_the_rows_of_earlier_runs() {
-    for (sql, how) in [
-        ("DROP TABLE cpu", Removal::Dropped),
-        ("DELETE FROM cpu", Removal::Truncated),
-    ] {
+    for (sql, how) in
+        [("DROP TABLE cpu", Removal::Dropped), ("DELETE FROM cpu", Removal::Truncated)]
+    {
         let root = tempfile::tempdir().unwrap();
         let mut job = job(root.path());
         let first = run(&job);
         job.step = Nanos::from_secs(2);
-        let enemy = Enemy {
-            job: job.clone(),
-            root: root.path().to_owned(),
-            sql,
-            done: Cell::new(false),
-        };
+        let enemy =
+            Enemy { job: job.clone(), root: root.path().to_owned(), sql, done: Cell::new(false) };
         let target = job.open_target(root.path());
         let end = job.run_watched_on(target, root.path(), Rc::new(enemy));
         let record = end.record;

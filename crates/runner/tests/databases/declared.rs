@@ -30,9 +30,7 @@ pub(crate) fn typed(dialect: &str, columns: &[(&str, &str, &str)]) -> String {
         .to_owned();
     let mut create = "id bigint primary key".to_owned();
     for (name, lines, declared) in columns {
-        text.push_str(&format!(
-            "[[tables.typed.columns]]\nname = \"{name}\"\n{lines}\n"
-        ));
+        text.push_str(&format!("[[tables.typed.columns]]\nname = \"{name}\"\n{lines}\n"));
         create.push_str(&format!(", {name} {declared}"));
     }
     text.push_str(&format!(
@@ -50,10 +48,7 @@ pub(crate) fn job(text: &str, level: AuditLevel) -> Job {
     job.sessions = 2;
     job.audit = level;
     job.drop_tables = true;
-    job.stop = StopRule {
-        rows: Some(ROWS),
-        ..StopRule::default()
-    };
+    job.stop = StopRule { rows: Some(ROWS), ..StopRule::default() };
     job
 }
 
@@ -64,12 +59,7 @@ fn words(values: &str) -> String {
 
 fn assert_clean(record: &RunRecord, what: &str) {
     let judged = &record.judgments.data;
-    assert_eq!(
-        judged.value,
-        Data::Clean,
-        "{what}: {judged:?}\n{:#?}",
-        record.audit
-    );
+    assert_eq!(judged.value, Data::Clean, "{what}: {judged:?}\n{:#?}", record.audit);
     assert_eq!(record.audit.status, AuditStatus::Done, "{what}");
 }
 
@@ -138,12 +128,7 @@ fn times_are_compared_with_as_many_digits_as_their_column_keeps() {
             ],
         );
         let tamper = "UPDATE typed SET d = d + 0.001 WHERE id = 7";
-        assert_altered(
-            database,
-            "postgresql",
-            &[("d", FLOATS, "numeric(10,3)")],
-            tamper,
-        );
+        assert_altered(database, "postgresql", &[("d", FLOATS, "numeric(10,3)")], tamper);
     });
 }
 
@@ -208,10 +193,7 @@ fn types_without_a_checksum_are_compared_by_their_text() {
 fn settings_of_the_server_do_not_change_what_is_compared() {
     on(Database::postgres(), |database, root| {
         let text = include_str!("audit/meters.toml");
-        let job = Job {
-            drop_tables: false,
-            ..job(text, AuditLevel::Full)
-        };
+        let job = Job { drop_tables: false, ..job(text, AuditLevel::Full) };
         assert_clean(&job.run_on(database.open(None, None), root).record, "first");
         database.execute(
             "ALTER DATABASE postgres SET extra_float_digits = 0; \
@@ -223,13 +205,7 @@ fn settings_of_the_server_do_not_change_what_is_compared() {
         let again = audited_again(&job, database.open(None, None), root);
         assert_clean(&again, "again");
         let more = tempfile::tempdir().unwrap();
-        let on = Job {
-            stop: StopRule {
-                rows: Some(ROWS),
-                ..StopRule::default()
-            },
-            ..job
-        };
+        let on = Job { stop: StopRule { rows: Some(ROWS), ..StopRule::default() }, ..job };
         let continued = on.run_on(database.open(None, None), more.path()).record;
         assert_clean(&continued, "continued");
         assert!(continued.target.tables[0].rows_before > Some(0));
@@ -245,10 +221,8 @@ fn rows_that_a_policy_hides_are_not_lost() {
     let root = tempfile::tempdir().unwrap();
     let url = database.server.url("tenant", database.name);
     let target = target(&[url], database.name, None);
-    let job = Job {
-        drop_tables: false,
-        ..job(include_str!("audit/meters.toml"), AuditLevel::Sums)
-    };
+    let job =
+        Job { drop_tables: false, ..job(include_str!("audit/meters.toml"), AuditLevel::Sums) };
     let run = |root: &Path| job.run_on(Arc::clone(&target), root).record;
     assert_clean(&run(root.path()), "without a policy");
     database.sql(
@@ -278,10 +252,7 @@ fn refusal(database: &Database, columns: &[(&str, &str, &str)]) -> String {
     };
     let root = tempfile::tempdir().unwrap();
     let job = Job {
-        stop: StopRule {
-            rows: Some(40_000),
-            ..StopRule::default()
-        },
+        stop: StopRule { rows: Some(40_000), ..StopRule::default() },
         ..job(&typed(dialect, columns), AuditLevel::Sums)
     };
     let refused = match try_run_on(&job, database.open(None, None), root.path()) {
@@ -324,35 +295,18 @@ fn a_value_that_its_column_cannot_store_is_named_before_the_load() {
     let long = words("\"a\", \"b\", \"cc\", \"much too long\"");
     let numbers = "type = \"integer\"\ngenerator = \"uniform\"\nmin = 0\nmax = 99999";
     let check = |database: &Database| {
-        let says = refusal(
-            database,
-            &[
-                ("note", &words("\"a\""), "text"),
-                ("q", COUNTER, "smallint"),
-            ],
-        );
-        assert_says(
-            &says,
-            &["`typed`", "column `q` is smallint", "32768", "row 32,767"],
-        );
-        let says = refusal(
-            database,
-            &[("n", numbers, "smallint"), ("q", COUNTER, "bigint")],
-        );
+        let says =
+            refusal(database, &[("note", &words("\"a\""), "text"), ("q", COUNTER, "smallint")]);
+        assert_says(&says, &["`typed`", "column `q` is smallint", "32768", "row 32,767"]);
+        let says = refusal(database, &[("n", numbers, "smallint"), ("q", COUNTER, "bigint")]);
         assert_says(&says, &["column `n` is smallint"]);
-        let says = refusal(
-            database,
-            &[("a", COUNTER, "bigint"), ("t", &long, "varchar(5)")],
-        );
+        let says = refusal(database, &[("a", COUNTER, "bigint"), ("t", &long, "varchar(5)")]);
         assert_says(&says, &["column `t` is", "'much too long'"]);
     };
     on(Database::postgres(), |database, _| {
         check(database);
         let words = words("\"abc\", \"def\"");
-        let says = refusal(
-            database,
-            &[("b", &words, "bytea"), ("q", COUNTER, "bigint")],
-        );
+        let says = refusal(database, &[("b", &words, "bytea"), ("q", COUNTER, "bigint")]);
         assert_says(&says, &["column `b` is bytea", "abc", "\\x616263"]);
         // Whatever row is sent, it is refused.
         let says = refusal(database, &[("q", COUNTER, "bigint"), ("u", &words, "uuid")]);
@@ -373,10 +327,7 @@ fn a_value_that_its_column_cannot_store_is_named_before_the_load() {
 fn what_a_killed_run_had_tried_is_gone_with_the_next_one() {
     on_both(|database, root| {
         let text = include_str!("audit/meters.toml");
-        let job = Job {
-            drop_tables: false,
-            ..job(text, AuditLevel::Sums)
-        };
+        let job = Job { drop_tables: false, ..job(text, AuditLevel::Sums) };
         let run = || job.run_on(database.open(None, None), root).record;
         assert_eq!(run().audit.found, ROWS);
         // As it is when the process is killed while it tries.
@@ -387,10 +338,7 @@ fn what_a_killed_run_had_tried_is_gone_with_the_next_one() {
         std::fs::remove_dir_all(root.join("test")).unwrap();
         let record = run();
         assert_clean(&record, "the next run");
-        assert_eq!(
-            answer(database, "SELECT count(*) FROM meters"),
-            ROWS.to_string()
-        );
+        assert_eq!(answer(database, "SELECT count(*) FROM meters"), ROWS.to_string());
     });
 }
 
@@ -417,19 +365,9 @@ fn tables_are_made_anew_although_others_refer_to_them_or_more_was_created_with_t
         let text = text(dialect, &create);
         for drop_tables in [false, true] {
             let root = tempfile::tempdir().unwrap();
-            let job = Job {
-                settings: Vec::new(),
-                drop_tables,
-                ..job(&text, AuditLevel::Sums)
-            };
-            assert_clean(
-                &job.run_on(database.open(None, None), root.path()).record,
-                dialect,
-            );
-            assert_eq!(
-                answer(database, "SELECT count(*) FROM parents"),
-                ROWS.to_string()
-            );
+            let job = Job { settings: Vec::new(), drop_tables, ..job(&text, AuditLevel::Sums) };
+            assert_clean(&job.run_on(database.open(None, None), root.path()).record, dialect);
+            assert_eq!(answer(database, "SELECT count(*) FROM parents"), ROWS.to_string());
         }
     };
     on(Database::mariadb(), |database, _| run(database, "mysql"));
@@ -473,15 +411,10 @@ fn a_schema_that_is_not_seen_any_more_is_no_loss() {
         return;
     };
     let root = tempfile::tempdir().unwrap();
-    let job = Job {
-        drop_tables: false,
-        ..job(include_str!("audit/meters.toml"), AuditLevel::Sums)
-    };
+    let job =
+        Job { drop_tables: false, ..job(include_str!("audit/meters.toml"), AuditLevel::Sums) };
     let target = database.target(None);
-    assert_clean(
-        &job.run_on(Arc::clone(&target), root.path()).record,
-        "first",
-    );
+    assert_clean(&job.run_on(Arc::clone(&target), root.path()).record, "first");
     database.sql("CREATE SCHEMA other; ALTER DATABASE elsewhere SET search_path = other");
     let elsewhere = audited_again(&job, Arc::clone(&target), root.path());
     let judged = &elsewhere.judgments.data;

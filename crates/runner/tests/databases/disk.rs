@@ -53,21 +53,14 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     job.step = Nanos::from_secs(300);
     let end = job.run_in(root.path());
     let record = &end.record;
-    assert!(
-        measurement_reasons(record).contains(&ReasonCode::DiskFull),
-        "{record:?}"
-    );
+    assert!(measurement_reasons(record).contains(&ReasonCode::DiskFull), "{record:?}");
     assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert!(record.audit.found > 0);
     // Not one op met a full disk.
     assert!(record.results.iter().all(|result| result.errors.is_empty()));
     assert_eq!(exit_code(&end), 3);
-    let room = record
-        .estimate
-        .as_ref()
-        .and_then(|e| e.disk.as_ref())
-        .unwrap();
+    let room = record.estimate.as_ref().and_then(|e| e.disk.as_ref()).unwrap();
     assert_eq!(room.reserve_bytes, 16 << 20);
 }
 
@@ -105,11 +98,7 @@ fn a_very_small_disk_is_never_full() {
     let record = &end.record;
     let reasons = measurement_reasons(record);
     assert!(reasons.contains(&ReasonCode::DiskFull), "{reasons:?}");
-    for follows in [
-        ReasonCode::TargetLost,
-        ReasonCode::RecordIncomplete,
-        ReasonCode::TooShort,
-    ] {
+    for follows in [ReasonCode::TargetLost, ReasonCode::RecordIncomplete, ReasonCode::TooShort] {
         assert!(!reasons.contains(&follows), "{reasons:?}");
     }
     assert_eq!(record.judgments.data.value, Data::Clean);

@@ -6,11 +6,8 @@ use highwater_report as report;
 
 #[test]
 fn closed_load_on_the_simulated_target_is_sound_and_clean() {
-    let end = Job::new(
-        "sim:?service=constant&request=1ms&row=0&rtt=0",
-        &[("insert", closed(4))],
-    )
-    .run();
+    let end =
+        Job::new("sim:?service=constant&request=1ms&row=0&rtt=0", &[("insert", closed(4))]).run();
     let record = &end.record;
     println!("{}", report::text(record));
     let result = measured(record, "insert");
@@ -26,11 +23,7 @@ fn open_load_offers_exactly_what_was_asked() {
     println!("{}", report::text(&end.record));
     let insert = measured(&end.record, "insert");
     assert_eq!(
-        (
-            insert.offered,
-            insert.acknowledged,
-            insert.rows.acknowledged
-        ),
+        (insert.offered, insert.acknowledged, insert.rows.acknowledged),
         (1_000, 1_000, 10_000)
     );
 }

@@ -77,10 +77,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     let text = report::text(&record);
     expect_clean(&record, BATCH);
     let insert = measured(&record, "insert");
-    assert!(
-        insert.rows.unknown >= BATCH,
-        "nothing was under way\n{text}"
-    );
+    assert!(insert.rows.unknown >= BATCH, "nothing was under way\n{text}");
     assert_eq!(record.audit.copies, NODES as u64 - 1, "{text}");
     let gap = Nanos(record.availability.longest_gap_ns);
     // The others wait until they have given it up: `evs.suspect_timeout` of these nodes.
@@ -91,10 +88,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     // A node that comes back has what the audit found.
     held().start_again(0);
     for node in 0..NODES {
-        let there = held().sql(
-            node,
-            "SELECT count(*), count(DISTINCT ts, hostname) FROM cpu",
-        );
+        let there = held().sql(node, "SELECT count(*), count(DISTINCT ts, hostname) FROM cpu");
         let found = record.audit.found;
         assert_eq!(there, format!("{found}\t{found}"), "node {node}\n{text}");
     }

@@ -1,10 +1,7 @@
 //! Whole runs on whole databases: the simulated one, and real ones wherever they are installed. In one program,
 //! because most of these tests wait, and then another one runs.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails where it finds something else"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
 mod audit;
 mod beside;

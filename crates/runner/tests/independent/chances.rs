@@ -31,11 +31,7 @@ impl Chances {
     }
 
     /// From 0 to one below.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "below the count"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]
     pub(super) fn below(&mut self, count: usize) -> usize {
         (self.uniform() * super::float(count)) as usize
     }

@@ -148,10 +148,7 @@ struct Simulation<'a> {
 impl Cluster {
     /// Sends such ops from time 0 on, and looks at the span.
     pub(crate) fn simulate(&self, op: Op, load: Load, span: Span, seed: u64) -> Seen {
-        let node = || Node {
-            idle: self.cores,
-            waiting: VecDeque::new(),
-        };
+        let node = || Node { idle: self.cores, waiting: VecDeque::new() };
         let mut simulation = Simulation {
             cluster: self,
             op,
@@ -172,11 +169,7 @@ impl Cluster {
     fn pieces(&self, op: usize, kind: Op, chances: &mut Chances) -> Vec<Piece> {
         let nodes = self.speeds.len();
         let Op::Insert(rows) = kind else {
-            return vec![Piece {
-                op,
-                node: chances.below(nodes),
-                mean_s: self.query_s,
-            }];
+            return vec![Piece { op, node: chances.below(nodes), mean_s: self.query_s }];
         };
         let first = chances.below(self.shards);
         let mut pieces = Vec::new();
@@ -186,11 +179,7 @@ impl Cluster {
             let primary_s = self.request_s + float(rows) * self.row_s;
             for copy in 0..=self.replicas {
                 let cost = if copy == 0 { 1.0 } else { self.replica_cost };
-                pieces.push(Piece {
-                    op,
-                    node: (shard + copy) % nodes,
-                    mean_s: primary_s * cost,
-                });
+                pieces.push(Piece { op, node: (shard + copy) % nodes, mean_s: primary_s * cost });
             }
         }
         pieces
@@ -258,10 +247,7 @@ impl Simulation<'_> {
         self.next_arrival(now);
         let op = self.ops.len();
         let pieces = self.cluster.pieces(op, self.op, &mut self.chances);
-        self.ops.push(Sent {
-            arrived: now,
-            pieces_left: pieces.len(),
-        });
+        self.ops.push(Sent { arrived: now, pieces_left: pieces.len() });
         if self.is_rejected(&pieces) {
             self.seen.rejected += usize::from(self.span.holds(now));
             self.answered(now + self.cluster.rtt_s);
@@ -280,11 +266,8 @@ impl Simulation<'_> {
 
     /// Whether any of them would find as many others waiting as may wait, and no idle core.
     fn is_rejected(&self, pieces: &[Piece]) -> bool {
-        let mut found: Vec<[usize; 2]> = self
-            .nodes
-            .iter()
-            .map(|node| [node.idle, node.waiting.len()])
-            .collect();
+        let mut found: Vec<[usize; 2]> =
+            self.nodes.iter().map(|node| [node.idle, node.waiting.len()]).collect();
         pieces.iter().any(|piece| {
             let [idle, waiting] = &mut found[piece.node];
             if *idle > 0 {

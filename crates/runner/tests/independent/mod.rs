@@ -8,11 +8,7 @@
 //! - A batch whose rows the shards do not divide brings one row more to the first shards, counted from its
 //!   random one.
 //! - A piece that comes during a stall takes a free core at once and begins when the stall is over.
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test program uses a part of it"
-)]
+#![allow(dead_code, clippy::allow_attributes, reason = "each test program uses a part of it")]
 
 mod chances;
 mod cluster;

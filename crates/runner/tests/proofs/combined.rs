@@ -91,16 +91,8 @@ impl Combined {
         let mut parameters = "cores=2&service=constant&request=15ms&rtt=20ms".to_owned();
         let is_open = draw(2) == 0;
         // Two cores do 133 ops/s; a full queue needs more of them.
-        let rate = if kinds.contains(&Kind::FullQueue) {
-            200
-        } else {
-            20 + draw(80)
-        };
-        let pace = if is_open {
-            open(rate * batch)
-        } else {
-            closed(sessions)
-        };
+        let rate = if kinds.contains(&Kind::FullQueue) { 200 } else { 20 + draw(80) };
+        let pace = if is_open { open(rate * batch) } else { closed(sessions) };
         let mut job = Job::new("", &[("insert", pace)]);
         job.settings = vec![("batch", batch.to_string())];
         job.text = Some(include_str!("../databases/audit/meters.toml"));
@@ -111,12 +103,7 @@ impl Combined {
         job.retries = u32::try_from(draw(2) * 3).unwrap();
         let is_full = kinds.contains(&Kind::FullQueue);
         parameters.push_str(if is_full { "&queue=4" } else { "&queue=inf" });
-        let mut combined = Self {
-            kinds,
-            parameters,
-            faults: Faults::default(),
-            job,
-        };
+        let mut combined = Self { kinds, parameters, faults: Faults::default(), job };
         for kind in combined.kinds.clone() {
             combined.plant(kind, &mut draw);
         }
@@ -163,20 +150,12 @@ fn implied_by(seen: &Seen) -> Verdict {
     let sum = |of: &dyn Fn(&Batch) -> u64| -> u64 { seen.batches.values().map(of).sum() };
     let rows = |answer: Answer| {
         sum(&|batch| {
-            if batch.answer == answer {
-                batch.rows
-            } else {
-                0
-            }
+            if batch.answer == answer { batch.rows } else { 0 }
         })
     };
     // What the model did with a batch that it applied.
     let stored = |batch: &Batch| {
-        if batch.applied {
-            batch.rows - batch.dropped
-        } else {
-            0
-        }
+        if batch.applied { batch.rows - batch.dropped } else { 0 }
     };
     let resolved = |like: &dyn Fn(&Batch) -> bool| {
         sum(&|batch| u64::from(batch.answer == Answer::Unknown && like(batch)))
@@ -221,10 +200,7 @@ fn implied_by(seen: &Seen) -> Verdict {
             (0, ..) => Data::Altered,
             _ => Data::Lost,
         },
-        reasons: reasons
-            .into_iter()
-            .filter_map(|(is_so, code)| is_so.then_some(code))
-            .collect(),
+        reasons: reasons.into_iter().filter_map(|(is_so, code)| is_so.then_some(code)).collect(),
     }
 }
 
@@ -236,8 +212,7 @@ fn drifts(plan: &Combined, record: &RunRecord, seen: &Seen, context: &str) -> bo
     let said = |code| judgment.reasons.iter().any(|reason| reason.code == code);
     assert_eq!(said(ReasonCode::SessionsMissing), few, "{context}");
     assert!(!few || plan.kinds.contains(&Kind::FewSessions), "{context}");
-    let unknown = seen.batches.values();
-    let unknown = unknown.filter(|batch| batch.answer == Answer::Unknown);
+    let unknown = seen.batches.values().filter(|batch| batch.answer == Answer::Unknown);
     let unknown: u64 = unknown.map(|batch| batch.rows).sum();
     let result = measured(record, "insert");
     let offered = result.offered * result.rows.sent / result.sent.max(1);
@@ -277,10 +252,7 @@ fn carry_out(seed: u64) -> Done {
         inner: Arc::<SimTarget>::clone(&model),
         hooks: Arc::new(std::mem::take(&mut plan.faults)),
     };
-    let hooks = Witness {
-        model,
-        seen: Arc::clone(&seen),
-    };
+    let hooks = Witness { model, seen: Arc::clone(&seen) };
     let inner = Arc::new(faulty);
     let witness = Arc::new(Hooked { inner, hooks });
     let root = tempfile::tempdir().unwrap();
@@ -296,10 +268,7 @@ fn carry_out(seed: u64) -> Done {
     let drifts = drifts(&plan, record, &seen, &context);
     let wrong_data = implied.data != Data::Clean;
     assert_eq!(exit_code(&end) == 4, wrong_data, "{context}");
-    Done {
-        data: implied.data,
-        drifted_by_chance: drifts && !plan.kinds.contains(&Kind::Outage),
-    }
+    Done { data: implied.data, drifted_by_chance: drifts && !plan.kinds.contains(&Kind::Outage) }
 }
 
 /// Carries them out; every kind of data must come up, or the plans say nothing.

@@ -37,10 +37,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     let length = Nanos(phase.duration_ns).as_secs_f64();
     let killed_s = Nanos::from_secs(second).as_secs_f64();
     // A second is told a quarter of a second late, when its reports are in.
-    assert!(
-        (killed_s..killed_s + 0.3).contains(&length),
-        "stopped after {length} s"
-    );
+    assert!((killed_s..killed_s + 0.3).contains(&length), "stopped after {length} s");
     let result = measured(record, "insert");
     assert_eq!(result.offered, due(phase.duration_ns), "after {length} s");
     assert_eq!(result.offered, result.sent + result.dropped);
@@ -71,10 +68,7 @@ fn interrupted_once_it_waits_for_answers_and_audits() {
     let end = slow().run_interrupted(At::Second(7), 1);
     check_stopped_near(&end, 7);
     let result = measured(&end.record, "insert");
-    assert_eq!(
-        result.acknowledged, result.offered,
-        "all answers were waited for"
-    );
+    assert_eq!(result.acknowledged, result.offered, "all answers were waited for");
     assert_eq!(end.record.audit.status, AuditStatus::Done);
     assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(end.record.audit.found, result.rows.acknowledged);
@@ -86,10 +80,7 @@ fn interrupted_twice_it_gives_up_answers_and_is_unverified() {
     check_stopped_near(&end, 7);
     let result = measured(&end.record, "insert");
     let given_up = result.errors["timeout"];
-    assert!(
-        (9..=11).contains(&given_up),
-        "a tenth of a second of ops was under way: {given_up}"
-    );
+    assert!((9..=11).contains(&given_up), "a tenth of a second of ops was under way: {given_up}");
     assert_eq!(result.acknowledged + given_up, result.sent);
     assert_eq!(end.record.audit.unknown, 10 * given_up);
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
@@ -107,16 +98,8 @@ fn check_lost(end: &RunEnd) {
     // What came due while all sessions were away was offered, too.
     assert_eq!(result.offered, due(record.phases[0].duration_ns));
     for second in 0..5 {
-        let interval = record
-            .intervals
-            .iter()
-            .find(|i| i.second == second)
-            .unwrap();
-        assert_eq!(
-            (interval.offered, interval.acknowledged),
-            (100, 100),
-            "second {second}"
-        );
+        let interval = record.intervals.iter().find(|i| i.second == second).unwrap();
+        assert_eq!((interval.offered, interval.acknowledged), (100, 100), "second {second}");
     }
     assert!((498..=500).contains(&result.acknowledged));
     let by_second: u64 = record.intervals.iter().map(|i| i.offered).sum();
@@ -164,11 +147,7 @@ fn a_closed_run_ends_when_its_rows_are_written() {
 /// between them.
 fn exhausted(in_a_row: u64) -> RunEnd {
     let target = one_node("cores=1&service=constant&request=10ms");
-    let faults = Faults {
-        exhausted: in_a_row,
-        round: in_a_row + 1,
-        ..Faults::default()
-    };
+    let faults = Faults { exhausted: in_a_row, round: in_a_row + 1, ..Faults::default() };
     let job = Job::new(&target, &[("insert", closed(1))]);
     job.run_faulty(&Arc::new(faults))
 }
@@ -182,10 +161,7 @@ fn ten_ops_in_a_row_without_resources_end_the_run() {
     let mut lost = record.incidents.iter();
     let lost = lost.find(|i| i.kind == IncidentKind::TargetLost);
     let why = &lost.unwrap().message;
-    assert_eq!(
-        why,
-        "the target is out of resources: no space left on device"
-    );
+    assert_eq!(why, "the target is out of resources: no space left on device");
     let result = measured(record, "insert");
     assert_eq!((result.acknowledged, result.errors["resource"]), (1, 10));
     assert_eq!(record.audit.found, 10, "what had been stored was looked at");
@@ -247,10 +223,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
     let end = loading().run_interrupted(At::Second(2), 2);
     check_nothing_measured(&end);
     let loaded = &end.record.results[0];
-    assert_eq!(
-        (loaded.acknowledged, loaded.errors["timeout"]),
-        (16 * 22, 16)
-    );
+    assert_eq!((loaded.acknowledged, loaded.errors["timeout"]), (16 * 22, 16));
     assert_eq!(end.record.audit.unknown, 160);
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
@@ -289,15 +262,9 @@ fn audited(faults: Faults) -> (RunEnd, u64) {
 #[test]
 fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     let (end, sizes_requested) = audited(Faults::default());
-    assert_eq!(
-        (end.record.target.bytes_after, sizes_requested),
-        (Some(2), 2)
-    );
+    assert_eq!((end.record.target.bytes_after, sizes_requested), (Some(2), 2));
 
-    let (end, sizes_requested) = audited(Faults {
-        refuses_to_count: true,
-        ..Faults::default()
-    });
+    let (end, sizes_requested) = audited(Faults { refuses_to_count: true, ..Faults::default() });
     let record = &end.record;
     assert_eq!(record.audit.status, AuditStatus::Failed);
     assert_eq!(record.audit.error.as_deref(), Some("it does not count"));
@@ -306,12 +273,9 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     assert!(record.notes.is_empty(), "{:?}", record.notes);
 
-    let (end, _) = audited(Faults {
-        never_quiet: true,
-        ..Faults::default()
-    });
-    let incidents = end.record.incidents.iter();
-    let kinds: Vec<IncidentKind> = incidents.map(|incident| incident.kind).collect();
+    let (end, _) = audited(Faults { never_quiet: true, ..Faults::default() });
+    let kinds: Vec<IncidentKind> =
+        end.record.incidents.iter().map(|incident| incident.kind).collect();
     assert_eq!(kinds, [IncidentKind::NotIdle]);
     assert!(end.record.notes.is_empty(), "{:?}", end.record.notes);
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
@@ -349,10 +313,7 @@ fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
 fn a_statement_without_room_is_followed_by_smaller_ones_and_never_by_itself() {
     const ROWS: u64 = 20_000;
     for (keys, status) in [(5_120, AuditStatus::Done), (0, AuditStatus::Failed)] {
-        let faults = Arc::new(Faults {
-            room: Some((keys, ROWS)),
-            ..Faults::default()
-        });
+        let faults = Arc::new(Faults { room: Some((keys, ROWS)), ..Faults::default() });
         let end = slow().run_faulty(&faults);
         let (audit, data) = (&end.record.audit, &end.record.judgments.data);
         assert_eq!(audit.status, status, "{audit:?}");
@@ -383,16 +344,9 @@ fn an_audit_whose_target_stays_away_waits_to_its_limit_and_says_for_what() {
     let audit = &end.record.audit;
     assert_eq!(audit.status, AuditStatus::Timeout);
     let why = audit.error.as_deref().unwrap();
-    assert!(
-        why.starts_with("it was still waiting for the target: "),
-        "{why}"
-    );
+    assert!(why.starts_with("it was still waiting for the target: "), "{why}");
     let took = Nanos(audit.duration_ns).as_secs_f64();
     assert!((60.0..61.0).contains(&took), "{took} s of 60");
     let incidents = end.record.incidents.iter();
-    assert!(
-        incidents
-            .clone()
-            .all(|incident| incident.kind != IncidentKind::NotIdle)
-    );
+    assert!(incidents.clone().all(|incident| incident.kind != IncidentKind::NotIdle));
 }

@@ -23,17 +23,8 @@ fn rejections_are_errors_of_their_class_and_leave_clean_data() {
     let end = job.run();
     let result = measured(&end.record, "insert");
     let rejected = result.errors["rejected"];
-    assert_eq!(
-        result.errors.len(),
-        1,
-        "no other class: {:?}",
-        result.errors
-    );
-    assert_eq!(
-        (result.offered, result.sent),
-        (2_000, 2_000),
-        "the schedule goes on"
-    );
+    assert_eq!(result.errors.len(), 1, "no other class: {:?}", result.errors);
+    assert_eq!((result.offered, result.sent), (2_000, 2_000), "the schedule goes on");
     assert_eq!(result.acknowledged + rejected, 2_000);
     assert!(
         (1_000..=1_004).contains(&result.acknowledged),
@@ -63,18 +54,10 @@ fn lost_acknowledgements_are_unknown_rows_and_leave_clean_data() {
         (audit.acknowledged, audit.unknown),
         (result.rows.acknowledged, result.rows.unknown)
     );
-    assert_eq!(
-        audit.found,
-        audit.acknowledged + audit.unknown,
-        "all were applied"
-    );
+    assert_eq!(audit.found, audit.acknowledged + audit.unknown, "all were applied");
     assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(data_reasons(&end.record), [ReasonCode::ResentUnknown]);
-    assert_eq!(
-        end.record.target.hosts[0].sessions,
-        4 + lost,
-        "each cut session was opened anew"
-    );
+    assert_eq!(end.record.target.hosts[0].sessions, 4 + lost, "each cut session was opened anew");
 }
 
 #[test]
@@ -82,20 +65,13 @@ fn dropped_rows_are_found_missing() {
     let target = one_node("cores=4&service=constant&request=1ms&drop=0.001");
     let end = Job::new(&target, &[("insert", closed(4))]).run();
     let audit = &end.record.audit;
-    assert_eq!(
-        audit.acknowledged,
-        measured(&end.record, "insert").rows.acknowledged
-    );
+    assert_eq!(audit.acknowledged, measured(&end.record, "insert").rows.acknowledged);
     assert!(audit.missing > 0);
     assert_eq!(audit.found + audit.missing, audit.acknowledged);
     assert_eq!(audit.surplus, 0);
     assert_eq!(end.record.judgments.data.value, Data::Lost);
     let reasons = [ReasonCode::RowsLost, ReasonCode::CounterDiffers];
-    assert_eq!(
-        data_reasons(&end.record),
-        reasons,
-        "the model's counter knows it too"
-    );
+    assert_eq!(data_reasons(&end.record), reasons, "the model's counter knows it too");
     assert_eq!(exit_code(&end), 4);
 }
 
@@ -118,10 +94,7 @@ type Fails = fn(u64) -> Outcome;
 /// One op in four fails with an error that passes.
 #[test]
 fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_session_is_gone() {
-    let gone = |rows| Outcome {
-        session_usable: false,
-        ..refused(rows)
-    };
+    let gone = |rows| Outcome { session_usable: false, ..refused(rows) };
     let cases: [(Fails, bool); 3] = [(refused, true), (unknown, false), (gone, false)];
     for (fails_with, is_asked_again) in cases {
         let faults = Arc::new(Faults {
@@ -174,10 +147,7 @@ fn a_run_without_faults_is_clean_and_exits_with_zero() {
 
 /// Eight sessions of an open load of four ops a second, each closed so long after it was opened.
 fn closed_after(life: Nanos) -> (RunRecord, u64) {
-    let faults = Arc::new(Faults {
-        closes_after: Some(life),
-        ..Faults::default()
-    });
+    let faults = Arc::new(Faults { closes_after: Some(life), ..Faults::default() });
     let target = one_node("cores=4&service=constant&request=1ms");
     let mut job = Job::new(&target, &[("insert", open(40))]);
     job.sessions = 8;
@@ -190,12 +160,7 @@ fn an_idle_session_that_is_closed_is_replaced_before_its_next_op() {
     let (record, opened) = closed_after(Nanos::from_millis(1_500));
     let insert = measured(&record, "insert");
     assert!(opened > 16, "{opened}");
-    assert_eq!(
-        insert.errors.values().sum::<u64>(),
-        0,
-        "{:?}",
-        insert.errors
-    );
+    assert_eq!(insert.errors.values().sum::<u64>(), 0, "{:?}", insert.errors);
     assert_eq!(insert.acknowledged, insert.offered);
 }
 
@@ -248,11 +213,7 @@ fn a_session_that_cannot_come_back_while_others_work_is_missing_and_ends_no_run(
 #[test]
 fn a_server_that_closes_every_session_at_once_is_not_stormed() {
     let (record, opened) = closed_after(Nanos::ZERO);
-    let phases = record.phases.iter();
-    let run_s = phases.map(|phase| phase.duration_ns).sum::<u64>() / 1_000_000_000;
+    let run_s = record.phases.iter().map(|phase| phase.duration_ns).sum::<u64>() / 1_000_000_000;
     // Each of eight sessions at most ten times a second, and once for each op.
-    assert!(
-        opened <= 8 * 10 * (run_s + 1),
-        "{opened} sessions in {run_s} s"
-    );
+    assert!(opened <= 8 * 10 * (run_s + 1), "{opened} sessions in {run_s} s");
 }

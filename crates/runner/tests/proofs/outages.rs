@@ -37,20 +37,11 @@ fn check(seen: &AvailabilityRecord, tolerance_s: f64, recovered_s: f64, case: &s
     assert!((gap - away).abs() <= tolerance_s, "{case}: {seen:?}");
     let recovery = seen.recovery.unwrap_or_else(|| panic!("{case}: {seen:?}"));
     let start = s(recovery.start_ns);
-    assert!(
-        (start - AWAY_FROM_S).abs() <= tolerance_s,
-        "{case}: {seen:?}"
-    );
+    assert!((start - AWAY_FROM_S).abs() <= tolerance_s, "{case}: {seen:?}");
     let again = start + s(recovery.rate_again_ns.unwrap());
-    assert!(
-        (again - AWAY_UNTIL_S).abs() <= tolerance_s,
-        "{case}: {seen:?}"
-    );
+    assert!((again - AWAY_UNTIL_S).abs() <= tolerance_s, "{case}: {seen:?}");
     let recovered = start + s(recovery.recovered_ns.unwrap());
-    assert!(
-        (recovered - recovered_s).abs() <= tolerance_s,
-        "{case}: {seen:?}"
-    );
+    assert!((recovered - recovered_s).abs() <= tolerance_s, "{case}: {seen:?}");
 }
 
 #[test]
@@ -82,8 +73,5 @@ fn a_backlog_delays_the_recovery_and_not_the_return_of_the_rate() {
 fn who_does_not_come_back_has_not_recovered() {
     let record = run("cores=inf&service=constant&request=1ms&stall=15s+9s", 4, 50);
     let recovery = record.availability.recovery.unwrap();
-    assert_eq!(
-        (recovery.rate_again_ns, recovery.recovered_ns),
-        (None, None)
-    );
+    assert_eq!((recovery.rate_again_ns, recovery.recovered_ns), (None, None));
 }

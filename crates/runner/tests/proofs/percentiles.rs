@@ -39,11 +39,7 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
     let timed_out = result.errors.get("timeout").copied().unwrap_or(0);
     let other: u64 = result.errors.values().sum::<u64>() - timed_out;
     assert_eq!(result.offered, result.sent + result.dropped, "{case}");
-    assert_eq!(
-        result.sent,
-        result.acknowledged + timed_out + other,
-        "{case}"
-    );
+    assert_eq!(result.sent, result.acknowledged + timed_out + other, "{case}");
     let rows = result.row_latency_ns.as_ref().unwrap();
     for (summary, weight) in [(&result.latency_ns, 1), (rows, 10)] {
         assert_eq!(
@@ -51,11 +47,7 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
             weight * (result.acknowledged + timed_out + result.dropped),
             "{case}"
         );
-        assert_eq!(
-            summary.beyond,
-            weight * (timed_out + result.dropped),
-            "{case}"
-        );
+        assert_eq!(summary.beyond, weight * (timed_out + result.dropped), "{case}");
         assert_eq!(summary.at_least, lower_bounds(summary), "{case}");
     }
     let text = report::text(record);
@@ -65,15 +57,9 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
     };
     for (label, summary) in [("insert ", &result.latency_ns), ("row latency ", rows)] {
         let shown = ["p50", "p95", "p99", "p999", "max"];
-        let expected = shown
-            .iter()
-            .filter(|name| summary.at_least.iter().any(|found| found == *name));
-        assert_eq!(
-            line(label).matches('≥').count(),
-            expected.count(),
-            "{case}: {}",
-            line(label)
-        );
+        let expected =
+            shown.iter().filter(|name| summary.at_least.iter().any(|found| found == *name));
+        assert_eq!(line(label).matches('≥').count(), expected.count(), "{case}: {}", line(label));
     }
     let by_second = |of: fn(&highwater_model::record::IntervalRecord) -> u64| {
         record.intervals.iter().map(of).sum::<u64>()
@@ -85,18 +71,12 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
 
 /// 1,000 ops in ten seconds, one every 10 ms, the first at 9 ms.
 fn thousand_ops(parameters: &str) -> Job {
-    Job::new(
-        &one_node(&format!("service=constant&{parameters}")),
-        &[("insert", open(1_000))],
-    )
+    Job::new(&one_node(&format!("service=constant&{parameters}")), &[("insert", open(1_000))])
 }
 
 #[test]
 fn without_such_ops_no_percentile_is_a_lower_bound() {
-    let result = check(
-        &thousand_ops("cores=inf&request=1ms").run().record,
-        "no trouble",
-    );
+    let result = check(&thousand_ops("cores=inf&request=1ms").run().record, "no trouble");
     assert_eq!(result.latency_ns.beyond, 0);
     assert!(result.latency_ns.at_least.is_empty());
 }
@@ -110,10 +90,7 @@ fn an_overloaded_run_drops_what_its_target_cannot_take() {
     job.sessions = 2;
     let result = check(&job.run().record, "twice the capacity");
     assert_eq!((result.offered, result.sent), (1_000, 501));
-    assert_eq!(
-        result.latency_ns.at_least,
-        ["p90", "p95", "p99", "p999", "max"]
-    );
+    assert_eq!(result.latency_ns.at_least, ["p90", "p95", "p99", "p999", "max"]);
     assert!(result.backlog);
 }
 
@@ -148,11 +125,7 @@ fn one_timed_out_op_more_or_less_decides_at_the_rank() {
         job.sessions = 200;
         job.timeout = Nanos::SECOND;
         let record = job.run().record;
-        assert_eq!(
-            record.judgments.data.value,
-            Data::Clean,
-            "applied later, as it may be"
-        );
+        assert_eq!(record.judgments.data.value, Data::Clean, "applied later, as it may be");
         let result = check(&record, &stall);
         let timed_out = result.errors.get("timeout").copied().unwrap_or(0);
         assert_eq!(result.dropped, 0);

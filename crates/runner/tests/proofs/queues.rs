@@ -79,18 +79,11 @@ impl Queue {
     }
 
     fn mmc(self) -> MMc {
-        MMc {
-            lambda: self.lambda(),
-            mu: 1.0 / SERVICE_S,
-            c: self.servers,
-        }
+        MMc { lambda: self.lambda(), mu: 1.0 / SERVICE_S, c: self.servers }
     }
 
     fn md1(self) -> MD1 {
-        MD1 {
-            lambda: self.lambda(),
-            service_s: SERVICE_S,
-        }
+        MD1 { lambda: self.lambda(), service_s: SERVICE_S }
     }
 
     fn theory(self) -> Theory {
@@ -99,11 +92,7 @@ impl Queue {
             (Service::Exponential, 1) => {
                 let (sigma_s, tau) = asymptotics(self.lambda(), [1.0, 2.0, 6.0, 24.0]);
                 let mean_s = self.mmc().mean_response_s();
-                Theory {
-                    mean_s,
-                    sigma_s,
-                    tau,
-                }
+                Theory { mean_s, sigma_s, tau }
             }
             (Service::Exponential, servers) => Theory {
                 mean_s: self.mmc().mean_response_s(),
@@ -114,11 +103,7 @@ impl Queue {
             (Service::Constant, _) => {
                 let (sigma_s, tau) = asymptotics(self.lambda(), [1.0; 4]);
                 let mean_s = self.md1().mean_response_s();
-                Theory {
-                    mean_s,
-                    sigma_s,
-                    tau,
-                }
+                Theory { mean_s, sigma_s, tau }
             }
         }
     }
@@ -181,26 +166,12 @@ fn check(queue: Queue, at: Where, ops: u32) {
     let result = run(queue, at, ops);
     let case = format!("{queue:?} at the {at:?}");
     // What still queues at the end of the phase is dropped; so few do not weigh.
-    assert!(
-        result.dropped * 500 < result.offered,
-        "{case}: {} dropped",
-        result.dropped
-    );
-    assert_eq!(
-        result.offered,
-        result.acknowledged + result.dropped,
-        "{case}"
-    );
-    assert!(
-        result.client_lag_ns.max.unwrap() <= 1_000,
-        "{case}: our own lag"
-    );
+    assert!(result.dropped * 500 < result.offered, "{case}: {} dropped", result.dropped);
+    assert_eq!(result.offered, result.acknowledged + result.dropped, "{case}");
+    assert!(result.client_lag_ns.max.unwrap() <= 1_000, "{case}: our own lag");
     let door = result.session_wait_ns.max.unwrap();
     match at {
-        Where::Target => assert!(
-            door <= 1_000,
-            "{case}: a session was always free: {door} ns"
-        ),
+        Where::Target => assert!(door <= 1_000, "{case}: a session was always free: {door} ns"),
         Where::Door => {
             let service = seconds(result.service_ns.mean);
             assert!(
@@ -236,21 +207,14 @@ fn check(queue: Queue, at: Where, ops: u32) {
     }
 }
 
-const QUEUES: [(Service, u32); 3] = [
-    (Service::Exponential, 1),
-    (Service::Exponential, 4),
-    (Service::Constant, 1),
-];
+const QUEUES: [(Service, u32); 3] =
+    [(Service::Exponential, 1), (Service::Exponential, 4), (Service::Constant, 1)];
 
 /// More ops where they depend more on each other.
 fn check_all(at: Where, times: u32) {
     for (service, servers) in QUEUES {
         for (per_cent, ops) in [(50, 80_000), (80, 160_000), (90, 360_000)] {
-            let queue = Queue {
-                service,
-                servers,
-                per_cent,
-            };
+            let queue = Queue { service, servers, per_cent };
             check(queue, at, ops * times);
         }
     }

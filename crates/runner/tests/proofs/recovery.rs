@@ -22,17 +22,11 @@ fn killed(root: &Path) -> RunRecord {
 }
 
 fn within_two_digits(recovered: &LatencySummary, whole: &LatencySummary) {
-    assert_eq!(
-        (recovered.count, recovered.beyond),
-        (whole.count, whole.beyond)
-    );
+    assert_eq!((recovered.count, recovered.beyond), (whole.count, whole.beyond));
     assert_eq!(recovered.at_least, whole.at_least);
     for (coarse, fine) in [(recovered.p50, whole.p50), (recovered.p90, whole.p90)] {
         let (coarse, fine) = (coarse.unwrap(), fine.unwrap());
-        assert!(
-            coarse.abs_diff(fine) <= fine / 50,
-            "{coarse} ns recovered, {fine} ns measured"
-        );
+        assert!(coarse.abs_diff(fine) <= fine / 50, "{coarse} ns recovered, {fine} ns measured");
     }
 }
 
@@ -58,10 +52,7 @@ fn a_killed_run_is_read_from_its_journal() {
         assert_eq!(found.rows.acknowledged, whole.rows.acknowledged);
         assert_eq!(found.rows.sent, whole.rows.sent);
         let (found_per_s, per_s) = (found.throughput.ops_per_s, whole.throughput.ops_per_s);
-        assert!(
-            (found_per_s / per_s - 1.0).abs() < 0.2,
-            "{found_per_s} {per_s}"
-        );
+        assert!((found_per_s / per_s - 1.0).abs() < 0.2, "{found_per_s} {per_s}");
         within_two_digits(&found.latency_ns, &whole.latency_ns);
     }
     assert_eq!(found.intervals, whole.intervals);

@@ -42,16 +42,8 @@ fn check_sums(seconds: &[SecondProgress], record: &RunRecord) {
     assert_eq!(reported(|of| of.offered), kept(|of| of.offered), "offered");
     assert_eq!(reported(|of| of.sent), kept(|of| of.sent), "sent");
     assert_eq!(reported(|of| of.dropped), kept(|of| of.dropped), "dropped");
-    assert_eq!(
-        reported(|of| of.acknowledged),
-        kept(|of| of.acknowledged),
-        "acknowledged"
-    );
-    assert_eq!(
-        reported(|of| of.rows_acknowledged),
-        kept(|of| of.rows_acknowledged),
-        "rows"
-    );
+    assert_eq!(reported(|of| of.acknowledged), kept(|of| of.acknowledged), "acknowledged");
+    assert_eq!(reported(|of| of.rows_acknowledged), kept(|of| of.rows_acknowledged), "rows");
     // Every op of these runs is answered or dropped, and has a latency.
     let latencies = reported(|of| of.latency_up_to.last().copied().unwrap_or(0));
     assert_eq!(latencies, kept(|of| of.offered), "latencies");
@@ -60,17 +52,12 @@ fn check_sums(seconds: &[SecondProgress], record: &RunRecord) {
 }
 
 fn sum(seconds: &[SecondProgress], of: fn(&StreamCounts) -> u64) -> u64 {
-    seconds
-        .iter()
-        .map(|second| of(&second.streams[0].counts))
-        .sum()
+    seconds.iter().map(|second| of(&second.streams[0].counts)).sum()
 }
 
 /// Ops that took longer than a second.
 fn slow(of: &StreamCounts) -> u64 {
-    let second = LATENCY_BOUNDS_NS
-        .iter()
-        .position(|bound| *bound == Nanos::SECOND.0);
+    let second = LATENCY_BOUNDS_NS.iter().position(|bound| *bound == Nanos::SECOND.0);
     let within = of.latency_up_to.get(second.unwrap()).copied();
     of.latency_up_to.last().copied().unwrap_or(0) - within.unwrap_or(0)
 }
@@ -122,8 +109,9 @@ fn slow_ops_of_a_phase_are_no_latency_of_the_next() {
     steps.streams[0].1 = vec![open(1_000), open(2_000)];
     let seconds = reported(&steps);
     assert!(sum(&seconds, slow) > 0);
-    let second_step = seconds.iter().filter(|second| second.phase == "step 2");
-    let p99: Vec<_> = second_step
+    let p99: Vec<_> = seconds
+        .iter()
+        .filter(|second| second.phase == "step 2")
         .filter_map(|second| second.streams[0].p99_ns)
         .collect();
     assert!(!p99.is_empty());

@@ -49,10 +49,8 @@ impl Observer for Reader {
 }
 
 fn job() -> Job {
-    let mut job = Job::new(
-        &one_node("cores=2&service=constant&request=5ms"),
-        &[("insert", open(1_000))],
-    );
+    let mut job =
+        Job::new(&one_node("cores=2&service=constant&request=5ms"), &[("insert", open(1_000))]);
     job.warm_up = Nanos::from_secs(2);
     job
 }

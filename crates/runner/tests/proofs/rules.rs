@@ -28,17 +28,11 @@ fn warm_up_is_left_out() {
     let result = measured(&record, "insert");
     assert_eq!((result.offered, result.acknowledged), (500, 500));
     assert_eq!(result.rows.acknowledged, 5_000);
-    assert!(
-        seconds(result.latency_ns.max) < 0.002,
-        "the stall lay in the warm-up"
-    );
+    assert!(seconds(result.latency_ns.max) < 0.002, "the stall lay in the warm-up");
     assert!((result.throughput.rows_per_s - 1_000.0).abs() < 1e-9);
     assert_eq!(record.availability.dips, 0);
     assert!(seconds(phase(&record, "warm-up").latency_ns.max) > 0.9);
-    assert_eq!(
-        record.audit.acknowledged, 8_000,
-        "the audit knows all phases"
-    );
+    assert_eq!(record.audit.acknowledged, 8_000, "the audit knows all phases");
 }
 
 /// Every answer takes one second, and a hundred ops are due each second.
@@ -67,11 +61,7 @@ fn throughput_counts_by_finished() {
     assert_eq!(finished_in(result), 900);
     assert!((result.throughput.ops_per_s - 90.0).abs() < 1e-9);
     let late = record.intervals.iter().find(|i| i.second == 10).unwrap();
-    assert_eq!(
-        (late.offered, late.acknowledged),
-        (0, 100),
-        "the drain's second"
-    );
+    assert_eq!((late.offered, late.acknowledged), (0, 100), "the drain's second");
 }
 
 /// Ops due in one step and answered in the next belong to the one by latency and counts, and to
@@ -93,10 +83,7 @@ fn steps_do_not_blend() {
     assert_eq!(finished_in(steps[1]), 100 + 2_000 - 260);
     assert_eq!(finished_in(steps[2]), 260 + 450);
     let slowest = steps.map(|step| seconds(step.latency_ns.max));
-    assert!(
-        slowest[0] < 1.01 && slowest[1] > 1.29 && slowest[2] < 1.01,
-        "{slowest:?}"
-    );
+    assert!(slowest[0] < 1.01 && slowest[1] > 1.29 && slowest[2] < 1.01, "{slowest:?}");
 }
 
 /// Sessions = throughput × mean response, within the ops that the phase's ends cut in two.
@@ -106,21 +93,11 @@ fn littles_law_holds_in_closed_load() {
         let target = one_node(&format!("cores=2&request=5ms&service={service}"));
         let record = Job::new(&target, &[("insert", closed(8))]).run().record;
         let sessions = record.streams[0].littles_law_sessions.unwrap();
-        assert!(
-            (sessions - 8.0).abs() < 0.08,
-            "{service}: {sessions} sessions"
-        );
+        assert!((sessions - 8.0).abs() < 0.08, "{service}: {sessions} sessions");
         let reasons = &record.judgments.measurement.reasons;
-        assert!(
-            reasons
-                .iter()
-                .all(|reason| reason.code != ReasonCode::LittlesLaw)
-        );
+        assert!(reasons.iter().all(|reason| reason.code != ReasonCode::LittlesLaw));
         let result = measured(&record, "insert");
-        assert_eq!(
-            result.latency_ns, result.service_ns,
-            "{service}: closed load"
-        );
+        assert_eq!(result.latency_ns, result.service_ns, "{service}: closed load");
         assert_eq!(result.client_lag_ns.max, Some(0), "{service}");
     }
 }
@@ -137,19 +114,13 @@ fn a_stall_is_found_as_gap_and_dips() {
         let gap = Nanos(seen.longest_gap_ns).as_secs_f64();
         assert!((gap - 2.0).abs() <= 0.002, "{load:?}: gap of {gap} s");
         let start = Nanos(seen.longest_gap_start_ns).as_secs_f64();
-        assert!(
-            (start - 4.0).abs() <= 0.002,
-            "{load:?}: gap begins at {start} s"
-        );
+        assert!((start - 4.0).abs() <= 0.002, "{load:?}: gap begins at {start} s");
         assert_eq!((seen.dips, seen.seconds_below_half), (2, 2), "{load:?}");
         assert_eq!(seen.recovery_ns, Some(0), "{load:?}");
         let recovery = seen.recovery.unwrap();
         assert_eq!(recovery.start_ns, seen.longest_gap_start_ns, "{load:?}");
         let again = recovery.rate_again_ns.unwrap();
-        assert!(
-            again.abs_diff(seen.longest_gap_ns) <= 100_000_000,
-            "{recovery:?}"
-        );
+        assert!(again.abs_diff(seen.longest_gap_ns) <= 100_000_000, "{recovery:?}");
     }
 }
 
@@ -169,19 +140,9 @@ fn retries_are_counted_beside_the_ops() {
     let with = job.run().record;
     let with = measured(&with, "insert");
     let given_up = with.errors.get("rejected").copied().unwrap_or(0);
-    assert_eq!(
-        with.sent,
-        with.acknowledged + given_up,
-        "an op is sent once whatever its attempts"
-    );
-    assert!(
-        with.retries >= 2 * given_up,
-        "who gave up had asked three times"
-    );
-    assert!(
-        with.retries > 2 * given_up,
-        "some were served when asking again"
-    );
+    assert_eq!(with.sent, with.acknowledged + given_up, "an op is sent once whatever its attempts");
+    assert!(with.retries >= 2 * given_up, "who gave up had asked three times");
+    assert!(with.retries > 2 * given_up, "some were served when asking again");
     let share = |part: u64, of: u64| number(part) / number(of);
     assert!(share(given_up, with.sent) < share(rejected, without.sent) / 2.0);
 }
@@ -214,9 +175,7 @@ fn open_load_offers_every_arrival_of_its_pacer() {
         job.sessions = 1 + u32::try_from(seed).unwrap() % 7;
         let record = job.run().record;
         let plan = PacerPlan {
-            pace: Pace::Open {
-                rate: Rate::per_second(50),
-            },
+            pace: Pace::Open { rate: Rate::per_second(50) },
             arrivals: Arrivals::Poisson,
             units_per_op: 1,
             seed: Seed(seed),
@@ -235,10 +194,7 @@ fn open_load_offers_every_arrival_of_its_pacer() {
         total += offered;
     }
     let expected = 40.0 * 500.0_f64;
-    assert!(
-        (number(total) - expected).abs() < 4.0 * expected.sqrt(),
-        "{total}"
-    );
+    assert!((number(total) - expected).abs() < 4.0 * expected.sqrt(), "{total}");
 }
 
 /// Ten minutes of simulated time are a matter of computing; were the clock real this test would
@@ -261,8 +217,5 @@ fn ten_simulated_minutes_take_seconds() {
     assert!((offered - 180_000.0).abs() < 5.0 * 180_000.0_f64.sqrt());
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     let real = clock.now();
-    assert!(
-        real < Nanos::from_secs(300),
-        "the clock did not jump: {real:?}"
-    );
+    assert!(real < Nanos::from_secs(300), "the clock did not jump: {real:?}");
 }

@@ -30,10 +30,7 @@ fn blank(mut record: RunRecord) -> RunRecord {
 fn the_same_request_gives_the_same_record() {
     let (first, second) = (busy().run().record, busy().run().record);
     assert!(!first.intervals.is_empty());
-    assert_eq!(
-        report::json(&blank(first.clone())),
-        report::json(&blank(second))
-    );
+    assert_eq!(report::json(&blank(first.clone())), report::json(&blank(second)));
     let mut other = busy();
     other.seed += 1;
     assert_ne!(
@@ -50,10 +47,7 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
     let directory = root.path().join("test");
     let stored = std::fs::read_to_string(directory.join("record.json")).unwrap();
     assert_eq!(stored, report::json(&record));
-    for back in [
-        report::parse(&stored).unwrap(),
-        record::read(&directory).unwrap(),
-    ] {
+    for back in [report::parse(&stored).unwrap(), record::read(&directory).unwrap()] {
         let back = back.into_run().unwrap();
         assert_eq!(back, record);
         assert_eq!(report::json(&back), stored);

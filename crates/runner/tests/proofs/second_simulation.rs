@@ -63,18 +63,16 @@ fn cluster(nodes: usize, cores: usize) -> Cluster {
 /// A tenth of a second in every two.
 fn stalls() -> Vec<Span> {
     let starts = (0..190).map(|number| 2.0 * f64::from(number) + 1.0);
-    let span = |from_s| Span {
-        from_s,
-        to_s: from_s + 0.1,
-    };
+    let span = |from_s| Span { from_s, to_s: from_s + 0.1 };
     starts.map(span).collect()
 }
 
 fn stall_words() -> String {
-    let words = stalls()
+    stalls()
         .into_iter()
-        .map(|stall| format!("{}s+100ms", stall.from_s));
-    words.collect::<Vec<_>>().join(",")
+        .map(|stall| format!("{}s+100ms", stall.from_s))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 fn configurations() -> Vec<Configuration> {
@@ -94,11 +92,7 @@ fn undisturbed() -> [Configuration; 5] {
         Configuration {
             name: "copies of six shards on three nodes",
             words: "nodes=3&cores=4&shards=6&replicas=1&queue=inf".to_owned(),
-            cluster: Cluster {
-                shards: 6,
-                replicas: 1,
-                ..cluster(3, 4)
-            },
+            cluster: Cluster { shards: 6, replicas: 1, ..cluster(3, 4) },
             op: Op::Insert(50),
             loads: PARTS,
         },
@@ -133,11 +127,7 @@ fn undisturbed() -> [Configuration; 5] {
         Configuration {
             name: "two rows for twelve shards",
             words: "nodes=5&cores=1&shards=12&replicas=2&queue=inf".to_owned(),
-            cluster: Cluster {
-                shards: 12,
-                replicas: 2,
-                ..cluster(5, 1)
-            },
+            cluster: Cluster { shards: 12, replicas: 2, ..cluster(5, 1) },
             op: Op::Insert(2),
             loads: PARTS,
         },
@@ -210,8 +200,7 @@ impl Configuration {
                 }
             }
         }
-        let busiest = busy_s.iter().zip(&cluster.speeds);
-        let busiest = busiest.map(|(busy, speed)| busy / speed);
+        let busiest = busy_s.iter().zip(&cluster.speeds).map(|(busy, speed)| busy / speed);
         let stalled = if cluster.stalls.is_empty() { 1.0 } else { 0.95 };
         stalled * float(cluster.cores) / busiest.fold(0.0, f64::max)
     }
@@ -245,9 +234,9 @@ impl Configuration {
             Op::Query => QUERY,
         };
         let pace = match load {
-            Load::Poisson(per_s) => PaceInput::Open(Rate {
-                micro_per_s: micros(per_s * float(self.rows())),
-            }),
+            Load::Poisson(per_s) => {
+                PaceInput::Open(Rate { micro_per_s: micros(per_s * float(self.rows())) })
+            }
             Load::Closed(sessions) => closed(u32::try_from(sessions).unwrap()),
         };
         let target = format!("sim:?{}", self.words);
@@ -280,10 +269,7 @@ impl Configuration {
         let all = self.points(ops);
         for (load, length_s) in points.iter().map(|point| all[*point]) {
             let warm_up = (length_s / 10.0).ceil();
-            let span = Span {
-                from_s: warm_up,
-                to_s: warm_up + length_s.ceil(),
-            };
+            let span = Span { from_s: warm_up, to_s: warm_up + length_s.ceil() };
             let (ours, theirs) = (self.of_ours(load, span), self.of_theirs(load, span));
             for (at, figure) in FIGURES.iter().enumerate() {
                 let of = |runs: &[[f64; 6]]| runs.iter().map(|run| run[at]).collect::<Vec<_>>();
@@ -317,16 +303,10 @@ fn figures_of_ours(record: &RunRecord, op: &str) -> [f64; 6] {
     // What was rejected never ended.
     let known = |name: &str, value| {
         let is_bound = latency.at_least.iter().any(|other| other == name);
-        if is_bound {
-            f64::INFINITY
-        } else {
-            seconds(value)
-        }
+        if is_bound { f64::INFINITY } else { seconds(value) }
     };
     [
-        latency
-            .mean
-            .map_or(f64::INFINITY, |mean| seconds(Some(mean))),
+        latency.mean.map_or(f64::INFINITY, |mean| seconds(Some(mean))),
         known("p50", latency.p50),
         known("p99", latency.p99),
         known("p999", latency.p999),

@@ -59,9 +59,7 @@ fn stored(job: &Job, target: &Arc<dyn Target>) -> BTreeMap<u64, u64> {
     let counts = timeline.block_on(async move {
         let mut admin = target.administer(shared).await.unwrap();
         let facts = admin.facts().await.unwrap();
-        let bound = workload
-            .bind(&facts.dialects, target.placeholders())
-            .unwrap();
+        let bound = workload.bind(&facts.dialects, target.placeholders()).unwrap();
         admin.count_by_key(&bound.tables[0], 10).await.unwrap()
     });
     counts.unwrap().buckets.into_iter().collect()
@@ -69,16 +67,18 @@ fn stored(job: &Job, target: &Arc<dyn Target>) -> BTreeMap<u64, u64> {
 
 /// By phase, stream and op: a share may not have an op that comes first in another.
 fn by_name(record: &RunRecord) -> BTreeMap<[&str; 3], &ResultRecord> {
-    let results = record.results.iter();
-    results
+    record
+        .results
+        .iter()
         .map(|r| ([r.phase.as_str(), r.stream.as_str(), r.op.as_str()], r))
         .collect()
 }
 
 /// Counts by second, phase and op.
 fn seconds(record: &RunRecord) -> BTreeMap<(u64, &str, &str), [u64; 4]> {
-    let intervals = record.intervals.iter();
-    intervals
+    record
+        .intervals
+        .iter()
         .map(|i| {
             let counts = [i.offered, i.sent, i.acknowledged, i.rows_acknowledged];
             ((i.second, i.phase.as_str(), i.op.as_str()), counts)
@@ -104,13 +104,7 @@ fn same(whole: &Done, parts: &Done, of: u32) {
     let audit = |record: &RunRecord| {
         let audit = &record.audit;
         assert_eq!(audit.status, AuditStatus::Done, "{of} shares");
-        [
-            audit.acknowledged,
-            audit.found,
-            audit.missing,
-            audit.surplus,
-            audit.unknown,
-        ]
+        [audit.acknowledged, audit.found, audit.missing, audit.surplus, audit.unknown]
     };
     assert_eq!(audit(parts), audit(whole), "{of} shares");
     assert_eq!(parts.judgments, whole.judgments, "{of} shares");
@@ -119,10 +113,7 @@ fn same(whole: &Done, parts: &Done, of: u32) {
 /// Constant service: an op's latency is the same whoever asks it.
 fn open_load(rows_per_s: u64, queries_per_s: u64, arrivals: Arrivals, seed: u64) -> Job {
     let target = one_node("cores=inf&service=constant&request=5ms&query=20ms");
-    let streams = [
-        ("insert", open(rows_per_s)),
-        ("dashboards", open(queries_per_s)),
-    ];
+    let streams = [("insert", open(rows_per_s)), ("dashboards", open(queries_per_s))];
     let mut job = Job::new(&target, &streams);
     job.arrivals = Some(arrivals);
     // Each of 64 shares has 16 for every stream.
@@ -164,16 +155,10 @@ fn closed_load_over_shares_writes_the_same_rows() {
     for of in [2, 5, 64] {
         let parts = split(&job, of);
         assert_eq!(parts.stored, whole.stored, "{of} shares");
-        let (part, one) = (
-            measured(&parts.record, "insert"),
-            measured(&whole.record, "insert"),
-        );
+        let (part, one) = (measured(&parts.record, "insert"), measured(&whole.record, "insert"));
         assert_eq!(part.offered, one.offered, "{of} shares");
         assert_eq!(part.rows, one.rows, "{of} shares");
         assert_eq!(parts.record.audit.missing, 0, "{of} shares");
-        assert_eq!(
-            parts.record.audit.found, whole.record.audit.found,
-            "{of} shares"
-        );
+        assert_eq!(parts.record.audit.found, whole.record.audit.found, "{of} shares");
     }
 }

@@ -24,19 +24,11 @@ fn read(directory: &std::path::Path, before: u64) -> RunRecord {
 #[test]
 fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     let root = tempfile::tempdir().unwrap();
-    let mut job = Job::new(
-        &one_node("cores=inf&service=constant&request=5ms"),
-        &[("insert", open(1_000))],
-    );
-    job.objectives = vec![Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(50),
-        op: None,
-    }];
-    let change = Command::Rate {
-        stream: "insert".to_owned(),
-        per_s: 2_000.0,
-    };
+    let mut job =
+        Job::new(&one_node("cores=inf&service=constant&request=5ms"), &[("insert", open(1_000))]);
+    job.objectives =
+        vec![Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(50), op: None }];
+    let change = Command::Rate { stream: "insert".to_owned(), per_s: 2_000.0 };
     let target = job.open_target(root.path());
     let commanded = job.run_commanded_on(target, root.path(), &[(At::Second(4), change)]);
     let record = commanded.end.record;
@@ -47,18 +39,12 @@ fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     assert_eq!(offered, [4 * 100, 5 * 200]);
     for result in &seen.results {
         // One op at either end is due in a second that counts and answered in another, or the other way round.
-        assert!(
-            result.acknowledged.abs_diff(result.offered) <= 1,
-            "{result:?}"
-        );
+        assert!(result.acknowledged.abs_diff(result.offered) <= 1, "{result:?}");
         assert_eq!(result.dropped, 0);
     }
     assert_eq!(seen.interventions, record.interventions);
     let planned = |of: &RunRecord| -> Vec<Option<f64>> {
-        of.streams
-            .iter()
-            .map(|stream| stream.planned_rate)
-            .collect()
+        of.streams.iter().map(|stream| stream.planned_rate).collect()
     };
     assert_eq!(planned(&seen), [Some(1_000.0), Some(2_000.0)]);
     assert_eq!(planned(&seen), planned(&record));
@@ -89,20 +75,14 @@ fn seconds_that_are_not_over_wait() {
 #[test]
 fn the_limit_forms_from_what_is_known_so_far() {
     let root = tempfile::tempdir().unwrap();
-    let job = Job::new(
-        &one_node("cores=1&service=constant&request=10ms"),
-        &[("insert", closed(4))],
-    );
+    let job =
+        Job::new(&one_node("cores=1&service=constant&request=10ms"), &[("insert", closed(4))]);
     let record = job.run_in(root.path()).record;
     let mut so_far = SoFar::of(&root.path().join("test"));
     so_far.read(6);
     let telemetry = record.target_telemetry.clone().unwrap();
     let seen = so_far.record(&telemetry).unwrap();
-    let named = |of: &RunRecord| {
-        of.limit
-            .clone()
-            .and_then(|limit| limit.by.map(|by| by.resource))
-    };
+    let named = |of: &RunRecord| of.limit.clone().and_then(|limit| limit.by.map(|by| by.resource));
     assert!(named(&seen).is_some(), "{:?}", seen.limit);
     assert_eq!(named(&seen), named(&record));
     assert_eq!(seen.judgments.objective.value, ObjectiveValue::NoneSet);
@@ -112,15 +92,10 @@ fn the_limit_forms_from_what_is_known_so_far() {
 #[test]
 fn what_counts_show_is_the_reason_and_no_window_that_is_not_there() {
     let root = tempfile::tempdir().unwrap();
-    let mut job = Job::new(
-        &one_node("cores=1&service=constant&request=10ms"),
-        &[("insert", open(2_000))],
-    );
-    job.objectives = vec![Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(50),
-        op: None,
-    }];
+    let mut job =
+        Job::new(&one_node("cores=1&service=constant&request=10ms"), &[("insert", open(2_000))]);
+    job.objectives =
+        vec![Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(50), op: None }];
     job.run_in(root.path());
     let judged = read(&root.path().join("test"), 6).judgments;
     assert_eq!(judged.objective.value, ObjectiveValue::Missed);

@@ -53,10 +53,7 @@ fn stalled(arrivals: Arrivals, seed: u64) -> ResultRecord {
 fn check_p99(result: &ResultRecord, case: &str) {
     let expected = p99_s();
     let latency = seconds(result.latency_ns.p99);
-    assert!(
-        agrees(latency, expected),
-        "{case}: p99 {latency} s, expected {expected} s"
-    );
+    assert!(agrees(latency, expected), "{case}: p99 {latency} s, expected {expected} s");
     let service = seconds(result.service_ns.p99);
     assert!(
         !agrees(service, expected),
@@ -68,10 +65,7 @@ fn check_p99(result: &ResultRecord, case: &str) {
         "{case}: {SESSIONS} of 8,000 ops felt the stall as service, not {service} s at p99"
     );
     let door = seconds(result.session_wait_ns.p99);
-    assert!(
-        agrees(door, expected - SERVICE_S),
-        "{case}: the delay belongs to the door: {door} s"
-    );
+    assert!(agrees(door, expected - SERVICE_S), "{case}: the delay belongs to the door: {door} s");
     let lag = result.client_lag_ns.max.unwrap();
     assert!(lag <= 1_000, "{case}: none of it is our own lag: {lag} ns");
 }

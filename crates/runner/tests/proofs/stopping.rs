@@ -25,8 +25,7 @@ fn lasted(record: &RunRecord, name: &str) -> f64 {
 
 /// What the record says of its early ends.
 fn early(record: &RunRecord) -> Vec<&str> {
-    let findings = record.notes.iter();
-    let early = findings.filter(|finding| finding.code == "stopped_early");
+    let early = record.notes.iter().filter(|finding| finding.code == "stopped_early");
     early.map(|finding| finding.message.as_str()).collect()
 }
 
@@ -76,10 +75,7 @@ fn a_run_ends_when_its_interval_is_narrow_enough() {
     assert!(why.ends_with(" of 60 s: ci95<5% held"), "{why}");
     assert_eq!(end.ended, Ended::Complete);
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
-    assert_eq!(
-        record.audit.found,
-        measured(record, "insert").rows.acknowledged
-    );
+    assert_eq!(record.audit.found, measured(record, "insert").rows.acknowledged);
 }
 
 #[test]
@@ -88,14 +84,8 @@ fn a_run_does_not_end_before_its_minimum() {
     job.stop.until = Some(until(50_000));
     job.stop.minimum = Nanos::from_secs(30);
     let record = job.run().record;
-    assert_eq!(
-        phase(&record, "measure").duration_ns,
-        30 * Nanos::SECOND.0 + LOOK
-    );
-    assert_eq!(
-        early(&record),
-        ["measure ended after 30.2 s of 60 s: ci95<5% held"]
-    );
+    assert_eq!(phase(&record, "measure").duration_ns, 30 * Nanos::SECOND.0 + LOOK);
+    assert_eq!(early(&record), ["measure ended after 30.2 s of 60 s: ci95<5% held"]);
 }
 
 #[test]
@@ -136,10 +126,7 @@ fn each_step_needs_windows_of_its_own() {
 #[test]
 fn every_stream_must_be_known_well_enough() {
     let target = one_node("cores=inf&service=exp&request=10ms&query=10ms");
-    let mut job = Job::new(
-        &target,
-        &[("insert", open(1_000)), ("dashboards", closed(2))],
-    );
+    let mut job = Job::new(&target, &[("insert", open(1_000)), ("dashboards", closed(2))]);
     job.step = Nanos::from_secs(60);
     job.stop.until = Some(until(50_000));
     let record = job.run().record;
@@ -153,8 +140,7 @@ fn every_stream_must_be_known_well_enough() {
 
 /// Ops failed by the end of a second, by when they ended.
 fn errors_by(record: &RunRecord, second: u64) -> u64 {
-    let intervals = record.intervals.iter();
-    let until = intervals.filter(|interval| interval.second < second);
+    let until = record.intervals.iter().filter(|interval| interval.second < second);
     until.map(|interval| interval.errors).sum()
 }
 
@@ -171,14 +157,8 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
     let whole = nanos / Nanos::SECOND.0;
     assert_eq!(nanos % Nanos::SECOND.0, LOOK);
     assert!((8..19).contains(&whole), "ended after {whole} s");
-    assert!(
-        errors_by(record, whole) > 50,
-        "the last second that it knew"
-    );
-    assert!(
-        errors_by(record, whole - 1) <= 50,
-        "it ends at the first look"
-    );
+    assert!(errors_by(record, whole) > 50, "the last second that it knew");
+    assert!(errors_by(record, whole - 1) <= 50, "it ends at the first look");
     let [why] = early(record)[..] else {
         panic!("{:?}", record.notes);
     };
@@ -186,10 +166,7 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
     // What was due until then was asked, and is all that was asked.
     let result = measured(record, "insert");
     assert_eq!(result.offered, (nanos - 9_000_000).div_ceil(10_000_000));
-    assert_eq!(
-        result.sent,
-        result.acknowledged + result.errors["connection"]
-    );
+    assert_eq!(result.sent, result.acknowledged + result.errors["connection"]);
     assert_eq!(end.ended, Ended::Complete);
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     assert_eq!(record.judgments.data.value, Data::Clean);
@@ -205,10 +182,7 @@ fn a_run_that_ended_by_its_rows_says_so() {
     let [why] = early(&record)[..] else {
         panic!("{:?}", record.notes);
     };
-    assert!(
-        why.ends_with(" of 10 s: its 12,340 rows were sent"),
-        "{why}"
-    );
+    assert!(why.ends_with(" of 10 s: its 12,340 rows were sent"), "{why}");
 }
 
 /// Twenty sessions, each a hundred ops a second; four more of them each second.
@@ -222,8 +196,7 @@ fn ramping() -> Job {
 /// Acknowledged ops of each second up to `behind`, in whichever phase.
 fn per_second(record: &RunRecord, behind: u64) -> Vec<u64> {
     let of = |second: u64| {
-        let intervals = record.intervals.iter();
-        let inside = intervals.filter(|interval| interval.second == second);
+        let inside = record.intervals.iter().filter(|interval| interval.second == second);
         inside.map(|interval| interval.acknowledged).sum()
     };
     (0..behind).map(of).collect()
@@ -254,17 +227,10 @@ fn sessions_appear_at_the_spawn_rate_in_a_phase_of_their_own() {
         assert!(ops.abs_diff(expected) <= 20, "second {second}: {ops} ops");
     }
     let result = measured(&record, "insert");
-    assert_eq!(
-        result.acknowledged, 20_000,
-        "all were there from the first moment on"
-    );
+    assert_eq!(result.acknowledged, 20_000, "all were there from the first moment on");
     assert_eq!(result.windows.acknowledged[1..100], [200; 99]);
     assert!(seconds(result.latency_ns.max) < 0.011);
-    assert_eq!(
-        record.streams.len(),
-        1,
-        "only what was measured is a stream's result"
-    );
+    assert_eq!(record.streams.len(), 1, "only what was measured is a stream's result");
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
 }
 
@@ -283,14 +249,8 @@ fn shares_keep_the_spawn_rate_together() {
     let [first, second] = both.map(|record| per_second(&record, 5));
     for (second, (first, other)) in (0..).zip(first.into_iter().zip(second)) {
         // Sessions appear at 0 and 0.5 s of a second, and at 0.25 and 0.75 s.
-        assert!(
-            first.abs_diff(200 * second + 150) <= 10,
-            "second {second}: {first}"
-        );
-        assert!(
-            other.abs_diff(200 * second + 100) <= 10,
-            "second {second}: {other}"
-        );
+        assert!(first.abs_diff(200 * second + 150) <= 10, "second {second}: {first}");
+        assert!(other.abs_diff(200 * second + 100) <= 10, "second {second}: {other}");
     }
 }
 
@@ -302,10 +262,7 @@ fn an_open_stream_does_not_wait_for_closed_sessions_to_appear() {
     let mut job = Job::new(&target, &streams);
     job.spawn_rate = Some(Rate::per_second(2));
     let record = job.run().record;
-    let ramp = record
-        .results
-        .iter()
-        .find(|r| r.phase == "ramp" && r.stream == "insert");
+    let ramp = record.results.iter().find(|r| r.phase == "ramp" && r.stream == "insert");
     let ramp = ramp.unwrap();
     assert_eq!((ramp.offered, ramp.acknowledged), (200, 200));
     assert_eq!(ramp.session_wait_ns.max, Some(0));

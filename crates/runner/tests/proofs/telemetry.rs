@@ -72,19 +72,13 @@ fn a_disk_whose_credit_ends_says_so() {
     let cpu = drawn(names::CPU_BUSY);
     assert_eq!((cpu[5], cpu[20]), (Some(1.0), Some(0.25)));
     assert_eq!(drawn("disk_rows")[5], Some(number(40_000)));
-    assert_eq!(
-        record.target.settings["capacity.rows_per_s.batch_100"],
-        "10000.0"
-    );
+    assert_eq!(record.target.settings["capacity.rows_per_s.batch_100"], "10000.0");
 }
 
 #[test]
 fn asking_changes_nothing_that_is_measured() {
     let target = one_node("cores=2&service=exp&request=2ms&query=3ms");
-    let mut job = Job::new(
-        &target,
-        &[("insert", open(5_000)), ("dashboards", closed(3))],
-    );
+    let mut job = Job::new(&target, &[("insert", open(5_000)), ("dashboards", closed(3))]);
     let polled = job.run().record;
     job.telemetry.off = true;
     let mut unpolled = job.run().record;
@@ -121,36 +115,19 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     job.audit = AuditLevel::Count;
     let record = job.run().record;
     let polled = findings(&record);
-    let found = polled
-        .iter()
-        .find(|polled| polled.code == "throughput_changed");
+    let found = polled.iter().find(|polled| polled.code == "throughput_changed");
     let found = found.unwrap_or_else(|| panic!("{polled:?}"));
-    let at = found
-        .sentence
-        .split(" at ")
-        .nth(1)
-        .and_then(|rest| rest.split(" s,").next());
+    let at = found.sentence.split(" at ").nth(1).and_then(|rest| rest.split(" s,").next());
     let at: f64 = at.unwrap().parse().unwrap_or_else(|_| panic!("{found:?}"));
     assert!((at - 300.0).abs() <= 5.0, "{found:?}");
-    assert!(
-        found.sentence.starts_with("throughput fell by 7"),
-        "{found:?}"
-    );
+    assert!(found.sentence.starts_with("throughput fell by 7"), "{found:?}");
     for part in ["disk_busy of 0 0% → 100%", "cpu_busy of 0"] {
         assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
-    assert!(
-        found.hint.contains("the disk became the limit"),
-        "{found:?}"
-    );
+    assert!(found.hint.contains("the disk became the limit"), "{found:?}");
 
     // The same without a credit that could end: nothing changes.
     job.target = target.replace("&disk=10000&burst=9000000", "");
     let steady = findings(&job.run().record);
-    assert!(
-        steady
-            .iter()
-            .all(|polled| polled.code != "throughput_changed"),
-        "{steady:?}"
-    );
+    assert!(steady.iter().all(|polled| polled.code != "throughput_changed"), "{steady:?}");
 }

@@ -15,9 +15,7 @@ use crate::support::{At, Job, closed, measured, number, one_node, seconds};
 
 /// Twenty sessions that ask a node for 10 ms of work and pause for 990 ms.
 fn thinking(cores: &str) -> Job {
-    let target = one_node(&format!(
-        "cores={cores}&service=constant&query=10ms&request=0"
-    ));
+    let target = one_node(&format!("cores={cores}&service=constant&query=10ms&request=0"));
     let mut job = Job::new(&target, &[("latest-metrics", closed(20))]);
     job.think = Some(Nanos::from_millis(990));
     job
@@ -31,11 +29,7 @@ fn acknowledged(record: &RunRecord) -> u64 {
 fn each_session_pauses_between_a_response_and_its_next_op() {
     let record = thinking("inf").run().record;
     // Twenty ops a second; at either end of the ten seconds one op of each session is cut in two.
-    assert!(
-        acknowledged(&record).abs_diff(200) <= 20,
-        "{}",
-        acknowledged(&record)
-    );
+    assert!(acknowledged(&record).abs_diff(200) <= 20, "{}", acknowledged(&record));
     let result = measured(&record, "latest-metrics");
     assert!((seconds(result.latency_ns.max) - 0.010).abs() < 1e-4);
     assert_eq!(result.client_lag_ns.max, Some(0), "a pause is no lag");
@@ -60,10 +54,7 @@ fn sessions_begin_spread_over_the_pause() {
     assert!((latency - 0.010).abs() < 1e-4, "{latency}");
     let windows = &measured(&record, "latest-metrics").windows.acknowledged;
     // The gaps of the places are at most 1.9 twentieths of the pause: no 200 ms are without an op.
-    assert!(
-        windows[1..].windows(2).all(|pair| pair[0] + pair[1] > 0),
-        "{windows:?}"
-    );
+    assert!(windows[1..].windows(2).all(|pair| pair[0] + pair[1] > 0), "{windows:?}");
 }
 
 /// A target that stalls delays the next op of a closed session; the pause follows the late response.
@@ -75,11 +66,7 @@ fn the_pause_begins_with_the_response() {
     job.step = Nanos::from_secs(100);
     let record = job.run().record;
     // An op every two seconds of each session, not every second.
-    assert!(
-        acknowledged(&record).abs_diff(500) <= 10,
-        "{}",
-        acknowledged(&record)
-    );
+    assert!(acknowledged(&record).abs_diff(500) <= 10, "{}", acknowledged(&record));
 }
 
 #[test]
@@ -88,10 +75,7 @@ fn the_load_ends_while_sessions_pause() {
     job.think = Some(Nanos::from_secs(3_600));
     let end = job.run();
     let last = end.record.phases.last().unwrap();
-    assert!(
-        last.start_ns + last.duration_ns < Nanos::from_secs(60).0,
-        "{last:?}"
-    );
+    assert!(last.start_ns + last.duration_ns < Nanos::from_secs(60).0, "{last:?}");
     // In ten seconds of an hour, one session has begun: the first.
     assert_eq!(acknowledged(&end.record), 1);
 }
@@ -103,17 +87,10 @@ fn steps_of_more_sessions_have_their_throughput() {
     job.streams[0].1 = vec![closed(10), closed(20), closed(40)];
     job.step = Nanos::from_secs(20);
     let record = job.run().record;
-    let per_s: Vec<f64> = record
-        .streams
-        .iter()
-        .map(|stream| stream.throughput.ops_per_s)
-        .collect();
+    let per_s: Vec<f64> = record.streams.iter().map(|stream| stream.throughput.ops_per_s).collect();
     for (found, sessions) in per_s.iter().zip([10.0, 20.0, 40.0]) {
         // One op of each session is cut in two at either end.
-        assert!(
-            (found - sessions).abs() <= sessions / 20.0 + 0.1,
-            "{per_s:?}"
-        );
+        assert!((found - sessions).abs() <= sessions / 20.0 + 0.1, "{per_s:?}");
     }
     let judged = &record.judgments.measurement;
     assert_eq!(judged.value, Measurement::Valid, "{:?}", judged.reasons);
@@ -152,17 +129,10 @@ fn sessions_that_come_back_pause_and_work_as_before() {
     };
     let commands = [(At::Second(10), to(5)), (At::Second(20), to(20))];
     let record = job.run_commanded(&commands).end.record;
-    let rates: Vec<f64> = record
-        .streams
-        .iter()
-        .map(|stream| stream.throughput.ops_per_s)
-        .collect();
+    let rates: Vec<f64> = record.streams.iter().map(|stream| stream.throughput.ops_per_s).collect();
     for (found, sessions) in rates.iter().zip([20.0, 5.0, 20.0]) {
         // One op of each session is cut in two at either end.
-        assert!(
-            (found - sessions).abs() <= sessions / 10.0 + 0.5,
-            "{rates:?}"
-        );
+        assert!((found - sessions).abs() <= sessions / 10.0 + 0.5, "{rates:?}");
     }
 }
 

@@ -27,9 +27,7 @@ impl Observer for Reported {
 
 /// Four sessions at one core, whose ops take 5 ms each once it is warm: 200 ops a second.
 fn job(parameters: &str, most_s: u64) -> Job {
-    let target = one_node(&format!(
-        "cores=1&service=constant&request=5ms&{parameters}"
-    ));
+    let target = one_node(&format!("cores=1&service=constant&request=5ms&{parameters}"));
     let mut job = Job::new(&target, &[("insert", closed(4))]);
     job.until_steady = true;
     job.warm_up = Nanos::from_secs(most_s);
@@ -88,10 +86,7 @@ fn a_target_that_does_not_become_steady_ends_the_warm_up_at_its_limit_and_the_re
     assert_eq!(phase.steady, Some(false));
     assert!(is_noted(&record), "{:?}", record.notes);
     let text = highwater_report::text(&record);
-    assert!(
-        text.contains(" · warm-up 20.0 s, NOT STEADY by then · "),
-        "{text}"
-    );
+    assert!(text.contains(" · warm-up 20.0 s, NOT STEADY by then · "), "{text}");
 }
 
 /// The latter half of six seconds has the thirty windows of 100 ms that any interval needs.
@@ -130,9 +125,7 @@ fn what_acknowledges_nothing_is_not_steady() {
 
 #[test]
 fn of_a_warm_up_that_the_user_ends_nothing_is_said() {
-    let record = job("warm=60s:4", 120)
-        .run_interrupted(At::Second(5), 1)
-        .record;
+    let record = job("warm=60s:4", 120).run_interrupted(At::Second(5), 1).record;
     assert_eq!(warm_up(&record).steady, None);
     assert!(!is_noted(&record), "{:?}", record.notes);
 }

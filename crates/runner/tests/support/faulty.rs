@@ -72,10 +72,8 @@ impl Hooks for Arc<Faults> {
             return Err(TargetError::unreachable("too many clients already"));
         }
         self.opened.fetch_add(1, Ordering::Relaxed);
-        let closes_at = self
-            .closes_after
-            .filter(|_| closes)
-            .map(|life| timeline.now().saturating_add(life));
+        let closes_at =
+            self.closes_after.filter(|_| closes).map(|life| timeline.now().saturating_add(life));
         Ok(Box::new(FaultySession {
             inner,
             faults: Arc::clone(self),
@@ -135,16 +133,10 @@ impl Session for FaultySession {
         let (exhausted, round) = (self.faults.exhausted, self.faults.round);
         let fails = round > 0 && self.requests % round >= round - exhausted;
         self.requests += 1;
-        if self
-            .closes
-            .as_ref()
-            .is_some_and(|(at, _)| *at <= self.timeline.now())
-        {
+        if self.closes.as_ref().is_some_and(|(at, _)| *at <= self.timeline.now()) {
             let error = error(ErrorClass::Connection, "the server closed the connection");
-            let outcome = Outcome {
-                session_usable: false,
-                ..Outcome::refused(request.op.rows(), error)
-            };
+            let outcome =
+                Outcome { session_usable: false, ..Outcome::refused(request.op.rows(), error) };
             return Box::pin(std::future::ready(outcome));
         }
         if !fails {
@@ -210,11 +202,7 @@ fn no_room() -> TargetError {
 
 /// An error of this class, without a code.
 pub(crate) fn error(class: ErrorClass, message: &str) -> OpError {
-    OpError {
-        class,
-        code: None,
-        message: message.to_owned(),
-    }
+    OpError { class, code: None, message: message.to_owned() }
 }
 
 /// Rows that a target does not take at this moment.

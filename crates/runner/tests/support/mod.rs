@@ -1,10 +1,6 @@
 //! Runs against the simulated target, in a few words per test.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test file uses a part of it"
-)]
+#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses a part of it")]
 
 pub(crate) mod faulty;
 pub(crate) mod hooked;
@@ -98,10 +94,7 @@ impl Job {
         Self {
             target: target.to_owned(),
             settings: vec![("batch", "10".to_owned())],
-            streams: streams
-                .iter()
-                .map(|(name, pace)| (*name, vec![*pace]))
-                .collect(),
+            streams: streams.iter().map(|(name, pace)| (*name, vec![*pace])).collect(),
             sessions: 16,
             arrivals: None,
             spawn_rate: None,
@@ -132,11 +125,7 @@ impl Job {
         Self {
             started_at: format!("2026-01-01T{:02}:{:02}:00Z", minute / 60, minute % 60),
             start_in: Nanos::from_secs(60 * u64::from(minute)),
-            share: Share {
-                index,
-                of,
-                start_at: None,
-            },
+            share: Share { index, of, start_at: None },
             ..self.clone()
         }
     }
@@ -172,11 +161,8 @@ impl Job {
     fn made_workload(&self) -> Arc<Workload> {
         let text = self.text.unwrap_or_else(|| builtin("cpu").unwrap().text);
         let spec = WorkloadSpec::parse(text).unwrap();
-        let settings: BTreeMap<String, String> = self
-            .settings
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect();
+        let settings: BTreeMap<String, String> =
+            self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         Arc::new(spec.instantiate(&settings, Seed(self.seed)).unwrap())
     }
 
@@ -194,9 +180,7 @@ impl Job {
         plan: Plan,
         directory: RunDirectory,
     ) -> RunRequest {
-        let ceilings = self
-            .ceiling
-            .map(|per_s| keep_ceiling(&plan, directory.path(), per_s));
+        let ceilings = self.ceiling.map(|per_s| keep_ceiling(&plan, directory.path(), per_s));
         RunRequest {
             ceilings,
             directory,
@@ -246,10 +230,7 @@ impl Job {
                 reconnect_limit: Nanos::from_secs(10),
             },
             timeout: self.timeout,
-            audit: AuditPlan {
-                level: self.audit,
-                limit: self.audit_limit,
-            },
+            audit: AuditPlan { level: self.audit, limit: self.audit_limit },
             share: self.share.clone(),
         };
         planner::plan(workload, &input, default_sessions).unwrap()
@@ -300,11 +281,7 @@ impl Job {
     pub(crate) fn run_interrupted(&self, at: At, times: u32) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         let (interrupter, interrupts) = interrupts::channel();
-        let user = Rc::new(Impatient {
-            at,
-            times,
-            interrupter,
-        });
+        let user = Rc::new(Impatient { at, times, interrupter });
         let target = self.open_target(root.path());
         run(self.request(target, root.path()), user, interrupts).unwrap()
     }
@@ -333,10 +310,7 @@ impl Job {
             events: RefCell::default(),
         });
         let observer = Rc::clone(&user) as Rc<dyn Observer>;
-        let request = RunRequest {
-            controls,
-            ..self.request(target, root)
-        };
+        let request = RunRequest { controls, ..self.request(target, root) };
         let end = run(request, observer, interrupts).unwrap();
         let replies = user.replies.take().into_iter();
         Commanded {
@@ -444,14 +418,12 @@ pub(crate) fn exit_code(end: &RunEnd) -> u8 {
 
 /// The codes of all reasons of the judgment of the data.
 pub(crate) fn data_reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgments.data.reasons.iter();
-    reasons.map(|reason| reason.code).collect()
+    record.judgments.data.reasons.iter().map(|reason| reason.code).collect()
 }
 
 /// The codes of all reasons of the judgment of the measurement.
 pub(crate) fn measurement_reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgments.measurement.reasons.iter();
-    reasons.map(|reason| reason.code).collect()
+    record.judgments.measurement.reasons.iter().map(|reason| reason.code).collect()
 }
 
 /// Seconds as a quantity.
@@ -476,10 +448,7 @@ pub(crate) fn closed(sessions: u32) -> PaceInput {
 
 /// The only measured result of an op.
 pub(crate) fn measured<'a>(record: &'a RunRecord, op: &str) -> &'a ResultRecord {
-    let mut found = record
-        .results
-        .iter()
-        .filter(|r| r.op == op && r.phase == "measure");
+    let mut found = record.results.iter().filter(|r| r.op == op && r.phase == "measure");
     let result = found.next().unwrap();
     assert!(found.next().is_none());
     result
@@ -505,12 +474,7 @@ pub(crate) fn expect_clean(record: &RunRecord, batch: u64) {
     let text = highwater_report::text(record);
     let audit = &record.audit;
     assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
-    let wrong = (
-        audit.missing,
-        audit.surplus,
-        audit.duplicated,
-        audit.altered,
-    );
+    let wrong = (audit.missing, audit.surplus, audit.duplicated, audit.altered);
     assert_eq!(wrong, (0, 0, 0, 0), "{text}");
     let of_unknown = audit.found - audit.acknowledged;
     assert!(of_unknown <= audit.unknown, "{text}");

@@ -80,10 +80,7 @@ impl ScaledSeries {
             let of_name = points.iter().filter(|point| point.series == name);
             let size = |point: &Point| point.number("size").or(point.nodes());
             let sizes = of_name.clone().filter_map(|point| {
-                Some(scaling::Point {
-                    size: size(point)?,
-                    per_s: point.throughput,
-                })
+                Some(scaling::Point { size: size(point)?, per_s: point.throughput })
             });
             let first = of_name.clone().next()?;
             Some(Self {
@@ -139,8 +136,7 @@ impl ScaledSeries {
             let growth = Growth::Assumed(PooledGrowth::new(&sweep, self.placement));
             Some(self.held_against(&growth, 1, &sizes[at + 1..]))
         };
-        let from_each = sizes.iter().enumerate().filter_map(of_one);
-        from_each.flatten().collect()
+        sizes.iter().enumerate().filter_map(of_one).flatten().collect()
     }
 
     /// What a growth of so many known sizes predicts for later ones, up to twice the largest.
@@ -180,6 +176,9 @@ pub fn cases(series: &[ScaledSeries]) -> Vec<Case> {
 /// All predictions of the assumed growth: from each size by nodes or shards to the later ones, up
 /// to twice as many.
 pub fn assumed_cases(series: &[ScaledSeries]) -> Vec<Case> {
-    let by_nodes = series.iter().filter(|series| counts_nodes(&series.axis));
-    by_nodes.flat_map(ScaledSeries::assumed_cases).collect()
+    series
+        .iter()
+        .filter(|series| counts_nodes(&series.axis))
+        .flat_map(ScaledSeries::assumed_cases)
+        .collect()
 }

@@ -47,8 +47,9 @@ fn best(cases: &[&Case], side: fn(&Case) -> f64, away: fn(&Case) -> f64) -> f64 
             },
         )
     };
-    let factors = TENTHS.map(|tenths| f64::from(tenths) / 10.0);
-    let least = factors.min_by(|one, other| score(*one).total_cmp(&score(*other)));
+    let least = TENTHS
+        .map(|tenths| f64::from(tenths) / 10.0)
+        .min_by(|one, other| score(*one).total_cmp(&score(*other)));
     least.unwrap_or(1.0)
 }
 

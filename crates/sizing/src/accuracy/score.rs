@@ -40,10 +40,7 @@ impl Score {
     /// Of at least one prediction; `None` of none.
     pub fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<Self> {
         let cases: Vec<&Case> = cases.into_iter().collect();
-        let mut widths: Vec<f64> = cases
-            .iter()
-            .map(|case| case.predicted.half_width())
-            .collect();
+        let mut widths: Vec<f64> = cases.iter().map(|case| case.predicted.half_width()).collect();
         widths.sort_by(f64::total_cmp);
         let by_series = |of: fn(&Case) -> f64| mean_by(&cases, |case| &case.series, of);
         let held = cases.iter().filter(|case| case.held() > 0.0).count();

@@ -24,10 +24,7 @@ fn score(cases: &[Case], of: impl Fn(&Case) -> bool) -> Score {
 #[track_caller]
 fn within(what: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) {
     println!("{what}: {value:.3}");
-    assert!(
-        bounds.contains(&value),
-        "{what}: {value} is not in {bounds:?}"
-    );
+    assert!(bounds.contains(&value), "{what}: {value} is not in {bounds:?}");
 }
 
 /// What is promised of all predictions.
@@ -36,11 +33,7 @@ fn check_all(cases: &[Case]) {
     within("coverage", all.held_part(), 0.90..=0.97);
     within("coverage by series", all.held_by_series, 0.87..=0.95);
     let saturating = score(cases, |case| case.outcome == super::Outcome::Saturating);
-    within(
-        "saturating by series",
-        saturating.held_by_series,
-        0.87..=1.0,
-    );
+    within("saturating by series", saturating.held_by_series, 0.87..=1.0);
     within("below the lower end by series", all.below, 0.0..=0.08);
     within("bias by series", all.bias, -0.03..=0.03);
     within("interval score by series", all.score_by_series, 0.0..=0.80);
@@ -63,10 +56,7 @@ fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
     let by_nodes = |case: &Case| super::counts_nodes(&case.axis);
     let nodes = score(&all, by_nodes);
     let [low, high] = proportion_interval(nodes.held, nodes.cases);
-    println!(
-        "nodes and shards: {} of {}, {low:.2} to {high:.2}",
-        nodes.held, nodes.cases
-    );
+    println!("nodes and shards: {} of {}, {low:.2} to {high:.2}", nodes.held, nodes.cases);
     assert!(low <= 0.90 && 0.90 <= high, "{low} to {high}");
     let doubled = |case: &&Case| case.near_linear && case.times >= 2.0 && by_nodes(case);
     for near in all.iter().filter(doubled) {
@@ -74,11 +64,7 @@ fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
         assert!(half <= 0.20, "{}: {half}", near.series);
     }
     let near = score(&all, |case| case.near_linear);
-    within(
-        "near-linear so far, coverage",
-        near.held_part(),
-        0.87..=0.97,
-    );
+    within("near-linear so far, coverage", near.held_part(), 0.87..=0.97);
 }
 
 #[test]
@@ -116,11 +102,7 @@ fn a_third_of_the_sources_is_predicted_as_well_as_all() {
     let all = score(&third, |_| true);
     let error = 3.0 * (0.9_f64 * 0.1 / 24.0).sqrt();
     within("coverage by series", all.held_by_series, 0.90 - error..=1.0);
-    within(
-        "below the lower end by series",
-        all.below,
-        0.0..=0.05 + error / 2.0,
-    );
+    within("below the lower end by series", all.below, 0.0..=0.05 + error / 2.0);
     within("bias by series", all.bias, -0.08..=0.08);
 }
 

@@ -50,10 +50,8 @@ fn cost_model(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
     let set = along(tune, base(tune)?, axis);
     let found = tables(&set, Some(setting_of(BATCH))).ok()?;
     let table = found.first()?;
-    let cost_model = table
-        .cost_model
-        .as_ref()
-        .filter(|cost_model| cost_model.changes.is_empty())?;
+    let cost_model =
+        table.cost_model.as_ref().filter(|cost_model| cost_model.changes.is_empty())?;
     let greatest = table.rows.iter().filter_map(|row| row.number);
     Some((cost_model.line.clone()?, greatest.max_by(f64::total_cmp)?))
 }

@@ -82,28 +82,18 @@ impl Basis {
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
         let mut notes = doubts(points, reading.model);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
-        let sized: Vec<Sized<'_>> = kept
-            .iter()
-            .filter_map(|point| Sized::new(point, reading.nodes))
-            .collect();
+        let sized: Vec<Sized<'_>> =
+            kept.iter().filter_map(|point| Sized::new(point, reading.nodes)).collect();
         if sized.len() < kept.len() {
             let left = kept.len() - sized.len();
-            notes.push(format!(
-                "{left} of the points do not say how many nodes there were."
-            ));
+            notes.push(format!("{left} of the points do not say how many nodes there were."));
         }
         let first = sized.first().ok_or(BasisError::NoNodes)?;
-        let base = sized
-            .iter()
-            .map(Sized::replicas)
-            .fold(f64::INFINITY, f64::min);
+        let base = sized.iter().map(Sized::replicas).fold(f64::INFINITY, f64::min);
         let sizes: Vec<Size> = sized
             .iter()
             .filter(|point| point.replicas().total_cmp(&base).is_eq())
-            .map(|point| Size {
-                size: point.nodes,
-                per_s: point.point.throughput,
-            })
+            .map(|point| Size { size: point.nodes, per_s: point.point.throughput })
             .collect();
         let sweep = Sweep::new(&sizes, reading.error)?;
         let origin = origin(first.point, reading.published);
@@ -152,9 +142,7 @@ impl Basis {
         }
         if self.model.take().is_some() {
             let unit = &self.unit;
-            self.notes.push(format!(
-                "--model is not used for {unit}, whose growth is assumed."
-            ));
+            self.notes.push(format!("--model is not used for {unit}, whose growth is assumed."));
         }
         self
     }
@@ -162,17 +150,12 @@ impl Basis {
     /// What `nodes` nodes can do of this work with `replicas` replicas and `vcpus` virtual
     /// CPUs each (taken in proportion to those that were measured).
     pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
-        let (factor, deviation) = self
-            .replica_cost
-            .value
-            .factor(self.replicas.value, replicas);
+        let (factor, deviation) = self.replica_cost.value.factor(self.replicas.value, replicas);
         let power = match (vcpus, self.vcpus_per_node) {
             (Some(planned), Some(measured)) => planned / measured,
             _ => 1.0,
         };
-        self.growth
-            .forecast(nodes)
-            .scaled(factor * power, deviation)
+        self.growth.forecast(nodes).scaled(factor * power, deviation)
     }
 
     /// Whether it counts rows.
@@ -269,11 +252,7 @@ fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
 /// The text with a capital letter, and a full stop where it ends in none.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    let first: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let end = if text.ends_with(['.', '?']) { "" } else { "." };
     format!("{first}{}{end}", letters.as_str())
 }
@@ -284,22 +263,13 @@ fn origin(point: &Point, published: bool) -> Origin {
     } else {
         format!("{}: {}", point.series, point.source)
     };
-    if published {
-        Origin::Published(source)
-    } else {
-        Origin::Measured(source)
-    }
+    if published { Origin::Published(source) } else { Origin::Measured(source) }
 }
 
 fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
-    let stated = sized
-        .iter()
-        .any(|sized| sized.point.number(names::REPLICAS).is_some());
+    let stated = sized.iter().any(|sized| sized.point.number(names::REPLICAS).is_some());
     if stated {
-        Traced {
-            value: base,
-            origin: origin.clone(),
-        }
+        Traced { value: base, origin: origin.clone() }
     } else {
         Traced::assumed(base, "the source does not say how many copies there were")
     }
@@ -324,10 +294,7 @@ fn replica_cost(
         })
         .collect();
     if let Some(measured) = ReplicaCost::measured(&copies, sweep.error()) {
-        return Traced {
-            value: measured,
-            origin: origin.clone(),
-        };
+        return Traced { value: measured, origin: origin.clone() };
     }
     let rows = sized.first().is_some_and(|sized| sized.point.counts_rows());
     let (cost, because) = if rows {

@@ -183,21 +183,13 @@ impl Weights<'_> {
     fn add(&mut self, what: Assumption, value: f64, other: f64, change: impl Fn(&mut Request)) {
         let mut changed = self.request.clone();
         change(&mut changed);
-        self.all.push(AssumptionWeight {
-            what,
-            value,
-            other,
-            nodes: nodes(&changed),
-        });
+        self.all.push(AssumptionWeight { what, value, other, nodes: nodes(&changed) });
     }
 }
 
 /// Every assumption with another value; those that move nothing are left out.
 fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
-    let mut weights = Weights {
-        request,
-        all: Vec::new(),
-    };
+    let mut weights = Weights { request, all: Vec::new() };
     let usual = USUAL_GROWTH;
     weights.of(Assumption::Growth, usual, |of| &mut of.growth_per_month);
     weights.of(Assumption::Headroom, USUAL_HEADROOM, |of| &mut of.spare);
@@ -225,8 +217,12 @@ fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
 /// What is assumed of the work itself.
 fn of_needs(weights: &mut Weights<'_>) {
     let request = weights.request;
-    let costs = request.needs.iter().map(|need| &need.basis.replica_cost);
-    let assumed = costs.clone().find(|cost| cost.origin.is_assumption());
+    let assumed = request
+        .needs
+        .iter()
+        .map(|need| &need.basis.replica_cost)
+        .clone()
+        .find(|cost| cost.origin.is_assumption());
     if let (Some(cost), true) = (assumed, request.replicas.value > 0) {
         let (value, other) = (cost.value.cost, cost.value.cost / 2.0);
         weights.add(Assumption::ReplicaCost, value, other, |changed| {
@@ -237,8 +233,12 @@ fn of_needs(weights: &mut Weights<'_>) {
             }
         });
     }
-    let grown = request.needs.iter().map(|need| &need.basis.growth_origin);
-    let is_assumed = grown.clone().any(Origin::is_assumption);
+    let is_assumed = request
+        .needs
+        .iter()
+        .map(|need| &need.basis.growth_origin)
+        .clone()
+        .any(Origin::is_assumption);
     if is_assumed {
         // A tenth less than predicted is what the needs are a ninth more of.
         weights.add(Assumption::Scaling, 1.0, 0.9, |changed| {
@@ -263,10 +263,7 @@ fn regrets(request: &Request) -> Vec<Regret> {
         }
         nodes(&demand)
     };
-    let is_open = request
-        .needs
-        .iter()
-        .any(|need| need.at_least_per_s.is_some());
+    let is_open = request.needs.iter().any(|need| need.at_least_per_s.is_some());
     let low = of(&|per_s, least| least.unwrap_or(per_s.value));
     let high = of(&|per_s, _| per_s.value);
     let (Some(low), Some(high), true) = (low, high, is_open) else {

@@ -6,20 +6,11 @@ use crate::scaling::Weighting;
 use crate::series::{Origin as Place, Point, Setting, names};
 
 /// Nodes and rows/s of the 1M-rows article.
-pub const INGEST: [(f64, f64); 5] = [
-    (1.0, 293_147.0),
-    (2.0, 493_723.0),
-    (3.0, 676_781.0),
-    (4.0, 856_460.0),
-    (5.0, 1_043_659.0),
-];
+pub const INGEST: [(f64, f64); 5] =
+    [(1.0, 293_147.0), (2.0, 493_723.0), (3.0, 676_781.0), (4.0, 856_460.0), (5.0, 1_043_659.0)];
 /// Nodes and queries/s of the query-scaling article.
-pub const QUERIES: [(f64, f64); 4] = [
-    (3.0, 9.0698),
-    (6.0, 17.0139),
-    (12.0, 29.8725),
-    (24.0, 52.0404),
-];
+pub const QUERIES: [(f64, f64); 4] =
+    [(3.0, 9.0698), (6.0, 17.0139), (12.0, 29.8725), (24.0, 52.0404)];
 
 /// A point with settings.
 pub fn point(unit: &str, per_s: f64, settings: &[(&str, f64)]) -> Point {
@@ -40,11 +31,8 @@ pub fn point(unit: &str, per_s: f64, settings: &[(&str, f64)]) -> Point {
 /// Points of clusters of some sizes, nodes of 16 vCPUs, no replicas.
 pub fn points(unit: &str, pairs: &[(f64, f64)]) -> Vec<Point> {
     let one = |&(nodes, per_s): &(f64, f64)| {
-        let settings = [
-            (names::NODES, nodes),
-            (names::VCPUS_PER_NODE, 16.0),
-            (names::REPLICAS, 0.0),
-        ];
+        let settings =
+            [(names::NODES, nodes), (names::VCPUS_PER_NODE, 16.0), (names::REPLICAS, 0.0)];
         point(unit, per_s, &settings)
     };
     pairs.iter().map(one).collect()
@@ -59,11 +47,7 @@ pub fn basis(unit: &str, pairs: &[(f64, f64)]) -> Basis {
 
 /// A need of so much.
 pub fn need(per_s: f64, basis: Basis) -> Need {
-    Need {
-        per_s: Traced::given(per_s, "RATE"),
-        at_least_per_s: None,
-        basis,
-    }
+    Need { per_s: Traced::given(per_s, "RATE"), at_least_per_s: None, basis }
 }
 
 /// A request with nothing but its needs.

@@ -17,10 +17,6 @@ pub struct Headroom {
 
 impl From<Prediction> for Headroom {
     fn from(used: Prediction) -> Self {
-        Self {
-            expected: 1.0 - used.expected,
-            low: 1.0 - used.high,
-            high: 1.0 - used.low,
-        }
+        Self { expected: 1.0 - used.expected, low: 1.0 - used.high, high: 1.0 - used.low }
     }
 }

@@ -52,9 +52,8 @@ fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
         "Amdahl, USL and power, averaged",
         Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
     );
-    let (model, origin) = basis.model.map_or(averaged, |model| {
-        (model.name(), Origin::Given("--model".to_owned()))
-    });
+    let (model, origin) =
+        basis.model.map_or(averaged, |model| (model.name(), Origin::Given("--model".to_owned())));
     list.push(origin.input(&format!("scaling model, {unit}"), model, "--model"));
 }
 
@@ -140,9 +139,7 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
         ));
     }
     if nodes <= replicas {
-        notes.push(format!(
-            "{nodes} nodes cannot hold {replicas} replicas apart from each other."
-        ));
+        notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
     }
     of_layout(request, nodes, &mut notes);
     notes
@@ -234,13 +231,10 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
              time, or give --shard-size a larger size."
         ));
     }
-    if let Some(bytes) = shards
-        .bytes
-        .filter(|bytes| *bytes < rules.least_shard_bytes)
-    {
-        let each = shards.partition_days.map_or(String::new(), |days| {
-            format!(" (a partition for each {})", length(days))
-        });
+    if let Some(bytes) = shards.bytes.filter(|bytes| *bytes < rules.least_shard_bytes) {
+        let each = shards
+            .partition_days
+            .map_or(String::new(), |days| format!(" (a partition for each {})", length(days)));
         notes.push(format!(
             "Shards of {} GB{each} are smaller than the {} GB that are advised; they are as many as \
              there are vCPUs to keep busy.",

@@ -75,11 +75,12 @@ impl Request {
     }
 
     fn per_s(&self, rows: bool) -> f64 {
-        let of_kind = self
-            .needs
+        self.needs
             .iter()
-            .filter(|need| need.basis.counts_rows() == rows);
-        of_kind.map(|need| need.per_s.value).sum::<f64>() * self.growth()
+            .filter(|need| need.basis.counts_rows() == rows)
+            .map(|need| need.per_s.value)
+            .sum::<f64>()
+            * self.growth()
     }
 
     /// Data at the end of the plan; absent without retention or bytes per row.
@@ -101,11 +102,7 @@ impl Request {
     /// Traffic at the end of the plan; absent where bytes of a row or an answer are not known.
     pub fn network(&self, nodes: u32, replicas: u32) -> Option<Network> {
         let bytes = |rate: f64, each: Option<f64>| {
-            if rate > 0.0 {
-                Some(rate * each?)
-            } else {
-                Some(0.0)
-            }
+            if rate > 0.0 { Some(rate * each?) } else { Some(0.0) }
         };
         let value = |input: &Option<Traced<f64>>| input.as_ref().map(|input| input.value);
         let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
@@ -126,10 +123,7 @@ impl Request {
     /// Virtual CPUs of a planned node: as asked, else as measured.
     pub fn planned_vcpus(&self) -> Option<Traced<f64>> {
         let measured = self.needs.iter().find_map(|need| {
-            Some(Traced {
-                value: need.basis.vcpus_per_node?,
-                origin: need.basis.origin.clone(),
-            })
+            Some(Traced { value: need.basis.vcpus_per_node?, origin: need.basis.origin.clone() })
         });
         self.vcpus_per_node.clone().or(measured)
     }
@@ -167,12 +161,7 @@ impl Request {
     /// than vCPUs need, within bounds, where that makes partitions longer.
     fn split(&self, primaries: f64, notes: &mut Vec<String>) -> Split {
         let rules = &self.guidance.value;
-        let whole_table = Split {
-            primaries,
-            days: None,
-            partitions: 1.0,
-            bytes: None,
-        };
+        let whole_table = Split { primaries, days: None, partitions: 1.0, bytes: None };
         let (Some(bytes), Some(retention)) = (&self.stored_bytes_per_row, &self.retention_s) else {
             return whole_table;
         };
@@ -184,16 +173,9 @@ impl Request {
         let range = format!("shards of {least} to {greatest} GB");
         if shard_bytes(kept_days) <= rules.greatest_shard_bytes {
             notes.push(format!("{range}: no partitions are needed"));
-            return Split {
-                bytes: Some(shard_bytes(kept_days)),
-                ..whole_table
-            };
+            return Split { bytes: Some(shard_bytes(kept_days)), ..whole_table };
         }
-        let times = |days: f64| {
-            (shard_bytes(days) / rules.greatest_shard_bytes)
-                .ceil()
-                .max(1.0)
-        };
+        let times = |days: f64| (shard_bytes(days) / rules.greatest_shard_bytes).ceil().max(1.0);
         let partitions = |days: f64| (kept_days / days).ceil() + 1.0;
         let shards = |days: &f64| times(*days) * partitions(*days);
         let shortest = PARTITION_DAYS[PARTITION_DAYS.len() - 1];

@@ -6,10 +6,7 @@
 mod basis;
 mod decision;
 #[cfg(any(test, feature = "fixture"))]
-#[expect(
-    clippy::unwrap_used,
-    reason = "a fixture that cannot be made fails its test"
-)]
+#[expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 pub mod fixture;
 mod headroom;
 mod inputs;

@@ -68,16 +68,11 @@ impl Request {
             .needs
             .iter()
             .map(|need| {
-                let forecast = need
-                    .basis
-                    .forecast(f64::from(nodes), f64::from(replicas), vcpus);
+                let forecast = need.basis.forecast(f64::from(nodes), f64::from(replicas), vcpus);
                 (need.per_s.value * self.growth(), forecast)
             })
             .collect();
-        Some(CapacityUse {
-            used: Forecast::used(&needs)?,
-            most: 1.0 - self.spare.value,
-        })
+        Some(CapacityUse { used: Forecast::used(&needs)?, most: 1.0 - self.spare.value })
     }
 
     /// What the needs have grown by at the end.
@@ -90,8 +85,11 @@ impl Request {
         if self.extrapolate {
             return MOST_NODES;
         }
-        let farthest = self.needs.iter().map(|need| need.basis.growth.farthest());
-        let nodes = farthest.fold(f64::from(MOST_NODES), f64::min);
+        let nodes = self
+            .needs
+            .iter()
+            .map(|need| need.basis.growth.farthest())
+            .fold(f64::from(MOST_NODES), f64::min);
         round_to_u32(nodes.floor())
     }
 
@@ -100,9 +98,8 @@ impl Request {
         let probabilities = [LIKELY.0, 0.5, LIKELY.1, self.probability.value];
         let mut found = [None; 4];
         for nodes in 1..=self.farthest() {
-            let Some(probability) = self
-                .carried(nodes, replicas)
-                .map(|carried| carried.probability())
+            let Some(probability) =
+                self.carried(nodes, replicas).map(|carried| carried.probability())
             else {
                 break;
             };
@@ -129,9 +126,7 @@ impl Request {
 
     fn unreached(&self, replicas: u32, expected: Option<u32>) -> Unreached {
         let farthest = self.farthest();
-        let used = self
-            .carried(farthest, replicas)
-            .map(|carried| carried.used());
+        let used = self.carried(farthest, replicas).map(|carried| carried.used());
         Unreached {
             farthest,
             used: used.unwrap_or(Prediction {

@@ -27,15 +27,9 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
         let carried = request.carried(nodes, replicas);
         carried.map_or(Headroom::from(NOTHING), |carried| carried.used().into())
     };
-    let needs: Vec<NeedPlan> = request
-        .needs
-        .iter()
-        .map(|need| need_plan(request, need, working, nodes))
-        .collect();
-    let largest = request
-        .needs
-        .iter()
-        .map(|need| need.basis.growth.farthest());
+    let needs: Vec<NeedPlan> =
+        request.needs.iter().map(|need| need_plan(request, need, working, nodes)).collect();
+    let largest = request.needs.iter().map(|need| need.basis.growth.farthest());
     let extrapolated = f64::from(working) > largest.fold(f64::INFINITY, f64::min);
     let inputs = inputs::list(request);
     let mut plan = SizePlan {
@@ -69,11 +63,7 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
 }
 
 /// What no need uses.
-const NOTHING: Prediction = Prediction {
-    expected: 0.0,
-    low: 0.0,
-    high: 0.0,
-};
+const NOTHING: Prediction = Prediction { expected: 0.0, low: 0.0, high: 0.0 };
 
 fn price(request: &Request, nodes: u32) -> Option<f64> {
     let price = request.price_per_node_hour.as_ref()?.value;
@@ -113,9 +103,7 @@ fn alternative(request: &Request, nodes: u32, replicas: u32, planned: u32) -> Op
         planned: nodes == planned && replicas == request.replicas.value,
         headroom: carried.used().into(),
         probability: carried.probability(),
-        disk_per_node_bytes: request
-            .disk(nodes, replicas)
-            .map(|disk| disk.per_node_bytes),
+        disk_per_node_bytes: request.disk(nodes, replicas).map(|disk| disk.per_node_bytes),
         price_per_month: price(request, nodes),
         remark,
     })
@@ -130,20 +118,13 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         per_s: need.per_s.value,
         at_least_per_s: need.at_least_per_s,
         per_s_at_end: need.per_s.value * request.growth(),
-        capacity: basis
-            .forecast(f64::from(nodes), replicas, vcpus)
-            .prediction(),
+        capacity: basis.forecast(f64::from(nodes), replicas, vcpus).prediction(),
         measured: measured_sizes(basis),
         origin: basis.origin.clone(),
         growth: basis.growth_origin.clone(),
         error: basis.growth.error(),
         curve: curve(&basis.sweep, &basis.growth, f64::from(working)),
-        models: models(
-            &basis.sweep,
-            &basis.growth,
-            f64::from(working),
-            request.squares,
-        ),
+        models: models(&basis.sweep, &basis.growth, f64::from(working), request.squares),
         identifiability: basis.growth.average().and_then(Average::identifiability),
     }
 }
@@ -180,18 +161,14 @@ pub(crate) fn models(
     nodes: f64,
     squares: Weighting,
 ) -> Vec<ModelPlan> {
-    let sizes = sweep.sizes().iter();
-    let points: Vec<Point> = sizes
-        .map(|size| Point {
-            size: size.size,
-            per_s: size.per_s,
-        })
-        .collect();
+    let points: Vec<Point> =
+        sweep.sizes().iter().map(|size| Point { size: size.size, per_s: size.per_s }).collect();
     let Some(average) = growth.average() else {
         return Vec::new();
     };
-    let members = average.members().iter();
-    members
+    average
+        .members()
+        .iter()
         .map(|member| {
             let fit = fit(member.model(), &points, squares);
             let alone = average.forecast_by(member.model(), nodes);

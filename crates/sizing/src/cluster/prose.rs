@@ -109,9 +109,9 @@ fn headroom(headroom: Headroom) -> String {
 fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(shards) = &plan.shards {
-        let each = shards.partition_days.map_or(String::new(), |days| {
-            format!(" in a partition for each {}", length(days))
-        });
+        let each = shards
+            .partition_days
+            .map_or(String::new(), |days| format!(" in a partition for each {}", length(days)));
         let size = shards.bytes.map_or(String::new(), |bytes| {
             format!(" of up to {} GB", display::significant(bytes / 1e9))
         });
@@ -122,10 +122,7 @@ fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
         ));
     }
     if let Some(disk) = &plan.disk {
-        let days = request
-            .retention_s
-            .as_ref()
-            .map_or(0.0, |kept| kept.value / 86_400.0);
+        let days = request.retention_s.as_ref().map_or(0.0, |kept| kept.value / 86_400.0);
         sentences.push(format!(
             "Rows of {} days take {} TB with all copies, so each node needs {} TB of disk.",
             display::plain(days),

@@ -44,18 +44,12 @@ pub struct Input {
 impl<T> Traced<T> {
     /// As the user said by a flag.
     pub fn given(value: T, flag: &str) -> Self {
-        Self {
-            value,
-            origin: Origin::Given(flag.to_owned()),
-        }
+        Self { value, origin: Origin::Given(flag.to_owned()) }
     }
 
     /// As none was given.
     pub fn assumed(value: T, because: &str) -> Self {
-        Self {
-            value,
-            origin: Origin::Assumed(because.to_owned()),
-        }
+        Self { value, origin: Origin::Assumed(because.to_owned()) }
     }
 
     /// As a line of a plan's inputs.

@@ -11,12 +11,7 @@ use super::predicted;
 
 /// Four sizes with what an article published, predicted as they came, and the first one again.
 pub fn grown() -> ExperimentRecord {
-    let sizes = [
-        (1, 293_147.0),
-        (2, 493_723.0),
-        (3, 676_781.0),
-        (4, 856_460.0),
-    ];
+    let sizes = [(1, 293_147.0), (2, 493_723.0), (3, 676_781.0), (4, 856_460.0)];
     let mut scale = growth(&[1, 2, 3, 4]);
     scale.until_per_s = Some(8e5);
     scale.price_per_node_hour = Some(0.8);
@@ -38,11 +33,7 @@ pub fn grown() -> ExperimentRecord {
             trial.size.settings.insert("shards".to_owned(), shards);
         }
     }
-    scale.sizes = scale
-        .trials
-        .iter()
-        .map(|trial| trial.size.clone())
-        .collect();
+    scale.sizes = scale.trials.iter().map(|trial| trial.size.clone()).collect();
     let again = of_verdict(SizeVerdict::Counts, 290_100.0, None);
     add(&mut scale, 1, ScalePurpose::Again, again);
     if let (Some(first), Some(last)) = (scale.sizes.first().cloned(), scale.trials.last_mut()) {

@@ -79,25 +79,20 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let unchanged = drift(scale).is_some_and(|drift| !drift.is_drifted());
     let again = scale.trials.iter();
     // A repeat shows how well sizes are known, unless the machine changed between.
-    let again = again.filter(|trial| unchanged && trial.purpose == ScalePurpose::Again);
-    let counting = again.filter(|trial| trial.figures.verdict.counts());
+    let counting = again
+        .filter(|trial| unchanged && trial.purpose == ScalePurpose::Again)
+        .filter(|trial| trial.figures.verdict.counts());
     let points: Vec<Point> = counted(scale)
         .chain(counting)
         .filter(|trial| replicas_of(trial) == with)
-        .map(|trial| Point {
-            size: f64::from(trial.size.nodes),
-            per_s: trial.figures.per_s,
-        })
+        .map(|trial| Point { size: f64::from(trial.size.nodes), per_s: trial.figures.per_s })
         .collect();
     let sweep = Sweep::new(&points, None).ok()?;
     let growth = if sweep.sizes().len() > 1 {
         Growth::Measured(Average::new(&sweep))
     } else {
-        let placement = if scale.rows_everywhere {
-            Placement::Everywhere
-        } else {
-            Placement::Divided
-        };
+        let placement =
+            if scale.rows_everywhere { Placement::Everywhere } else { Placement::Divided };
         Growth::Assumed(PooledGrowth::new(&sweep, placement))
     };
     Some((sweep, growth))
@@ -161,15 +156,11 @@ pub fn report(scale: &ScaleRecord) -> GrowthReport<'_> {
         predictions: (made.len(), made.iter().filter(|held| **held).count()),
         sizes,
         next,
-        curve: grown
-            .as_ref()
-            .map_or_else(Vec::new, |(sweep, growth)| curve(sweep, growth, to)),
+        curve: grown.as_ref().map_or_else(Vec::new, |(sweep, growth)| curve(sweep, growth, to)),
         models: grown.as_ref().map_or_else(Vec::new, |(sweep, growth)| {
             models(sweep, growth, to, Weighting::Relative)
         }),
-        identifiability: grown
-            .as_ref()
-            .and_then(|(_, growth)| growth.average()?.identifiability()),
+        identifiability: grown.as_ref().and_then(|(_, growth)| growth.average()?.identifiability()),
         drift: drift(scale),
     }
 }
@@ -179,8 +170,10 @@ fn sizes(scale: &ScaleRecord) -> Vec<GrowthSize<'_>> {
     trials.sort_by_key(|trial| trial.size.nodes);
     let first = trials.first().copied();
     let before = [None].into_iter().chain(trials.iter().copied().map(Some));
-    let pairs = trials.iter().copied().zip(before);
-    pairs
+    trials
+        .iter()
+        .copied()
+        .zip(before)
         .map(|(trial, before)| size(scale, trial, before, first.unwrap_or(trial)))
         .collect()
 }

@@ -9,13 +9,8 @@ use super::*;
 use crate::series::{names, of_record};
 
 /// Rows per second that an article published for 1 to 5 nodes.
-const ARTICLE: [(u32, f64); 5] = [
-    (1, 293_147.0),
-    (2, 493_723.0),
-    (3, 676_781.0),
-    (4, 856_460.0),
-    (5, 1_043_659.0),
-];
+const ARTICLE: [(u32, f64); 5] =
+    [(1, 293_147.0), (2, 493_723.0), (3, 676_781.0), (4, 856_460.0), (5, 1_043_659.0)];
 
 /// What is predicted for a size from these.
 fn predicted_from(sizes: &[(u32, f64)], nodes: u32) -> Option<PredictedRate> {
@@ -92,18 +87,12 @@ fn sizes_with_other_replicas_predict_only_where_there_are_none_with_the_same() {
     assert_eq!(next, 4);
     let off = (predicted.expected / 2_000.0 - 1.0).abs();
     assert!(off < 0.05, "{predicted:?}");
-    let rules: Vec<_> = report
-        .sizes
-        .iter()
-        .map(|size| size.compared.rule_of_thumb)
-        .collect();
+    let rules: Vec<_> = report.sizes.iter().map(|size| size.compared.rule_of_thumb).collect();
     assert_eq!(rules, [None, Some(1_080.0), Some(1_400.0)]);
     // Fewer replicas leave more.
     let mut fewer = grown(&[(2, 1_000.0), (3, 1_500.0)]);
     fewer.trials[0].figures.replicas = Some(1);
-    fewer.sizes[1]
-        .settings
-        .insert("replicas".to_owned(), "0".to_owned());
+    fewer.sizes[1].settings.insert("replicas".to_owned(), "0".to_owned());
     let third = super::predicted(&fewer, 3).unwrap();
     near(third.expected, 1_000.0 * 1.5_f64.powf(0.8) / 0.6);
     assert!(third.low90 < third.expected && third.expected < third.high90);
@@ -140,18 +129,9 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
             assert!((found - expected).abs() < 0.000_6, "{found} {expected}");
         }
     };
-    near(
-        figures(|size| size.compared.increase),
-        &[1.0, 0.5, 0.3333, 0.25],
-    );
-    near(
-        figures(|size| size.compared.change),
-        &[0.6842, 0.3708, 0.2655, 0.2186],
-    );
-    near(
-        figures(|size| Some(size.compared.of_linear)),
-        &[1.0, 0.8421, 0.7696, 0.7304, 0.7120],
-    );
+    near(figures(|size| size.compared.increase), &[1.0, 0.5, 0.3333, 0.25]);
+    near(figures(|size| size.compared.change), &[0.6842, 0.3708, 0.2655, 0.2186]);
+    near(figures(|size| Some(size.compared.of_linear)), &[1.0, 0.8421, 0.7696, 0.7304, 0.7120]);
     // The rule is off by so much, from one size to the next.
     let off = figures(|size| Some(size.compared.rule_of_thumb? / size.trial.figures.per_s - 1.0));
     near(off, &[0.0688, 0.0213, 0.0009, -0.0152]);
@@ -176,36 +156,25 @@ fn each_query_is_set_beside_its_own_first_size() {
     let scale = record.scale().unwrap();
     let found = report(scale).by_op;
     let gains = |op: &str| -> Vec<Option<f64>> {
-        let gains = found.iter().map(|size| size[op].gain);
-        gains
+        found
+            .iter()
+            .map(|size| size[op].gain)
             .map(|gain| gain.map(|gain| (gain * 1e4).round() / 1e4))
             .collect()
     };
     assert_eq!(gains("q1"), [None, Some(0.8957), Some(2.179), Some(4.6387)]);
-    assert_eq!(
-        gains("q2"),
-        [None, Some(0.8704), Some(2.2943), Some(4.7655)]
-    );
-    assert_eq!(
-        gains("q3"),
-        [None, Some(0.8576), Some(2.2209), Some(4.5882)]
-    );
+    assert_eq!(gains("q2"), [None, Some(0.8704), Some(2.2943), Some(4.7655)]);
+    assert_eq!(gains("q3"), [None, Some(0.8576), Some(2.2209), Some(4.5882)]);
     assert_eq!(Some(found[3]["q2"].per_s), Some(17.5259));
     // Points of the record have them as parts, as those of a file do.
     let points = of_record(&record);
-    assert!(
-        points.iter().all(|point| point.parts.len() == 3),
-        "{points:?}"
-    );
+    assert!(points.iter().all(|point| point.parts.len() == 3), "{points:?}");
     // One op is the whole; one that made nothing at first has gained nothing that could be stated.
     let one = super::fixture::grown();
     let of_one = report(one.scale().unwrap()).by_op;
     assert!(of_one.iter().all(BTreeMap::is_empty), "{of_one:?}");
     let mut stopped = scale.clone();
-    stopped.trials[0]
-        .figures
-        .per_s_by_op
-        .insert("q1".to_owned(), 0.0);
+    stopped.trials[0].figures.per_s_by_op.insert("q1".to_owned(), 0.0);
     let found = report(&stopped).by_op;
     assert_eq!(found[1]["q1"].gain, None);
 }
@@ -253,12 +222,7 @@ fn shape(dice: &mut Dice, seed: u64) -> impl Fn(u32) -> f64 + use<> {
 /// miss are limits that come without warning.
 #[test]
 fn predictions_of_next_sizes_hold_on_clusters_of_known_growth() {
-    let sweeps: [&[u32]; 4] = [
-        &[1, 2, 3, 4, 5],
-        &[3, 6, 12, 24],
-        &[2, 3, 4, 6, 8],
-        &[1, 2, 4, 8],
-    ];
+    let sweeps: [&[u32]; 4] = [&[1, 2, 3, 4, 5], &[3, 6, 12, 24], &[2, 3, 4, 6, 8], &[1, 2, 4, 8]];
     let (mut made, mut held) = (0_u32, 0_u32);
     for seed in 0..600 {
         let mut dice = Dice(seed);
@@ -271,11 +235,7 @@ fn predictions_of_next_sizes_hold_on_clusters_of_known_growth() {
                 made += 1;
                 held += u32::from(predicted.holds(per_s));
             }
-            let purpose = if position == 0 {
-                ScalePurpose::First
-            } else {
-                ScalePurpose::Grow
-            };
+            let purpose = if position == 0 { ScalePurpose::First } else { ScalePurpose::Grow };
             let figures = of_verdict(SizeVerdict::Counts, per_s, None);
             add(&mut scale, *nodes, purpose, figures);
         }

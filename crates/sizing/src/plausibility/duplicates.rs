@@ -13,11 +13,8 @@ use crate::series::{Origin, Point, SeriesSet, Setting, number_text};
 pub const AGREE: f64 = 1.2;
 
 pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
-    let varied: BTreeMap<&str, Vec<&str>> = set
-        .series()
-        .into_iter()
-        .map(|series| (series, varied(set, series)))
-        .collect();
+    let varied: BTreeMap<&str, Vec<&str>> =
+        set.series().into_iter().map(|series| (series, varied(set, series))).collect();
     let mut warnings = Vec::new();
     let mut seen = vec![false; set.points.len()];
     for (at, point) in set.points.iter().enumerate() {
@@ -75,8 +72,8 @@ fn same(a: &Point, b: &Point) -> bool {
 /// Settings that have several values in a series.
 fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
     let points: Vec<&Point> = set.of(series).collect();
-    let names = points.iter().flat_map(|point| point.settings.keys());
-    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let names: BTreeSet<&str> =
+        points.iter().flat_map(|point| point.settings.keys()).map(String::as_str).collect();
     let is_varied = |name: &&str| {
         let mut values = points.iter().map(|point| point.settings.get(*name));
         let one = values.next().flatten();
@@ -87,12 +84,13 @@ fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
 
 /// The numbers among the settings, as people would name them.
 fn settings(point: &Point) -> String {
-    let named = point
+    point
         .settings
         .iter()
         .filter_map(|(name, setting)| match setting {
             Setting::Number(_) => Some(format!("{name} {setting}")),
             Setting::Word(_) => None,
-        });
-    named.collect::<Vec<_>>().join(", ")
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -55,11 +55,9 @@ fn says_linear(claim: &str) -> bool {
 }
 
 fn greatest<'a>(points: &[&'a Point]) -> Option<&'a Point> {
-    points.iter().copied().reduce(|best, point| {
-        if point.throughput > best.throughput {
-            point
-        } else {
-            best
-        }
-    })
+    points.iter().copied().reduce(
+        |best, point| {
+            if point.throughput > best.throughput { point } else { best }
+        },
+    )
 }

@@ -24,8 +24,7 @@ pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
         let op = point.word(names::OP).map(str::to_lowercase);
         op.is_some_and(|op| TOTALS.contains(&op.as_str()))
     };
-    let totals = points.iter().filter(is_total);
-    let warnings = totals.filter_map(|total| {
+    let warnings = points.iter().filter(is_total).filter_map(|total| {
         let parts: Vec<&Point> = points
             .iter()
             .copied()
@@ -58,8 +57,12 @@ fn warning(
 
 fn same_but_op(a: &Point, b: &Point) -> bool {
     let without = |point: &Point| -> Vec<(String, Setting)> {
-        let settings = point.settings.iter().filter(|(name, _)| *name != names::OP);
-        settings.map(|(n, s)| (n.clone(), s.clone())).collect()
+        point
+            .settings
+            .iter()
+            .filter(|(name, _)| *name != names::OP)
+            .map(|(n, s)| (n.clone(), s.clone()))
+            .collect()
     };
     a.unit == b.unit && without(a) == without(b)
 }

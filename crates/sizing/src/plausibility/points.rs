@@ -6,10 +6,8 @@ use crate::series::{Origin, Point};
 
 /// Points that have a number of nodes, one group for each, ascending.
 pub(super) fn by_nodes<'a>(points: &[&'a Point]) -> Vec<(f64, Vec<&'a Point>)> {
-    let with_nodes = points
-        .iter()
-        .filter_map(|point| Some((point.nodes()?, *point)));
-    let mut sorted: Vec<(f64, &Point)> = with_nodes.collect();
+    let mut sorted: Vec<(f64, &Point)> =
+        points.iter().filter_map(|point| Some((point.nodes()?, *point))).collect();
     sorted.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let groups = sorted.chunk_by(|(a, _), (b, _)| a.total_cmp(b).is_eq());
     let points_of = |group: &[(f64, &'a Point)]| group.iter().map(|(_, point)| *point).collect();

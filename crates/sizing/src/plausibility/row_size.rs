@@ -54,9 +54,7 @@ fn column_bytes(column: &ColumnData) -> usize {
     let texts = |lengths: &mut dyn Iterator<Item = usize>| lengths.map(|length| length + 1).sum();
     let dictionary = |dictionary: &Dictionary, quotes: usize| {
         let lengths = dictionary.codes.iter().map(|code| {
-            let value = usize::try_from(*code)
-                .ok()
-                .and_then(|at| dictionary.values.get(at));
+            let value = usize::try_from(*code).ok().and_then(|at| dictionary.values.get(at));
             value.map_or(0, |value| value.len() + quotes)
         });
         texts(&mut { lengths })

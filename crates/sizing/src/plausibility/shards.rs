@@ -5,9 +5,7 @@ use crate::guidance::Guidance;
 use crate::series::{Point, names, number_text};
 
 pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
-    let shards = point
-        .number(names::PRIMARY_SHARDS)
-        .filter(|shards| *shards >= 1.0)?;
+    let shards = point.number(names::PRIMARY_SHARDS).filter(|shards| *shards >= 1.0)?;
     let partitions = point.number(names::PARTITIONS).unwrap_or(1.0).max(1.0);
     let nodes = point.nodes()?;
     let replicas = point.number(names::REPLICAS).unwrap_or(0.0);

@@ -30,11 +30,7 @@ impl ModelRequest {
 
 pub(super) fn too_few(points: &[&Point], request: &ModelRequest) -> Option<PlausibilityWarning> {
     let sizes = by_nodes(points).len();
-    let ModelRequest {
-        name,
-        parameters,
-        advised,
-    } = request;
+    let ModelRequest { name, parameters, advised } = request;
     if sizes >= *advised {
         return None;
     }

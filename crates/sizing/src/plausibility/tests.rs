@@ -10,8 +10,7 @@ fn of_text(text: &str) -> Vec<PlausibilityWarning> {
 
 /// Codes of the rules that object to a file.
 fn rules(text: &str) -> Vec<&'static str> {
-    let warnings = of_text(text).into_iter();
-    warnings.map(|warning| warning.rule.code()).collect()
+    of_text(text).into_iter().map(|warning| warning.rule.code()).collect()
 }
 
 fn published(file: &str) -> Vec<PlausibilityWarning> {
@@ -114,9 +113,7 @@ fn check(cases: &str) {
 fn sessions_rate_and_latency_agree() {
     let of = |sessions_latency_pace: &str, expected: &str| {
         let columns = "nodes,queries_per_s,sessions,mean_latency_ms,pace";
-        check(&format!(
-            "{columns} | 3,1000,{sessions_latency_pace} => {expected}"
-        ));
+        check(&format!("{columns} | 3,1000,{sessions_latency_pace} => {expected}"));
     };
     of("100,100,", "");
     of("100,114,", "");
@@ -157,9 +154,7 @@ fn traffic_fits_the_rows() {
 fn network_and_disks_carry_what_is_written() {
     let of = |nic: &str, disk: &str, expected: &str| {
         let columns = "nodes,replicas,bytes_per_row,rows_per_s,nic,disk_limit";
-        check(&format!(
-            "{columns} | 4,1,1000,1000000,{nic},{disk} => {expected}"
-        ));
+        check(&format!("{columns} | 4,1,1000,1000000,{nic},{disk} => {expected}"));
     };
     of("10 Gbit/s", "600 MB/s", "");
     of("1 Gbit/s", "600 MB/s", "bandwidth");

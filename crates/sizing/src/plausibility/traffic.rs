@@ -15,9 +15,7 @@ const LEAST_SHARE: f64 = 0.1;
 const MOST_UNKNOWN_BYTES: f64 = 4_096.0;
 
 pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
-    let traffic = point
-        .number(names::NETWORK)
-        .filter(|_| point.counts_rows())?;
+    let traffic = point.number(names::NETWORK).filter(|_| point.counts_rows())?;
     let per_row = traffic / point.throughput;
     let copies = 1.0 + point.number(names::REPLICAS).unwrap_or(0.0);
     let size = row_size::of(point);
@@ -32,20 +30,19 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
         None => "more than rows of most workloads have".to_owned(),
         Some(size) => format!("against {} bytes, {}", number_text(size.bytes), size.origin),
     };
-    let bits = bits_for_bytes(traffic).filter(|_| per_row > most);
-    let bits = bits.map_or_else(String::new, |(text, bytes_per_s)| {
-        let per_row = number_text(bytes_per_s / point.throughput);
-        format!("; read as {text}/s it is {per_row} bytes per row")
-    });
+    let bits = bits_for_bytes(traffic).filter(|_| per_row > most).map_or_else(
+        String::new,
+        |(text, bytes_per_s)| {
+            let per_row = number_text(bytes_per_s / point.throughput);
+            format!("; read as {text}/s it is {per_row} bytes per row")
+        },
+    );
     let (traffic, rate, each) = (bytes_text(traffic), rate_text(point), number_text(per_row));
     let message = format!("{traffic}/s for {rate} are {each} bytes per row, {against}{bits}");
     let check = "are these bits or bytes, and whose traffic is it: one machine's, one direction's, \
                  with or without copies between nodes?";
-    let weight = if size.is_some_and(|size| size.is_stated) {
-        Weight::Contradiction
-    } else {
-        Weight::Doubt
-    };
+    let weight =
+        if size.is_some_and(|size| size.is_stated) { Weight::Contradiction } else { Weight::Doubt };
     Some(Rule::RowBytes.warning(weight, &[point], message, check))
 }
 
@@ -126,20 +123,16 @@ fn bits_for_bytes(bytes: f64) -> Option<(String, f64)> {
     let text = bytes_text(bytes);
     let (number, unit) = text.split_once(' ')?;
     let first = unit.chars().next()?.to_ascii_lowercase();
-    let (prefix, factor) = PREFIXES
-        .into_iter()
-        .find(|(prefix, _)| prefix.to_ascii_lowercase() == first)?;
+    let (prefix, factor) =
+        PREFIXES.into_iter().find(|(prefix, _)| prefix.to_ascii_lowercase() == first)?;
     let value: f64 = number.replace(',', "").parse().ok()?;
     Some((format!("{number} {prefix}bit"), value * factor / 8.0))
 }
 
 /// `10 GiB`, `1.2 MB`: binary units where they come out even, as they were probably written.
 pub(super) fn bytes_text(bytes: f64) -> String {
-    const BINARY: [(&str, f64); 3] = [
-        ("GiB", 1_073_741_824.0),
-        ("MiB", 1_048_576.0),
-        ("KiB", 1_024.0),
-    ];
+    const BINARY: [(&str, f64); 3] =
+        [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1_024.0)];
     const DECIMAL: [(&str, f64); 4] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     let even = |unit: f64| bytes >= unit && (bytes / unit * 10.0).fract().abs() < 1e-9;
     let decimal_is_even = DECIMAL.iter().any(|(_, unit)| even(*unit));

@@ -35,11 +35,7 @@ fn changes(
     if most.1 <= least.1 * (1.0 + TOLERANCE) {
         return None;
     }
-    let (before, after) = if least.0 < most.0 {
-        (least, most)
-    } else {
-        (most, least)
-    };
+    let (before, after) = if least.0 < most.0 { (least, most) } else { (most, least) };
     let [from, to] = [before.1, after.1].map(number_text);
     let [few, many] = [before.0, after.0].map(nodes);
     let message = format!(

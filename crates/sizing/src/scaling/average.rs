@@ -106,8 +106,9 @@ impl Average {
     }
 
     fn mean(&self, of: impl Fn(&ModelPosterior) -> f64) -> f64 {
-        let counted = self.members.iter().filter(|member| member.weight > 0.0);
-        counted
+        self.members
+            .iter()
+            .filter(|member| member.weight > 0.0)
             .map(|member| member.weight * of(&member.posterior))
             .sum()
     }
@@ -144,8 +145,7 @@ fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
         let freedom = sizes.saturating_sub(posterior.model.parameters()).max(1);
         (posterior.least_chi_squared / len_to_f64(freedom)).sqrt()
     };
-    let counted = posteriors.iter().filter(|one| counts(one, posteriors));
-    let least = counted.map(ratio).reduce(f64::min);
+    let least = posteriors.iter().filter(|one| counts(one, posteriors)).map(ratio).reduce(f64::min);
     let least = least.filter(|least| least.is_finite());
     least.map_or(1.0, |least| least.max(1.0))
 }
@@ -169,14 +169,11 @@ fn weighed(posteriors: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
             (log, error)
         })
         .collect();
-    let greatest = logarithms.iter().map(|(log, _)| *log);
-    let greatest = greatest.fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = logarithms
-        .iter()
-        .map(|(log, _)| (log - greatest).exp())
-        .sum();
-    let members = posteriors.into_iter().zip(logarithms);
-    members
+    let greatest = logarithms.iter().map(|(log, _)| *log).fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = logarithms.iter().map(|(log, _)| (log - greatest).exp()).sum();
+    posteriors
+        .into_iter()
+        .zip(logarithms)
         .map(|(posterior, (log, left_out_error))| Member {
             weight: (log - greatest).exp() / total,
             left_out_error,

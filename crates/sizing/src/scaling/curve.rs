@@ -25,13 +25,7 @@ pub enum ScalingModel {
 
 impl ScalingModel {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Linear,
-        Self::Affine,
-        Self::Amdahl,
-        Self::Usl,
-        Self::Power,
-    ];
+    pub const ALL: [Self; 5] = [Self::Linear, Self::Affine, Self::Amdahl, Self::Usl, Self::Power];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -133,11 +127,9 @@ impl Curve {
             Self::Linear { per_node } => per_node * size,
             Self::Affine { fixed, per_node } => fixed + per_node * size,
             Self::Amdahl { first, contention } => first * size / (1.0 + contention * (size - 1.0)),
-            Self::Usl {
-                first,
-                contention,
-                crosstalk,
-            } => first * size / (1.0 + (contention + crosstalk * size) * (size - 1.0)),
+            Self::Usl { first, contention, crosstalk } => {
+                first * size / (1.0 + (contention + crosstalk * size) * (size - 1.0))
+            }
             Self::Power { first, exponent } => first * size.powf(exponent),
         }
     }
@@ -145,16 +137,9 @@ impl Curve {
     /// The peak, for a curve that has one: N* = √((1 − σ)/κ), Gunther 2007, and never below 1.
     pub fn peak(&self) -> Option<Peak> {
         match *self {
-            Self::Usl {
-                contention,
-                crosstalk,
-                ..
-            } if crosstalk > 0.0 => {
+            Self::Usl { contention, crosstalk, .. } if crosstalk > 0.0 => {
                 let size = ((1.0 - contention) / crosstalk).sqrt().max(1.0);
-                Some(Peak {
-                    size,
-                    per_s: self.per_s(size),
-                })
+                Some(Peak { size, per_s: self.per_s(size) })
             }
             _ => None,
         }

@@ -88,11 +88,7 @@ pub fn fit(model: ScalingModel, points: &[Point], weighting: Weighting) -> Optio
     if sizes.len() < model.parameters() {
         return None;
     }
-    let problem = Problem {
-        model,
-        points,
-        weighting,
-    };
+    let problem = Problem { model, points, weighting };
     let start = problem.start(*sizes.first()?, *sizes.last()?)?;
     let best = problem.descend(start);
     Some(Fit {
@@ -218,11 +214,7 @@ impl Problem<'_> {
             error: error(i),
             at_bound: !free.contains(&i),
         };
-        names(self.model)
-            .iter()
-            .enumerate()
-            .map(parameter)
-            .collect()
+        names(self.model).iter().enumerate().map(parameter).collect()
     }
 }
 
@@ -248,23 +240,10 @@ fn curve(model: ScalingModel, parameters: &[f64]) -> Curve {
     let at = |i: usize| parameters[i];
     match model {
         ScalingModel::Linear => Curve::Linear { per_node: at(0) },
-        ScalingModel::Affine => Curve::Affine {
-            fixed: at(0),
-            per_node: at(1),
-        },
-        ScalingModel::Amdahl => Curve::Amdahl {
-            first: at(0),
-            contention: at(1),
-        },
-        ScalingModel::Usl => Curve::Usl {
-            first: at(0),
-            contention: at(1),
-            crosstalk: at(2),
-        },
-        ScalingModel::Power => Curve::Power {
-            first: at(0),
-            exponent: at(1),
-        },
+        ScalingModel::Affine => Curve::Affine { fixed: at(0), per_node: at(1) },
+        ScalingModel::Amdahl => Curve::Amdahl { first: at(0), contention: at(1) },
+        ScalingModel::Usl => Curve::Usl { first: at(0), contention: at(1), crosstalk: at(2) },
+        ScalingModel::Power => Curve::Power { first: at(0), exponent: at(1) },
     }
 }
 
@@ -274,11 +253,7 @@ fn parameters(shape: &Curve, scale: f64) -> Vec<f64> {
         Curve::Linear { per_node } => vec![scale * per_node],
         Curve::Affine { fixed, per_node } => vec![scale * fixed, scale * per_node],
         Curve::Amdahl { first, contention } => vec![scale * first, contention],
-        Curve::Usl {
-            first,
-            contention,
-            crosstalk,
-        } => vec![scale * first, contention, crosstalk],
+        Curve::Usl { first, contention, crosstalk } => vec![scale * first, contention, crosstalk],
         Curve::Power { first, exponent } => vec![scale * first, exponent],
     }
 }

@@ -37,11 +37,7 @@ pub struct Forecast {
 impl Forecast {
     /// With sides of the 90% interval in the logarithm.
     pub(super) fn new(log_middle: f64, below: f64, above: f64) -> Self {
-        Self {
-            log_middle,
-            below,
-            above,
-        }
+        Self { log_middle, below, above }
     }
 
     /// With equal sides.
@@ -84,8 +80,7 @@ impl Forecast {
         let part = |(per_s, alone): &(f64, Self)| per_s / alone.log_middle.exp();
         let total: f64 = needs.iter().map(part).sum();
         let side = |of: fn(&Self) -> f64| {
-            let needs = needs.iter();
-            let squares = needs.map(|need| (part(need) / total * of(&need.1)).powi(2));
+            let squares = needs.iter().map(|need| (part(need) / total * of(&need.1)).powi(2));
             squares.sum::<f64>().sqrt()
         };
         (total > 0.0).then(|| Self {

@@ -41,9 +41,7 @@ impl Average {
     pub fn identifiability(&self) -> Option<Identifiability> {
         let posterior = |model| {
             let mut members = self.members().iter();
-            members
-                .find(|member| member.model() == model)
-                .map(|member| &member.posterior)
+            members.find(|member| member.model() == model).map(|member| &member.posterior)
         };
         let linear = posterior(ScalingModel::Linear)?;
         let amdahl = posterior(ScalingModel::Amdahl)?;
@@ -59,17 +57,9 @@ impl Average {
         if may_have_none {
             crosstalk.0 = 0.0;
         }
-        let peak = hull(usl, |curve, _, _| {
-            curve.peak().map_or(f64::INFINITY, |peak| peak.size)
-        })?;
-        let range = |(low, high): (f64, f64)| Range {
-            low,
-            high: Some(high),
-        };
-        let peak_size = Range {
-            low: peak.0,
-            high: (!may_have_none).then_some(peak.1),
-        };
+        let peak = hull(usl, |curve, _, _| curve.peak().map_or(f64::INFINITY, |peak| peak.size))?;
+        let range = |(low, high): (f64, f64)| Range { low, high: Some(high) };
+        let peak_size = Range { low: peak.0, high: (!may_have_none).then_some(peak.1) };
         let (contention, crosstalk) = (range(contention), range(crosstalk));
         Some(Identifiability {
             sentences: sentences(contention, crosstalk, peak_size, self.largest),
@@ -82,18 +72,17 @@ impl Average {
 
 /// Least and greatest value over the curves that come near enough.
 fn hull(usl: &ModelPosterior, value: impl Fn(&Curve, f64, f64) -> f64) -> Option<(f64, f64)> {
-    let values = usl.within(MARGIN).filter_map(|shape| match shape.shape {
-        Curve::Usl {
-            contention,
-            crosstalk,
-            ..
-        } => Some(value(&shape.shape, contention, crosstalk)),
-        _ => None,
-    });
-    values.fold(None, |hull, value| match hull {
-        None => Some((value, value)),
-        Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),
-    })
+    usl.within(MARGIN)
+        .filter_map(|shape| match shape.shape {
+            Curve::Usl { contention, crosstalk, .. } => {
+                Some(value(&shape.shape, contention, crosstalk))
+            }
+            _ => None,
+        })
+        .fold(None, |hull, value| match hull {
+            None => Some((value, value)),
+            Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),
+        })
 }
 
 fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> Vec<String> {
@@ -101,10 +90,7 @@ fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> 
     let mut sentences = Vec::new();
     sentences.push(if contention.low > 0.0 {
         let low = small(contention.low);
-        format!(
-            "σ (contention) lies between {low} and {}.",
-            upper(contention)
-        )
+        format!("σ (contention) lies between {low} and {}.", upper(contention))
     } else {
         let high = upper(contention);
         format!("σ (contention) cannot be identified from this range: 0 to {high} fit it.")

@@ -130,9 +130,6 @@ mod tests {
         equations.add(2.0, [2.0, 4.0, 0.0]);
         assert_eq!(equations.step(&[0, 1], 0.0), None);
         assert_eq!(equations.variances(&[0, 1]), None);
-        assert!(
-            equations.step(&[0, 1], 1e-3).is_some(),
-            "damping separates them"
-        );
+        assert!(equations.step(&[0, 1], 1e-3).is_some(), "damping separates them");
     }
 }

@@ -41,14 +41,8 @@ impl Placement {
     /// How far other systems were from that, at their lower and their upper end.
     const fn spread(self) -> Sides {
         match self {
-            Self::Divided => Sides {
-                below: 0.42,
-                above: 0.30,
-            },
-            Self::Everywhere => Sides {
-                below: 0.90,
-                above: 0.55,
-            },
+            Self::Divided => Sides { below: 0.42, above: 0.30 },
+            Self::Everywhere => Sides { below: 0.90, above: 0.55 },
         }
     }
 }
@@ -70,9 +64,7 @@ impl PooledGrowth {
     pub fn new(sweep: &Sweep, placement: Placement) -> Self {
         let sizes = sweep.sizes().iter();
         Self {
-            points: sizes
-                .map(|size| (size.size.ln(), size.per_s.ln()))
-                .collect(),
+            points: sizes.map(|size| (size.size.ln(), size.per_s.ln())).collect(),
             largest: sweep.largest(),
             error: sweep.error(),
             placement,
@@ -102,10 +94,7 @@ impl PooledGrowth {
         let spread = self.placement.spread();
         if steps < 0.0 {
             // A smaller exponent is more throughput at smaller sizes.
-            let swapped = Sides {
-                below: spread.above,
-                above: spread.below,
-            };
+            let swapped = Sides { below: spread.above, above: spread.below };
             return swapped.at(middle, steps, side);
         }
         spread.at(middle, steps, side)

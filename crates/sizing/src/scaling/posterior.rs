@@ -129,8 +129,7 @@ impl ModelPosterior {
     /// Shapes whose sum of squares is above the least by at most `margin`.
     pub(super) fn within(&self, margin: f64) -> impl Iterator<Item = &WeightedCurve> {
         let most = self.least_chi_squared + margin;
-        let shapes = self.shapes.iter();
-        shapes.filter(move |shape| shape.chi_squared <= most)
+        self.shapes.iter().filter(move |shape| shape.chi_squared <= most)
     }
 
     /// The throughput at a size, as it is and not as it would be measured.
@@ -138,18 +137,11 @@ impl ModelPosterior {
         let log = |shape: &WeightedCurve| shape.log_scale + shape.shape.per_s(size).ln();
         let mean: f64 = self.sum(log);
         let spread = self.sum(|shape| (log(shape) - mean).powi(2));
-        LogPrediction {
-            mean,
-            variance: spread + self.scale_variance,
-        }
+        LogPrediction { mean, variance: spread + self.scale_variance }
     }
 
     fn sum(&self, of: impl Fn(&WeightedCurve) -> f64) -> f64 {
-        let parts = self
-            .shapes
-            .iter()
-            .map(|shape| shape.probability * of(shape));
-        parts.sum()
+        self.shapes.iter().map(|shape| shape.probability * of(shape)).sum()
     }
 
     /// Leaves each of the sizes out in turn and predicts it from the others.
@@ -158,11 +150,7 @@ impl ModelPosterior {
         if sizes.len() < 2 {
             return total;
         }
-        let all: Vec<Sums> = self
-            .shapes
-            .iter()
-            .map(|shape| sums(&shape.shape, sizes))
-            .collect();
+        let all: Vec<Sums> = self.shapes.iter().map(|shape| sums(&shape.shape, sizes)).collect();
         for size in sizes {
             let one = self.leave_out(&all, size);
             total.log_density += one.log_density;
@@ -180,8 +168,8 @@ impl ModelPosterior {
             (rest, residual)
         });
         let without: Vec<(Sums, f64)> = without.collect();
-        let least = without.iter().map(|(rest, _)| rest.chi_squared());
-        let least = least.fold(f64::INFINITY, f64::min);
+        let least =
+            without.iter().map(|(rest, _)| rest.chi_squared()).fold(f64::INFINITY, f64::min);
         let (mut total, mut density, mut mean) = (0.0, 0.0, 0.0);
         for (rest, residual) in &without {
             let probability = (0.5 * (least - rest.chi_squared())).exp();

@@ -14,10 +14,7 @@ const BENDING: f64 = 0.76;
 /// with 0.87 to 0.92, what grew with an exponent of 0.9 with 0.80 to 0.83.
 pub(super) const NEAR_LINEAR: f64 = 0.80;
 /// Sides of near-linear growth.
-const LINEAR: Sides = Sides {
-    below: 0.30,
-    above: 0.23,
-};
+const LINEAR: Sides = Sides { below: 0.30, above: 0.23 };
 /// Least side below, where nothing grows any more; and what a bend to come adds at most.
 const FLAT: f64 = 0.10;
 const BEND: f64 = 0.50;

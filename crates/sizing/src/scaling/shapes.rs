@@ -30,9 +30,9 @@ pub(super) fn shapes(model: ScalingModel, smallest: f64, largest: f64) -> Vec<Cu
         ScalingModel::Linear => Vec::new(),
         ScalingModel::Affine => efficiencies(over.flat()).map(|e| over.affine(e)).collect(),
         ScalingModel::Power => efficiencies(over.flat()).map(|e| over.power(e)).collect(),
-        ScalingModel::Amdahl => efficiencies(over.flat())
-            .filter_map(|e| over.contended(e, 0.0))
-            .collect(),
+        ScalingModel::Amdahl => {
+            efficiencies(over.flat()).filter_map(|e| over.contended(e, 0.0)).collect()
+        }
         ScalingModel::Usl => ratios()
             .flat_map(|ratio| {
                 // Only this model can fall, so only here an efficiency may be below the flat one.
@@ -93,16 +93,9 @@ impl Span {
             return None;
         }
         Some(if ratio > 0.0 {
-            Curve::Usl {
-                first: 1.0,
-                contention,
-                crosstalk: ratio * contention,
-            }
+            Curve::Usl { first: 1.0, contention, crosstalk: ratio * contention }
         } else {
-            Curve::Amdahl {
-                first: 1.0,
-                contention,
-            }
+            Curve::Amdahl { first: 1.0, contention }
         })
     }
 }

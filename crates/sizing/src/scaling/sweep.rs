@@ -91,9 +91,8 @@ impl Sweep {
         }
         let mut points = points.to_vec();
         points.sort_by(|a, b| a.size.total_cmp(&b.size));
-        let groups: Vec<&[Point]> = points
-            .chunk_by(|a, b| a.size.total_cmp(&b.size).is_eq())
-            .collect();
+        let groups: Vec<&[Point]> =
+            points.chunk_by(|a, b| a.size.total_cmp(&b.size).is_eq()).collect();
         if groups.is_empty() {
             return Err(SweepError::Empty);
         }
@@ -106,11 +105,7 @@ impl Sweep {
             (None, None) => (LEAST_ERROR, ErrorSource::Floor),
         };
         let sizes = groups.iter().map(|group| size_of(group, error)).collect();
-        Ok(Self {
-            sizes,
-            error,
-            source,
-        })
+        Ok(Self { sizes, error, source })
     }
 
     /// What was measured, the smallest size first.
@@ -140,10 +135,7 @@ impl Sweep {
 
     /// Its first sizes, at least one.
     pub fn prefix(&self, sizes: usize) -> Self {
-        Self {
-            sizes: self.sizes[..sizes.clamp(1, self.sizes.len())].to_vec(),
-            ..*self
-        }
+        Self { sizes: self.sizes[..sizes.clamp(1, self.sizes.len())].to_vec(), ..*self }
     }
 
     /// The same points, where a size counts less the further it lies below the largest one: half of
@@ -158,21 +150,12 @@ impl Sweep {
 
     /// The same points with errors `factor` times as large.
     pub(super) fn widened(&self, factor: f64) -> Self {
-        Self {
-            error: self.error * factor,
-            ..self.with_errors(|size| size.error * factor)
-        }
+        Self { error: self.error * factor, ..self.with_errors(|size| size.error * factor) }
     }
 
     fn with_errors(&self, error: impl Fn(&Size) -> f64) -> Self {
-        let with_error = |size: &Size| Size {
-            error: error(size),
-            ..*size
-        };
-        Self {
-            sizes: self.sizes.iter().map(with_error).collect(),
-            ..*self
-        }
+        let with_error = |size: &Size| Size { error: error(size), ..*size };
+        Self { sizes: self.sizes.iter().map(with_error).collect(), ..*self }
     }
 }
 
@@ -182,9 +165,7 @@ fn pooled_deviation(groups: &[&[Point]]) -> Option<f64> {
     for group in groups.iter().filter(|group| group.len() > 1) {
         let mean = mean_log(group);
         let deviations = group.iter().map(|point| point.per_s.ln() - mean);
-        squares += deviations
-            .map(|deviation| deviation * deviation)
-            .sum::<f64>();
+        squares += deviations.map(|deviation| deviation * deviation).sum::<f64>();
         freedom += count(group) - 1.0;
     }
     (freedom > 0.0).then(|| (squares / freedom).sqrt())

@@ -49,11 +49,7 @@ pub(super) fn number(
         factor(unit, dimension).ok_or_else(|| fail("has a unit that does not fit here"))?
     };
     let value = value * factor;
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(fail("is too large"))
-    }
+    if value.is_finite() { Ok(value) } else { Err(fail("is too large")) }
 }
 
 /// Digits, signs, points, group separators, and the `e` of an exponent.
@@ -76,10 +72,8 @@ fn plain(numeral: &str) -> Option<f64> {
         Some(at) => numeral.split_at(at),
         None => (numeral, ""),
     };
-    let separators: Vec<char> = whole
-        .chars()
-        .filter(|c| !c.is_ascii_digit() && !"+-".contains(*c))
-        .collect();
+    let separators: Vec<char> =
+        whole.chars().filter(|c| !c.is_ascii_digit() && !"+-".contains(*c)).collect();
     let Some(separator) = separators.first() else {
         return finite(numeral);
     };

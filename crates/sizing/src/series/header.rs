@@ -43,21 +43,14 @@ pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
         let noun = noun(column);
         let of_its_own = noun.is_none_or(|noun| NOUNS.contains(&noun)) && column.unit != unit;
         column.name = normalized(&column.header);
-        column.role = if of_its_own || !is_whole {
-            Role::Figure
-        } else {
-            Role::Part
-        };
+        column.role = if of_its_own || !is_whole { Role::Figure } else { Role::Part };
     }
     bound
 }
 
 /// What a rate counts, where its name says so.
 fn noun(column: &Bound) -> Option<&str> {
-    column
-        .unit
-        .as_deref()
-        .and_then(|unit| unit.strip_suffix("/s"))
+    column.unit.as_deref().and_then(|unit| unit.strip_suffix("/s"))
 }
 
 fn bind_one(header: &str) -> Bound {
@@ -87,15 +80,12 @@ fn bind_one(header: &str) -> Bound {
     if let Some((stem, dimension, scale)) = with_ending(&name) {
         let known = by_name_and_dimension(stem, dimension);
         return match known {
-            Some(known) => Bound {
-                scale: Some(scale),
-                ..column(known.name, known.role, dimension)
-            },
-            None => Bound {
-                scale: Some(1.0),
-                known: false,
-                ..column(&name, Role::Figure, dimension)
-            },
+            Some(known) => {
+                Bound { scale: Some(scale), ..column(known.name, known.role, dimension) }
+            }
+            None => {
+                Bound { scale: Some(1.0), known: false, ..column(&name, Role::Figure, dimension) }
+            }
         };
     }
     if let Some(unit) = rate_unit(&name) {
@@ -104,10 +94,7 @@ fn bind_one(header: &str) -> Bound {
             ..column(THROUGHPUT[0], Role::Throughput, Dimension::Count)
         };
     }
-    Bound {
-        known: false,
-        ..column(&name, Role::Setting, Dimension::Count)
-    }
+    Bound { known: false, ..column(&name, Role::Setting, Dimension::Count) }
 }
 
 /// `part_NAME`, or `q1`, `q2`, … as queries are numbered.
@@ -136,9 +123,8 @@ fn rate_unit(name: &str) -> Option<String> {
     if THROUGHPUT.contains(&name) {
         return Some(String::new());
     }
-    if let Some((_, unit)) = SHORT_RATES
-        .iter()
-        .find(|(short, _)| name == *short || name.ends_with(&format!("_{short}")))
+    if let Some((_, unit)) =
+        SHORT_RATES.iter().find(|(short, _)| name == *short || name.ends_with(&format!("_{short}")))
     {
         return Some((*unit).to_owned());
     }
@@ -173,8 +159,9 @@ fn preference(column: &Bound) -> usize {
 
 /// Which of several rates is the throughput; of equals the first.
 fn choose_throughput(bound: &[Bound]) -> Option<usize> {
-    let rates = bound.iter().enumerate();
-    rates
+    bound
+        .iter()
+        .enumerate()
         .filter(|(_, column)| column.role == Role::Throughput)
         .min_by_key(|(at, column)| (preference(column), *at))
         .map(|(at, _)| at)
@@ -183,10 +170,8 @@ fn choose_throughput(bound: &[Bound]) -> Option<usize> {
 /// Lower case, words joined by `_`, `/s` and `per second` as `_per_s`.
 pub(super) fn normalized(header: &str) -> String {
     let spelled = header.trim().to_lowercase().replace('/', " per ");
-    let words: Vec<&str> = spelled
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        spelled.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let name = words.join("_");
     for ending in ["_per_second", "_per_sec"] {
         if let Some(stem) = name.strip_suffix(ending) {

@@ -242,8 +242,7 @@ impl SeriesSet {
 
     /// The points of one series.
     pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
-        let points = self.points.iter();
-        points.filter(move |point| point.series == series)
+        self.points.iter().filter(move |point| point.series == series)
     }
 
     /// Adds the points of another file or record behind these.

@@ -51,13 +51,9 @@ pub fn library() -> Vec<Point> {
 /// All published points, each series once: those of the examples, the rest of the library, and systems in which every
 /// node holds all rows.
 pub fn published() -> Vec<Point> {
-    let examples = PUBLISHED.iter().flat_map(|file| points(file.text));
-    let mut all: Vec<Point> = examples.collect();
+    let mut all: Vec<Point> = PUBLISHED.iter().flat_map(|file| points(file.text)).collect();
     let is_known = |point: &Point| all.iter().any(|known| known.series == point.series);
-    let others: Vec<Point> = library()
-        .into_iter()
-        .filter(|point| !is_known(point))
-        .collect();
+    let others: Vec<Point> = library().into_iter().filter(|point| !is_known(point)).collect();
     all.extend(others);
     all.extend(everywhere());
     all
@@ -78,12 +74,7 @@ mod tests {
         assert_eq!(set.series().len(), 75);
         let others = read(EVERYWHERE).unwrap();
         assert_eq!(others.series().len(), 8);
-        assert!(
-            others
-                .points
-                .iter()
-                .all(|point| point.word("placement") == Some("everywhere"))
-        );
+        assert!(others.points.iter().all(|point| point.word("placement") == Some("everywhere")));
         let set = others.points.iter().chain(&set.points);
         for point in set {
             assert!(!point.source.is_empty(), "{point:?}");

@@ -35,11 +35,7 @@ pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
     };
     let points = reading.points();
     if reading.errors.is_empty() {
-        Ok(SeriesSet {
-            points,
-            columns: reading.columns(),
-            notes: reading.notes,
-        })
+        Ok(SeriesSet { points, columns: reading.columns(), notes: reading.notes })
     } else {
         reading.errors.truncate(MOST_MISTAKES);
         Err(reading.errors)
@@ -75,8 +71,7 @@ impl Reading<'_> {
         }
         let lines: Vec<Line> = lines.collect();
         self.words_are_settings(&lines);
-        let lines = lines.into_iter();
-        let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
+        let points: Vec<Point> = lines.into_iter().filter_map(|line| self.point(&line)).collect();
         if points.is_empty() && self.errors.is_empty() {
             let end = self.text.len();
             let message = "there are no figures below the header";
@@ -114,11 +109,7 @@ impl Reading<'_> {
                 self.error_at(start..start, &format!("more than {MOST_ROWS} rows"), "");
                 break;
             }
-            lines.push(Line {
-                start,
-                number,
-                cells: record.iter().map(str::to_owned).collect(),
-            });
+            lines.push(Line { start, number, cells: record.iter().map(str::to_owned).collect() });
         }
         lines
     }
@@ -150,11 +141,10 @@ impl Reading<'_> {
         }
         let mut bound = self.bound.iter();
         if bound.all(|column| column.role != Role::Throughput) {
-            let near = header.cells.iter().find_map(|cell| {
+            let hint = header.cells.iter().find_map(|cell| {
                 let names = ["throughput", "rows_per_s", "queries_per_s"];
                 suggest(&normalized(cell), names).filter(|said| said.starts_with("did"))
-            });
-            let hint = near.unwrap_or_else(|| {
+            }).unwrap_or_else(|| {
                 "name the column that holds it `throughput`, or by what it counts: `rows_per_s`, \
                  `queries_per_s`, `tpmC`"
                     .to_owned()
@@ -172,9 +162,7 @@ impl Reading<'_> {
         let both_set = first.role == Role::Setting && second.role == Role::Setting;
         if both_set && !second.known {
             let header = &second.header;
-            notes.push(format!(
-                "`{header}`, the second of two columns, is the throughput"
-            ));
+            notes.push(format!("`{header}`, the second of two columns, is the throughput"));
             second.role = Role::Throughput;
             "throughput".clone_into(&mut second.name);
         }
@@ -186,8 +174,11 @@ impl Reading<'_> {
         for (at, column) in self.bound.iter_mut().enumerate() {
             let is_number = |cell: &&str| cell.contains(|c: char| c.is_ascii_digit());
             let is_measured = matches!(column.role, Role::Setting | Role::Figure);
-            let cells = lines.iter().filter_map(|line| line.cells.get(at));
-            let mut stated = cells.map(String::as_str).filter(|cell| !is_absent(cell));
+            let mut stated = lines
+                .iter()
+                .filter_map(|line| line.cells.get(at))
+                .map(String::as_str)
+                .filter(|cell| !is_absent(cell));
             let mut all = stated.clone();
             if is_measured && stated.next().is_some() && all.all(|cell| !is_number(&cell)) {
                 column.role = Role::Setting;
@@ -205,9 +196,7 @@ impl Reading<'_> {
         let near = suggest(&column.name, names.chain(["throughput"]));
         if let Some(near) = near.filter(|said| said.starts_with("did")) {
             let header = &column.header;
-            self.notes.push(format!(
-                "`{header}` is taken as a setting of its own: {near}"
-            ));
+            self.notes.push(format!("`{header}` is taken as a setting of its own: {near}"));
         }
     }
 
@@ -230,10 +219,9 @@ impl Reading<'_> {
         for (at, column) in self.bound.clone().iter().enumerate() {
             self.cell(line, at, column, &mut point);
         }
-        if let (Some(low), Some(high)) = (
-            point.figures.remove("throughput_low"),
-            point.figures.remove("throughput_high"),
-        ) {
+        if let (Some(low), Some(high)) =
+            (point.figures.remove("throughput_low"), point.figures.remove("throughput_high"))
+        {
             point.interval = Some([low.min(high), low.max(high)]);
         }
         (self.errors.len() == before).then_some(point)
@@ -302,14 +290,12 @@ impl Reading<'_> {
     fn number(&mut self, line: &Line, at: usize, column: &Bound) -> Option<f64> {
         let cell = &line.cells[at];
         let (what, hint) = match number(cell, column.dimension, column.scale) {
-            Ok(value) if value < 0.0 => (
-                format!("`{cell}` is negative"),
-                "nothing that is counted here can be below zero",
-            ),
-            Ok(0.0) if column.name == "nodes" => (
-                "there must be a node".to_owned(),
-                "count the database's nodes from 1",
-            ),
+            Ok(value) if value < 0.0 => {
+                (format!("`{cell}` is negative"), "nothing that is counted here can be below zero")
+            }
+            Ok(0.0) if column.name == "nodes" => {
+                ("there must be a node".to_owned(), "count the database's nodes from 1")
+            }
             Ok(value) => return Some(value),
             Err(wrong) => (wrong.cause, wrong.hint),
         };

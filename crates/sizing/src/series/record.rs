@@ -29,10 +29,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
     let Some(of_stream) = of_stream else {
         return Vec::new();
     };
-    let counting = scale
-        .trials
-        .iter()
-        .filter(|trial| trial.figures.verdict.counts());
+    let counting = scale.trials.iter().filter(|trial| trial.figures.verdict.counts());
     let points = counting.map(|trial| {
         let figures = &trial.figures;
         let mut point = point(last, id, of_stream, false);
@@ -44,9 +41,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         if scale.each == ScaleEach::Run {
             point.parts.clone_from(&figures.per_s_by_op);
         }
-        point
-            .figures
-            .retain(|name, _| name == names::STORED_BYTES_PER_ROW);
+        point.figures.retain(|name, _| name == names::STORED_BYTES_PER_ROW);
         let mut set = |name: &str, to: Setting| point.settings.insert(name.to_owned(), to);
         set(names::NODES, Setting::Number(trial.size.nodes.into()));
         if scale.rows_everywhere {
@@ -91,11 +86,7 @@ pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
 
 fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: bool) -> Point {
     let unit = measured.stream.unit.name();
-    let origin = if several {
-        format!("{id} {measured}")
-    } else {
-        id.to_owned()
-    };
+    let origin = if several { format!("{id} {measured}") } else { id.to_owned() };
     Point {
         origin: Origin::Run(origin),
         series: format!("{} {}", record.workload.name, measured.stream.stream),
@@ -129,10 +120,8 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
     if record.target.embedded {
         count(names::NODES, 1.0);
     }
-    let stated = record.target.settings.iter();
-    let stated = stated.filter(|(name, _)| is_one_of(name, &STATED));
-    let chosen = record.workload.parameters.iter();
-    let chosen = chosen.filter(|(name, _)| is_one_of(name, &CHOSEN));
+    let stated = record.target.settings.iter().filter(|(name, _)| is_one_of(name, &STATED));
+    let chosen = record.workload.parameters.iter().filter(|(name, _)| is_one_of(name, &CHOSEN));
     for (name, text) in stated.chain(chosen) {
         insert(&mut settings, name, text);
     }
@@ -143,12 +132,8 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
 }
 
 /// Of all that a target says of itself, only what is a known setting of a cluster.
-const STATED: [&str; 4] = [
-    names::NODES,
-    names::VCPUS_PER_NODE,
-    names::REPLICAS,
-    names::PRIMARY_SHARDS,
-];
+const STATED: [&str; 4] =
+    [names::NODES, names::VCPUS_PER_NODE, names::REPLICAS, names::PRIMARY_SHARDS];
 /// Of a workload's parameters, only what its tables are made with: the hosts that its rows are
 /// about are no nodes.
 const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];

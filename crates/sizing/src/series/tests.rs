@@ -33,11 +33,7 @@ fn two_columns_are_enough() {
         "nodes,rows_per_s\n1,\"1,000\"\n2,1_900 rows/s\n",
     ] {
         let set = read(text).unwrap();
-        let read: Vec<_> = set
-            .points
-            .iter()
-            .map(|p| (p.nodes(), p.throughput))
-            .collect();
+        let read: Vec<_> = set.points.iter().map(|p| (p.nodes(), p.throughput)).collect();
         assert_eq!(read, [(Some(1.0), 1_000.0), (Some(2.0), 1_900.0)], "{text}");
         assert_eq!(point(&set).unit, "rows/s", "{text}");
         assert_eq!(set.series(), ["series"]);
@@ -144,9 +140,7 @@ fn every_mistake_has_its_place_its_cause_and_a_hint() {
     assert_snapshot!(errors(
         "# remark\n\nnodes,rows_per_s,note\n1,1000,\"a, b\"\n\ntwo,2000,\n3,,\n4,-5,\n5,many,x,y\n0,7,\n"
     ));
-    assert_snapshot!(errors(
-        "nodes,network,rows_per_s\n1,10,1000\n1,10 Gbit,1000\n"
-    ));
+    assert_snapshot!(errors("nodes,network,rows_per_s\n1,10,1000\n1,10 Gbit,1000\n"));
     assert_snapshot!(errors(""));
     assert_snapshot!(errors("nodes,rows_per_s\n"));
     assert_snapshot!(errors("1,2\n3,4\n"));
@@ -163,12 +157,7 @@ fn a_great_many_mistakes_are_cut_off_at_twenty() {
 #[test]
 fn lines_are_counted_through_comments_blanks_and_quotes() {
     let text = "# one\nnodes,note,rows_per_s\n# three\n\n1,\"a\nb\",10\n# seven\n2,,20\n";
-    let lines: Vec<Origin> = read(text)
-        .unwrap()
-        .points
-        .into_iter()
-        .map(|p| p.origin)
-        .collect();
+    let lines: Vec<Origin> = read(text).unwrap().points.into_iter().map(|p| p.origin).collect();
     assert_eq!(lines, [Origin::Line(5), Origin::Line(8)]);
 }
 
@@ -188,24 +177,15 @@ fn hosts_that_rows_are_about_are_no_nodes() {
 #[test]
 fn a_record_is_a_point_for_each_stream_and_phase() {
     let mut record = fixture::closed();
-    record
-        .header
-        .labels
-        .insert("nodes".to_owned(), "3".to_owned());
-    record
-        .header
-        .labels
-        .insert("disk".to_owned(), "nvme".to_owned());
+    record.header.labels.insert("nodes".to_owned(), "3".to_owned());
+    record.header.labels.insert("disk".to_owned(), "nvme".to_owned());
     let points = of_record(&record);
     assert_eq!(points.len(), 1);
     let point = &points[0];
     // A label wins over one embedded node.
     assert_eq!(point.nodes(), Some(3.0));
     assert_eq!(point.unit, "rows/s");
-    assert!(same(
-        point.throughput,
-        record.streams[0].throughput.rows_per_s
-    ));
+    assert!(same(point.throughput, record.streams[0].throughput.rows_per_s));
     assert_eq!(point.interval, Some([418_900.0, 423_600.0]));
     assert_eq!(point.sessions(), Some(4.0));
     assert_eq!(point.number(names::BATCH_ROWS), Some(1_000.0));

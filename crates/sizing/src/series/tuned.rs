@@ -8,11 +8,11 @@ use super::{Origin, Point, Setting, names};
 
 /// The configurations that count as points of one series, for tables over an axis.
 pub fn tuned_points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
-    let counting = tune
+    let trials = tune
         .trials
         .iter()
-        .filter(|c| c.verdict == TrialVerdict::Counts);
-    let trials = counting.filter(|trial| of(trial) && trial.throughput_per_s > 0.0);
+        .filter(|c| c.verdict == TrialVerdict::Counts)
+        .filter(|trial| of(trial) && trial.throughput_per_s > 0.0);
     trials.map(|trial| point(tune, trial)).collect()
 }
 
@@ -22,9 +22,7 @@ fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
         (names::SESSIONS.to_owned(), sessions)
     });
     let settings = tune.values(&trial.at).into_iter().map(|(axis, value)| {
-        let setting = value
-            .parse()
-            .map_or_else(|_| Setting::Word(value.clone()), Setting::Number);
+        let setting = value.parse().map_or_else(|_| Setting::Word(value.clone()), Setting::Number);
         (setting_of(&axis).to_owned(), setting)
     });
     Point {

@@ -54,8 +54,10 @@ pub struct AxisError {
 
 impl AxisError {
     pub(super) fn nowhere(set: &SeriesSet, name: &str) -> Self {
-        let known = distinct(set.points.iter().flat_map(|point| point.settings.keys()));
-        let known: Vec<&str> = known.into_iter().map(|name| set.header(name)).collect();
+        let known: Vec<&str> = distinct(set.points.iter().flat_map(|point| point.settings.keys()))
+            .into_iter()
+            .map(|name| set.header(name))
+            .collect();
         Self {
             message: format!("no series has the setting `{name}`"),
             hint: suggest(name, known).unwrap_or_else(|| "there are no settings".to_owned()),
@@ -94,16 +96,15 @@ impl Axis {
         };
         // Of equals the first column wins.
         let best = numeric(set, points).into_iter().rev().max_by_key(weight);
-        best.map(|name| Self::named(set, &name))
-            .ok_or_else(|| AxisError {
-                message: format!(
-                    "the series `{}` has no setting with a number in every row",
-                    points.first().map_or("", |point| &point.series)
-                ),
-                hint: "a table needs a column such as `nodes` or `batch_rows`; for words name it \
+        best.map(|name| Self::named(set, &name)).ok_or_else(|| AxisError {
+            message: format!(
+                "the series `{}` has no setting with a number in every row",
+                points.first().map_or("", |point| &point.series)
+            ),
+            hint: "a table needs a column such as `nodes` or `batch_rows`; for words name it \
                        with --over"
-                    .to_owned(),
-            })
+                .to_owned(),
+        })
     }
 
     fn named(set: &SeriesSet, name: &str) -> Self {
@@ -124,39 +125,33 @@ fn numeric(set: &SeriesSet, points: &[&Point]) -> Vec<String> {
     let in_file = set.columns.iter().map(|column| &column.name);
     let in_points = points.iter().flat_map(|point| point.settings.keys());
     let names = distinct(in_file.chain(in_points));
-    let names = names.into_iter();
-    names.filter(|name| all(name)).cloned().collect()
+    names.into_iter().filter(|name| all(name)).cloned().collect()
 }
 
 /// Settings that differ between points with the same value of the axis: they split the series.
 pub(super) fn splitting(points: &[&Point], axis: &Axis) -> Vec<String> {
     let names = distinct(points.iter().flat_map(|point| point.settings.keys()));
     let differs = |name: &String| {
-        let pairs = points.iter().enumerate();
-        let mut pairs = pairs.flat_map(|(at, a)| points[at + 1..].iter().map(move |b| (a, b)));
+        let mut pairs = points
+            .iter()
+            .enumerate()
+            .flat_map(|(at, a)| points[at + 1..].iter().map(move |b| (a, b)));
         pairs.any(|(a, b)| {
             a.settings.get(&axis.name) == b.settings.get(&axis.name)
                 && a.settings.get(name) != b.settings.get(name)
         })
     };
-    names
-        .into_iter()
-        .filter(|name| **name != axis.name && differs(name))
-        .cloned()
-        .collect()
+    names.into_iter().filter(|name| **name != axis.name && differs(name)).cloned().collect()
 }
 
 /// Settings other than the axis that have several values in a table.
 pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Varied> {
     let names: BTreeSet<&String> = points.iter().flat_map(|p| p.settings.keys()).collect();
-    let others = names.into_iter().filter(|name| **name != axis.name);
-    let varied = others.map(|name| Varied {
+    let varied = names.into_iter().filter(|name| **name != axis.name).map(|name| Varied {
         header: set.header(name).to_owned(),
         values: points.iter().map(|point| stated(point, name)).collect(),
     });
-    varied
-        .filter(|varied| distinct(&varied.values).len() > 1)
-        .collect()
+    varied.filter(|varied| distinct(&varied.values).len() > 1).collect()
 }
 
 /// A setting as text.

@@ -43,13 +43,9 @@ impl Best {
         let [first, _, ..] = rows else {
             return None;
         };
-        let best = rows.iter().fold(first, |best, row| {
-            if row.throughput > best.throughput {
-                row
-            } else {
-                best
-            }
-        });
+        let best = rows
+            .iter()
+            .fold(first, |best, row| if row.throughput > best.throughput { row } else { best });
         let reaches = |row: &&Row, share: f64| row.throughput >= share * best.throughput;
         let flat = rows.iter().position(|row| reaches(&row, FLAT_SHARE))?;
         Some(Self {

@@ -87,10 +87,8 @@ impl CostModel {
         if of_batches && !points.iter().all(same) {
             return None;
         }
-        let times: Vec<(f64, f64)> = rows
-            .iter()
-            .filter_map(|row| Some((row.number?, row.amount_s?)))
-            .collect();
+        let times: Vec<(f64, f64)> =
+            rows.iter().filter_map(|row| Some((row.number?, row.amount_s?))).collect();
         if times.len() != rows.len() || times.len() < LEAST_BEFORE {
             return None;
         }
@@ -106,12 +104,7 @@ impl CostModel {
             })
             .collect();
         let line = BatchCostModel::of(&times[..fitted], sessions, sessions_stated);
-        Some(Self {
-            of_batches,
-            fitted,
-            line,
-            changes,
-        })
+        Some(Self { of_batches, fitted, line, changes })
     }
 }
 
@@ -119,11 +112,8 @@ impl BatchCostModel {
     fn of(times: &[(f64, f64)], sessions: f64, sessions_stated: bool) -> Option<Self> {
         let line = Line::through(times)?;
         let [a, b] = line.half_widths()?;
-        let around = |value: f64, half: f64| Estimate {
-            value,
-            low: value - half,
-            high: value + half,
-        };
+        let around =
+            |value: f64, half: f64| Estimate { value, low: value - half, high: value + half };
         let off = |(x, y): &(f64, f64)| (line.at(*x) / y - 1.0).abs();
         let has_slope = line.slope > 0.0;
         Some(Self {

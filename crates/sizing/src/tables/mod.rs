@@ -82,19 +82,16 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisErr
 fn of_series(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Table> {
     let splitting = axis::splitting(points, axis);
     let part_of = |point: &Point| -> Vec<(String, String)> {
-        let part = splitting.iter();
-        part.map(|name| (set.header(name).to_owned(), axis::stated(point, name)))
+        splitting
+            .iter()
+            .map(|name| (set.header(name).to_owned(), axis::stated(point, name)))
             .collect()
     };
-    let parts = distinct(points.iter().map(|point| part_of(point)));
-    parts
+    distinct(points.iter().map(|point| part_of(point)))
         .into_iter()
         .map(|part| {
-            let points: Vec<&Point> = points
-                .iter()
-                .copied()
-                .filter(|point| part_of(point) == part)
-                .collect();
+            let points: Vec<&Point> =
+                points.iter().copied().filter(|point| part_of(point) == part).collect();
             table(set, &points, axis, part)
         })
         .collect()

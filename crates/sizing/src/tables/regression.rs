@@ -45,10 +45,8 @@ impl Line {
         let slope = (s * sxy - sx * sy) / determinant;
         let intercept = (sy - slope * sx) / s;
         let freedom = len_to_f64(points.len() - 2);
-        let squares: f64 = points
-            .iter()
-            .map(|(x, y)| ((intercept + slope * x) / y - 1.0).powi(2))
-            .sum();
+        let squares: f64 =
+            points.iter().map(|(x, y)| ((intercept + slope * x) / y - 1.0).powi(2)).sum();
         let line = Self {
             intercept,
             slope,

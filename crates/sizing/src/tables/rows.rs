@@ -72,18 +72,14 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             per_s: throughput,
         });
         let before = size_before.replace(size).flatten();
-        let compared = size
-            .zip(before)
-            .map(|(size, before)| size.beside(Some(before), before));
+        let compared = size.zip(before).map(|(size, before)| size.beside(Some(before), before));
         rows.push(Row {
             number,
             value: setting.to_string(),
             throughput,
             repeats: points.len(),
             places: points.iter().map(|p| p.origin.to_string()).collect(),
-            change: rows
-                .last()
-                .map(|before| throughput / before.throughput - 1.0),
+            change: rows.last().map(|before| throughput / before.throughput - 1.0),
             gain: compared.and_then(|compared| compared.gain),
             rule_of_thumb: compared.and_then(|compared| compared.rule_of_thumb),
             efficiency: per_piece.zip(base).map(|(now, first)| now / first),
@@ -106,8 +102,7 @@ fn mean_parts(points: &[&Point]) -> BTreeMap<String, f64> {
     for (name, per_s) in points.iter().flat_map(|point| &point.parts) {
         all.entry(name.clone()).or_default().push(*per_s);
     }
-    let means = all.into_iter();
-    let means = means.map(|(name, values)| (name, mean(values.into_iter())));
+    let means = all.into_iter().map(|(name, values)| (name, mean(values.into_iter())));
     means.collect()
 }
 

@@ -79,20 +79,13 @@ fn the_million_rows_table_has_its_efficiency_and_says_what_else_changed() {
         panic!("{tables:?}");
     };
     assert_eq!(table.axis.name, "nodes");
-    let efficiency: Vec<String> = table
-        .rows
-        .iter()
-        .map(|row| format!("{:.1}", row.efficiency.unwrap() * 100.0))
-        .collect();
+    let efficiency: Vec<String> =
+        table.rows.iter().map(|row| format!("{:.1}", row.efficiency.unwrap() * 100.0)).collect();
     assert_eq!(efficiency, ["100.0", "84.2", "77.0", "73.0", "71.2"]);
     assert!(within(1e-9, table.rows[4].per_piece.unwrap(), 208_731.8));
     assert_eq!(table.rows[0].change, None);
     assert!(within(1e-3, table.rows[1].change.unwrap(), 0.6842));
-    let varied: Vec<&str> = table
-        .also_varied
-        .iter()
-        .map(|v| v.header.as_str())
-        .collect();
+    let varied: Vec<&str> = table.also_varied.iter().map(|v| v.header.as_str()).collect();
     let (processes, sessions) = ("client_processes", "concurrency_per_process");
     assert_eq!(varied, [processes, sessions, "primary_shards"]);
 }
@@ -101,17 +94,10 @@ fn the_million_rows_table_has_its_efficiency_and_says_what_else_changed() {
 fn a_grid_is_one_table_for_each_of_its_other_settings() {
     let set = read("nodes,replicas,rows_per_s\n1,0,10\n2,0,19\n2,1,11\n4,1,21\n1,1,6\n").unwrap();
     let tables = tables(&set, None).unwrap();
-    let parts: Vec<_> = tables
-        .iter()
-        .map(|t| (t.part.clone(), t.rows.len()))
-        .collect();
+    let parts: Vec<_> = tables.iter().map(|t| (t.part.clone(), t.rows.len())).collect();
     let replicas = |value: &str| vec![("replicas".to_owned(), value.to_owned())];
     assert_eq!(parts, [(replicas("0"), 2), (replicas("1"), 3)]);
-    let values: Vec<&str> = tables[1]
-        .rows
-        .iter()
-        .map(|row| row.value.as_str())
-        .collect();
+    let values: Vec<&str> = tables[1].rows.iter().map(|row| row.value.as_str()).collect();
     // Ascending, whatever the file's order.
     assert_eq!(values, ["1", "2", "4"]);
 }

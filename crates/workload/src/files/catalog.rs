@@ -21,15 +21,8 @@ macro_rules! files {
 }
 
 /// In the order in which they are listed.
-static CATALOG: &[CatalogEntry] = files![
-    "cpu",
-    "nib-cpu",
-    "nib-cpu-strict",
-    "loadtest",
-    "sensors",
-    "kv",
-    "tsbs"
-];
+static CATALOG: &[CatalogEntry] =
+    files!["cpu", "nib-cpu", "nib-cpu-strict", "loadtest", "sensors", "kv", "tsbs"];
 
 /// A commented workload file to begin with.
 pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");

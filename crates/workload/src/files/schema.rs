@@ -95,15 +95,10 @@ fn of_dialects(about: &str, of: &Value) -> Value {
 
 /// A table with these keys and no others: name, value, whether it must be there.
 fn object(about: &str, keys: &[(&str, Value, bool)]) -> Value {
-    let required: Vec<&str> = keys
-        .iter()
-        .filter(|(_, _, required)| *required)
-        .map(|(name, ..)| *name)
-        .collect();
-    let properties: Map<String, Value> = keys
-        .iter()
-        .map(|(name, value, _)| ((*name).to_owned(), value.clone()))
-        .collect();
+    let required: Vec<&str> =
+        keys.iter().filter(|(_, _, required)| *required).map(|(name, ..)| *name).collect();
+    let properties: Map<String, Value> =
+        keys.iter().map(|(name, value, _)| ((*name).to_owned(), value.clone())).collect();
     json!({
         "type": "object", "description": about, "required": required,
         "properties": properties, "additionalProperties": false,
@@ -118,11 +113,7 @@ fn parameter() -> Value {
     object(
         "what --set name=value can change",
         &[
-            (
-                "type",
-                json!({ "enum": ParameterKind::ALL.map(ParameterKind::name) }),
-                true,
-            ),
+            ("type", json!({ "enum": ParameterKind::ALL.map(ParameterKind::name) }), true),
             ("default", any.clone(), true),
             ("min", any.clone(), false),
             ("max", any, false),
@@ -136,10 +127,7 @@ fn entity() -> Value {
     let attributes = alternatives(&[PLAIN], false, &repeat());
     object(
         "things that rows are about",
-        &[
-            ("count", shape(Shape::Integer), true),
-            ("attributes", list(&attributes), false),
-        ],
+        &[("count", shape(Shape::Integer), true), ("attributes", list(&attributes), false)],
     )
 }
 
@@ -172,32 +160,21 @@ fn table() -> Value {
             ("repeat", shape(Shape::Integer), false),
             ("columns", list(&columns), true),
             ("create", statements, true),
-            (
-                "key",
-                per_dialect("the row's index as an integer expression"),
-                true,
-            ),
+            ("key", per_dialect("the row's index as an integer expression"), true),
             ("values", values, false),
             (
                 "locate",
                 per_dialect("a condition for keys from :first to :last that an index answers"),
                 false,
             ),
-            (
-                "replaces",
-                text("the bigint column whose value a later row takes over"),
-                false,
-            ),
+            ("replaces", text("the bigint column whose value a later row takes over"), false),
         ],
     )
 }
 
 fn op() -> Value {
-    let parameters = alternatives(
-        &[PLAIN, OF_PARAMETERS],
-        true,
-        &[("count", shape(Shape::Integer), false)],
-    );
+    let parameters =
+        alternatives(&[PLAIN, OF_PARAMETERS], true, &[("count", shape(Shape::Integer), false)]);
     let answer = object(
         "how many rows the answer has",
         &[
@@ -217,11 +194,7 @@ fn op() -> Value {
             ("summary", text("one line"), false),
             ("insert", text("the table"), false),
             ("batch", shape(Shape::Integer), false),
-            (
-                "sql",
-                per_dialect("one statement; :name is a parameter"),
-                false,
-            ),
+            ("sql", per_dialect("one statement; :name is a parameter"), false),
             ("transaction", transaction, false),
             ("parameters", list(&parameters), false),
             ("answer", answer, false),
@@ -260,8 +233,12 @@ fn list(of: &Value) -> Value {
 
 /// One of these generators, with its own options; or one that a parameter names, with any.
 fn alternatives(known: &[Specs], typed: bool, more: &[(&str, Value, bool)]) -> Value {
-    let specs = known.iter().copied().flatten().copied().flatten();
-    let mut all: Vec<Value> = specs
+    let mut all: Vec<Value> = known
+        .iter()
+        .copied()
+        .flatten()
+        .copied()
+        .flatten()
         .map(|kind| {
             let mut keys = vec![
                 ("name", json!({ "type": "string" }), true),

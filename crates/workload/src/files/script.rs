@@ -126,18 +126,12 @@ impl ScriptReader<'_> {
             }
         }
         if let Some(place) = sql.find("${") {
-            self.report(
-                place..place + 2,
-                "`${` cannot stand in a statement",
-                "write `$ {`",
-            );
+            self.report(place..place + 2, "`${` cannot stand in a statement", "write `$ {`");
         }
         self.take_settings(&sql);
         let places = statements(&sql);
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
-        let begins = places
-            .first()
-            .is_some_and(|first| Control::of(text(first)).is_some());
+        let begins = places.first().is_some_and(|first| Control::of(text(first)).is_some());
         if begins {
             let inner = self.between(&sql, &places);
             self.check(&sql, &inner);
@@ -200,13 +194,8 @@ impl ScriptReader<'_> {
     /// Reports errors in statements. A value that is set and not used is no error in a script, and
     /// does not become a parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
-        let names: Vec<&str> = self
-            .parameters
-            .iter()
-            .map(|(name, ..)| name.as_str())
-            .collect();
-        let texts = places.iter().filter_map(|place| sql.get(place.clone()));
-        let texts: Vec<&str> = texts.collect();
+        let names: Vec<&str> = self.parameters.iter().map(|(name, ..)| name.as_str()).collect();
+        let texts: Vec<&str> = places.iter().filter_map(|place| sql.get(place.clone())).collect();
         let errors = Sql::parse_all(&texts, &names).err().unwrap_or_default();
         if texts.is_empty() {
             let message = if self.script.text.trim().is_empty() {
@@ -226,18 +215,13 @@ impl ScriptReader<'_> {
 
     /// A line that begins with a backslash.
     fn command(&mut self, command: &str, span: Range<usize>) {
-        let (word, rest) = command
-            .split_once(char::is_whitespace)
-            .unwrap_or((command, ""));
+        let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         if word != "set" {
             let hint = "a file has lines `\\set NAME EXPRESSION` and one statement or transaction";
             self.report(span, format!("unknown command `\\{word}`"), hint);
             return;
         }
-        let (name, expression) = rest
-            .trim()
-            .split_once(char::is_whitespace)
-            .unwrap_or((rest, ""));
+        let (name, expression) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest, ""));
         let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !good || self.parameters.iter().any(|(other, ..)| other == name) {
@@ -258,8 +242,9 @@ impl ScriptReader<'_> {
     /// The generator of an expression, in the words of a workload file.
     fn generator(&mut self, expression: &str) -> Result<String, String> {
         let call = expression.split_once('(');
-        let call = call.map(|(function, arguments)| (function.trim(), arguments));
-        let random = call.filter(|(function, _)| function.starts_with("random"));
+        let random = call
+            .map(|(function, arguments)| (function.trim(), arguments))
+            .filter(|(function, _)| function.starts_with("random"));
         let Some((function, arguments)) = random else {
             let value = self.number(expression)?;
             return Ok(format!("generator = \"constant\", value = {value}"));
@@ -271,17 +256,15 @@ impl ScriptReader<'_> {
         };
         let (first, last) = (self.number(first)?, self.number(last)?);
         if first > last {
-            return Err(format!(
-                "`{function}` ends before it begins: {first} to {last}"
-            ));
+            return Err(format!("`{function}` ends before it begins: {first} to {last}"));
         }
         let ends = format!("min = {first}, max = {last}");
         let shape = arguments.get(2).map(|text| text.parse::<f64>());
         match (function, shape) {
             ("random", None) => Ok(format!("generator = \"uniform\", {ends}")),
-            ("random_zipfian", Some(Ok(s))) if s > 0.0 && (s - 1.0).abs() > 1e-6 => Ok(format!(
-                "generator = \"zipfian\", order = \"ranked\", theta = {s:?}, {ends}"
-            )),
+            ("random_zipfian", Some(Ok(s))) if s > 0.0 && (s - 1.0).abs() > 1e-6 => {
+                Ok(format!("generator = \"zipfian\", order = \"ranked\", theta = {s:?}, {ends}"))
+            }
             ("random_gaussian", Some(Ok(p))) if p >= 2.0 => {
                 let (mean, deviation) = bell(first, last, p);
                 let (least, most) = (signed_to_f64(first), signed_to_f64(last));
@@ -316,9 +299,7 @@ impl ScriptReader<'_> {
                     None => factor.parse(),
                 };
                 let value: i64 = value.map_err(|_| format!("`{factor}` is no whole number"))?;
-                product = product
-                    .checked_mul(value)
-                    .ok_or("the number is too great")?;
+                product = product.checked_mul(value).ok_or("the number is too great")?;
             }
             sum = sum.checked_add(product).ok_or("the number is too great")?;
         }
@@ -426,13 +407,13 @@ fn write_op(
 /// A name of letters, digits and dashes that none of the others has.
 fn op_name(name: &str, taken: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let letters = name.chars().take(50);
-    let mut plain: String = letters.map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let mut plain: String =
+        name.chars().take(50).map(|c| if is_plain(c) { c } else { '-' }).collect();
     if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
         plain.insert(0, 'f');
     }
-    let all = std::iter::once(plain.clone()).chain((2..).map(|n| format!("{plain}-{n}")));
-    let free = all
+    let free = std::iter::once(plain.clone())
+        .chain((2..).map(|n| format!("{plain}-{n}")))
         .into_iter()
         .find(|name| !taken.contains(name) && name != "files");
     free.unwrap_or(plain)

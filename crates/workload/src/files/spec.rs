@@ -26,10 +26,7 @@ impl WorkloadSpec {
     /// in the order of the file.
     pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
         let definition = reading::read(text, &BTreeMap::new())?;
-        Ok(Self {
-            text: text.to_owned(),
-            definition,
-        })
+        Ok(Self { text: text.to_owned(), definition })
     }
 
     /// Its name.
@@ -59,14 +56,16 @@ impl WorkloadSpec {
 
     /// Names and summaries of the ops, in the order of their ids.
     pub fn ops(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ops = self.definition.ops.iter();
-        ops.map(|op| (op.name.as_str(), op.summary.as_str()))
+        self.definition.ops.iter().map(|op| (op.name.as_str(), op.summary.as_str()))
     }
 
     /// Dialects that the file mentions anywhere, sorted.
     pub fn dialects(&self) -> Vec<&str> {
-        let tables = self.definition.tables.iter().flat_map(|t| t.create.keys());
-        let all: BTreeSet<&str> = tables
+        let all: BTreeSet<&str> = self
+            .definition
+            .tables
+            .iter()
+            .flat_map(|t| t.create.keys())
             .map(String::as_str)
             .chain(self.definition.ops.iter().flat_map(|op| op.body.dialects()))
             .collect();
@@ -97,12 +96,7 @@ impl WorkloadSpec {
         now: i64,
         rows: Option<u64>,
     ) -> Result<BTreeMap<String, String>, InputError> {
-        Ok(data_time::settled(
-            &self.with(settings)?,
-            settings,
-            now,
-            rows,
-        ))
+        Ok(data_time::settled(&self.with(settings)?, settings, now, rows))
     }
 
     fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {

@@ -74,17 +74,10 @@ impl Distribution {
                 let theta = of.float("theta", Some(THETA));
                 let good = 0.0 < theta && theta <= 1_000.0 && (theta - 1.0).abs() > 1e-6;
                 let hint = "above 0, at most 1000, and not 1; such as 0.99, or 1.1";
-                of.check_at(
-                    "theta",
-                    good,
-                    format!("`theta` of {} is {theta}", of.place),
-                    hint,
-                );
+                of.check_at("theta", good, format!("`theta` of {} is {theta}", of.place), hint);
                 Self::Zipfian { theta, scrambled }
             }
-            "latest" => Self::Latest {
-                theta: share(of, "theta", THETA),
-            },
+            "latest" => Self::Latest { theta: share(of, "theta", THETA) },
             "hotspot" => Self::Hotspot {
                 data: share(of, "data", HOT_DATA),
                 hot_draws: share(of, "asked", HOT_DRAWS),
@@ -152,20 +145,15 @@ impl Sampler {
             Distribution::Zipfian { theta, .. } if theta > 1.0 => {
                 Some(Ranks::Power(PowerLaw::new(theta, 1.0, items - 1)))
             }
-            Distribution::Zipfian {
-                theta,
-                scrambled: true,
-            } => Some(Ranks::Gray(Zipf::new(SCRAMBLED_RANKS, theta))),
+            Distribution::Zipfian { theta, scrambled: true } => {
+                Some(Ranks::Gray(Zipf::new(SCRAMBLED_RANKS, theta)))
+            }
             Distribution::Zipfian { theta, .. } | Distribution::Latest { theta } => {
                 Some(Ranks::Gray(Zipf::new(items, theta)))
             }
             _ => None,
         };
-        Self {
-            distribution,
-            items,
-            zipf,
-        }
+        Self { distribution, items, zipf }
     }
 
     /// The n-th item, below the number of items.
@@ -174,9 +162,7 @@ impl Sampler {
         let rank = || self.zipf.map_or(0, |zipf| zipf.rank(draws, n));
         match self.distribution {
             Distribution::Uniform => draws.below(n, self.items),
-            Distribution::Zipfian {
-                scrambled: true, ..
-            } => fnv(rank()) % self.items,
+            Distribution::Zipfian { scrambled: true, .. } => fnv(rank()) % self.items,
             Distribution::Zipfian { .. } => rank().min(last),
             Distribution::Latest { .. } => last - rank().min(last),
             Distribution::Hotspot { data, hot_draws } => self.hotspot(draws, n, data, hot_draws),
@@ -223,12 +209,7 @@ impl Zipf {
         let zeta = zeta(items, theta);
         let share = 1.0 - libm::pow(2.0 / to_f64(items), 1.0 - theta);
         let eta = share / (1.0 - self::zeta(2, theta) / zeta);
-        Self {
-            items,
-            theta,
-            zeta,
-            eta,
-        }
+        Self { items, theta, zeta, eta }
     }
 
     /// The rank of a number in [0, 1).
@@ -269,14 +250,7 @@ const ATTEMPTS: u64 = 64;
 impl PowerLaw {
     /// Numbers up to `last`, for an exponent `s` above 1 and a `v` of at least 1.
     pub(crate) fn new(s: f64, v: f64, last: u64) -> Self {
-        let mut law = Self {
-            s,
-            v,
-            last,
-            most: 0.0,
-            width: 0.0,
-            sure: 0.0,
-        };
+        let mut law = Self { s, v, last, most: 0.0, width: 0.0, sure: 0.0 };
         law.most = law.integral(to_f64(last) + 0.5);
         law.width = law.integral(0.5) - libm::pow(v, -s) - law.most;
         law.sure = 1.0 - law.inverse(law.integral(1.5) - libm::pow(v + 1.0, -s));
@@ -330,12 +304,9 @@ fn zeta(n: u64, theta: f64) -> f64 {
 
 /// YCSB's hash of a number: FNV-1a over its eight bytes, the absolute value as a signed number.
 fn fnv(number: u64) -> u64 {
-    let hash = number
-        .to_le_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
-        });
+    let hash = number.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
+    });
     hash.cast_signed().unsigned_abs()
 }
 
@@ -354,10 +325,7 @@ mod tests {
             for n in [1, 2, 64, 65, 1_000, 1_000_000] {
                 let (found, expected) = (zeta(n, theta), added_up(n, theta));
                 let difference = (found - expected).abs() / expected;
-                assert!(
-                    difference < 1e-11,
-                    "zeta({n}, {theta}) = {found}, {expected}"
-                );
+                assert!(difference < 1e-11, "zeta({n}, {theta}) = {found}, {expected}");
             }
         }
     }
@@ -372,10 +340,7 @@ mod tests {
     #[test]
     fn the_hash_is_that_of_the_original() {
         // FNV-1a of eight zero bytes, and its absolute value as a signed number.
-        assert_eq!(
-            fnv(0),
-            0xa8c7_f832_281a_39c5_u64.cast_signed().unsigned_abs()
-        );
+        assert_eq!(fnv(0), 0xa8c7_f832_281a_39c5_u64.cast_signed().unsigned_abs());
     }
 
     #[test]
@@ -383,23 +348,11 @@ mod tests {
         let draws = Draws::of(highwater_model::units::Seed(1), &["few"]);
         for distribution in [
             Distribution::Uniform,
-            Distribution::Zipfian {
-                theta: 0.99,
-                scrambled: false,
-            },
-            Distribution::Zipfian {
-                theta: 0.99,
-                scrambled: true,
-            },
+            Distribution::Zipfian { theta: 0.99, scrambled: false },
+            Distribution::Zipfian { theta: 0.99, scrambled: true },
             Distribution::Latest { theta: 0.5 },
-            Distribution::Hotspot {
-                data: 0.01,
-                hot_draws: 1.0,
-            },
-            Distribution::Exponential {
-                percentile: 0.95,
-                data: 0.5,
-            },
+            Distribution::Hotspot { data: 0.01, hot_draws: 1.0 },
+            Distribution::Exponential { percentile: 0.95, data: 0.5 },
         ] {
             for items in [1, 2] {
                 let sampler = Sampler::new(distribution, items);

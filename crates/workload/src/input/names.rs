@@ -67,8 +67,7 @@ impl Section<'_> {
         let Some(all) = self.part(things, &format!("the {things}")) else {
             return Vec::new();
         };
-        let entries = all.things(thing, things).into_iter();
-        entries.filter_map(read).collect()
+        all.things(thing, things).into_iter().filter_map(read).collect()
     }
 
     /// The entries of a section of named `things`, as many as are allowed.
@@ -110,9 +109,7 @@ impl Section<'_> {
 /// Notes a name that would need quoting somewhere.
 pub(crate) fn check_name(reader: &super::Reader<'_>, what: &str, name: &str, span: Range<usize>) {
     let mut chars = name.chars();
-    let starts = chars
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     let dash = matches!(what, "workload" | "op" | "stream" | "invariant");
     let goes_on = chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || (dash && c == '-'));
     if !starts || !goes_on || name.len() > 63 {

@@ -64,11 +64,7 @@ impl Reader<'_> {
         while let Some((before, after)) = rest.split_once("${") {
             whole.push_str(before);
             let Some((name, behind)) = after.split_once('}') else {
-                self.report(
-                    self.place_of("${", span),
-                    "`${` without a `}`",
-                    "write ${name}",
-                );
+                self.report(self.place_of("${", span), "`${` without a `}`", "write ${name}");
                 return whole;
             };
             if let Some(setting) = self.setting(name, span) {

@@ -43,14 +43,7 @@ impl<'a> Section<'a> {
         reader: &'a Reader<'a>,
         table: &'a DeTable<'a>,
     ) -> Self {
-        Self {
-            reader,
-            place,
-            span,
-            table,
-            read_keys: RefCell::default(),
-            failed: Cell::new(false),
-        }
+        Self { reader, place, span, table, read_keys: RefCell::default(), failed: Cell::new(false) }
     }
 
     /// Makes a key a known one.
@@ -65,11 +58,7 @@ impl<'a> Section<'a> {
     pub(crate) fn optional(&self, key: &'static str) -> Option<Entry<'_>> {
         self.know(key);
         let value = self.table.get(key)?;
-        Some(Entry {
-            section: self,
-            key,
-            value,
-        })
+        Some(Entry { section: self, key, value })
     }
 
     /// The value of a key that must be there.
@@ -97,12 +86,9 @@ impl<'a> Section<'a> {
     pub(crate) fn entries(&self) -> Vec<Entry<'_>> {
         let mut all: Vec<_> = self.table.iter().collect();
         all.sort_by_key(|(key, _)| key.span().start);
-        let entries = all.into_iter().map(|(key, value)| Entry {
-            section: self,
-            key: key.get_ref(),
-            value,
-        });
-        entries.collect()
+        all.into_iter()
+            .map(|(key, value)| Entry { section: self, key: key.get_ref(), value })
+            .collect()
     }
 
     /// Notes every key that was not read.
@@ -276,8 +262,7 @@ impl<'a> Section<'a> {
 
     /// The section below a key that may be absent.
     pub(crate) fn section(&self, key: &'static str) -> Option<Section<'_>> {
-        self.optional(key)?
-            .section(format!("`{key}` of {}", self.place))
+        self.optional(key)?.section(format!("`{key}` of {}", self.place))
     }
 
     /// A table of names below the root, which messages call `place`.
@@ -304,8 +289,7 @@ impl<'a> Section<'a> {
 
     /// The elements of a list that are texts.
     pub(crate) fn texts(&self, key: &'static str) -> Vec<String> {
-        let elements = self.list(key).into_iter();
-        elements.filter_map(Entry::text).collect()
+        self.list(key).into_iter().filter_map(Entry::text).collect()
     }
 }
 
@@ -368,10 +352,7 @@ impl<'s> Entry<'s> {
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, value)| *value).or_else(|| {
             let hint = suggest(&text, words.iter().map(|(word, _)| *word));
-            self.error(
-                format!("unknown {what} `{text}` of {}", self.section.place),
-                hint,
-            )
+            self.error(format!("unknown {what} `{text}` of {}", self.section.place), hint)
         })
     }
 
@@ -420,11 +401,7 @@ impl<'s> Entry<'s> {
             return self.wrong_type(kind.example(), &found);
         }
         let number = setting.number()?;
-        if negative {
-            number.checked_neg()
-        } else {
-            Some(number)
-        }
+        if negative { number.checked_neg() } else { Some(number) }
     }
 
     fn float_parameter(self, text: &str) -> Option<f64> {

@@ -14,10 +14,11 @@ pub(super) fn read_data_time(root: &Section<'_>) -> Option<DataTime> {
     ];
     let mode = of.word("mode", &modes, None);
     let settings = of.reader.settings.borrow();
-    let times = settings
+    let times: Vec<&str> = settings
         .iter()
-        .filter(|(_, setting)| setting.kind() == ParameterKind::Timestamp);
-    let times: Vec<&str> = times.map(|(name, _)| name.as_str()).collect();
+        .filter(|(_, setting)| setting.kind() == ParameterKind::Timestamp)
+        .map(|(name, _)| name.as_str())
+        .collect();
     let entry = of.required("start", "\"start\"");
     let start = entry.and_then(|entry| entry.position("timestamp parameter", &times));
     let start = start.and_then(|position| times.get(position).copied());
@@ -25,10 +26,5 @@ pub(super) fn read_data_time(root: &Section<'_>) -> Option<DataTime> {
     let rows = of.natural("rows", 1, Some(1));
     of.finish();
     let (mode, start) = (mode?, start?.to_owned());
-    of.good(DataTime {
-        mode,
-        start,
-        interval,
-        rows,
-    })
+    of.good(DataTime { mode, start, interval, rows })
 }

@@ -53,11 +53,7 @@ fn read_entity(of: &Section<'_>, entity: &mut Entity) {
 /// Reads an attribute's generator; `earlier` are the attributes that it may depend on.
 fn read_generator_of(of: &Section<'_>, earlier: &[Attribute]) -> Option<AttributeGenerator> {
     let name = read_generator(of, ColumnType::Text, &[PLAIN])?;
-    let by = if name == "choice" {
-        of.optional("by")
-    } else {
-        None
-    };
+    let by = if name == "choice" { of.optional("by") } else { None };
     let generator = match by {
         Some(by) => read_choice_by(of, by, earlier),
         None => Plain::read(of, name, ColumnType::Text).map(AttributeGenerator::Plain),

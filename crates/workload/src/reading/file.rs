@@ -34,16 +34,9 @@ pub(crate) fn read(
         return Err(vec![InputError::at(text, 0..0, message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(text);
-    let reader = Reader {
-        text,
-        ..Reader::default()
-    };
+    let reader = Reader { text, ..Reader::default() };
     for error in errors {
-        reader.report(
-            error.span().unwrap_or(0..0),
-            error.message(),
-            None::<String>,
-        );
+        reader.report(error.span().unwrap_or(0..0), error.message(), None::<String>);
     }
     let good = || reader.errors.borrow().is_empty();
     let definition = if good() {

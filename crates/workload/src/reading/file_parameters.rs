@@ -22,12 +22,7 @@ pub(super) fn read_parameters(
     for name in settings.keys() {
         if !known.contains(&name.as_str()) && root.reader.errors.borrow().is_empty() {
             let message = format!("this workload has no parameter `{name}`");
-            note(
-                root.reader,
-                None,
-                message,
-                suggest(name, known.iter().copied()),
-            );
+            note(root.reader, None, message, suggest(name, known.iter().copied()));
         }
     }
     specs
@@ -51,13 +46,11 @@ fn read_parameter(
     let default = of.required("default", "…");
     let span = default.map(Entry::span);
     let summary = of.text_or_empty("summary");
-    let default = default
-        .zip(kind)
-        .and_then(|(entry, kind)| setting_of(entry, kind, &of.place));
+    let default = default.zip(kind).and_then(|(entry, kind)| setting_of(entry, kind, &of.place));
     let values = read_values(&of, kind);
     let bounds = ["min", "max"].map(|key| {
-        let setting = of.optional(key).zip(kind);
-        let setting = setting.and_then(|(entry, kind)| setting_of(entry, kind, &of.place));
+        let setting =
+            of.optional(key).zip(kind).and_then(|(entry, kind)| setting_of(entry, kind, &of.place));
         setting.and_then(|setting| setting.number())
     });
     of.finish();
@@ -147,12 +140,7 @@ fn check_value(
         _ => return,
     };
     let hint = span.as_ref().map(|_| "change one of the two".to_owned());
-    note(
-        reader,
-        span,
-        format!("parameter `{name}` is {value}; it must be {wrong}"),
-        hint,
-    );
+    note(reader, span, format!("parameter `{name}` is {value}; it must be {wrong}"), hint);
 }
 
 /// Notes an error at its place, or elsewhere if it is not the file's.

@@ -15,17 +15,10 @@ pub(super) fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
     let sql = read_sql(&of, &[]);
     if let Some((dialect, _)) = sql.iter().find(|(_, sql)| !sql.only_reads()) {
         let message = format!("{} for `{dialect}` changes something", of.place);
-        of.error::<()>(
-            message,
-            "an invariant is a query that runs when the load is over",
-        );
+        of.error::<()>(message, "an invariant is a query that runs when the load is over");
     }
     of.finish();
-    Some(InvariantDefinition {
-        name: entry.key.to_owned(),
-        sql,
-        equals: equals?,
-    })
+    Some(InvariantDefinition { name: entry.key.to_owned(), sql, equals: equals? })
 }
 
 /// What the one value of the answer must be, as text.

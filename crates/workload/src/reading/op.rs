@@ -16,8 +16,7 @@ pub(super) fn read_ops(
 ) -> Vec<OpDefinition> {
     let Some(all) = root.part("ops", "the ops") else {
         let hint = "add [ops.NAME] with `insert`, `sql` or `transaction`";
-        root.reader
-            .report(0..0, "the workload file has no ops", hint);
+        root.reader.report(0..0, "the workload file has no ops", hint);
         return Vec::new();
     };
     let mut ops = Vec::new();
@@ -56,10 +55,7 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
             op.answer = read_answer(of);
         }
         _ => {
-            let message = format!(
-                "{} must have either `insert`, `sql` or `transaction`",
-                of.place
-            );
+            let message = format!("{} must have either `insert`, `sql` or `transaction`", of.place);
             let hint = "insert = \"table\" and batch = 1000, or [ops.NAME.sql] with a statement \
                         for each dialect, or [ops.NAME.transaction] with a list of them";
             of.error::<()>(message, hint);
@@ -84,11 +80,7 @@ pub(super) fn read_load(root: &Section<'_>, ops: &[OpDefinition]) -> Option<Load
     let of = root.part("load", "`load`")?;
     let rows = of.natural("rows", 0, None);
     let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
-    let inserts: Vec<&str> = ops
-        .iter()
-        .filter(is_insert)
-        .map(|op| op.name.as_str())
-        .collect();
+    let inserts: Vec<&str> = ops.iter().filter(is_insert).map(|op| op.name.as_str()).collect();
     let entry = of.required("op", "\"insert\"");
     let insert = entry.and_then(|entry| entry.position("insert", &inserts));
     of.finish();

@@ -24,10 +24,7 @@ impl Statements {
     /// Reads `parameters`.
     pub(super) fn read(of: &Section<'_>, entities: &[Entity], tables: &[Table]) -> Self {
         let tables: Vec<_> = tables.iter().map(Table::scope).collect();
-        let mut all = Self {
-            parameters: Vec::new(),
-            names: Vec::new(),
-        };
+        let mut all = Self { parameters: Vec::new(), names: Vec::new() };
         let mut earlier: Vec<ColumnScope> = Vec::new();
         for element in of.items("parameters") {
             let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
@@ -54,12 +51,7 @@ impl Statements {
                     refers: false,
                     fields: Vec::new(),
                 });
-                all.parameters.push(QueryParameter {
-                    name,
-                    kind,
-                    count,
-                    generator,
-                });
+                all.parameters.push(QueryParameter { name, kind, count, generator });
             }
         }
         all
@@ -163,11 +155,9 @@ fn report(entry: Entry<'_>, place: &str, names: &[&str], error: SqlInputError, s
             format!("parameter `:{name}` is not used in {place}"),
             "every dialect must use the same parameters".to_owned(),
         ),
-        SqlInputError::SeveralStatements => (
-            ";".to_owned(),
-            format!("more than one statement in {place}"),
-            several.to_owned(),
-        ),
+        SqlInputError::SeveralStatements => {
+            (";".to_owned(), format!("more than one statement in {place}"), several.to_owned())
+        }
         SqlInputError::Unterminated(what) => (
             String::new(),
             format!("a {what} does not end in {place}"),

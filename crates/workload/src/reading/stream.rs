@@ -15,14 +15,9 @@ pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<Stre
     let of = entry.section(format!("stream `{}`", entry.key))?;
     let units = [("rows", Unit::Rows), ("queries", Unit::Queries)];
     let unit = of.word("unit", &units, None);
-    let kinds = [
-        ("constant", Arrivals::Constant),
-        ("poisson", Arrivals::Poisson),
-    ];
+    let kinds = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
     let arrivals = of.word("arrivals", &kinds, None);
-    let part = of
-        .required("ops", "{ NAME = 1 }")?
-        .section(format!("`ops` of {}", of.place))?;
+    let part = of.required("ops", "{ NAME = 1 }")?.section(format!("`ops` of {}", of.place))?;
     let mut mix = Vec::new();
     let mut rest = None;
     for weight in part.entries() {
@@ -68,12 +63,7 @@ fn read_weight(entry: Entry<'_>) -> Option<u32> {
 /// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of
 /// queries has none. Where some of them write, each op looks at all weights.
 fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
-    let mix = || {
-        stream
-            .ops
-            .iter()
-            .filter_map(|(id, _)| ops.get(usize::from(id.0)))
-    };
+    let mix = || stream.ops.iter().filter_map(|(id, _)| ops.get(usize::from(id.0)));
     let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
     let inserts = mix().filter(is_insert).count();
     let good = match stream.unit {
@@ -85,11 +75,7 @@ fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
         let hint = "unit = \"rows\" takes exactly one insert, \"queries\" takes queries only";
         part.error::<()>(message, hint);
     }
-    let weights: u64 = stream
-        .ops
-        .iter()
-        .map(|(_, weight)| u64::from(*weight))
-        .sum();
+    let weights: u64 = stream.ops.iter().map(|(_, weight)| u64::from(*weight)).sum();
     if weights > MAX_BLOCK && mix().any(|op| op.body.writes().is_some()) {
         let message = format!("the weights of {} add up to {weights}", part.place);
         let hint = format!("with an op that writes among them to at most {MAX_BLOCK}");

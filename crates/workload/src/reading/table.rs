@@ -18,10 +18,7 @@ pub(super) fn read_tables(root: &Section<'_>, entities: &[Entity]) -> Vec<Table>
     };
     let mut tables: Vec<Table> = Vec::new();
     for entry in all.things("table", "tables") {
-        let mut table = Table {
-            name: entry.key.to_owned(),
-            ..Table::default()
-        };
+        let mut table = Table { name: entry.key.to_owned(), ..Table::default() };
         if let Some(section) = entry.section(format!("table `{}`", entry.key)) {
             read_table(&section, &mut table, entities, &tables);
         }
@@ -57,9 +54,7 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
     }
     if let Some(part) = of.per_dialect("create") {
         for entry in part.entries() {
-            table
-                .create
-                .insert(entry.key.to_owned(), read_create(&part, entry));
+            table.create.insert(entry.key.to_owned(), read_create(&part, entry));
         }
     }
     read_key(of, table);
@@ -69,14 +64,9 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
         table.replaces = entry.position("column", &table.columns);
         let column = table.replacing();
         if let Some(column) = column.filter(|column| column.kind != ColumnType::Bigint) {
-            let message = format!(
-                "column `{}` of {} is not of type `bigint`",
-                column.name, of.place
-            );
-            entry.error::<()>(
-                message,
-                "rows replace each other by a column of type bigint",
-            );
+            let message =
+                format!("column `{}` of {} is not of type `bigint`", column.name, of.place);
+            entry.error::<()>(message, "rows replace each other by a column of type bigint");
         }
     }
     of.finish();
@@ -124,21 +114,12 @@ fn read_key(of: &Section<'_>, table: &mut Table) {
             entry.key_error(message, other_dialect(table, entry.key));
         }
         if let Some(key) = entry.text() {
-            table
-                .key
-                .insert(entry.key.to_owned(), key.trim().to_owned());
+            table.key.insert(entry.key.to_owned(), key.trim().to_owned());
         }
     }
-    for dialect in table
-        .create
-        .keys()
-        .filter(|name| !table.key.contains_key(*name))
-    {
+    for dialect in table.create.keys().filter(|name| !table.key.contains_key(*name)) {
         let message = format!("{} has no key for `{dialect}`", of.place);
-        part.error::<()>(
-            message,
-            "an integer expression whose value is the row's index",
-        );
+        part.error::<()>(message, "an integer expression whose value is the row's index");
     }
 }
 
@@ -174,27 +155,19 @@ fn read_locate(of: &Section<'_>, table: &mut Table) {
         let Some(condition) = entry.text() else {
             continue;
         };
-        for word in [":first", ":last"]
-            .iter()
-            .filter(|word| !condition.contains(*word))
-        {
+        for word in [":first", ":last"].iter().filter(|word| !condition.contains(*word)) {
             let message = format!("`locate.{}` of {} has no {word}", entry.key, of.place);
             let hint = "it is a condition for keys from :first to :last, both included";
             entry.error::<()>(message, hint);
         }
-        table
-            .locate
-            .insert(entry.key.to_owned(), condition.trim().to_owned());
+        table.locate.insert(entry.key.to_owned(), condition.trim().to_owned());
     }
 }
 
 fn check_dialect(entry: Entry<'_>, key: &str, table: &Table) {
     let dialect = entry.key;
     if !table.create.contains_key(dialect) {
-        let message = format!(
-            "table `{}` has `{key}` but no `create` for `{dialect}`",
-            table.name
-        );
+        let message = format!("table `{}` has `{key}` but no `create` for `{dialect}`", table.name);
         entry.key_error(message, other_dialect(table, dialect));
     }
 }

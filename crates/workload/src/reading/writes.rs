@@ -7,10 +7,7 @@ use crate::table::Table;
 
 /// Reads what a query does to the rows of a table, if it says so.
 pub(super) fn read(of: &Section<'_>, body: &mut OpBodyDefinition, tables: &[Table]) {
-    let OpBodyDefinition::Query {
-        parameters, writes, ..
-    } = body
-    else {
+    let OpBodyDefinition::Query { parameters, writes, .. } = body else {
         return;
     };
     *writes = read_writes(of, parameters, tables);
@@ -64,17 +61,9 @@ fn read_writes(
         (_, WriteKind::Delete) => (None, "reference"),
     };
     if place != Some((position, Some(column))) {
-        let message = format!(
-            "parameter `{}` has not the keys of {}",
-            parameter.name, of.place
-        );
+        let message = format!("parameter `{}` has not the keys of {}", parameter.name, of.place);
         let hint = format!("generator = \"{generator}\", with the column that `replaces` names");
         return entry.error(message, hint);
     }
-    Some(Writes {
-        kind,
-        table: position,
-        key,
-        rows: parameter.count,
-    })
+    Some(Writes { kind, table: position, key, rows: parameter.count })
 }

@@ -134,46 +134,28 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
     match column.kind {
         Some(ColumnType::Integer | ColumnType::Bigint) => {
             let (min, max) = ends(column).unwrap_or((0, 1_000_000));
-            named(
-                "uniform",
-                [("min", min.to_string()), ("max", max.to_string())],
-            )
+            named("uniform", [("min", min.to_string()), ("max", max.to_string())])
         }
         Some(ColumnType::Float) => {
             let number = |text: Option<&String>| text?.parse::<f64>().ok();
             let end = |text, other| number(text).filter(|n| n.is_finite()).unwrap_or(other);
             let (min, max) = (end(column.min.as_ref(), 0.0), end(column.max.as_ref(), 1.0));
             let max = if min < max { max } else { min + 1.0 };
-            named(
-                "uniform",
-                [("min", format!("{min:?}")), ("max", format!("{max:?}"))],
-            )
+            named("uniform", [("min", format!("{min:?}")), ("max", format!("{max:?}"))])
         }
         Some(ColumnType::Boolean) => named("choice", [("values", "[true, false]".to_owned())]),
         _ if looks_like_uuid(column) => named("uuid", []),
         // Values that come again and again.
         _ if column.distinct.saturating_mul(5) < rows && column.distinct > 0 => {
-            let size = column
-                .distinct_all
-                .unwrap_or(0)
-                .max(column.distinct)
-                .min(MAX_WORDS.unsigned_abs());
-            let length = column
-                .lengths
-                .1
-                .clamp(letters(size), MAX_WORD.unsigned_abs());
-            named(
-                "dictionary",
-                [("size", size.to_string()), ("length", length.to_string())],
-            )
+            let size =
+                column.distinct_all.unwrap_or(0).max(column.distinct).min(MAX_WORDS.unsigned_abs());
+            let length = column.lengths.1.clamp(letters(size), MAX_WORD.unsigned_abs());
+            named("dictionary", [("size", size.to_string()), ("length", length.to_string())])
         }
         _ => {
             let most = column.lengths.1.clamp(1, MAX_LENGTH.unsigned_abs());
             let least = column.lengths.0.min(most);
-            named(
-                "text",
-                [("least", least.to_string()), ("length", most.to_string())],
-            )
+            named("text", [("least", least.to_string()), ("length", most.to_string())])
         }
     }
 }
@@ -191,10 +173,8 @@ fn choice(column: &ColumnShape) -> Options {
         _ => value.clone(),
     };
     let values: Vec<String> = column.common.iter().map(|(text, _)| value(text)).collect();
-    let weights = column.common.iter();
-    let weights: Vec<String> = weights
-        .map(|(_, n)| (*n).clamp(1, 1_000_000_000).to_string())
-        .collect();
+    let weights: Vec<String> =
+        column.common.iter().map(|(_, n)| (*n).clamp(1, 1_000_000_000).to_string()).collect();
     named(
         "choice",
         [
@@ -217,8 +197,6 @@ fn fields(column: &ColumnShape, rows: u64) -> String {
 
 /// Options as an inline table.
 pub(super) fn inline(options: &Options) -> String {
-    let pairs = options
-        .iter()
-        .map(|(key, value)| format!("{key} = {value}"));
+    let pairs = options.iter().map(|(key, value)| format!("{key} = {value}"));
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }

@@ -56,9 +56,7 @@ pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
     for recorded in &table.recorded.texts {
         let (key, reason) = match statement::read(recorded, table, like) {
             Ok(text) => {
-                let op = ops
-                    .entry(text.sql.clone())
-                    .or_insert(MixOp { text, calls: 0 });
+                let op = ops.entry(text.sql.clone()).or_insert(MixOp { text, calls: 0 });
                 op.calls += recorded.calls;
                 all += recorded.calls;
                 continue;
@@ -92,11 +90,7 @@ pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
     }
     left_out.sort_by_key(|left| std::cmp::Reverse(left.calls));
     let kept = ops.iter().map(|op| op.calls).sum();
-    Mix {
-        ops,
-        left_out,
-        calls: (kept, all),
-    }
+    Mix { ops, left_out, calls: (kept, all) }
 }
 
 /// A statement as one line of a comment.
@@ -160,10 +154,8 @@ impl Mix {
         let read = u64::try_from(recorded.texts.len()).unwrap_or(u64::MAX);
         if recorded.different > read {
             let (read, there) = (count(read), count(recorded.different));
-            let _ = writeln!(
-                out,
-                "# Only the {read} most frequent of {there} statements were read."
-            );
+            let _ =
+                writeln!(out, "# Only the {read} most frequent of {there} statements were read.");
         }
         if self.left_out.is_empty() {
             return;
@@ -183,12 +175,7 @@ impl Mix {
         let rest = self.left_out.iter().skip(LISTED_MAX);
         let (others, calls) = rest.fold((0_u64, 0), |(n, sum), left| (n + 1, sum + left.calls));
         if others > 0 {
-            let _ = writeln!(
-                out,
-                "# and {} others with {} calls",
-                count(others),
-                count(calls)
-            );
+            let _ = writeln!(out, "# and {} others with {} calls", count(others), count(calls));
         }
     }
 }

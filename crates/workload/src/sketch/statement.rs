@@ -79,9 +79,7 @@ pub(super) fn read(
     let mut rewriter = StatementRewriter {
         table,
         like,
-        rows: recorded
-            .rows
-            .map(|rows| rows.div_ceil(recorded.calls.max(1)).max(1)),
+        rows: recorded.rows.map(|rows| rows.div_ceil(recorded.calls.max(1)).max(1)),
         with: Vec::new(),
         met: false,
         parameters: Vec::new(),
@@ -90,11 +88,7 @@ pub(super) fn read(
     };
     if !matches!(statement, Statement::Query(_)) {
         let word = first_word(&recorded.sql);
-        return Err(not_understood(
-            &recorded.sql,
-            table,
-            Rejection::NoQuery(word),
-        ));
+        return Err(not_understood(&recorded.sql, table, Rejection::NoQuery(word)));
     }
     // It never breaks off.
     let ControlFlow::Continue(()) = statement.visit(&mut rewriter);
@@ -108,19 +102,11 @@ pub(super) fn read(
         Some(rejection) => return Err(rejection),
         None => {}
     }
-    let names: Vec<&str> = rewriter
-        .parameters
-        .iter()
-        .map(|p| p.name.as_str())
-        .collect();
+    let names: Vec<&str> = rewriter.parameters.iter().map(|p| p.name.as_str()).collect();
     if sql.contains("${") || Sql::parse(&sql, &names).is_err() {
         return Err(because("a part of it would read as a parameter"));
     }
-    Ok(OpText {
-        sql,
-        parameters: rewriter.parameters,
-        remarks: rewriter.remarks,
-    })
+    Ok(OpText { sql, parameters: rewriter.parameters, remarks: rewriter.remarks })
 }
 
 fn because(what: impl Into<String>) -> Rejection {
@@ -144,9 +130,7 @@ fn not_understood(sql: &str, table: &TableShape, otherwise: Rejection) -> Reject
 fn first_word(sql: &str) -> String {
     let word = sql.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = word.find(|c: char| !c.is_alphanumeric());
-    word.get(..end.unwrap_or(word.len()))
-        .unwrap_or_default()
-        .to_uppercase()
+    word.get(..end.unwrap_or(word.len())).unwrap_or_default().to_uppercase()
 }
 
 /// Moves a statement to another table and takes its values out.
@@ -182,10 +166,7 @@ impl VisitorMut for StatementRewriter<'_> {
         }
         if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
             self.limit(limit.as_mut());
-            if let Some(offset) = offset
-                .as_mut()
-                .filter(|offset| is_placeholder(&offset.value))
-            {
+            if let Some(offset) = offset.as_mut().filter(|offset| is_placeholder(&offset.value)) {
                 offset.value = number(0);
                 self.remark(OFFSET);
             }
@@ -218,10 +199,7 @@ impl VisitorMut for StatementRewriter<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
-        let TableFactor::Table {
-            name, alias, args, ..
-        } = factor
-        else {
+        let TableFactor::Table { name, alias, args, .. } = factor else {
             return Continue(());
         };
         let of_with = |with: &Ident| {
@@ -261,9 +239,7 @@ impl VisitorMut for StatementRewriter<'_> {
                     self.parameterize(right, left, op);
                 }
             }
-            Expr::Between {
-                expr, low, high, ..
-            } if is_value(low) && is_value(high) => {
+            Expr::Between { expr, low, high, .. } if is_value(low) && is_value(high) => {
                 self.parameterize(expr, low, &BinaryOperator::GtEq);
                 self.parameterize(expr, high, &BinaryOperator::LtEq);
             }
@@ -353,9 +329,8 @@ impl<'a> StatementRewriter<'a> {
             Expr::CompoundFieldAccess { root, access_chain } => {
                 let mut path = self.column(root)?;
                 for access in access_chain {
-                    let AccessExpr::Subscript(Subscript::Index {
-                        index: Expr::Value(key),
-                    }) = access
+                    let AccessExpr::Subscript(Subscript::Index { index: Expr::Value(key) }) =
+                        access
                     else {
                         return None;
                     };
@@ -399,9 +374,7 @@ impl<'a> StatementRewriter<'a> {
         let options = self.reference_to(&path);
         if options.is_none() {
             let names = names.join(".");
-            self.reject(because(format!(
-                "no values can be sampled like those of `{names}`"
-            )));
+            self.reject(because(format!("no values can be sampled like those of `{names}`")));
         }
         // A rejected statement is rewritten to its end, so that statements that differ only in values
         // are listed as one.
@@ -415,25 +388,15 @@ impl<'a> StatementRewriter<'a> {
             options.push(("count", count.to_string()));
         }
         let is_same = |other: &&OpParameter| value.is_some() && other.value == value;
-        let mut alike = self
-            .parameters
-            .iter()
-            .filter(|other| other.options == options);
+        let mut alike = self.parameters.iter().filter(|other| other.options == options);
         if let Some(same) = alike.find(is_same) {
             return Some(same.name.clone());
         }
         let base = names.join("_").to_lowercase();
         let taken = |name: &String| self.parameters.iter().any(|other| other.name == *name);
         let numbered = (2..).map(|number| format!("{base}_{number}"));
-        let name = std::iter::once(base.clone())
-            .chain(numbered)
-            .find(|name| !taken(name))?;
-        self.parameters.push(OpParameter {
-            name: name.clone(),
-            kind,
-            options,
-            value,
-        });
+        let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name))?;
+        self.parameters.push(OpParameter { name: name.clone(), kind, options, value });
         Some(name)
     }
 

@@ -55,9 +55,7 @@ fn plain_name(name: &str) -> String {
 fn write_head(out: &mut String, name: &str, table: &TableShape) {
     let original = table.name.escape_default();
     let all = table.rows_all.filter(|all| *all > table.rows);
-    let all = all.map_or_else(String::new, |all| {
-        format!(", which has about {}", count(all))
-    });
+    let all = all.map_or_else(String::new, |all| format!(", which has about {}", count(all)));
     let _ = write!(
         out,
         "# Sketched from table {original} and {} of its rows: a beginning, to be changed.\n\
@@ -82,10 +80,7 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
     );
     if column.nulls > 0 {
         let (nulls, rows) = (count(column.nulls), count(table.rows));
-        let _ = writeln!(
-            out,
-            "# {nulls} of {rows} rows have none here; these all have one"
-        );
+        let _ = writeln!(out, "# {nulls} of {rows} rows have none here; these all have one");
     }
     for (key, value) in column::generator(column, table.rows, is_key(table, &column.name)) {
         let _ = writeln!(out, "{key} = {value}");
@@ -105,10 +100,7 @@ fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
         }
         (false, _) => "",
     };
-    let (name, declared) = (
-        column.name.escape_default(),
-        column.declared.escape_default(),
-    );
+    let (name, declared) = (column.name.escape_default(), column.declared.escape_default());
     let _ = write!(out, "\n# left out: {name} {declared}{why}\n");
 }
 
@@ -146,18 +138,10 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let key = kept.first().map_or("", |index| index.text.as_str());
         statements.push(create.replace("{table}", name).replace("{key}", key));
     } else {
-        let columns = table
-            .columns
-            .iter()
-            .filter(|column| is_made(column))
-            .map(|column| {
-                let required = if column.nulls == 0 { " NOT NULL" } else { "" };
-                format!(
-                    "{} {}{required}",
-                    name_in_sql(table, &column.name),
-                    column.declared
-                )
-            });
+        let columns = table.columns.iter().filter(|column| is_made(column)).map(|column| {
+            let required = if column.nulls == 0 { " NOT NULL" } else { "" };
+            format!("{} {}{required}", name_in_sql(table, &column.name), column.declared)
+        });
         let columns: Vec<String> = columns.collect();
         statements.push(format!("CREATE TABLE {name} ({})", columns.join(", ")));
         for (number, index) in table.indexes.iter().enumerate() {
@@ -166,11 +150,8 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
                 left_out.push(index);
                 continue;
             }
-            let columns: Vec<String> = index
-                .columns
-                .iter()
-                .map(|c| name_in_sql(table, c))
-                .collect();
+            let columns: Vec<String> =
+                index.columns.iter().map(|c| name_in_sql(table, c)).collect();
             let stays = index.unique && stays_unique(table, &index.columns);
             let unique = if stays { "UNIQUE " } else { "" };
             statements.push(format!(
@@ -190,11 +171,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         [only] => only.clone(),
         all => format!("[\n    {},\n]", all.join(",\n    ")),
     };
-    let _ = write!(
-        out,
-        "\n[tables.{name}.create]\n{} = {statements}\n",
-        table.dialect
-    );
+    let _ = write!(out, "\n[tables.{name}.create]\n{} = {statements}\n", table.dialect);
 }
 
 /// An expression that leads from a row to its index: a sequence, or the time line.
@@ -206,9 +183,7 @@ fn write_key(out: &mut String, name: &str, table: &TableShape) {
     });
     let timeline = || {
         let column = made().find(|column| is_timeline(column))?;
-        let since = table
-            .milliseconds
-            .replace("{column}", &name_in_sql(table, &column.name));
+        let since = table.milliseconds.replace("{column}", &name_in_sql(table, &column.name));
         let ends = ends(column)?;
         Some((since, ends.0, interval(ends.0, ends.1, table.rows)))
     };
@@ -224,12 +199,7 @@ fn write_key(out: &mut String, name: &str, table: &TableShape) {
             "0".to_owned()
         }
     };
-    let _ = write!(
-        out,
-        "\n[tables.{name}.key]\n{} = {}\n",
-        table.dialect,
-        text(&key)
-    );
+    let _ = write!(out, "\n[tables.{name}.key]\n{} = {}\n", table.dialect, text(&key));
     let made = made().filter_map(|column| Some((&column.name, column.checked.as_ref()?)));
     for (number, (column, checked)) in made.enumerate() {
         if number == 0 {
@@ -248,10 +218,8 @@ fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
     let selective = most_selective(table);
     if let Some(column) = selective {
         let kind = column.kind.unwrap_or(ColumnType::Text).name();
-        let sql = format!(
-            "SELECT * FROM {name} WHERE {} = :value",
-            name_in_sql(table, &column.name)
-        );
+        let sql =
+            format!("SELECT * FROM {name} WHERE {} = :value", name_in_sql(table, &column.name));
         let _ = write!(
             out,
             "\n[ops.get]\nsummary = \"rows with one value of {0}\"\n\
@@ -280,10 +248,11 @@ fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
     let scalar = |column: &&ColumnShape| {
         !matches!(column.kind, Some(ColumnType::Float | ColumnType::Object))
     };
-    let made = table.columns.iter().filter(|column| is_made(column));
-    made.filter(scalar).max_by_key(|column| match column.nulls {
-        0 => column.distinct,
-        _ => 0,
+    table.columns.iter().filter(|column| is_made(column)).filter(scalar).max_by_key(|column| {
+        match column.nulls {
+            0 => column.distinct,
+            _ => 0,
+        }
     })
 }
 

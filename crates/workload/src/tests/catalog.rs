@@ -19,11 +19,7 @@ fn workload(name: &str, settings: &[(&str, &str)], seed: u64) -> Workload {
 
 pub(super) fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
-    hash[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect::<Vec<_>>()
-        .concat()
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// A digest of some rows, and one of the first ops; `Debug` writes every value out.
@@ -32,9 +28,7 @@ fn content(workload: &Workload) -> (String, String) {
     for row in [0, 1, 999, 123_456_789] {
         write!(rows, "{}", row_text(workload, row)).unwrap();
     }
-    let context = OpContext {
-        first_row: 1_000_000,
-    };
+    let context = OpContext { first_row: 1_000_000 };
     let mut ops = String::new();
     for stream in workload.streams() {
         for index in 0..100 {
@@ -98,10 +92,7 @@ fn golden_fingerprints_of_kv_with_every_kind_of_op() {
     let found = [1, 42].map(|seed| {
         let workload = workload("kv", &settings, seed);
         let (rows, ops) = content(&workload);
-        format!(
-            "seed {seed}: {} rows {rows} ops {ops}",
-            workload.fingerprint()
-        )
+        format!("seed {seed}: {} rows {rows} ops {ops}", workload.fingerprint())
     });
     insta::assert_snapshot!(found.join("\n"), @r"
     seed 1: 6f2832c4c0add674500a77a2979f1ca87b8471423a0c3bae6f362d78ac4258f1 rows 236c900ce783cfde ops e421902b08a6b0c0
@@ -112,10 +103,7 @@ fn golden_fingerprints_of_kv_with_every_kind_of_op() {
 #[test]
 fn tsbs_asks_about_the_rows_of_cpu() {
     let settings = [("hosts", "50"), ("interval", "30s")];
-    let (cpu, tsbs) = (
-        workload("cpu", &settings, 5),
-        workload("tsbs", &settings, 5),
-    );
+    let (cpu, tsbs) = (workload("cpu", &settings, 5), workload("tsbs", &settings, 5));
     assert_eq!(cpu.row_batch(0, 60, 200), tsbs.row_batch(0, 60, 200));
     assert_eq!(tsbs.stream("queries").unwrap().ops.len(), 16);
 }
@@ -129,11 +117,7 @@ fn fields_and_tags_of_cpu_are_parameters() {
     let uniform = workload("cpu", &[("fields", "uniform")], 1);
     let metrics =
         |tick: u64| super::integers(&uniform.row_batch(0, tick * 4_000, 4_000), 2).to_vec();
-    let steps: i64 = metrics(1)
-        .iter()
-        .zip(metrics(0))
-        .map(|(a, b)| (a - b).abs())
-        .sum();
+    let steps: i64 = metrics(1).iter().zip(metrics(0)).map(|(a, b)| (a - b).abs()).sum();
     // Two independent numbers of 0..=100 are 33.7 apart on average, walks less than one.
     assert!((128_000..141_000).contains(&steps), "{steps}");
 }
@@ -145,11 +129,7 @@ fn every_host_of_nib_cpu_comes_once_a_tick_and_leads_back_to_its_row() {
         .iter()
         .map(|tags| tags["hostname"].as_str().unwrap()[5..].parse().unwrap())
         .collect();
-    assert!(
-        (0..)
-            .zip(&numbers)
-            .all(|(row, host)| host * 2_933 % 4_000 == row)
-    );
+    assert!((0..).zip(&numbers).all(|(row, host)| host * 2_933 % 4_000 == row));
     assert_ne!(numbers[..3], [0, 1, 2]);
 }
 

@@ -16,9 +16,7 @@ fn content(workload: &Workload) -> String {
         parts.push(format!("{:?}", objects(&batch, 0)));
         parts.push(format!("{:?}", &batch.columns[1..]));
     }
-    let context = OpContext {
-        first_row: 1_000_000,
-    };
+    let context = OpContext { first_row: 1_000_000 };
     for stream in workload.streams() {
         for index in 0..200 {
             let op = workload.op(stream, index, &context);
@@ -61,13 +59,9 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
 #[test]
 fn what_changes_rows_changes_their_identity_and_nothing_else_does() {
     let base = cpu(&[], 1);
-    for setting in [
-        ("batch", "999"),
-        ("window", "6m"),
-        ("shards", "5"),
-        ("replicas", "1"),
-        ("rows", "1M"),
-    ] {
+    for setting in
+        [("batch", "999"), ("window", "6m"), ("shards", "5"), ("replicas", "1"), ("rows", "1M")]
+    {
         let other = cpu(&[setting], 1);
         assert_eq!(identity(&other), identity(&base), "{setting:?}");
     }
@@ -120,11 +114,7 @@ fn what_changes_rows_or_ops_changes_the_fingerprint_and_nothing_else_does() {
     // A table may be loaded in several runs of different length.
     assert_eq!(cpu(&[("rows", "1M")], 1).fingerprint(), base.fingerprint());
     assert_eq!(
-        cpu(
-            &[("hosts", "4k"), ("start", "2016-01-01T01:00:00+01:00")],
-            1
-        )
-        .fingerprint(),
+        cpu(&[("hosts", "4k"), ("start", "2016-01-01T01:00:00+01:00")], 1).fingerprint(),
         base.fingerprint()
     );
 }
@@ -159,9 +149,7 @@ fn tags_are_those_of_the_original_and_stay_for_life() {
     let tags = objects(&batch, 0);
     assert_eq!(tags[..4_000], tags[4_000..]);
     let distinct = |name: &str| -> BTreeSet<&str> {
-        tags.iter()
-            .map(|tags| tags[name].as_str().unwrap())
-            .collect()
+        tags.iter().map(|tags| tags[name].as_str().unwrap()).collect()
     };
     let sizes = [
         ("hostname", 4_000),
@@ -181,17 +169,11 @@ fn tags_are_those_of_the_original_and_stay_for_life() {
     assert_eq!(tags[0].as_object().unwrap().len(), sizes.len());
     for tags in &tags {
         let (region, datacenter) = (&tags["region"], tags["datacenter"].as_str().unwrap());
-        assert_eq!(
-            datacenter[..datacenter.len() - 1],
-            *region.as_str().unwrap()
-        );
+        assert_eq!(datacenter[..datacenter.len() - 1], *region.as_str().unwrap());
     }
     // Uniform over nine regions: 444 hosts each, give or take four deviations.
     for region in distinct("region") {
-        let hosts = tags[..4_000]
-            .iter()
-            .filter(|tags| tags["region"] == region)
-            .count();
+        let hosts = tags[..4_000].iter().filter(|tags| tags["region"] == region).count();
         assert!((364..=524).contains(&hosts), "{region}: {hosts}");
     }
 }
@@ -200,18 +182,13 @@ fn tags_are_those_of_the_original_and_stay_for_life() {
 fn the_insert_stream_covers_the_rows_without_a_gap() {
     let workload = cpu(&[("batch", "7"), ("hosts", "5")], 1);
     let stream = workload.stream("insert").unwrap();
-    assert_eq!(
-        (stream.unit, stream.arrivals),
-        (Unit::Rows, Arrivals::Constant)
-    );
+    assert_eq!((stream.unit, stream.arrivals), (Unit::Rows, Arrivals::Constant));
     let context = OpContext { first_row: 30 };
     let mut together: Vec<i64> = Vec::new();
     for index in 0..10 {
         let op = workload.op(&stream, index, &context);
         assert_eq!((op.rows(), workload.rows_per_op(op.id)), (7, 7));
-        let OpBody::Insert(batch) = op.body else {
-            panic!("not an insert")
-        };
+        let OpBody::Insert(batch) = op.body else { panic!("not an insert") };
         assert_eq!(batch.first_row, 30 + 7 * index);
         together.extend(integers(&batch, 2));
     }
@@ -222,15 +199,9 @@ fn the_insert_stream_covers_the_rows_without_a_gap() {
 fn dashboards_are_asked_by_their_weights() {
     let workload = cpu(&[], 1);
     let stream = workload.stream("dashboards").unwrap();
-    assert_eq!(
-        (stream.unit, stream.arrivals),
-        (Unit::Queries, Arrivals::Poisson)
-    );
-    let weights: Vec<(&str, u32)> = stream
-        .ops
-        .iter()
-        .map(|(id, weight)| (workload.op_name(*id), *weight))
-        .collect();
+    assert_eq!((stream.unit, stream.arrivals), (Unit::Queries, Arrivals::Poisson));
+    let weights: Vec<(&str, u32)> =
+        stream.ops.iter().map(|(id, weight)| (workload.op_name(*id), *weight)).collect();
     assert_eq!(
         weights,
         [
@@ -251,10 +222,7 @@ fn dashboards_are_asked_by_their_weights() {
         let requested = counts[usize::from(id.0)];
         let expected = i64::from(*weight) * 1_000;
         // Four deviations of a binomial count.
-        assert!(
-            (requested - expected).pow(2) < 16 * expected,
-            "{requested} for {expected}"
-        );
+        assert!((requested - expected).pow(2) < 16 * expected, "{requested} for {expected}");
     }
 }
 
@@ -288,17 +256,12 @@ fn recent_means_recent_in_the_data() {
     let workload = cpu(&[], 1);
     let stream = workload.stream("recent-snapshot").unwrap();
     // 400 ticks of ten seconds are there; the last one began 3,990 s after the first.
-    let context = OpContext {
-        first_row: 400 * 4_000,
-    };
+    let context = OpContext { first_row: 400 * 4_000 };
     let op = workload.op(&stream, 5, &context);
     let since = 1_451_606_400_000 + 3_990_000 - 300_000;
     assert_eq!(parameters(&op)[1], Value::TimestampMs(since));
     let empty = workload.op(&stream, 5, &OpContext::default());
-    assert_eq!(
-        parameters(&empty)[1],
-        Value::TimestampMs(1_451_606_400_000 - 300_000)
-    );
+    assert_eq!(parameters(&empty)[1], Value::TimestampMs(1_451_606_400_000 - 300_000));
 }
 
 #[test]

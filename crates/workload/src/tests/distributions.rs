@@ -114,10 +114,7 @@ fn latest_numbers_are_zipfian_from_the_end() {
 
 /// The share of the draws that the hottest of so many items gets.
 fn hottest(items: u64, theta: f64) -> f64 {
-    let generator = format!(
-        r#""zipfian", min = 0, max = {}, theta = {theta}"#,
-        items - 1
-    );
+    let generator = format!(r#""zipfian", min = 0, max = {}, theta = {theta}"#, items - 1);
     let batch = rows("bigint", &generator, DRAWS);
     let mut values = integers(&batch, 0).to_vec();
     values.sort_unstable();
@@ -149,24 +146,15 @@ fn scrambled_items_are_those_of_the_hash() {
     let hot = integers(&batch, 0);
     let of = |item: i64| real(hot.iter().filter(|value| **value == item).count()) / real(DRAWS);
     // FNV-1a of 0 and of 1, as YCSB takes them, modulo the number of items.
-    let (first, second) = (
-        6_284_781_860_667_377_211 % 1_000_000,
-        8_517_097_267_634_966_620 % 1_000_000,
-    );
+    let (first, second) =
+        (6_284_781_860_667_377_211 % 1_000_000, 8_517_097_267_634_966_620 % 1_000_000);
     assert!((of(first) - 0.037_78).abs() < 0.003, "{}", of(first));
-    assert!(
-        (of(second) - 0.037_78 / 2_f64.powf(0.99)).abs() < 0.003,
-        "{}",
-        of(second)
-    );
+    assert!((of(second) - 0.037_78 / 2_f64.powf(0.99)).abs() < 0.003, "{}", of(second));
 }
 
 #[test]
 fn a_hotspot_gets_its_share_and_is_flat_within_and_without() {
-    let counts = counts(
-        r#""hotspot", min = 0, max = 999, data = 0.2, asked = 0.8"#,
-        1_000,
-    );
+    let counts = counts(r#""hotspot", min = 0, max = 999, data = 0.2, asked = 0.8"#, 1_000);
     let cdf = |hot_draws: f64| {
         move |k: f64| {
             if k <= 200.0 {
@@ -194,21 +182,14 @@ fn power_law(s: f64, v: f64) -> impl Fn(f64) -> f64 {
         })
         .collect();
     move |k: f64| {
-        let share = shares
-            .iter()
-            .zip(1..)
-            .find(|(_, at)| f64::from(*at) + 0.5 > k);
+        let share = shares.iter().zip(1..).find(|(_, at)| f64::from(*at) + 0.5 > k);
         share.map_or(1.0, |(share, _)| *share)
     }
 }
 
 /// How often each key came; what is beyond a thousand is counted together, as the last one.
 fn zipfian_keys(options: &str) -> Vec<u64> {
-    let batch = rows(
-        "bigint",
-        &format!(r#""keys", order = "zipfian", {options}"#),
-        DRAWS,
-    );
+    let batch = rows("bigint", &format!(r#""keys", order = "zipfian", {options}"#), DRAWS);
     let mut counts = vec![0; 1_001];
     for key in integers(&batch, 0) {
         counts[usize::try_from(*key).unwrap().min(1_000)] += 1;
@@ -230,16 +211,11 @@ fn zipfian_keys_have_their_offset() {
 
 #[test]
 fn zipfian_ranks_with_an_exponent_above_one_are_those_of_the_power_law() {
-    let counts = counts(
-        r#""zipfian", min = 0, max = 99, theta = 1.5, order = "ranked""#,
-        100,
-    );
+    let counts = counts(r#""zipfian", min = 0, max = 99, theta = 1.5, order = "ranked""#, 100);
     let cdf = |s: f64| {
         move |k: f64| {
-            let first: f64 = (1..=100)
-                .take_while(|i| f64::from(*i) <= k)
-                .map(|i| f64::from(i).powf(-s))
-                .sum();
+            let first: f64 =
+                (1..=100).take_while(|i| f64::from(*i) <= k).map(|i| f64::from(i).powf(-s)).sum();
             first / zeta(100, s)
         }
     };
@@ -248,10 +224,8 @@ fn zipfian_ranks_with_an_exponent_above_one_are_those_of_the_power_law() {
 
 #[test]
 fn exponential_numbers_have_their_percentile_within_their_share() {
-    let counts = counts(
-        r#""exponential", min = 0, max = 999, percentile = 0.95, data = 0.4"#,
-        1_000,
-    );
+    let counts =
+        counts(r#""exponential", min = 0, max = 999, percentile = 0.95, data = 0.4"#, 1_000);
     let cdf = |percentile: f64| {
         let gamma = -(1.0 - percentile).ln() / 400.0;
         move |k: f64| (1.0 - (-gamma * k).exp()) / (1.0 - (-gamma * 1_000.0).exp())
@@ -283,11 +257,11 @@ fn normal_numbers_follow_the_normal_distribution() {
     values.sort_unstable_by(f64::total_cmp);
     let distance = |deviation: f64| {
         let normal = Normal::new(50.0, deviation).unwrap();
-        let distances = values
+        values
             .iter()
             .enumerate()
-            .map(|(at, value)| (real(at) / real(DRAWS) - normal.cdf(*value)).abs());
-        distances.fold(0.0, f64::max)
+            .map(|(at, value)| (real(at) / real(DRAWS) - normal.cdf(*value)).abs())
+            .fold(0.0, f64::max)
     };
     assert!(distance(10.0) < LIMIT, "{}", distance(10.0));
     assert!(distance(10.4) > LIMIT, "{}", distance(10.4));
@@ -296,9 +270,7 @@ fn normal_numbers_follow_the_normal_distribution() {
 /// How often each word of a dictionary of 500 is picked, and the words.
 fn picked(options: &str) -> (Vec<u64>, Vec<Box<str>>) {
     let mut batch = rows("text", options, DRAWS);
-    let ColumnData::TextDictionary(words) = batch.columns.remove(0) else {
-        panic!("coded text")
-    };
+    let ColumnData::TextDictionary(words) = batch.columns.remove(0) else { panic!("coded text") };
     let mut counts = vec![0_u64; 500];
     for code in &words.codes {
         counts[usize::try_from(*code).unwrap()] += 1;
@@ -315,9 +287,7 @@ fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
     let distinct: std::collections::BTreeSet<&Box<str>> = words.iter().collect();
     assert_eq!(distinct.len(), 500);
     assert!(
-        words
-            .iter()
-            .all(|word| word.len() == 7 && word.bytes().all(|b| b.is_ascii_lowercase()))
+        words.iter().all(|word| word.len() == 7 && word.bytes().all(|b| b.is_ascii_lowercase()))
     );
 }
 
@@ -338,11 +308,7 @@ fn texts(batch: &RowBatch) -> &[Box<str>] {
 
 /// Bytes of 200 texts of 4,096 characters, compressed one by one, per byte of text.
 fn compressed(repeat: &str) -> f64 {
-    let batch = rows(
-        "text",
-        &format!(r#""text", length = 4096, repeat = {repeat}"#),
-        200,
-    );
+    let batch = rows("text", &format!(r#""text", length = 4096, repeat = {repeat}"#), 200);
     let shares = texts(&batch).iter().map(|text| {
         assert_eq!(text.len(), 4_096);
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
@@ -360,20 +326,13 @@ fn text_shrinks_by_its_repetition() {
     for (repeat, share) in [("2", 0.5), ("4", 0.25), ("1.5", 0.667)] {
         let found = compressed(repeat) / random;
         assert!((found - share).abs() < 0.02, "{repeat}: {found}");
-        assert!(
-            (found - share * 1.15).abs() > 0.02,
-            "{repeat}: the negative passes"
-        );
+        assert!((found - share * 1.15).abs() > 0.02, "{repeat}: the negative passes");
     }
 }
 
 #[test]
 fn lengths_of_text_are_uniform_and_its_digits_are_the_rows_number() {
-    let batch = rows(
-        "text",
-        r#""text", length = 40, least = 21, digits = 5"#,
-        DRAWS,
-    );
+    let batch = rows("text", r#""text", length = 40, least = 21, digits = 5"#, DRAWS);
     let mut counts = vec![0; 20];
     for (row, text) in texts(&batch).iter().enumerate() {
         assert_eq!(text[..5], format!("{row:05}")[..5]);
@@ -394,11 +353,7 @@ fn uuids_are_random_but_for_version_and_variant() {
         }
     }
     let fixed = [62, 63, 76, 77, 78, 79];
-    for (bit, ones) in ones
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| !fixed.contains(bit))
-    {
+    for (bit, ones) in ones.iter().enumerate().filter(|(bit, _)| !fixed.contains(bit)) {
         // Half of 100,000, give or take five deviations.
         assert!(ones.abs_diff(50_000) < 791, "bit {bit}: {ones}");
     }

@@ -12,9 +12,7 @@ use highwater_model::units::Seed;
 const EVERYTHING: &str = include_str!("everything.toml");
 
 fn everything(seed: u64) -> Workload {
-    parsed(EVERYTHING)
-        .instantiate(&[].into(), Seed(seed))
-        .unwrap()
+    parsed(EVERYTHING).instantiate(&[].into(), Seed(seed)).unwrap()
 }
 
 /// The values of one row, written out.
@@ -59,19 +57,9 @@ fn generators_keep_their_ranges() {
     within(6, 1, 6);
     within(10, 60, 140);
     within(18, -50, 50);
-    assert!(
-        floats(&batch, 8)
-            .iter()
-            .all(|value| (-1.0..1.5).contains(value))
-    );
-    assert!(
-        floats(&batch, 19)
-            .iter()
-            .all(|value| (0.0..=1.0).contains(value))
-    );
-    let ColumnData::Boolean(ok) = &batch.columns[12] else {
-        panic!("ok is a boolean")
-    };
+    assert!(floats(&batch, 8).iter().all(|value| (-1.0..1.5).contains(value)));
+    assert!(floats(&batch, 19).iter().all(|value| (0.0..=1.0).contains(value)));
+    let ColumnData::Boolean(ok) = &batch.columns[12] else { panic!("ok is a boolean") };
     let good = ok.iter().filter(|ok| **ok).count();
     // Nine in ten of 20,000, give or take four deviations.
     assert!((17_830..=18_170).contains(&good), "{good}");
@@ -82,19 +70,12 @@ fn generators_keep_their_ranges() {
 fn ops_have_the_parameters_of_their_file() {
     let workload = everything(1);
     let stream = workload.stream("read").unwrap();
-    assert_eq!(
-        (stream.unit, stream.ops.as_slice()),
-        (Unit::Queries, &[(OpId(1), 1)][..])
-    );
+    assert_eq!((stream.unit, stream.ops.as_slice()), (Unit::Queries, &[(OpId(1), 1)][..]));
     for index in 0..50 {
         // Twelve rows of five things: the last one is of tick 2.
         let op = workload.op(&stream, index, &OpContext { first_row: 12 });
-        let OpBody::Query(values) = op.body else {
-            panic!("a query")
-        };
-        let Value::Text(thing) = &values[0] else {
-            panic!("{values:?}")
-        };
+        let OpBody::Query(values) = op.body else { panic!("a query") };
+        let Value::Text(thing) = &values[0] else { panic!("{values:?}") };
         let known = ["20", "25", "30"].map(|id| format!("thing \"a-b\" {id}"));
         assert!(known.contains(&thing.to_string()), "{thing}");
         assert_eq!(values[2], Value::TimestampMs(1_582_977_600_500));
@@ -121,25 +102,12 @@ fn binding_takes_the_first_dialect_that_is_known_or_any() {
             }
         })
         .collect();
-    assert_eq!(
-        sql,
-        [
-            "SELECT $1, $2, $3, $4, $5, $6, $7, $8::text",
-            "SELECT count_star(samples)"
-        ]
-    );
-    assert_eq!(
-        bound.tables[0].create,
-        ["CREATE TABLE samples (…)", "CREATE INDEX …"]
-    );
+    assert_eq!(sql, ["SELECT $1, $2, $3, $4, $5, $6, $7, $8::text", "SELECT count_star(samples)"]);
+    assert_eq!(bound.tables[0].create, ["CREATE TABLE samples (…)", "CREATE INDEX …"]);
 
-    let error = super::cpu(&[], 1)
-        .bind(&["oracle".to_owned()], PlaceholderStyle::Question)
-        .unwrap_err();
-    assert_eq!(
-        error.message,
-        "table `cpu` has no SQL for this target (oracle)"
-    );
+    let error =
+        super::cpu(&[], 1).bind(&["oracle".to_owned()], PlaceholderStyle::Question).unwrap_err();
+    assert_eq!(error.message, "table `cpu` has no SQL for this target (oracle)");
     let hint = "it has clickhouse, cratedb, mysql, postgresql, questdb, sqlite; \
                 add the dialect to the file";
     assert_eq!(error.hint.as_deref(), Some(hint));
@@ -149,30 +117,15 @@ fn binding_takes_the_first_dialect_that_is_known_or_any() {
 fn settings_are_checked_and_explained() {
     let spec = parsed(EVERYTHING);
     for (name, value, message, hint) in [
-        (
-            "thigns",
-            "5",
-            "this workload has no parameter `thigns`",
-            "did you mean `things`?",
-        ),
+        ("thigns", "5", "this workload has no parameter `thigns`", "did you mean `things`?"),
         (
             "things",
             "many",
             "`many` is no integer for parameter `things`",
             "write an integer such as 4000 or 4k",
         ),
-        (
-            "things",
-            "0",
-            "parameter `things` is 0; it must be at least 1",
-            "",
-        ),
-        (
-            "things",
-            "1k",
-            "parameter `things` is 1000; it must be at most 100",
-            "",
-        ),
+        ("things", "0", "parameter `things` is 0; it must be at least 1", ""),
+        ("things", "1k", "parameter `things` is 1000; it must be at most 100", ""),
         (
             "word",
             "'; --",
@@ -180,62 +133,33 @@ fn settings_are_checked_and_explained() {
             "write letters, digits, spaces and - _ . : + /, at most 200",
         ),
     ] {
-        let error = spec
-            .instantiate(&owned(&[(name, value)]), Seed(1))
-            .unwrap_err();
+        let error = spec.instantiate(&owned(&[(name, value)]), Seed(1)).unwrap_err();
         assert_eq!(error.message, message);
         assert_eq!(error.hint.unwrap_or_default(), hint, "{message}");
         assert_eq!((error.span, error.line), (0..0, 0));
     }
     // A good setting that makes another place wrong is explained at that place.
-    let error = spec
-        .instantiate(&owned(&[("tick", "0s")]), Seed(1))
-        .unwrap_err();
-    assert!(
-        error.message.contains("must be longer than nothing"),
-        "{error}"
-    );
+    let error = spec.instantiate(&owned(&[("tick", "0s")]), Seed(1)).unwrap_err();
+    assert!(error.message.contains("must be longer than nothing"), "{error}");
     assert!(error.line > 0);
 }
 
 #[test]
 fn strange_streams_and_ids_do_no_harm() {
     let workload = everything(1);
-    let stream = |ops: Vec<(OpId, u32)>| StreamSpec {
-        ops,
-        ..workload.stream("reads").unwrap()
-    };
-    for ops in [
-        vec![],
-        vec![(OpId(99), 1)],
-        vec![(OpId(1), 0), (OpId(2), 0)],
-    ] {
-        workload.op(
-            &stream(ops),
-            u64::MAX,
-            &OpContext {
-                first_row: u64::MAX,
-            },
-        );
+    let stream = |ops: Vec<(OpId, u32)>| StreamSpec { ops, ..workload.stream("reads").unwrap() };
+    for ops in [vec![], vec![(OpId(99), 1)], vec![(OpId(1), 0), (OpId(2), 0)]] {
+        workload.op(&stream(ops), u64::MAX, &OpContext { first_row: u64::MAX });
     }
-    let end = OpContext {
-        first_row: u64::MAX,
-    };
+    let end = OpContext { first_row: u64::MAX };
     workload.op(&workload.stream("write").unwrap(), u64::MAX, &end);
-    assert_eq!(
-        (workload.op_name(OpId(99)), workload.rows_per_op(OpId(99))),
-        ("", 0)
-    );
+    assert_eq!((workload.op_name(OpId(99)), workload.rows_per_op(OpId(99))), ("", 0));
     assert_eq!(workload.row_batch(9, 0, 5).columns.len(), 0);
     assert_eq!(workload.stream("nothing"), None);
 }
 
 fn no_op() -> Op {
-    Op {
-        id: OpId(0),
-        index: 0,
-        body: OpBody::Query(Vec::new()),
-    }
+    Op { id: OpId(0), index: 0, body: OpBody::Query(Vec::new()) }
 }
 
 proptest! {
@@ -286,19 +210,11 @@ proptest! {
 fn seeds_streams_and_indexes_all_matter() {
     let ops = |seed: u64, name: &str| -> Vec<OpBody> {
         let workload = everything(seed);
-        let stream = StreamSpec {
-            name: name.to_owned(),
-            ..workload.stream("reads").unwrap()
-        };
+        let stream = StreamSpec { name: name.to_owned(), ..workload.stream("reads").unwrap() };
         let context = OpContext::default();
-        (0..20)
-            .map(|index| workload.op(&stream, index, &context).body)
-            .collect()
+        (0..20).map(|index| workload.op(&stream, index, &context).body).collect()
     };
     assert_ne!(ops(1, "a"), ops(2, "a"));
     assert_ne!(ops(1, "a"), ops(1, "b"));
-    assert_ne!(
-        everything(1).row_batch(0, 0, 9),
-        everything(2).row_batch(0, 0, 9)
-    );
+    assert_ne!(everything(1).row_batch(0, 0, 9), everything(2).row_batch(0, 0, 9));
 }

@@ -47,9 +47,7 @@ fn the_example_of_the_reference_page_has_no_errors() {
     let all = [PLAIN, OF_COLUMNS, OF_PARAMETERS].into_iter().flatten();
     for generator in all.copied().flatten() {
         let name = generator.name;
-        let line = page
-            .lines()
-            .find(|line| line.starts_with(&format!("| `{name}`")));
+        let line = page.lines().find(|line| line.starts_with(&format!("| `{name}`")));
         let line = line.unwrap_or_else(|| panic!("`{name}` is not on the page"));
         for (option, ..) in generator.options {
             assert!(page.contains(&format!("`{option}`")), "{line}: {option}");
@@ -117,14 +115,10 @@ fn errors_are_bounded() {
 /// A workload with this many columns, parameters of a query, or fields of an object.
 fn wide(columns: usize, parameters: usize, fields: usize) -> String {
     let some = |count: usize, rest: &str| -> String {
-        (0..count).fold(String::new(), |text, n| {
-            text + &format!("{{ name = \"s{n}\", {rest} }},")
-        })
+        (0..count).fold(String::new(), |text, n| text + &format!("{{ name = \"s{n}\", {rest} }},"))
     };
     let seven = "type = \"integer\", generator = \"uniform\", min = 7, max = 7";
-    let bound: String = (0..parameters.min(4_096))
-        .map(|n| format!(" + :s{n}"))
-        .collect();
+    let bound: String = (0..parameters.min(4_096)).map(|n| format!(" + :s{n}")).collect();
     format!(
         "format = 1\nname = \"wide\"\nversion = 1\nsummary = \"many of everything\"\n\
          [tables.t]\ncolumns = [{} {{ name = \"o\", type = \"object\", generator = \"object\", \
@@ -142,27 +136,16 @@ fn wide(columns: usize, parameters: usize, fields: usize) -> String {
 fn no_column_parameter_or_field_is_left_out() {
     let most = wide(4_095, 3, 4_096);
     assert_eq!(errors(&most), []);
-    let workload = super::parsed(&most)
-        .instantiate(&super::owned(&[]), Seed(0))
-        .unwrap();
+    let workload = super::parsed(&most).instantiate(&super::owned(&[]), Seed(0)).unwrap();
     let stream = &workload.streams()[0];
     let OpBody::Insert(rows) = workload.op(stream, 0, &OpContext::default()).body else {
         panic!();
     };
     assert_eq!(rows.columns.len(), 4_096);
     for (text, things) in [
-        (
-            wide(4_096, 3, 3),
-            "table `t` has 4,097 columns, more than 4,096",
-        ),
-        (
-            wide(3, 4_097, 3),
-            "op `ask` has 4,097 parameters, more than 4,096",
-        ),
-        (
-            wide(3, 3, 5_000),
-            "column `o` of table `t` has 5,000 fields, more than 4,096",
-        ),
+        (wide(4_096, 3, 3), "table `t` has 4,097 columns, more than 4,096"),
+        (wide(3, 4_097, 3), "op `ask` has 4,097 parameters, more than 4,096"),
+        (wide(3, 3, 5_000), "column `o` of table `t` has 5,000 fields, more than 4,096"),
     ] {
         let errors = errors(&text);
         let [only] = errors.as_slice() else {

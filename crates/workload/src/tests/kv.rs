@@ -29,9 +29,7 @@ const CONTEXT: OpContext = OpContext { first_row: 1_000 };
 
 fn ops(workload: &Workload, count: u64) -> Vec<Op> {
     let stream = stream(workload);
-    (0..count)
-        .map(|index| workload.op(&stream, index, &CONTEXT))
-        .collect()
+    (0..count).map(|index| workload.op(&stream, index, &CONTEXT)).collect()
 }
 
 /// The keys among an op's parameters.
@@ -39,11 +37,13 @@ fn keys(op: &Op) -> Vec<i64> {
     let OpBody::Query(values) = &op.body else {
         panic!("{op:?}");
     };
-    let integers = values.iter().filter_map(|value| match value {
-        Value::Integer(key) => Some(*key),
-        _ => None,
-    });
-    integers.collect()
+    values
+        .iter()
+        .filter_map(|value| match value {
+            Value::Integer(key) => Some(*key),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -59,11 +59,7 @@ fn the_batch_is_part_of_the_rows_identity_where_keys_depend_on_it() {
 
 #[test]
 fn a_hundred_ops_hold_each_op_as_often_as_its_percentage_in_an_order_of_their_own() {
-    let workload = kv(&[
-        ("read_percent", "50"),
-        ("span_percent", "7"),
-        ("del_percent", "3"),
-    ]);
+    let workload = kv(&[("read_percent", "50"), ("span_percent", "7"), ("del_percent", "3")]);
     let mut orders = BTreeSet::new();
     for hundred in ops(&workload, 1_000).chunks(100) {
         let names: Vec<&str> = hundred.iter().map(|op| workload.op_name(op.id)).collect();
@@ -150,10 +146,7 @@ fn hashed_keys_are_spread_over_all_of_64_bits_and_never_meet() {
     for key in keys {
         parts[usize::try_from(key.cast_unsigned() >> 60).unwrap()] += 1;
     }
-    assert!(
-        parts.iter().all(|part| part.abs_diff(6_250) < 383),
-        "{parts:?}"
-    );
+    assert!(parts.iter().all(|part| part.abs_diff(6_250) < 383), "{parts:?}");
 }
 
 #[test]
@@ -174,11 +167,7 @@ fn a_cycle_begins_again() {
 
 #[test]
 fn the_keys_of_one_statement_are_different() {
-    let workload = kv(&[
-        ("order", "zipfian"),
-        ("batch", "20"),
-        ("insert_count", "100"),
-    ]);
+    let workload = kv(&[("order", "zipfian"), ("batch", "20"), ("insert_count", "100")]);
     for first in (0..20_000).step_by(20) {
         let rows = workload.row_batch(0, first, 20);
         let different: BTreeSet<&i64> = integers(&rows, 0).iter().collect();
@@ -227,9 +216,7 @@ fn percentages_beyond_a_hundred_are_an_error() {
 
 fn bound(settings: &[(&str, &str)], dialect: &str) -> BoundWorkload {
     let workload = kv(settings);
-    workload
-        .bind(&[dialect.to_owned()], PlaceholderStyle::Dollar)
-        .unwrap()
+    workload.bind(&[dialect.to_owned()], PlaceholderStyle::Dollar).unwrap()
 }
 
 #[test]
@@ -248,11 +235,7 @@ fn statements_of_a_batch_ask_for_all_of_its_keys_and_a_span_for_its_limit() {
 fn an_index_on_the_values_is_there_where_it_is_asked_for() {
     let index = "CREATE INDEX kv_v ON kv (v)";
     for dialect in ["sqlite", "postgresql", "cockroachdb"] {
-        let create = |value| {
-            bound(&[("secondary_index", value)], dialect).tables[0]
-                .create
-                .clone()
-        };
+        let create = |value| bound(&[("secondary_index", value)], dialect).tables[0].create.clone();
         assert_eq!(create("off").len(), 1, "{dialect}");
         assert_eq!(create("on")[1..], [index], "{dialect}");
     }
@@ -262,11 +245,8 @@ fn an_index_on_the_values_is_there_where_it_is_asked_for() {
 fn cratedb_has_as_many_shards_and_replicas_as_asked_for() {
     for index in ["on", "off"] {
         for shards in ["0", "12"] {
-            let settings = [
-                ("secondary_index", index),
-                ("num_shards", shards),
-                ("replicas", "0-2"),
-            ];
+            let settings =
+                [("secondary_index", index), ("num_shards", shards), ("replicas", "0-2")];
             let create = bound(&settings, "cratedb").tables[0].create.clone();
             let place = format!("{index} {shards}: {create:?}");
             assert_eq!(create.len(), 1, "{place}");
@@ -294,10 +274,7 @@ fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
     };
     // The first key's share is v^-1.1 / Σ (v + k)^-1.1: 9% of all, and half a percent.
     let (first, flat) = (hottest("1"), hottest("10"));
-    assert!(
-        (700..1_200).contains(&first) && flat < 200,
-        "{first} {flat}"
-    );
+    assert!((700..1_200).contains(&first) && flat < 200, "{first} {flat}");
     assert_eq!(kv(&[("insert_count", "800")]).rows_to_load(), 800);
 }
 
@@ -305,9 +282,7 @@ fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
 fn statements_are_those_of_the_dialect() {
     let text = |settings: &[(&str, &str)], dialects: &[&str]| {
         let dialects: Vec<String> = dialects.iter().map(|d| (*d).to_owned()).collect();
-        let bound = kv(settings)
-            .bind(&dialects, PlaceholderStyle::Dollar)
-            .unwrap();
+        let bound = kv(settings).bind(&dialects, PlaceholderStyle::Dollar).unwrap();
         let write = bound.ops.iter().find(|op| op.name == "write").unwrap();
         let BoundOpKind::Query { sql, .. } = &write.kind else {
             panic!();
@@ -321,20 +296,12 @@ fn statements_are_those_of_the_dialect() {
         "INSERT INTO kv (k, v) VALUES ($1, $3), ($2, $4) \
          ON CONFLICT (k) DO UPDATE SET v = excluded.v"
     );
-    let all = [
-        ("secondary_index", "on"),
-        ("splits", "7"),
-        ("scatter", "on"),
-        ("num_shards", "12"),
-    ];
+    let all = [("secondary_index", "on"), ("splits", "7"), ("scatter", "on"), ("num_shards", "12")];
     let (create, write) = text(&all, &["cockroachdb", "postgresql"]);
     assert_eq!(write, "UPSERT INTO kv (k, v) VALUES ($1, $2)");
     assert_eq!(create.len(), 4);
     let (plain, _) = text(&[], &["cockroachdb"]);
-    assert_eq!(
-        plain,
-        ["CREATE TABLE kv (k INT8 NOT NULL PRIMARY KEY, v BYTES NOT NULL)"]
-    );
+    assert_eq!(plain, ["CREATE TABLE kv (k INT8 NOT NULL PRIMARY KEY, v BYTES NOT NULL)"]);
     assert!(create[0].contains("USING HASH WITH (bucket_count = 12)"));
     assert!(create[2].contains("SPLIT AT") && create[3].contains("SCATTER"));
     let (create, _) = text(&all, &["cratedb"]);

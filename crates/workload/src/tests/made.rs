@@ -13,19 +13,15 @@ use highwater_model::units::Seed;
 const MADE: &str = include_str!("made.toml");
 
 fn made(settings: &[(&str, &str)], seed: u64) -> Workload {
-    parsed(MADE)
-        .instantiate(&owned(settings), Seed(seed))
-        .unwrap()
+    parsed(MADE).instantiate(&owned(settings), Seed(seed)).unwrap()
 }
 
 fn texts(batch: &RowBatch, column: usize) -> Vec<&str> {
     match &batch.columns[column] {
         ColumnData::Text(values) => values.iter().map(|value| &**value).collect(),
-        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => coded
-            .codes
-            .iter()
-            .map(|code| &*coded.values[usize::try_from(*code).unwrap()])
-            .collect(),
+        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => {
+            coded.codes.iter().map(|code| &*coded.values[usize::try_from(*code).unwrap()]).collect()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -78,16 +74,10 @@ fn drawn_rows_are_about_entities_all_alike_and_each_is_a_tick() {
     }
     let start = 1_704_067_200_000;
     assert!(
-        (start..)
-            .step_by(100)
-            .zip(timestamps(&batch, 0))
-            .all(|(expected, ts)| expected == *ts)
+        (start..).step_by(100).zip(timestamps(&batch, 0)).all(|(expected, ts)| expected == *ts)
     );
-    let jitter: Vec<i64> = (start..)
-        .step_by(1_000)
-        .zip(timestamps(&batch, 4))
-        .map(|(tick, ts)| ts - tick)
-        .collect();
+    let jitter: Vec<i64> =
+        (start..).step_by(1_000).zip(timestamps(&batch, 4)).map(|(tick, ts)| ts - tick).collect();
     assert_eq!(jitter.iter().min(), Some(&-5));
     assert_eq!(jitter.iter().max(), Some(&14));
 }
@@ -152,10 +142,7 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
     let text = MADE
         .replace(LAST, &format!("{}{LAST}", columns.concat()))
         .replace(":week\"", ":week, :asked\"")
-        .replace(
-            "offset = \"10s\" },\n",
-            &format!("offset = \"10s\" }},{requested}\n"),
-        );
+        .replace("offset = \"10s\" },\n", &format!("offset = \"10s\" }},{requested}\n"));
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
     // Its rows come again after these.
     let batch = workload.row_batch(1, 0, 50);
@@ -169,34 +156,19 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
         let there = &nested[there];
         let n = there["n"] == integers(&batch, first)[at];
         let f = there["f"] == floats(&batch, first + 1)[at];
-        [
-            n,
-            f,
-            there["ok"] == oks[at],
-            there["deep"]["w"] == words[at],
-        ]
+        [n, f, there["ok"] == oks[at], there["deep"]["w"] == words[at]]
     };
     for row in 1..50 {
         for field in 0..4 {
-            assert!(
-                (0..row).any(|earlier| same(row, earlier)[field]),
-                "row {row}, field {field}"
-            );
+            assert!((0..row).any(|earlier| same(row, earlier)[field]), "row {row}, field {field}");
         }
     }
     let stream = workload.stream("read").unwrap();
     for index in 0..50 {
         let op = workload.op(&stream, index, &OpContext { first_row: 600 });
-        let OpBody::Query(values) = op.body else {
-            panic!("a query")
-        };
-        let Some(Value::Text(word)) = values.last() else {
-            panic!("{values:?}")
-        };
-        assert!(
-            nested.iter().any(|there| there["deep"]["w"] == **word),
-            "{word}"
-        );
+        let OpBody::Query(values) = op.body else { panic!("a query") };
+        let Some(Value::Text(word)) = values.last() else { panic!("{values:?}") };
+        assert!(nested.iter().any(|there| there["deep"]["w"] == **word), "{word}");
     }
     // Fractions are of one row: that they are many says that many rows are sampled from.
     let fractions = floats(&batch, first + 1).iter().map(|f| f.to_bits());
@@ -239,9 +211,7 @@ fn parameters_are_lists_windows_sums_and_references() {
     assert_eq!(weeks, BTreeSet::from([10_000, 30_000, 50_000]));
     assert_eq!(workload.expected_rows(stream.ops[0].0), Some((120, 122)));
     let bound = workload.bind(&[], PlaceholderStyle::Dollar).unwrap();
-    let BoundOpKind::Query { sql, parameters } = &bound.ops[1].kind else {
-        panic!("a query")
-    };
+    let BoundOpKind::Query { sql, parameters } = &bound.ops[1].kind else { panic!("a query") };
     assert_eq!(sql, "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10");
     assert_eq!(parameters.len(), 10);
 }
@@ -261,9 +231,7 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
     let last = workload.row_batch(0, 599, 1);
     assert_eq!(timestamps(&last, 0), [1_800_000_000_000]);
     // What a command loads instead ends then, too.
-    let fewer = spec
-        .settled(&owned(&[("mode", "backfill")]), now, Some(300))
-        .unwrap();
+    let fewer = spec.settled(&owned(&[("mode", "backfill")]), now, Some(300)).unwrap();
     let workload = spec.instantiate(&fewer, Seed(1)).unwrap();
     assert_eq!(timestamps(&workload.row_batch(0, 299, 1), 0), [now]);
     // Who goes on with the data says when they began.
@@ -278,9 +246,7 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
 #[test]
 fn a_text_parameter_has_one_of_its_values() {
     let spec = parsed(MADE);
-    let error = spec
-        .instantiate(&owned(&[("hot", "zipfan")]), Seed(1))
-        .unwrap_err();
+    let error = spec.instantiate(&owned(&[("hot", "zipfan")]), Seed(1)).unwrap_err();
     assert_eq!(error.message, "parameter `hot` is `zipfan`");
     assert_eq!(error.hint.unwrap(), "did you mean `zipfian`?");
     let uniform = made(&[("hot", "uniform")], 1);

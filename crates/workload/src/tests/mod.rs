@@ -26,10 +26,7 @@ fn cpu(settings: &[(&str, &str)], seed: u64) -> Workload {
 }
 
 fn owned(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
-    settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Identity of a workload's rows in PostgreSQL.

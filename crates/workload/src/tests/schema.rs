@@ -40,10 +40,7 @@ fn every_good_file_fits() {
     let files = catalog().iter().map(|entry| entry.text).chain(tests);
     for text in files {
         let file = as_json(text);
-        let wrong: Vec<String> = validator
-            .iter_errors(&file)
-            .map(|e| e.to_string())
-            .collect();
+        let wrong: Vec<String> = validator.iter_errors(&file).map(|e| e.to_string()).collect();
         assert!(wrong.is_empty(), "{}: {wrong:#?}", file["name"]);
         assert!(WorkloadSpec::parse(text).is_ok());
     }
@@ -69,9 +66,6 @@ fn a_wrong_key_type_or_option_does_not_fit() {
         ("rows = 20", "row = 20"),
     ] {
         assert!(good.contains(right), "{right}");
-        assert!(
-            !validator.is_valid(&as_json(&good.replacen(right, wrong, 1))),
-            "{wrong}"
-        );
+        assert!(!validator.is_valid(&as_json(&good.replacen(right, wrong, 1))), "{wrong}");
     }
 }

@@ -17,9 +17,7 @@ fn workload(scripts: &[Script<'_>], settings: &[(&str, &str)]) -> Workload {
 }
 
 fn sql(workload: &Workload, op: usize) -> String {
-    let bound = workload
-        .bind(&["x".to_owned()], PlaceholderStyle::Dollar)
-        .unwrap();
+    let bound = workload.bind(&["x".to_owned()], PlaceholderStyle::Dollar).unwrap();
     match &bound.ops[op].kind {
         BoundOpKind::Query { sql, .. } => sql.clone(),
         other => panic!("{other:?}"),
@@ -33,10 +31,7 @@ fn a_statement_of_pgbench_becomes_a_query_with_random_parameters() {
     let workload = workload(&[script("select-only", text, 1)], &[("scale", "3")]);
     assert_eq!(workload.name(), "select-only");
     let sql = sql(&workload, 0);
-    assert!(
-        sql.ends_with("FROM pgbench_accounts WHERE aid = $1"),
-        "{sql}"
-    );
+    assert!(sql.ends_with("FROM pgbench_accounts WHERE aid = $1"), "{sql}");
     let aids: BTreeSet<i64> = (0..1_000)
         .map(|index| match values(&workload, index)[..] {
             [Value::Integer(aid)] => aid,
@@ -50,11 +45,8 @@ fn a_statement_of_pgbench_becomes_a_query_with_random_parameters() {
 
 #[test]
 fn several_files_are_a_mix_by_their_weights() {
-    let scripts = [
-        script("a", "SELECT 1", 3),
-        script("b", "SELECT 2", 1),
-        script("b", "SELECT 3", 4),
-    ];
+    let scripts =
+        [script("a", "SELECT 1", 3), script("b", "SELECT 2", 1), script("b", "SELECT 3", 4)];
     let workload = workload(&scripts, &[]);
     assert_eq!(workload.name(), "files");
     let weights: Vec<(&str, u32)> = workload.streams()[0]
@@ -72,18 +64,15 @@ fn ops_have_the_names_of_their_files_in_letters_that_a_name_may_have() {
     let names = ["files", "1st query", "a.b"];
     let scripts = names.map(|name| script(name, "SELECT 1", 1));
     let workload = workload(&scripts, &[]);
-    let ops = workload.streams()[0].ops.iter();
-    let found: Vec<&str> = ops.map(|(op, _)| workload.op_name(*op)).collect();
+    let found: Vec<&str> =
+        workload.streams()[0].ops.iter().map(|(op, _)| workload.op_name(*op)).collect();
     assert_eq!(found, ["files-2", "f1st-query", "a-b"]);
 }
 
 #[test]
 fn what_no_file_sets_is_given_from_outside() {
     let text = "SELECT * FROM t WHERE id > :least AND name = :name AND x::int = 1";
-    let workload = workload(
-        &[script("q", text, 1)],
-        &[("least", "5"), ("name", "who-else")],
-    );
+    let workload = workload(&[script("q", text, 1)], &[("least", "5"), ("name", "who-else")]);
     let expected = [Value::Integer(5), Value::Text("who-else".into())];
     assert_eq!(values(&workload, 9), expected);
 }
@@ -96,9 +85,7 @@ fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
     let mut sums = [0_i64; 4];
     for index in 0..20_000 {
         for (sum, value) in sums.iter_mut().zip(values(&workload, index)) {
-            let Value::Integer(number) = value else {
-                panic!()
-            };
+            let Value::Integer(number) = value else { panic!() };
             assert!((1..=100).contains(&number));
             *sum += number;
         }
@@ -112,11 +99,7 @@ fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
 fn sampled(expression: &str, ops: u64) -> Vec<i64> {
     let text = format!("\\set x {expression}\nSELECT :x");
     let scale = [("scale", "3")];
-    let settings = if text.contains(":scale") {
-        &scale[..]
-    } else {
-        &[]
-    };
+    let settings = if text.contains(":scale") { &scale[..] } else { &[] };
     let (name, weight) = ("q", 1);
     let text = &text;
     let workload = workload(&[Script { name, text, weight }], settings);
@@ -156,10 +139,7 @@ fn the_parameter_of_a_bell_says_how_narrow_it_is() {
         let found = (values.iter().map(square).sum::<f64>() / 20_000.0).sqrt();
         // Both within four of their own deviations, or more.
         assert!((mean - 50.5).abs() < 0.36, "{parameter}: {mean}");
-        assert!(
-            (found / deviation - 1.0).abs() < 0.025,
-            "{parameter}: {found}"
-        );
+        assert!((found / deviation - 1.0).abs() < 0.025, "{parameter}: {found}");
     }
 }
 
@@ -174,10 +154,7 @@ fn what_is_set_and_not_asked_for_is_no_parameter() {
 fn what_cannot_be_set_is_reported_with_the_reason() {
     let no_expression = "is no expression that can be made";
     for (text, reported) in [
-        (
-            "\\set a random(5, 1)",
-            "`random` ends before it begins: 5 to 1",
-        ),
+        ("\\set a random(5, 1)", "`random` ends before it begins: 5 to 1"),
         ("\\set a random(1, 9, 2)", no_expression),
         ("\\set a random_zipfian(1, 9)", no_expression),
         ("\\set a random_zipfian(1, 9, 1.0)", no_expression),
@@ -200,11 +177,7 @@ fn what_cannot_be_set_is_reported_with_the_reason() {
         let found = WorkloadSpec::from_scripts(&[Script { name, text, weight }], &owned(&[]));
         let found = found.unwrap_err();
         assert_eq!(found[0].0, Some(0), "{text}");
-        assert!(
-            found[0].1.message.ends_with(reported),
-            "{text}: {}",
-            found[0].1
-        );
+        assert!(found[0].1.message.ends_with(reported), "{text}: {}", found[0].1);
     }
 }
 

@@ -18,11 +18,7 @@ fn column(name: &str, declared: &str, kind: Option<ColumnType>) -> ColumnShape {
 }
 
 fn between(shape: ColumnShape, min: &str, max: &str) -> ColumnShape {
-    ColumnShape {
-        min: Some(min.to_owned()),
-        max: Some(max.to_owned()),
-        ..shape
-    }
+    ColumnShape { min: Some(min.to_owned()), max: Some(max.to_owned()), ..shape }
 }
 
 fn orders() -> TableShape {
@@ -45,25 +41,14 @@ fn orders() -> TableShape {
         indexes: Vec::new(),
         create: None,
         columns: vec![
-            between(
-                column("id", "bigint", Some(ColumnType::Bigint)),
-                "501",
-                "1500",
-            ),
+            between(column("id", "bigint", Some(ColumnType::Bigint)), "501", "1500"),
             between(
                 column("placed", "timestamp with time zone", time),
                 "1700000000000",
                 "1700000999000",
             ),
-            few(
-                column("state", "text", text),
-                &[("new", 700), ("it's \"done\"", 300)],
-            ),
-            between(
-                column("price", "double precision", Some(ColumnType::Float)),
-                "0.5",
-                "99.25",
-            ),
+            few(column("state", "text", text), &[("new", 700), ("it's \"done\"", 300)]),
+            between(column("price", "double precision", Some(ColumnType::Float)), "0.5", "99.25"),
             ColumnShape {
                 lengths: (36, 36),
                 ..between(
@@ -73,10 +58,7 @@ fn orders() -> TableShape {
                 )
             },
             column("note", "text", text),
-            ColumnShape {
-                distinct: 50,
-                ..column("city", "text", text)
-            },
+            ColumnShape { distinct: 50, ..column("city", "text", text) },
             column("extra", "jsonb", None),
         ],
         recorded: RecordedStatements::default(),
@@ -112,16 +94,10 @@ fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
 
 #[test]
 fn names_stand_between_what_the_target_puts_around_them() {
-    let table = TableShape {
-        quote: '`',
-        ..orders()
-    };
+    let table = TableShape { quote: '`', ..orders() };
     let text = sketch(&table);
     assert!(text.contains("(`id` bigint") && text.contains(" WHERE `"));
-    assert!(
-        !text.contains("(\"id\"") && !text.contains("(\\\"id"),
-        "{text}"
-    );
+    assert!(!text.contains("(\"id\"") && !text.contains("(\\\"id"), "{text}");
 }
 
 #[test]
@@ -180,11 +156,7 @@ fn what_was_asked_becomes_ops_with_the_calls_as_weights() {
         ("select * FROM public.Orders WHERE ID = $1", 700, 700),
         ("SELECT * FROM orders WHERE id=42", 200, 200),
         ("SELECT $1 FROM orders WHERE $2 < price", 10, 5),
-        (
-            "SELECT count(*) FROM orders o WHERE o.state IN ($1, $2) LIMIT $3 OFFSET $4",
-            80,
-            200,
-        ),
+        ("SELECT count(*) FROM orders o WHERE o.state IN ($1, $2) LIMIT $3 OFFSET $4", 80, 200),
         (
             "SELECT orders.note FROM \"orders\" WHERE placed > $1::timestamptz AND price < 3.5",
             20,
@@ -241,26 +213,11 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
         )
     };
     let (same, different) = (newest("new", "new"), newest("new", "old"));
-    let (text, _) = sketch_with(&[
-        (&same, 3, 3),
-        (&different, 2, 2),
-        (&newest("old", "old"), 1, 1),
-    ]);
-    assert!(
-        text.contains("ops = { recorded-1 = 4, recorded-2 = 2 }"),
-        "{text}"
-    );
-    let (first, second) = (
-        statement(&text, "recorded-1"),
-        statement(&text, "recorded-2"),
-    );
-    assert_eq!(
-        (
-            first.matches(":state").count(),
-            first.matches(":state_2").count()
-        ),
-        (4, 0)
-    );
+    let (text, _) =
+        sketch_with(&[(&same, 3, 3), (&different, 2, 2), (&newest("old", "old"), 1, 1)]);
+    assert!(text.contains("ops = { recorded-1 = 4, recorded-2 = 2 }"), "{text}");
+    let (first, second) = (statement(&text, "recorded-1"), statement(&text, "recorded-2"));
+    assert_eq!((first.matches(":state").count(), first.matches(":state_2").count()), (4, 0));
     // In the summary and in the SQL.
     assert_eq!(second.matches(":state_2").count(), 2, "{second}");
 }
@@ -273,11 +230,7 @@ fn what_no_op_can_ask_is_reported_with_the_reason() {
         ("SELECT date_trunc($1, placed) FROM orders", 6, 0),
         ("SELECT * FROM orders JOIN people ON true", 5, 0),
         ("SELECT * FROM orders WHERE ((", 4, 0),
-        (
-            "WITH gone AS (DELETE FROM orders RETURNING id) SELECT * FROM gone",
-            3,
-            0,
-        ),
+        ("WITH gone AS (DELETE FROM orders RETURNING id) SELECT * FROM gone", 3, 0),
         ("UPDATE orders SET price = $1", 2, 0),
         ("VACUUM orders", 1, 0),
     ]);
@@ -291,14 +244,9 @@ fn what_no_op_can_ask_is_reported_with_the_reason() {
         (2, "no query"),
         (1, "no query"),
     ] {
-        let listed = text
-            .lines()
-            .filter(|line| line.starts_with(&format!("# {calls} × ")));
-        let listed: Vec<&str> = listed.collect();
-        assert!(
-            listed.len() == 1 && listed[0].ends_with(reason),
-            "{calls}: {listed:?}\n{text}"
-        );
+        let listed: Vec<&str> =
+            text.lines().filter(|line| line.starts_with(&format!("# {calls} × "))).collect();
+        assert!(listed.len() == 1 && listed[0].ends_with(reason), "{calls}: {listed:?}\n{text}");
     }
     assert!(text.contains("stand for\n# 0 of 36 calls"), "{text}");
     let queries = workload.stream("queries").unwrap();
@@ -307,13 +255,9 @@ fn what_no_op_can_ask_is_reported_with_the_reason() {
 
 #[test]
 fn only_the_most_frequent_statements_are_ops_and_weights_stay_in_proportion() {
-    let texts: Vec<String> = (1..=25)
-        .map(|n| format!("SELECT {n} FROM orders"))
-        .collect();
-    let texts: Vec<(&str, u64, u64)> = (1..)
-        .zip(&texts)
-        .map(|(n, sql)| (sql.as_str(), n * 4_000_000, 0))
-        .collect();
+    let texts: Vec<String> = (1..=25).map(|n| format!("SELECT {n} FROM orders")).collect();
+    let texts: Vec<(&str, u64, u64)> =
+        (1..).zip(&texts).map(|(n, sql)| (sql.as_str(), n * 4_000_000, 0)).collect();
     let (text, workload) = sketch_with(&texts);
     let stream = workload.stream("queries").unwrap();
     let weights: Vec<u32> = stream.ops.iter().map(|(_, weight)| *weight).collect();
@@ -347,10 +291,7 @@ fn keys_and_indexes_are_kept_where_rows_stay_different() {
     let bound = parsed(&text)
         .instantiate(&[].into(), Seed(1))
         .unwrap()
-        .bind(
-            &["postgresql".to_owned()],
-            highwater_model::op::PlaceholderStyle::Dollar,
-        )
+        .bind(&["postgresql".to_owned()], highwater_model::op::PlaceholderStyle::Dollar)
         .unwrap();
     assert_eq!(
         bound.tables[0].create[1..],
@@ -360,10 +301,8 @@ fn keys_and_indexes_are_kept_where_rows_stay_different() {
             "CREATE INDEX orders_like_3 ON orders_like (\"state\", \"placed\")",
         ]
     );
-    for part in [
-        "# left out: CREATE INDEX e ON orders",
-        "# left out: on a column that is left out",
-    ] {
+    for part in ["# left out: CREATE INDEX e ON orders", "# left out: on a column that is left out"]
+    {
         assert!(text.contains(part), "{part}\n{text}");
     }
 }
@@ -371,22 +310,12 @@ fn keys_and_indexes_are_kept_where_rows_stay_different() {
 #[test]
 fn whole_numbers_of_a_key_stay_different_although_some_are_missing() {
     let mut table = orders();
-    table.columns[0] = between(
-        column("id", "bigint", Some(ColumnType::Bigint)),
-        "100",
-        "5600",
-    );
+    table.columns[0] = between(column("id", "bigint", Some(ColumnType::Bigint)), "100", "5600");
     table.columns[1].kind = None;
     let unevenly = sketch(&table);
-    assert!(
-        unevenly.contains("generator = \"uniform\"\nmin = 100\nmax = 5600"),
-        "{unevenly}"
-    );
-    table.indexes = vec![IndexShape {
-        columns: vec!["id".to_owned()],
-        unique: true,
-        text: String::new(),
-    }];
+    assert!(unevenly.contains("generator = \"uniform\"\nmin = 100\nmax = 5600"), "{unevenly}");
+    table.indexes =
+        vec![IndexShape { columns: vec!["id".to_owned()], unique: true, text: String::new() }];
     let text = sketch(&table);
     assert!(text.contains("start = 100\nstep = 5"), "{text}");
     assert!(text.contains("(\"id\" - (100)) / 5"), "{text}");
@@ -401,26 +330,13 @@ fn orders_with_objects() -> TableShape {
         ..column("city", "text", Some(ColumnType::Text))
     };
     let inner = ColumnShape {
-        fields: vec![between(
-            column("height", "bigint", Some(ColumnType::Bigint)),
-            "3",
-            "9",
-        )],
+        fields: vec![between(column("height", "bigint", Some(ColumnType::Bigint)), "3", "9")],
         distinct: 7,
         ..column("size", "object", Some(ColumnType::Object))
     };
-    let time = between(
-        column("seen", "timestamp", Some(ColumnType::Timestamp)),
-        "1",
-        "2",
-    );
+    let time = between(column("seen", "timestamp", Some(ColumnType::Timestamp)), "1", "2");
     table.columns.push(ColumnShape {
-        fields: vec![
-            few,
-            inner,
-            time,
-            column("name", "text", Some(ColumnType::Text)),
-        ],
+        fields: vec![few, inner, time, column("name", "text", Some(ColumnType::Text))],
         ..column("tags", "object", Some(ColumnType::Object))
     });
     table
@@ -430,16 +346,9 @@ fn orders_with_objects() -> TableShape {
 fn objects_are_made_of_fields_and_asked_for_by_them() {
     let mut table = orders_with_objects();
     table.recorded.source = Some("the_list".to_owned());
-    let ask = |sql: &str, calls| StatementText {
-        sql: sql.to_owned(),
-        calls,
-        rows: None,
-    };
+    let ask = |sql: &str, calls| StatementText { sql: sql.to_owned(), calls, rows: None };
     table.recorded.texts = vec![
-        ask(
-            "SELECT * FROM orders WHERE tags['size']['height'] > ? AND tags['city'] = ?",
-            5,
-        ),
+        ask("SELECT * FROM orders WHERE tags['size']['height'] > ? AND tags['city'] = ?", 5),
         ask("SELECT * FROM orders WHERE tags['name'] = 'a'", 4),
         ask("SELECT * FROM orders WHERE tags['name'] = 'b'", 3),
         ask("SELECT * FROM orders WHERE tags['seen'] > 1", 2),
@@ -449,11 +358,7 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
     let rows = workload.row_batch(0, 0, 100);
     let made = super::objects(&rows, 7);
-    assert!(
-        made.iter()
-            .all(|o| o["city"] == "rome" || o["city"] == "oslo"),
-        "{made:?}"
-    );
+    assert!(made.iter().all(|o| o["city"] == "rome" || o["city"] == "oslo"), "{made:?}");
     let height = |o: &serde_json::Value| o["size"]["height"].as_i64().unwrap();
     assert!(made.iter().all(|o| (3..=9).contains(&height(o))));
     assert!(text.contains("# left out: seen timestamp"), "{text}");
@@ -470,14 +375,8 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     }
     let sql = "tags['size']['height'] > :tags_size_height AND tags['city'] = :tags_city";
     assert!(part.contains(sql), "{part}");
-    assert!(
-        text.contains("ops = { recorded-1 = 7, recorded-2 = 5 }"),
-        "{text}"
-    );
-    assert!(
-        statement(&text, "recorded-1").contains("field = \"name\""),
-        "{text}"
-    );
+    assert!(text.contains("ops = { recorded-1 = 7, recorded-2 = 5 }"), "{text}");
+    assert!(statement(&text, "recorded-1").contains("field = \"name\""), "{text}");
 }
 
 #[test]
@@ -497,9 +396,6 @@ fn the_create_statement_of_the_target_is_taken_over() {
     );
     table.indexes = vec![key(&["city", "note"])];
     let text = sketch(&table);
-    assert!(
-        text.contains("\"CREATE TABLE orders_like (a int) CLUSTERED\""),
-        "{text}"
-    );
+    assert!(text.contains("\"CREATE TABLE orders_like (a int) CLUSTERED\""), "{text}");
     assert!(text.contains("# left out: , PRIMARY KEY"), "{text}");
 }

@@ -36,15 +36,12 @@ fn statements(workload: &Workload, style: PlaceholderStyle) -> Vec<BoundStatemen
 }
 
 fn from_script(text: &'static str) -> Result<WorkloadSpec, Vec<String>> {
-    let script = Script {
-        name: "transfer",
-        text,
-        weight: 1,
-    };
+    let script = Script { name: "transfer", text, weight: 1 };
     let read = WorkloadSpec::from_scripts(&[script], &owned(&[("scale", "3")]));
     read.map_err(|errors| {
-        let lines = errors.iter().filter(|(file, _)| file.is_some());
-        lines
+        errors
+            .iter()
+            .filter(|(file, _)| file.is_some())
             .map(|(_, m)| {
                 assert!(m.hint.is_some(), "{}", m.message);
                 format!("{}:{} {}", m.line, m.column, m.message)
@@ -63,20 +60,11 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
         .collect();
     // The op's values: aid, tid, two of bids, delta.
     let expected: [(&str, &[usize]); 5] = [
-        (
-            "UPDATE accounts SET abalance = abalance + $2 WHERE aid = $1",
-            &[0, 4],
-        ),
+        ("UPDATE accounts SET abalance = abalance + $2 WHERE aid = $1", &[0, 4]),
         ("SELECT abalance FROM accounts WHERE aid = $1", &[0]),
-        (
-            "UPDATE branches SET bbalance = bbalance + $3 WHERE bid IN ($1, $2)",
-            &[2, 3, 4],
-        ),
+        ("UPDATE branches SET bbalance = bbalance + $3 WHERE bid IN ($1, $2)", &[2, 3, 4]),
         ("SELECT count(*) FROM history", &[]),
-        (
-            "INSERT INTO history (tid, aid, delta) VALUES ($2, $1, $3)",
-            &[0, 1, 4],
-        ),
+        ("INSERT INTO history (tid, aid, delta) VALUES ($2, $1, $3)", &[0, 1, 4]),
     ];
     assert_eq!(reported, expected);
     for statement in &bound {
@@ -90,10 +78,7 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
         bound[statement].values_of(&sampled).cloned().collect()
     };
     assert_eq!(of(0), [sampled[0].clone(), sampled[4].clone()]);
-    assert_eq!(
-        of(4),
-        [sampled[0].clone(), sampled[1].clone(), sampled[4].clone()]
-    );
+    assert_eq!(of(4), [sampled[0].clone(), sampled[1].clone(), sampled[4].clone()]);
 }
 
 #[test]
@@ -108,10 +93,7 @@ fn a_transaction_is_a_query_to_its_stream_and_nobody_knows_its_rows() {
             "UPDATE accounts SET abalance = abalance + :delta WHERE aid",
             "SELECT :delta, :aid",
         )
-        .replace(
-            "UPDATE branches SET bbalance = bbalance + :delta WHERE bid",
-            "SELECT :delta, 1",
-        )
+        .replace("UPDATE branches SET bbalance = bbalance + :delta WHERE bid", "SELECT :delta, 1")
         .replace("INSERT INTO history (tid, aid, delta) VALUES", "SELECT");
     let reads = parsed(&reads).instantiate(&owned(&[]), Seed(1)).unwrap();
     assert!(!reads.changes_unknown_rows());
@@ -126,11 +108,14 @@ fn fingerprints_and_first_ops_are_these_for_two_seeds() {
         let first: Vec<String> = (0..3)
             .map(|index| {
                 let values = values(&workload, index);
-                let numbers = values.iter().map(|value| match value {
-                    Value::Integer(number) => number.to_string(),
-                    other => panic!("{other:?}"),
-                });
-                numbers.collect::<Vec<_>>().join(" ")
+                values
+                    .iter()
+                    .map(|value| match value {
+                        Value::Integer(number) => number.to_string(),
+                        other => panic!("{other:?}"),
+                    })
+                    .collect::<Vec<_>>()
+                    .join(" ")
             })
             .collect();
         format!("{} {}", &workload.fingerprint()[..16], first.join(", "))
@@ -145,9 +130,7 @@ fn fingerprints_and_first_ops_are_these_for_two_seeds() {
 #[test]
 fn the_script_of_pgbench_is_one_transaction() {
     let spec = from_script(SCRIPT).unwrap();
-    let workload = spec
-        .instantiate(&owned(&[("scale", "3")]), Seed(1))
-        .unwrap();
+    let workload = spec.instantiate(&owned(&[("scale", "3")]), Seed(1)).unwrap();
     let bound = statements(&workload, PlaceholderStyle::Dollar);
     let sql: Vec<&str> = bound.iter().map(|bound| bound.sql.as_str()).collect();
     assert_eq!(
@@ -164,9 +147,7 @@ fn the_script_of_pgbench_is_one_transaction() {
     let mut ends = [(i64::MAX, i64::MIN); 4];
     for index in 0..3_000 {
         for (end, value) in ends.iter_mut().zip(values(&workload, index)) {
-            let Value::Integer(number) = value else {
-                panic!()
-            };
+            let Value::Integer(number) = value else { panic!() };
             *end = (end.0.min(number), end.1.max(number));
         }
     }
@@ -181,15 +162,9 @@ fn the_script_of_pgbench_is_one_transaction() {
 fn a_script_without_a_whole_transaction_is_refused_at_its_place() {
     for (text, expected) in [
         ("SELECT 1;\nSELECT 2;", &["1:9 more than one statement"][..]),
-        (
-            "BEGIN;\nSELECT 1;\nSELECT 2;",
-            &["3:1 the transaction does not end"],
-        ),
+        ("BEGIN;\nSELECT 1;\nSELECT 2;", &["3:1 the transaction does not end"]),
         ("SELECT 1;\nEND;", &["1:9 more than one statement"]),
-        (
-            "END;\nSELECT 1;\nEND;",
-            &["1:1 there is no transaction here to end"],
-        ),
+        ("END;\nSELECT 1;\nEND;", &["1:1 there is no transaction here to end"]),
         (
             "BEGIN;\nSELECT 1;\nCOMMIT;\nBEGIN;\nSELECT 2;\nEND;",
             &[
@@ -214,9 +189,7 @@ fn a_script_without_a_whole_transaction_is_refused_at_its_place() {
 #[test]
 fn what_follows_the_last_semicolon_of_a_script_may_be_a_comment() {
     let spec = from_script("\\set a 1\nSELECT :a, :scale; -- done\n").unwrap();
-    let workload = spec
-        .instantiate(&owned(&[("scale", "3")]), Seed(1))
-        .unwrap();
+    let workload = spec.instantiate(&owned(&[("scale", "3")]), Seed(1)).unwrap();
     assert_eq!(values(&workload, 0), [Value::Integer(1), Value::Integer(3)]);
 }
 
@@ -224,10 +197,7 @@ fn what_follows_the_last_semicolon_of_a_script_may_be_a_comment() {
 fn errors_in_a_transaction_are_found_at_their_places() {
     let wrong = TPCB
         .replace("WHERE bid IN (:bids)\"", "WHERE bid IN (:bid)\"")
-        .replace(
-            "\"SELECT count(*) FROM history\"",
-            "\"COMMIT\", \"SELECT 1; SELECT 2\"",
-        );
+        .replace("\"SELECT count(*) FROM history\"", "\"COMMIT\", \"SELECT 1; SELECT 2\"");
     let text = format!(
         "{wrong}\n[ops.one.transaction]\nany = \"SELECT 1\"\n[ops.none.transaction]\nany = []\n\
          [ops.both]\nsql = {{ any = \"SELECT 1\" }}\ntransaction = {{ any = [\"SELECT 1\"] }}\n"

@@ -14,8 +14,8 @@ fn metrics_at(workload: &Workload, tick: u64) -> Vec<Vec<f64>> {
     let batch = workload.row_batch(0, tick * HOSTS, usize::try_from(HOSTS).unwrap());
     METRICS
         .map(|column| {
-            let values = integers(&batch, column).iter();
-            values
+            integers(&batch, column)
+                .iter()
                 .map(|value| f64::from(i32::try_from(*value).unwrap()))
                 .collect()
         })
@@ -63,30 +63,18 @@ fn mean(values: &[f64]) -> f64 {
 
 fn variance(values: &[f64]) -> f64 {
     let center = mean(values);
-    mean(
-        &values
-            .iter()
-            .map(|value| (value - center).powi(2))
-            .collect::<Vec<_>>(),
-    )
+    mean(&values.iter().map(|value| (value - center).powi(2)).collect::<Vec<_>>())
 }
 
 fn correlation(left: &[f64], right: &[f64]) -> f64 {
     let (left_mean, right_mean) = (mean(left), mean(right));
-    let products: Vec<f64> = left
-        .iter()
-        .zip(right)
-        .map(|(l, r)| (l - left_mean) * (r - right_mean))
-        .collect();
+    let products: Vec<f64> =
+        left.iter().zip(right).map(|(l, r)| (l - left_mean) * (r - right_mean)).collect();
     mean(&products) / (variance(left) * variance(right)).sqrt()
 }
 
 /// Pearson's statistic of twenty bins of five against the uniform distribution.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "0 to 100"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
 #[expect(clippy::cast_precision_loss, reason = "a few thousand values")]
 fn chi_square(values: &[f64]) -> f64 {
     let mut counts = [0.0; 20];
@@ -94,10 +82,7 @@ fn chi_square(values: &[f64]) -> f64 {
         counts[((value / 5.0) as usize).min(19)] += 1.0;
     }
     let expected = values.len() as f64 / 20.0;
-    counts
-        .iter()
-        .map(|count: &f64| (count - expected).powi(2) / expected)
-        .sum()
+    counts.iter().map(|count: &f64| (count - expected).powi(2) / expected).sum()
 }
 
 /// 99.9% quantile of chi-square with 19 degrees of freedom.
@@ -110,21 +95,9 @@ fn values_are_uniform_at_anchors_and_everywhere_between() {
         let values = metrics_at(&workload, tick).concat();
         let found = (mean(&values), variance(&values), chi_square(&values));
         // Truncation of a uniform number on 0..100: mean 49.5, variance 10,000 / 12.
-        assert!(
-            (found.0 - 49.5).abs() < 0.6,
-            "tick {tick}: mean {}",
-            found.0
-        );
-        assert!(
-            (found.1 - 833.3).abs() < 15.0,
-            "tick {tick}: variance {}",
-            found.1
-        );
-        assert!(
-            found.2 < CHI_SQUARE_LIMIT,
-            "tick {tick}: chi-square {}",
-            found.2
-        );
+        assert!((found.0 - 49.5).abs() < 0.6, "tick {tick}: mean {}", found.0);
+        assert!((found.1 - 833.3).abs() < 15.0, "tick {tick}: variance {}", found.1);
+        assert!(found.2 < CHI_SQUARE_LIMIT, "tick {tick}: chi-square {}", found.2);
     }
 }
 
@@ -194,17 +167,11 @@ fn the_bounds_are_rarely_hit() {
         values.extend(floats_at(&workload, tick));
     }
     let at = |bound: f64| {
-        let hits = values
-            .iter()
-            .filter(|value| (*value - bound).abs() < f64::EPSILON);
+        let hits = values.iter().filter(|value| (*value - bound).abs() < f64::EPSILON);
         mean(&[f64::from(u32::try_from(hits.count()).unwrap())]) / 160_000.0
     };
     for bound in [0.0, 100.0] {
-        assert!(
-            (0.002..0.004).contains(&at(bound)),
-            "{bound}: {}",
-            at(bound)
-        );
+        assert!((0.002..0.004).contains(&at(bound)), "{bound}: {}", at(bound));
     }
 }
 

@@ -173,11 +173,7 @@ fn resolve(
                 Place::Module(module) => {
                     let found = named(modules, module, segment, way);
                     // A macro may define what is not found.
-                    if found.is_empty() {
-                        vec![Place::ItemOf(module)]
-                    } else {
-                        found
-                    }
+                    if found.is_empty() { vec![Place::ItemOf(module)] } else { found }
                 }
             })
             .collect();
@@ -213,10 +209,7 @@ fn brought_in(
     if way >= LONGEST_WAY {
         return Vec::new();
     }
-    let imports = || {
-        let imports = modules[module].imports.iter();
-        imports.filter(|import| import.at_top == at_top)
-    };
+    let imports = || modules[module].imports.iter().filter(|import| import.at_top == at_top);
     let mut places: Vec<Place> = imports()
         // `use name;` of another crate would lead back to itself.
         .filter(|import| import.name.as_deref() == Some(name) && import.path != [name])
@@ -334,11 +327,7 @@ fn found(uses: &Uses, group: &BTreeSet<String>, what: &str) -> Finding {
     Finding::at(
         path,
         first_line,
-        format!(
-            "{} {what} use each other{}\n  ",
-            group.len(),
-            lines.concat()
-        ),
+        format!("{} {what} use each other{}\n  ", group.len(), lines.concat()),
         "move what both need to a file of its own, below both",
     )
 }

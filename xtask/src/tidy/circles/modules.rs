@@ -53,10 +53,7 @@ pub(super) struct Module {
 
 /// The modules below one root, which is the first.
 pub(super) fn modules(tree: &Tree, root: &str) -> Vec<Module> {
-    let mut reader = Reader {
-        tree,
-        modules: Vec::new(),
-    };
+    let mut reader = Reader { tree, modules: Vec::new() };
     let directory = root.rsplit_once('/').map_or("", |(directory, _)| directory);
     reader.read_file(root, directory, None);
     reader.modules
@@ -83,11 +80,7 @@ impl Reader<'_> {
         parent: Option<usize>,
     ) -> usize {
         let id = self.modules.len();
-        self.modules.push(Module {
-            file: file.to_owned(),
-            parent,
-            ..Module::default()
-        });
+        self.modules.push(Module { file: file.to_owned(), parent, ..Module::default() });
         let (mut at, mut depth) = (0, 0_usize);
         let mut other_file: Option<&str> = None;
         while at < tokens.len() {
@@ -169,9 +162,7 @@ impl Reader<'_> {
         module.words.entry(first.to_owned()).or_insert(line);
         let mut segments = vec![first.to_owned()];
         let mut end = at + 1;
-        while tokens
-            .get(end)
-            .is_some_and(|t| t.kind == Kind::PathSeparator)
+        while tokens.get(end).is_some_and(|t| t.kind == Kind::PathSeparator)
             && let Some(word) = tokens.get(end + 1).and_then(Token::word)
         {
             segments.push(word.to_owned());
@@ -203,14 +194,9 @@ impl Reader<'_> {
         if tokens.get(at + 1).is_some_and(|t| t.is_mark('<')) {
             return at + 1;
         }
-        let re_export = tokens[..at]
-            .last()
-            .is_some_and(|before| before.is_word("pub") || before.is_mark(')'));
-        let template = Import {
-            at_top,
-            re_export,
-            ..Import::default()
-        };
+        let re_export =
+            tokens[..at].last().is_some_and(|before| before.is_word("pub") || before.is_mark(')'));
+        let template = Import { at_top, re_export, ..Import::default() };
         let mut found = Vec::new();
         let end = read_use_tree(tokens, at + 1, &template, &mut found);
         self.modules[id].imports.append(&mut found);

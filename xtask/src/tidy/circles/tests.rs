@@ -5,10 +5,8 @@ use crate::tidy::tree::Tree;
 
 /// The first line and the uses of every circle in a crate whose `src` holds these files.
 fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
-    let placed: Vec<(String, &str)> = files
-        .iter()
-        .map(|(path, text)| (format!("c/src/{path}"), *text))
-        .collect();
+    let placed: Vec<(String, &str)> =
+        files.iter().map(|(path, text)| (format!("c/src/{path}"), *text)).collect();
     let mut all: Vec<(&str, &str)> = placed.iter().map(|(p, t)| (p.as_str(), *t)).collect();
     all.push(("c/Cargo.toml", ""));
     no_circles(&Tree::of(&all))
@@ -70,10 +68,7 @@ fn a_circle_through_a_re_export() {
     check(
         &[
             ("lib.rs", "pub mod p;"),
-            (
-                "p/mod.rs",
-                "mod a; mod b; pub use a::A; pub use b::B as Bee;",
-            ),
+            ("p/mod.rs", "mod a; mod b; pub use a::A; pub use b::B as Bee;"),
             ("p/a.rs", "use super::Bee; pub struct A;"),
             ("p/b.rs", "use crate::p::A; pub struct B;"),
         ],
@@ -111,14 +106,8 @@ fn nested_groups_aliases_and_imports_of_modules() {
     check(
         &[
             ("lib.rs", "mod a; mod b; mod d;"),
-            (
-                "a.rs",
-                "use crate::{b::{self as bees, B}, d}; pub struct A; fn f() { bees::g() }",
-            ),
-            (
-                "b.rs",
-                "use super::a::{A, A as Other}; pub struct B; pub fn g() {}",
-            ),
+            ("a.rs", "use crate::{b::{self as bees, B}, d}; pub struct A; fn f() { bees::g() }"),
+            ("b.rs", "use super::a::{A, A as Other}; pub struct B; pub fn g() {}"),
             ("d.rs", "use crate::a;"),
         ],
         &["2 files use each other; a.rs uses b.rs (B, g); b.rs uses a.rs (A)"],
@@ -144,14 +133,8 @@ fn inline_modules_are_part_of_their_file() {
     check(
         &[
             ("lib.rs", "mod a; mod b;"),
-            (
-                "a.rs",
-                "pub mod inner { use super::super::b::B; } pub struct A;",
-            ),
-            (
-                "b.rs",
-                "use crate::a::inner; use crate::a::A; pub struct B;",
-            ),
+            ("a.rs", "pub mod inner { use super::super::b::B; } pub struct A;"),
+            ("b.rs", "use crate::a::inner; use crate::a::A; pub struct B;"),
         ],
         &[TWO],
     );
@@ -162,10 +145,7 @@ fn imports_of_functions_count_where_they_stand() {
     check(
         &[
             ("lib.rs", "mod a; mod b;"),
-            (
-                "a.rs",
-                "pub struct A; fn f() { use crate::b; let _ = b::B; }",
-            ),
+            ("a.rs", "pub struct A; fn f() { use crate::b; let _ = b::B; }"),
             ("b.rs", "pub struct B; fn f() { use crate::a::A; }"),
         ],
         &[TWO],
@@ -190,11 +170,7 @@ fn names_in_tests_comments_and_strings_do_not_count() {
              fn f<'a>() { let _ = '\"'; let _ = r#\"use crate::a::A;\"#; }\n\
              #[cfg(test)]\nuse crate::a::A;\n#[cfg(test)]\nmod tests { use crate::a::A; }";
     check(
-        &[
-            ("lib.rs", "mod a; mod b;"),
-            ("a.rs", "use crate::b::B; pub struct A;"),
-            ("b.rs", b),
-        ],
+        &[("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B; pub struct A;"), ("b.rs", b)],
         &[],
     );
 }
@@ -205,10 +181,7 @@ fn files_of_tests_do_not_count() {
         &[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A;"),
-            (
-                "b/mod.rs",
-                "pub struct B; #[cfg(test)] mod tests; #[cfg(test)] mod samples;",
-            ),
+            ("b/mod.rs", "pub struct B; #[cfg(test)] mod tests; #[cfg(test)] mod samples;"),
             ("b/tests.rs", "use crate::a::A;"),
             ("b/samples.rs", "use crate::a::A;"),
         ],
@@ -222,10 +195,7 @@ fn methods_and_variables_of_the_same_name_do_not_count() {
         &[
             ("lib.rs", "mod p;"),
             ("p/mod.rs", "mod a; pub fn run() { a::g() } pub fn own() {}"),
-            (
-                "p/a.rs",
-                "use super::*; pub fn g(x: X) { x.run(); own() } fn own() {}",
-            ),
+            ("p/a.rs", "use super::*; pub fn g(x: X) { x.run(); own() } fn own() {}"),
         ],
         &[],
     );
@@ -236,14 +206,8 @@ fn other_crates_are_not_resolved() {
     check(
         &[
             ("lib.rs", "mod a; mod b; pub use serde::b::A;"),
-            (
-                "a.rs",
-                "use other::b::B; use crate::b::B as Own; pub struct A;",
-            ),
-            (
-                "b.rs",
-                "use serde::a::A; use crate::A as Foreign; pub struct B;",
-            ),
+            ("a.rs", "use other::b::B; use crate::b::B as Own; pub struct A;"),
+            ("b.rs", "use serde::a::A; use crate::A as Foreign; pub struct B;"),
         ],
         &[],
     );
@@ -254,10 +218,7 @@ fn folders_beside_each_other() {
     check(
         &[
             ("lib.rs", "mod x; mod y;"),
-            (
-                "x/mod.rs",
-                "mod one; mod two; pub use one::One; pub use two::Two;",
-            ),
+            ("x/mod.rs", "mod one; mod two; pub use one::One; pub use two::Two;"),
             ("x/one.rs", "pub struct One;"),
             ("x/two.rs", "use crate::y::Y; pub struct Two;"),
             ("y/mod.rs", "mod y; pub use y::Y;"),
@@ -272,10 +233,7 @@ fn a_folder_and_the_file_above_it_are_judged_file_by_file() {
     check(
         &[
             ("lib.rs", "mod x;"),
-            (
-                "x/mod.rs",
-                "mod one; mod two; pub use two::Two; pub fn f() { one::One }",
-            ),
+            ("x/mod.rs", "mod one; mod two; pub use two::Two; pub fn f() { one::One }"),
             ("x/one.rs", "pub struct One;"),
             ("x/two.rs", "pub struct Two; fn g() { super::f() }"),
         ],

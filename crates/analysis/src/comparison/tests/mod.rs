@@ -20,11 +20,7 @@ const SPREAD: f64 = 0.02;
 
 /// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
 fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
-    let case = Case {
-        runs,
-        spread: SPREAD,
-        faster,
-    };
+    let case = Case { runs, spread: SPREAD, faster };
     case.group(faster, random, first)
 }
 
@@ -38,11 +34,7 @@ fn equal_groups_are_seldom_called_different() {
     let random = Draws::of(Seed(7), &["equal groups"]);
     // Noise below what matters, and far above it.
     for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
-        let equal = Case {
-            runs,
-            spread,
-            faster: 1.0,
-        };
+        let equal = Case { runs, spread, faster: 1.0 };
         let different = (0..PAIRS)
             .filter(|pair| {
                 let first = pair * 1_000;
@@ -67,10 +59,9 @@ fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
     let repeats = u64::from(throughput(&verdict_of(&apart(SPREAD), &apart(SPREAD))).repeats);
     assert!((3..=20).contains(&repeats), "{repeats}");
     let random = Draws::of(Seed(8), &["planted"]);
-    for (faster, expected) in [
-        (1.0 + PRACTICAL, Verdict::Better),
-        (1.0 / (1.0 + PRACTICAL), Verdict::Worse),
-    ] {
+    for (faster, expected) in
+        [(1.0 + PRACTICAL, Verdict::Better), (1.0 / (1.0 + PRACTICAL), Verdict::Worse)]
+    {
         let found = (0..PAIRS)
             .filter(|pair| {
                 let first = pair * 10_000;
@@ -103,9 +94,7 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
 #[test]
 fn a_difference_that_does_not_matter_is_equal_and_one_that_does_has_a_direction() {
     let around = |center: f64| -> Vec<RunRecord> {
-        [0.998, 1.0, 1.002, 0.999, 1.001]
-            .map(|noise| run(center * noise, 1.0))
-            .into()
+        [0.998, 1.0, 1.002, 0.999, 1.001].map(|noise| run(center * noise, 1.0)).into()
     };
     for (faster, expected) in [
         (1.0, Verdict::Equal),
@@ -120,11 +109,7 @@ fn a_difference_that_does_not_matter_is_equal_and_one_that_does_has_a_direction(
     let slower: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, 1.5 * noise)).into();
     let base: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, noise)).into();
     let comparison = verdict_of(&base, &slower);
-    let p99 = comparison
-        .figures
-        .iter()
-        .find(|c| c.figure.name == "p99")
-        .unwrap();
+    let p99 = comparison.figures.iter().find(|c| c.figure.name == "p99").unwrap();
     assert_eq!(p99.verdict, Verdict::Worse);
 }
 
@@ -156,19 +141,11 @@ fn other_questions_are_guarded_against() {
 #[test]
 fn all_that_differs_is_listed() {
     let mut b = run(1.0, 1.0);
-    b.header
-        .environment
-        .insert("cores".to_owned(), "8".to_owned());
-    b.target
-        .settings
-        .insert("cache".to_owned(), "1 GB".to_owned());
+    b.header.environment.insert("cores".to_owned(), "8".to_owned());
+    b.target.settings.insert("cache".to_owned(), "1 GB".to_owned());
     b.judgments.measurement.value = highwater_model::judgment::Measurement::Invalid;
     let comparison = verdict_of(&[run(1.0, 1.0)], &[b]);
-    let names: Vec<&str> = comparison
-        .differences
-        .iter()
-        .map(|d| d.name.as_str())
-        .collect();
+    let names: Vec<&str> = comparison.differences.iter().map(|d| d.name.as_str()).collect();
     let id = "2026-11-20T18-20-11-cpu-7f3a91";
     assert_eq!(names, [id, "setting cache", "machine cores"]);
 }
@@ -200,9 +177,7 @@ fn of_tunings_the_best_configurations_are_compared() {
         (DiskBytesPerRow, "best disk per row", Verdict::Worse),
     ] {
         let group = |center: f64| -> Vec<ExperimentRecord> {
-            [1.0, 1.01, 0.99]
-                .map(|noise| tuning(center * noise, by))
-                .into()
+            [1.0, 1.01, 0.99].map(|noise| tuning(center * noise, by)).into()
         };
         let comparison = verdict_of(&group(100.0), &group(130.0));
         let figures = &comparison.figures;
@@ -220,10 +195,8 @@ fn of_tunings_the_best_configurations_are_compared() {
 #[test]
 fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
-    let values = [a.to_vec(), b.to_vec()].map(|group| {
-        let values = group.into_iter();
-        values.map(|value| Value { value, of: 1.0 }).collect()
-    });
+    let values = [a.to_vec(), b.to_vec()]
+        .map(|group| group.into_iter().map(|value| Value { value, of: 1.0 }).collect());
     let pair = Pair::new(Scale::Ratio, &values);
     let effect = pair.effect().unwrap();
     let near = |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-5, "{ours} {theirs}");
@@ -258,10 +231,7 @@ fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
     ] {
         // Two values that are this far from their mean have just that spread.
         let away = spread / 2f64.sqrt();
-        let group = [-away, away].map(|log: f64| Value {
-            value: log.exp(),
-            of: 1.0,
-        });
+        let group = [-away, away].map(|log: f64| Value { value: log.exp(), of: 1.0 });
         let pair = Pair::new(Scale::Ratio, &[group.to_vec(), group.to_vec()]);
         let named = pair.repeats(PRACTICAL, 1.0, risk);
         assert_eq!(named, exact, "{risk} {spread}");

@@ -7,10 +7,7 @@ use highwater_model::units::{Nanos, Rate};
 
 fn primary_of(a: &[RunRecord], named: Option<&str>) -> Option<String> {
     let runs: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
-    let criteria = Criteria {
-        primary: named,
-        ..Criteria::default()
-    };
+    let criteria = Criteria { primary: named, ..Criteria::default() };
     let compared = compare(&runs, &runs, criteria);
     compared.primary().map(|c| c.figure.full_name())
 }
@@ -24,25 +21,15 @@ fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
         record.plan.definition.objectives = objectives;
         vec![record]
     };
-    let latency = |quantile_ppm| Objective::Latency {
-        quantile_ppm,
-        max: Nanos(1),
-        op: None,
-    };
-    let least = Objective::Throughput {
-        min: Rate { micro_per_s: 1 },
-    };
+    let latency = |quantile_ppm| Objective::Latency { quantile_ppm, max: Nanos(1), op: None };
+    let least = Objective::Throughput { min: Rate { micro_per_s: 1 } };
     for (runs, named, expected) in [
         (closed.clone(), None, Some("insert throughput")),
         (closed.clone(), Some("p95"), Some("insert p95")),
         (closed.clone(), Some("insert p99.9"), Some("insert p99.9")),
         (closed, Some("p42"), None),
         (open(vec![]), None, Some("insert p99")),
-        (
-            open(vec![least, latency(999_000)]),
-            None,
-            Some("insert p99.9"),
-        ),
+        (open(vec![least, latency(999_000)]), None, Some("insert p99.9")),
         (open(vec![latency(500_000)]), None, Some("insert p50")),
         (open(vec![latency(900_000)]), None, Some("insert p95")),
     ] {
@@ -50,15 +37,8 @@ fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
     }
 }
 
-const EQUAL: Case = Case {
-    runs: 5,
-    spread: SPREAD,
-    faster: 1.0,
-};
-const FASTER: Case = Case {
-    faster: 1.05,
-    ..EQUAL
-};
+const EQUAL: Case = Case { runs: 5, spread: SPREAD, faster: 1.0 };
+const FASTER: Case = Case { faster: 1.05, ..EQUAL };
 
 /// Welch finds 91 of 100 (t of 8 degrees, noncentrality 3.9). A level of 4.5 instead of 5%, and
 /// intervals that are called equal, cost 2.4. The allowances are three standard deviations: of the
@@ -90,14 +70,16 @@ fn long_power_and_false_alarms_of_comparisons_are_as_stated() {
 #[test]
 fn the_others_are_tested_even_if_the_first_one_is_equal() {
     let runs = |failed: [u64; 5]| -> Vec<RunRecord> {
-        let runs = failed.into_iter().zip([1.0, 1.01, 0.99, 1.005, 0.995]);
-        runs.map(|(failed, noise)| {
-            let mut record = run(noise, noise);
-            let errors = &mut record.results[0].errors;
-            errors.insert("rejected".to_owned(), failed);
-            record
-        })
-        .collect()
+        failed
+            .into_iter()
+            .zip([1.0, 1.01, 0.99, 1.005, 0.995])
+            .map(|(failed, noise)| {
+                let mut record = run(noise, noise);
+                let errors = &mut record.results[0].errors;
+                errors.insert("rejected".to_owned(), failed);
+                record
+            })
+            .collect()
     };
     let compared = verdict_of(&runs([0; 5]), &runs([42, 40, 43, 41, 44]));
     assert_eq!(compared.primary().unwrap().verdict, Verdict::Equal);

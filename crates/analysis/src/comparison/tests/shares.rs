@@ -93,11 +93,7 @@ fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
     let verdicts = |a: &[RunRecord], b: &[RunRecord]| names.map(|name| verdict_on(name, a, b));
     let found = verdicts(&well, &slow);
     assert_eq!(found, [Verdict::Inconclusive, Verdict::Worse]);
-    let silent = [
-        seconds(60, 30, 30),
-        seconds(60, 32, 32),
-        seconds(60, 28, 28),
-    ];
+    let silent = [seconds(60, 30, 30), seconds(60, 32, 32), seconds(60, 28, 28)];
     assert_eq!(verdicts(&well, &silent), [Verdict::Worse; 2]);
     assert_eq!(verdicts(&silent, &well), [Verdict::Better; 2]);
 }
@@ -220,47 +216,25 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
     let compared_with = |b: Record| {
         let a = imported(of_pgbench());
         let compared = verdict_of(&[a.clone(), a], &[b.clone(), b]);
-        let found = compared
+        let found: Vec<String> = compared
             .differences
             .iter()
-            .filter(|d| d.kind != Kind::Trust);
-        let found: Vec<String> = found
+            .filter(|d| d.kind != Kind::Trust)
             .map(|d| format!("{}: {} against {}", d.name, d.a, d.b))
             .collect();
         (compared.is_guarded(), found.join("; "))
     };
     for (origin, said) in [
-        (
-            ImportRecord {
-                tool: "sysbench".to_owned(),
-                ..of_pgbench()
-            },
-            "sysbench",
-        ),
-        (
-            ImportRecord {
-                begin: LatencyBegin::Intended,
-                ..of_pgbench()
-            },
-            "from the intended start",
-        ),
-        (
-            ImportRecord {
-                pace: ImportedPace::Open,
-                ..of_pgbench()
-            },
-            "closed against open",
-        ),
+        (ImportRecord { tool: "sysbench".to_owned(), ..of_pgbench() }, "sysbench"),
+        (ImportRecord { begin: LatencyBegin::Intended, ..of_pgbench() }, "from the intended start"),
+        (ImportRecord { pace: ImportedPace::Open, ..of_pgbench() }, "closed against open"),
     ] {
         let (guarded, text) = compared_with(imported(origin));
         assert!(guarded && text.contains(said), "{said}: {text}");
     }
     let (guarded, text) = compared_with(Record::Run(Box::new(run(1.0, 1.0))));
     assert!(guarded && text.contains("Highwater"), "{text}");
-    let other = ImportRecord {
-        version: Some("16.1".to_owned()),
-        ..of_pgbench()
-    };
+    let other = ImportRecord { version: Some("16.1".to_owned()), ..of_pgbench() };
     let (guarded, text) = compared_with(imported(other));
     assert!(!guarded && text.contains("15.18 against 16.1"), "{text}");
 }
@@ -268,27 +242,21 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
 #[test]
 fn what_another_tool_does_not_report_is_not_compared() {
     let imported = |missing: &[MissingField]| {
-        imported(ImportRecord {
-            missing_fields: missing.iter().copied().collect(),
-            ..of_pgbench()
-        })
+        imported(ImportRecord { missing_fields: missing.iter().copied().collect(), ..of_pgbench() })
     };
     let shares = |missing: &[MissingField]| -> Vec<String> {
         let runs = [imported(missing), imported(missing)];
         let figures = verdict_of(&runs, &runs).figures;
-        let shares = figures.iter().filter(|c| c.figure.scale.is_share());
-        shares
+        figures
+            .iter()
+            .filter(|c| c.figure.scale.is_share())
             .map(|compared| compared.figure.name.clone())
             .collect()
     };
     let seconds = ["seconds without answer", "slow seconds"];
     assert_eq!(shares(&[]), ["failed", seconds[0], seconds[1]]);
     assert_eq!(shares(&[MissingField::Availability]), ["failed"]);
-    for what in [
-        MissingField::Offered,
-        MissingField::Acknowledged,
-        MissingField::Errors,
-    ] {
+    for what in [MissingField::Offered, MissingField::Acknowledged, MissingField::Errors] {
         assert_eq!(shares(&[what]), seconds, "{what:?}");
     }
 }

@@ -34,9 +34,7 @@ fn changed(
     let size =
         |change: &ChangePoint| (change.after - change.before).abs() / change.before.abs().max(1.0);
     let all = change_points(read.record);
-    let reported = all
-        .iter()
-        .filter(|change| change.figure == figure && size(change) >= least);
+    let reported = all.iter().filter(|change| change.figure == figure && size(change) >= least);
     let number = reported.clone().count();
     let change = reported.max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let more = match number {
@@ -58,11 +56,7 @@ fn changed(
 }
 
 fn sentence(change: &ChangePoint) -> String {
-    let verb = if change.after < change.before {
-        "fell"
-    } else {
-        "rose"
-    };
+    let verb = if change.after < change.before { "fell" } else { "rose" };
     let at = format!("{} s", count(change.at_ns / 1_000_000_000));
     let by = percent((change.after - change.before).abs() / change.before.abs().max(1.0));
     let values = [change.before, change.after];
@@ -92,10 +86,7 @@ fn one(shift: &TelemetryShift) -> String {
         units::SHARE => percent(value),
         _ => plain(value),
     };
-    let node = shift
-        .node
-        .as_ref()
-        .map_or_else(String::new, |node| format!(" of {node}"));
+    let node = shift.node.as_ref().map_or_else(String::new, |node| format!(" of {node}"));
     let (before, after) = (value(shift.before), value(shift.after));
     format!("{}{node} {before} → {after}", shift.name)
 }
@@ -128,8 +119,7 @@ pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
     if super::target::periodic_stalls(read).is_some() {
         return None;
     }
-    let found = slowdowns(read.record).into_iter();
-    let reported = found.filter(|slowdown| slowdown.depth >= DEPTH);
+    let reported = slowdowns(read.record).into_iter().filter(|slowdown| slowdown.depth >= DEPTH);
     let deepest = reported.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
     let (period, depth) = (plain(deepest.period_s), percent(deepest.depth));
     Some(RuleFinding {

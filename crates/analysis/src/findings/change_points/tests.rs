@@ -36,21 +36,22 @@ fn record_of(
 }
 
 fn add_series(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
-    let telemetry = record
+    record
         .target_telemetry
         .get_or_insert_with(|| TargetTelemetry {
             interval_ns: S,
             times_ns: (0..=602).map(|second| second * S).collect(),
             ..TargetTelemetry::default()
+        })
+        .series
+        .push(TelemetrySeries {
+            source: "target".to_owned(),
+            name: name.to_owned(),
+            unit: "share".to_owned(),
+            node: Some("n1".to_owned()),
+            kind: SeriesKind::Level,
+            values: (0..=602).map(|second| Some(value(second))).collect(),
         });
-    telemetry.series.push(TelemetrySeries {
-        source: "target".to_owned(),
-        name: name.to_owned(),
-        unit: "share".to_owned(),
-        node: Some("n1".to_owned()),
-        kind: SeriesKind::Level,
-        values: (0..=602).map(|second| Some(value(second))).collect(),
-    });
 }
 
 fn findings_over_time(record: &RunRecord) -> Vec<RuleFinding> {
@@ -70,18 +71,10 @@ fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
     let closed = fixture::closed();
     let mut record = record_of(closed, |t| if t < 400 { 1_000.0 } else { 250.0 }, |_| 4.0);
     add_series(&mut record, "disk_credit", |s| {
-        if s < 402 {
-            1.0 - 0.0025 * f64::from(u32::try_from(s).unwrap())
-        } else {
-            0.0
-        }
+        if s < 402 { 1.0 - 0.0025 * f64::from(u32::try_from(s).unwrap()) } else { 0.0 }
     });
     add_series(&mut record, "disk_busy", |s| f64::from(u8::from(s >= 402)));
-    add_series(
-        &mut record,
-        "cpu_busy",
-        |s| if s < 402 { 0.97 } else { 0.25 },
-    );
+    add_series(&mut record, "cpu_busy", |s| if s < 402 { 0.97 } else { 0.25 });
     add_series(&mut record, "memory_used", |_| 0.5);
     let found = findings_over_time(&record);
     let [found] = found.as_slice() else {
@@ -100,17 +93,9 @@ fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
 fn a_course_without_a_change_is_not_reported_nor_is_a_small_one() {
     let flat = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
     assert_eq!(findings_over_time(&flat), []);
-    let small = record_of(
-        fixture::closed(),
-        |t| if t < 300 { 1_000.0 } else { 960.0 },
-        |_| 4.0,
-    );
+    let small = record_of(fixture::closed(), |t| if t < 300 { 1_000.0 } else { 960.0 }, |_| 4.0);
     assert_eq!(findings_over_time(&small), []);
-    let larger = record_of(
-        fixture::closed(),
-        |t| if t < 300 { 1_000.0 } else { 930.0 },
-        |_| 4.0,
-    );
+    let larger = record_of(fixture::closed(), |t| if t < 300 { 1_000.0 } else { 930.0 }, |_| 4.0);
     assert_eq!(findings_over_time(&larger)[0].code, "throughput_changed");
     says(&findings_over_time(&larger)[0], "no telemetry moved then");
 }
@@ -131,11 +116,7 @@ fn latency_is_looked_at_in_open_load_only() {
 fn slowdowns_that_come_again_are_reported_with_their_distance() {
     let repeated = |depth: f64| {
         let ops = move |t: u64| {
-            if t % 30 < 3 {
-                1_000.0 * (1.0 - depth)
-            } else {
-                1_000.0
-            }
+            if t % 30 < 3 { 1_000.0 * (1.0 - depth) } else { 1_000.0 }
         };
         findings_over_time(&record_of(fixture::closed(), ops, |_| 4.0))
     };
@@ -148,16 +129,9 @@ fn slowdowns_that_come_again_are_reported_with_their_distance() {
 
 #[test]
 fn short_phases_have_no_course() {
-    let mut record = record_of(
-        fixture::closed(),
-        |t| if t < 100 { 1_000.0 } else { 250.0 },
-        |_| 4.0,
-    );
-    let phase = record
-        .phases
-        .iter_mut()
-        .find(|phase| phase.name == "measure")
-        .unwrap();
+    let mut record =
+        record_of(fixture::closed(), |t| if t < 100 { 1_000.0 } else { 250.0 }, |_| 4.0);
+    let phase = record.phases.iter_mut().find(|phase| phase.name == "measure").unwrap();
     phase.duration_ns = 200 * S;
     assert_eq!(findings_over_time(&record), []);
 }
@@ -191,10 +165,9 @@ fn of_several_changes_the_largest_is_reported_and_the_others_are_counted() {
 #[test]
 fn telemetry_is_compared_up_to_the_changes_beside_one() {
     // Half a minute lies between the two; a whole one is looked at elsewhere.
-    for (ops, busy) in [
-        ([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]),
-        ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5]),
-    ] {
+    for (ops, busy) in
+        [([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]), ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5])]
+    {
         let steps = |begin: u64, values: [f64; 3]| {
             let from = [0, begin, begin + 30];
             levels(&[0, 1, 2].map(|step| (from[step], values[step])))
@@ -272,11 +245,7 @@ fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answe
     "other".clone_into(&mut other.op);
     other.acknowledged /= 2;
     record.results.push(other);
-    let slower = record_of(
-        fixture::open_gate(),
-        |_| 500.0,
-        levels(&[(0, 4.0), (200, 9.0)]),
-    );
+    let slower = record_of(fixture::open_gate(), |_| 500.0, levels(&[(0, 4.0), (200, 9.0)]));
     let slower = slower.intervals.into_iter().map(|interval| IntervalRecord {
         op: "other".to_owned(),
         acknowledged: 0,

@@ -97,14 +97,10 @@ fn lock_kind(inside: &OverTime<'_>, waiting: f64) -> (String, &'static str) {
     let kinds = [
         (names::LOCK_WAITS_ROW, "rows", ROWS),
         (names::LOCK_WAITS_TABLE, "a whole table", TABLE),
-        (
-            names::LOCK_WAITS_EXTEND,
-            "a table's file to be made larger",
-            EXTEND,
-        ),
+        (names::LOCK_WAITS_EXTEND, "a table's file to be made larger", EXTEND),
     ];
-    let kinds = kinds.map(|(name, what, hint)| (inside.sum(name), what, hint));
     let most = kinds
+        .map(|(name, what, hint)| (inside.sum(name), what, hint))
         .into_iter()
         .find(|(of_kind, ..)| 2.0 * of_kind > waiting);
     most.map_or_else(
@@ -123,10 +119,7 @@ pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let parts = format!("{} in the fullest partition", plain(most));
     let evidence = match limit {
         Some(limit) => format!("{parts}; {PARTS_LIMIT} is {}", plain(limit)),
-        None => format!(
-            "{parts}; up to {} inserts held up at a time",
-            plain(delayed)
-        ),
+        None => format!("{parts}; up to {} inserts held up at a time", plain(delayed)),
     };
     (limit.is_some() || delayed >= 1.0).then(|| RuleFinding {
         code: "too_many_parts",
@@ -144,10 +137,7 @@ pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let written = named(telemetry, "checkpoint_blocks").next();
     let series = written.or_else(|| named(telemetry, names::CHECKPOINTS).next())?;
     let (mut with, mut without) = (Vec::new(), Vec::new());
-    let times = telemetry
-        .times_ns
-        .windows(2)
-        .zip(series.values.iter().skip(1));
+    let times = telemetry.times_ns.windows(2).zip(series.values.iter().skip(1));
     for (span, value) in times {
         let &[from, to] = span else { continue };
         if from < inside.range.from_ns || to > inside.range.to_ns {
@@ -187,11 +177,12 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
     let (first, last) = ((from + half) / SECOND_NS, (to + half) / SECOND_NS);
     let seconds = last.checked_sub(first).filter(|seconds| *seconds > 0)?;
     let loads = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
-    let intervals = record
+    let acknowledged: u64 = record
         .intervals
         .iter()
-        .filter(|interval| (first..last).contains(&interval.second) && !loads(&interval.phase));
-    let acknowledged: u64 = intervals.map(|interval| interval.acknowledged).sum();
+        .filter(|interval| (first..last).contains(&interval.second) && !loads(&interval.phase))
+        .map(|interval| interval.acknowledged)
+        .sum();
     Some(highwater_model::display::ratio(acknowledged, seconds))
 }
 
@@ -212,22 +203,14 @@ pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// Ever more work waits inside the target.
 pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
-    let TimeRange {
-        from_ns: from,
-        to_ns: to,
-    } = inside.range;
+    let TimeRange { from_ns: from, to_ns: to } = inside.range;
     let third = to.saturating_sub(from) / 3;
     let over = |from_ns, to_ns| -> f64 {
         let range = TimeRange { from_ns, to_ns };
         let queues = named(inside.telemetry, names::QUEUE);
         let held_back = [names::ADMISSION_WAITS, names::ADMISSION_STORE_WAITS];
-        let held_back = held_back
-            .into_iter()
-            .flat_map(|name| named(inside.telemetry, name));
-        queues
-            .chain(held_back)
-            .filter_map(|series| mean(inside.telemetry, series, range))
-            .sum()
+        let held_back = held_back.into_iter().flat_map(|name| named(inside.telemetry, name));
+        queues.chain(held_back).filter_map(|series| mean(inside.telemetry, series, range)).sum()
     };
     let (first, last) = (over(from, from + third), over(to - third, to));
     (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| RuleFinding {
@@ -246,8 +229,12 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// The target rejected work that its clients did not hear of.
 pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
-    let results = read.measured.iter().flat_map(|stream| &stream.results);
-    let client_rejections: u64 = results.map(|result| rejected_ops(result)).sum();
+    let client_rejections: u64 = read
+        .measured
+        .iter()
+        .flat_map(|stream| &stream.results)
+        .map(|result| rejected_ops(result))
+        .sum();
     (client_rejections == 0).then(|| RuleFinding {
         code: "rejected_inside",
         sentence: "the target rejected work for lack of capacity and tried it again itself"
@@ -274,9 +261,7 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let closed = read.measured.iter().all(|stream| !stream.is_open());
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
     let cpu = inside.greatest(names::CPU_BUSY)?.1;
-    let disk = inside
-        .greatest(names::DISK_BUSY)
-        .map_or(0.0, |(_, busy)| busy);
+    let disk = inside.greatest(names::DISK_BUSY).map_or(0.0, |(_, busy)| busy);
     let idle = cpu < IDLE && disk < IDLE && inside.sum(names::QUEUE) < IDLE_QUEUE;
     let locked = inside.sum(names::LOCK_WAITS) + inside.sum(names::DISK_WAITS) >= IDLE_QUEUE;
     let mut clients = read.record.clients.iter();
@@ -295,25 +280,20 @@ pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let of_table = |name: &str| settings.get(&format!("{TABLE_SETTING}{name}"));
     // What the tables set for themselves is in force there.
     let is_in_force = |stated: &&str| {
-        let own = stated
-            .split_once('=')
-            .and_then(|(name, value)| Some((of_table(name)?, value)));
+        let own = stated.split_once('=').and_then(|(name, value)| Some((of_table(name)?, value)));
         own.is_none_or(|(own, value)| own == value)
     };
-    let stated = settings
-        .get("durability.relaxed")
-        .map_or("", String::as_str);
-    let stated: String = stated
-        .split_inclusive(' ')
-        .filter(|part| is_in_force(&part.trim_end()))
-        .collect();
+    let stated = settings.get("durability.relaxed").map_or("", String::as_str);
+    let stated: String =
+        stated.split_inclusive(' ').filter(|part| is_in_force(&part.trim_end())).collect();
     let mut of_tables = settings.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(TABLE_SETTING)?;
         let is_relaxed = name.contains("durability") && value.eq_ignore_ascii_case("async");
         is_relaxed.then(|| format!("{name}={value}"))
     });
-    let stated = Some(stated.trim_end().to_owned()).filter(|stated| !stated.is_empty());
-    let evidence = stated.or_else(|| of_tables.next())?;
+    let evidence = Some(stated.trim_end().to_owned())
+        .filter(|stated| !stated.is_empty())
+        .or_else(|| of_tables.next())?;
     Some(RuleFinding {
         code: "durability_relaxed",
         sentence: "acknowledged rows may be lost if the machine crashes".to_owned(),

@@ -137,10 +137,7 @@ fn advice_against_waiting_for_locks_goes_by_what_most_sessions_wait_for() {
     let of_rows = hint(Some(names::LOCK_WAITS_ROW), 7.0);
     assert!(of_rows.contains("more keys"), "{of_rows}");
     let of_file = hint(Some(names::LOCK_WAITS_EXTEND), 7.0);
-    assert!(
-        of_file.contains("larger batches") && of_file.contains("do not help"),
-        "{of_file}"
-    );
+    assert!(of_file.contains("larger batches") && of_file.contains("do not help"), "{of_file}");
     let of_table = hint(Some(names::LOCK_WAITS_TABLE), 7.0);
     assert!(of_table.contains("locks the whole table"), "{of_table}");
     for unknown in [hint(None, 0.0), hint(Some(names::LOCK_WAITS_ROW), 4.0)] {
@@ -203,9 +200,7 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
             ..pattern.clone()
         };
         record.intervals = (0..12).map(interval).collect();
-        add_counts(record, "checkpoint_blocks", "n1", |second| {
-            f64::from(u8::from(second <= 6))
-        });
+        add_counts(record, "checkpoint_blocks", "n1", |second| f64::from(u8::from(second <= 6)));
     });
     assert_eq!(early, NONE);
     let beside_a_load = codes_after(|record| {
@@ -260,18 +255,14 @@ fn rejections_that_no_client_heard_of_are_reported_and_miss_an_objective_of_none
     let rejecting = |pieces: f64, max_ppm: u32| {
         let mut record = fixture::closed();
         record.plan.definition.objectives = vec![Objective::Rejected { max_ppm }];
-        add_counts(&mut record, "rejected", "n1", |second| {
-            if second == 5 { pieces } else { 0.0 }
-        });
+        add_counts(&mut record, "rejected", "n1", |second| if second == 5 { pieces } else { 0.0 });
         record
     };
     let codes = |record: RunRecord| reported_of(record, |_| ());
     assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
     assert_eq!(codes(rejecting(0.0, 0)), NONE);
     let mut seen_by_clients = rejecting(7.0, 0);
-    seen_by_clients.results[0]
-        .errors
-        .insert("rejected".to_owned(), 1);
+    seen_by_clients.results[0].errors.insert("rejected".to_owned(), 1);
     assert_eq!(codes(seen_by_clients), NONE, "its clients know");
     let value = |record: &RunRecord| judge(record).objective.value;
     assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
@@ -305,12 +296,9 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
     assert_eq!(codes_after(idle(0.4, "queue", 0.0)), ["few_sessions"]);
     assert_eq!(codes_after(idle(0.5, "queue", 0.0)), NONE, "busy");
     // Something waits, the disk is busy, they wait for the disk, or for each other.
-    for (name, value) in [
-        ("queue", 0.2),
-        ("disk_busy", 0.6),
-        ("disk_waits", 1.0),
-        ("lock_waits", 0.5),
-    ] {
+    for (name, value) in
+        [("queue", 0.2), ("disk_busy", 0.6), ("disk_waits", 1.0), ("lock_waits", 0.5)]
+    {
         assert_eq!(codes_after(idle(0.4, name, value)), NONE, "{name}");
     }
     let open = reported_of(fixture::open_gate(), idle(0.4, "queue", 0.0));

@@ -65,39 +65,23 @@ const QUESTIONS: [(&str, Trait); 6] = [
 /// Perhaps just what is compared.
 const SETTINGS: [(&str, Trait); 6] = [
     ("target", |grown| grown.scale.targets.join(" ")),
-    ("target version", |grown| {
-        grown.record.last_run.target.version.clone()
-    }),
-    ("cluster file", |grown| {
-        grown.scale.cluster_file.clone().unwrap_or_default()
-    }),
+    ("target version", |grown| grown.record.last_run.target.version.clone()),
+    ("cluster file", |grown| grown.scale.cluster_file.clone().unwrap_or_default()),
     ("quotas", |grown| {
-        let quotas = if grown.scale.without_quotas {
-            "none"
-        } else {
-            "as in the cluster file"
-        };
+        let quotas = if grown.scale.without_quotas { "none" } else { "as in the cluster file" };
         quotas.to_owned()
     }),
-    ("seed", |grown| {
-        grown.record.last_run.plan.seed.0.to_string()
-    }),
-    ("Highwater", |grown| {
-        grown.record.header.highwater.version.clone()
-    }),
+    ("seed", |grown| grown.record.last_run.plan.seed.0.to_string()),
+    ("Highwater", |grown| grown.record.header.highwater.version.clone()),
 ];
 
 /// What differs, the gravest first.
 pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
     let of = |kind, name: &str, value: Trait| differing(kind, name, [value(a), value(b)]);
-    let questions = QUESTIONS.iter();
-    let mut found: Vec<GrowthDifference> = questions
-        .filter_map(|(name, value)| of(Kind::Question, name, *value))
-        .collect();
+    let mut found: Vec<GrowthDifference> =
+        QUESTIONS.iter().filter_map(|(name, value)| of(Kind::Question, name, *value)).collect();
     found.extend(of_last_runs(a, b));
-    found.extend(of(Kind::Trust, "judged", |grown| {
-        grown.record.judgments.distrusted()
-    }));
+    found.extend(of(Kind::Trust, "judged", |grown| grown.record.judgments.distrusted()));
     let settings = SETTINGS.iter();
     found.extend(settings.filter_map(|(name, value)| of(Kind::Setting, name, *value)));
     found
@@ -106,12 +90,7 @@ pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
 fn differing(kind: Kind, name: &str, values: [String; 2]) -> Option<GrowthDifference> {
     let [a, b] = values;
     let differs = a != b || kind == Kind::Trust && !a.is_empty();
-    differs.then(|| GrowthDifference {
-        kind,
-        name: name.to_owned(),
-        a,
-        b,
-    })
+    differs.then(|| GrowthDifference { kind, name: name.to_owned(), a, b })
 }
 
 /// In what the last runs show that the questions differ: objective, workload, parameters, plan. What depends on the

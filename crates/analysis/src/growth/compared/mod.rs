@@ -45,16 +45,10 @@ impl GrowthNoise {
     /// What the first size and the same again say; at least what they differ by.
     fn of(scale: &ScaleRecord) -> Self {
         let Some(repeated) = drift(scale) else {
-            return Self {
-                part: (Z95 * REPEAT_ERROR * SQRT_2).exp_m1(),
-                is_repeated: false,
-            };
+            return Self { part: (Z95 * REPEAT_ERROR * SQRT_2).exp_m1(), is_repeated: false };
         };
         let differed = repeated.change.ln_1p().abs();
-        Self {
-            part: repeated.allowed.ln_1p().max(differed).exp_m1(),
-            is_repeated: true,
-        }
+        Self { part: repeated.allowed.ln_1p().max(differed).exp_m1(), is_repeated: true }
     }
 }
 

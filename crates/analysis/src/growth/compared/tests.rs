@@ -112,8 +112,7 @@ fn sizes_that_one_growth_alone_has_are_listed_with_the_reason() {
     let compared = compared(&a, &b, 0.05);
     assert_eq!(said(&compared), "1~");
     let reasons = |side: usize| {
-        let sizes = compared.lone[side].iter();
-        let sizes = sizes.map(|size| (size.trial.size.nodes, size.why));
+        let sizes = compared.lone[side].iter().map(|size| (size.trial.size.nodes, size.why));
         sizes.collect::<Vec<_>>()
     };
     assert_eq!(reasons(0), [(2, OtherSettings), (3, NoFigure)]);
@@ -125,11 +124,7 @@ fn the_verdict_of_the_whole_is_that_of_the_worst_size() {
     let of = |sizes: &[(u32, f64)]| measured(sizes, sizes[0].1);
     for (b, practical, verdict) in [
         (of(&[(1, 80.0), (2, 240.0)]), 0.05, Some(SizeChange::Worse)),
-        (
-            of(&[(1, 100.0), (2, 240.0)]),
-            0.05,
-            Some(SizeChange::NotDistinguished),
-        ),
+        (of(&[(1, 100.0), (2, 240.0)]), 0.05, Some(SizeChange::NotDistinguished)),
         (of(&[(1, 100.0), (2, 240.0)]), 0.1, Some(SizeChange::Better)),
         (of(&[(1, 100.0), (2, 200.0)]), 0.1, Some(SizeChange::Equal)),
         (of(&[(8, 800.0)]), 0.05, None),

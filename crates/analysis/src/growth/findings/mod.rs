@@ -26,12 +26,7 @@ const REPLICAS_COST: f64 = 0.1;
 type Rule = fn(&ScaleRecord) -> Option<RuleFinding>;
 
 /// In the order in which they are reported.
-const RULES: &[Rule] = &[
-    client_limits_growth,
-    unbalanced_shards,
-    replica_cost,
-    unequal_alone,
-];
+const RULES: &[Rule] = &[client_limits_growth, unbalanced_shards, replica_cost, unequal_alone];
 
 /// What all rules say of a growth.
 pub fn findings(scale: &ScaleRecord) -> Vec<RuleFinding> {
@@ -105,11 +100,7 @@ fn uneven(scale: &ScaleRecord) -> Option<RuleFinding> {
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
     let shards = trial.figures.shards?;
     let copies = replicas_of(trial) + 1;
-    let in_copies = if copies == 1 {
-        String::new()
-    } else {
-        format!(" in {copies} copies")
-    };
+    let in_copies = if copies == 1 { String::new() } else { format!(" in {copies} copies") };
     let (shards, on, excess) = (count(shards), nodes(trial), percent_whole(excess));
     Some(RuleFinding {
         code: "unbalanced_shards",

@@ -11,8 +11,7 @@ use crate::growth::tests::add_alone;
 /// Codes and sentences of what is reported.
 fn reported(scale: &ScaleRecord) -> Vec<(&'static str, String)> {
     let said = |finding: &RuleFinding| format!("{}: {}", finding.sentence, finding.evidence);
-    let reported = findings(scale).into_iter();
-    reported.map(|found| (found.code, said(&found))).collect()
+    findings(scale).into_iter().map(|found| (found.code, said(&found))).collect()
 }
 
 fn codes(scale: &ScaleRecord) -> Vec<&'static str> {
@@ -31,8 +30,7 @@ fn laid_out(sizes: &[(u32, f64)], shards: &[u64], replicas: &[u64]) -> ScaleReco
 }
 
 fn limited_by(resource: Resource, figures: &[(LimitFigure, f64)]) -> Limit {
-    let evidence = figures.iter().copied();
-    let evidence = evidence.map(|(figure, value)| Evidence { figure, value });
+    let evidence = figures.iter().copied().map(|(figure, value)| Evidence { figure, value });
     Limit {
         phase: "measure".to_owned(),
         saturation: SaturationSign::ClosedLoad,
@@ -129,10 +127,7 @@ fn a_hot_node_is_told_where_the_first_size_had_none() {
     let none: [&str; 0] = [];
     assert_eq!(codes(&with(&sizes, &[Resource::Cpu, Resource::Cpu])), none);
     // One that is hot at every size, each run says by itself.
-    let always = with(
-        &[(2, 1e3), (3, 1.3e3)],
-        &[Resource::HotNode, Resource::HotNode],
-    );
+    let always = with(&[(2, 1e3), (3, 1.3e3)], &[Resource::HotNode, Resource::HotNode]);
     assert_eq!(codes(&always), none);
 }
 

@@ -143,11 +143,7 @@ fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
 #[test]
 fn an_audit_among_running_statements_proves_no_cleanness() {
     let mut record = closed();
-    incident(
-        &mut record,
-        IncidentKind::NotIdle,
-        "3 statements after 30 s",
-    );
+    incident(&mut record, IncidentKind::NotIdle, "3 statements after 30 s");
     assert_eq!(data(&record), unverified(ReasonCode::NotIdle));
 }
 

@@ -78,14 +78,8 @@ fn a_stated_bound_takes_its_place_and_that_everything_may_fail_states_none() {
     assert_eq!(stated(vec![errors(1_000_000)]), NONE_SET);
     assert_eq!(stated(vec![errors(505_000)]), MET);
     assert_eq!(stated(vec![errors(504_000)]), errors_missed());
-    assert_eq!(
-        stated(vec![rejected(0)]),
-        errors_missed(),
-        "conflicts are no rejections"
-    );
-    let floor = Objective::Throughput {
-        min: Rate::per_second(1),
-    };
+    assert_eq!(stated(vec![rejected(0)]), errors_missed(), "conflicts are no rejections");
+    let floor = Objective::Throughput { min: Rate::per_second(1) };
     assert_eq!(stated(vec![floor.clone()]), errors_missed());
     assert_eq!(stated(vec![errors(1_000_000), floor]), MET);
 }
@@ -105,8 +99,7 @@ fn rejections_with_a_bound_of_their_own_are_left_to_it() {
 fn the_one_of_several_hosts_at_which_ops_failed_is_named() {
     let at = |failed: &[u64]| {
         let mut record = run(505, 0, 5_050);
-        let hosts = failed.iter().enumerate();
-        let hosts = hosts.map(|(number, failed)| HostRecord {
+        let hosts = failed.iter().enumerate().map(|(number, failed)| HostRecord {
             url: format!("db://bench@10.0.0.{number}:5432/bench?x=1"),
             sessions: 4,
             acknowledged: 100,
@@ -129,8 +122,7 @@ fn a_stream_counts_over_all_its_phases_and_by_itself() {
     record.plan.definition.objectives.clear();
     assert_eq!(objective(&record), NONE_SET);
     let of_stream = |record: &RunRecord, name: &str| -> u64 {
-        let results = record.results.iter().filter(|r| r.stream == name);
-        results.map(|r| r.sent).sum()
+        record.results.iter().filter(|r| r.stream == name).map(|r| r.sent).sum()
     };
     let may_fail = of_stream(&record, "dashboards") / 100;
     let failing = |record: &RunRecord, failed: u64| {

@@ -178,11 +178,8 @@ fn answers_to_earlier_ops_are_a_throughput_without_a_latency() {
 fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
     let stall = |start_ns, duration_ns| {
         spoilt(|record| {
-            record.clients[0].stalls = vec![StallRecord {
-                start_ns,
-                duration_ns,
-                kind: StallKind::NotRunning,
-            }];
+            record.clients[0].stalls =
+                vec![StallRecord { start_ns, duration_ns, kind: StallKind::NotRunning }];
         })
     };
     let stalled = invalid(ReasonCode::ClientStalled);
@@ -248,10 +245,7 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         let mut record = open_gate();
         let result = &mut record.results[0];
         result.latency_ns.p99 = Some(100 * MS);
-        result.undelayed_ns = Some(LatencySummary {
-            p99: Some(p99),
-            ..result.latency_ns.clone()
-        });
+        result.undelayed_ns = Some(LatencySummary { p99: Some(p99), ..result.latency_ns.clone() });
         result.client_lag_ns.p99 = Some(lag);
         measurement(&record)
     };
@@ -268,10 +262,8 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         }];
         let result = &mut record.results[0];
         result.latency_ns.p99 = Some(100 * MS);
-        result.undelayed_ns = Some(LatencySummary {
-            p99: Some(without),
-            ..result.latency_ns.clone()
-        });
+        result.undelayed_ns =
+            Some(LatencySummary { p99: Some(without), ..result.latency_ns.clone() });
         measurement(&record).1.contains(&ReasonCode::ClientLag)
     };
     assert!(decides(97 * MS, None) && !decides(99 * MS, None));

@@ -53,15 +53,10 @@ fn an_op_is_planned_by_its_weight_and_not_by_what_was_drawn_of_it() {
         result.offered /= if result.op == "by-host" { 2 } else { 1 };
     }
     let measured = measured_streams(&record);
-    let queries = measured
-        .iter()
-        .find(|of| of.stream.stream == "dashboards")
-        .unwrap();
+    let queries = measured.iter().find(|of| of.stream.stream == "dashboards").unwrap();
     let all = queries.stream.planned_rate.unwrap();
-    let results = queries.results.iter();
-    let planned: Vec<f64> = results
-        .filter_map(|result| queries.planned_rate_of(result))
-        .collect();
+    let planned: Vec<f64> =
+        queries.results.iter().filter_map(|result| queries.planned_rate_of(result)).collect();
     assert_eq!(planned, [all * 0.6, all * 0.4]);
 }
 
@@ -84,10 +79,7 @@ fn nothing_measured_meets_no_objective() {
     record.phases.truncate(1);
     assert_eq!(objective(&record), missed, "no measured phase");
     incident(&mut record, IncidentKind::Interrupted, "in the warm-up");
-    let undecided = (
-        ObjectiveValue::NotDecided,
-        vec![ReasonCode::RateNotSustained],
-    );
+    let undecided = (ObjectiveValue::NotDecided, vec![ReasonCode::RateNotSustained]);
     assert_eq!(objective(&record), undecided, "nothing was tried");
 }
 
@@ -96,10 +88,8 @@ fn a_row_latency_counts_rows_of_all_batches() {
     let late_rows = |of_a_hundred_batches: u64| {
         let mut record = open_gate();
         record.plan.definition.streams[0].units_per_op = 100;
-        record.plan.definition.objectives = vec![Objective::RowLatency {
-            quantile_ppm: 990_000,
-            max: Nanos::from_millis(10),
-        }];
+        record.plan.definition.objectives =
+            vec![Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::from_millis(10) }];
         let result = &mut record.results[0];
         result.row_latency_ns = Some(result.latency_ns.clone());
         // Each window has a hundred batches of a hundred rows.
@@ -119,10 +109,7 @@ fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_lengt
     };
     let few = gate(999);
     assert_eq!(measurement(&few), inconclusive(ReasonCode::TooFewSamples));
-    let undecided = (
-        ObjectiveValue::NotDecided,
-        vec![ReasonCode::ObjectiveLatency],
-    );
+    let undecided = (ObjectiveValue::NotDecided, vec![ReasonCode::ObjectiveLatency]);
     assert_eq!(objective(&few), undecided);
     assert_eq!(exit_code(&judge(&few), Ended::Complete), 3);
     // 1,000 ops and five standard deviations more of them take 1.16 times the phase's ten seconds.
@@ -149,20 +136,14 @@ fn too_few_batches_leave_a_percentile_of_rows_undecided_beside_one_that_is_met()
     let result = &mut record.results[0];
     result.row_latency_ns = Some(result.latency_ns.clone());
     record.plan.definition.objectives = [500_000, 990_000]
-        .map(|quantile_ppm| Objective::RowLatency {
-            quantile_ppm,
-            max: Nanos::SECOND,
-        })
+        .map(|quantile_ppm| Objective::RowLatency { quantile_ppm, max: Nanos::SECOND })
         .to_vec();
     let zeros = vec![0; record.results[0].windows.ended.len()];
     record.results[0].windows.over = vec![zeros; 2];
     let judged = judge(&record).objective;
     assert_eq!(judged.value, ObjectiveValue::NotDecided, "{judged:?}");
     let said = &judged.reasons[0].evidence;
-    assert!(
-        said.contains("p99 of rows cannot be judged") && !said.contains("p50"),
-        "{said}"
-    );
+    assert!(said.contains("p99 of rows cannot be judged") && !said.contains("p50"), "{said}");
 }
 
 #[test]
@@ -205,10 +186,8 @@ fn ops_that_are_slow_together_widen_the_bound() {
 #[test]
 fn a_row_latency_objective_does_not_pass_where_there_is_none() {
     let mut record = closed();
-    record.plan.definition.objectives = vec![Objective::RowLatency {
-        quantile_ppm: 990_000,
-        max: Nanos::SECOND,
-    }];
+    record.plan.definition.objectives =
+        vec![Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::SECOND }];
     assert_eq!(objective(&record), missed(ReasonCode::ObjectiveLatency));
 }
 

@@ -73,8 +73,7 @@ pub struct Levels {
 impl Levels {
     fn add(&mut self, truth: f64, found: &Found) {
         self.searches += 1;
-        self.probes
-            .push(u32::try_from(found.probes.len()).unwrap_or(u32::MAX));
+        self.probes.push(u32::try_from(found.probes.len()).unwrap_or(u32::MAX));
         let SearchOutcome::Mark(mark) = &found.outcome else {
             self.without += 1;
             return;
@@ -152,14 +151,8 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
     let bound_s = -allowed.ln() / mu * between(&mut noise, 1.5, 8.0);
     let load = 0.5 + 0.45 * noise.uniform();
     let shape = match kind {
-        Kind::Queue => Shape::Markov {
-            mu,
-            servers,
-            bound_s,
-        },
-        Kind::HeavyTail => Shape::HeavyTail {
-            rest: allowed * (1.0 - load) / load,
-        },
+        Kind::Queue => Shape::Markov { mu, servers, bound_s },
+        Kind::HeavyTail => Shape::HeavyTail { rest: allowed * (1.0 - load) / load },
         Kind::Stalls => Shape::Stalling {
             mu: capacity,
             bound_s: bound_s * mu / capacity,
@@ -169,12 +162,7 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
         Kind::Errors => return by_errors(capacity, load, noise),
         Kind::Rejections => return by_rejections(capacity, load, noise),
     };
-    let mut queue = Queue {
-        shape,
-        capacity,
-        allowed,
-        noise,
-    };
+    let mut queue = Queue { shape, capacity, allowed, noise };
     let mut search = search();
     search.objective.stated.push(Objective::Latency {
         quantile_ppm: 1_000_000 - round_to_u32(allowed * 1e6),

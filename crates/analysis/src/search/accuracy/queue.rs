@@ -60,17 +60,11 @@ impl Queue {
             MMc { lambda, mu, c }.response_exceeds(bound_s)
         };
         match self.shape {
-            Shape::Markov {
-                mu,
-                servers,
-                bound_s,
-            } => exceeds(mu, servers, bound_s),
+            Shape::Markov { mu, servers, bound_s } => exceeds(mu, servers, bound_s),
             Shape::HeavyTail { rest } => (rest * load / (1.0 - load)).min(1.0),
-            Shape::Stalling {
-                mu,
-                bound_s,
-                always,
-            } => always + (1.0 - always) * exceeds(mu, 1, bound_s),
+            Shape::Stalling { mu, bound_s, always } => {
+                always + (1.0 - always) * exceeds(mu, 1, bound_s)
+            }
         }
     }
 

@@ -8,11 +8,7 @@ use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
 
 /// The record of a search that ended so, after this last probe.
 fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> ExperimentRecord {
-    let search = SearchRecord {
-        outcome,
-        floor: Some(1_000.0),
-        ..search()
-    };
+    let search = SearchRecord { outcome, floor: Some(1_000.0), ..search() };
     conclude(last, search, "find".to_owned())
 }
 
@@ -55,21 +51,9 @@ fn code(record: &ExperimentRecord) -> u8 {
 #[test]
 fn a_search_without_a_mark_says_which_side_gave_out() {
     for (why, value, reason) in [
-        (
-            NoMarkReason::ClientCeiling,
-            Measurement::Invalid,
-            ReasonCode::ClientSaturated,
-        ),
-        (
-            NoMarkReason::TooFewOps,
-            Measurement::Inconclusive,
-            ReasonCode::TooFewSamples,
-        ),
-        (
-            NoMarkReason::BudgetSpent,
-            Measurement::Inconclusive,
-            ReasonCode::TooShort,
-        ),
+        (NoMarkReason::ClientCeiling, Measurement::Invalid, ReasonCode::ClientSaturated),
+        (NoMarkReason::TooFewOps, Measurement::Inconclusive, ReasonCode::TooFewSamples),
+        (NoMarkReason::BudgetSpent, Measurement::Inconclusive, ReasonCode::TooShort),
         (
             NoMarkReason::NothingAcknowledged,
             Measurement::Inconclusive,
@@ -91,18 +75,8 @@ fn a_search_without_a_mark_says_which_side_gave_out() {
 #[test]
 fn what_ended_a_search_ends_its_record_and_is_noted_once() {
     for (why, kind, reason, exit) in [
-        (
-            NoMarkReason::TargetLost,
-            IncidentKind::TargetLost,
-            ReasonCode::TargetLost,
-            5,
-        ),
-        (
-            NoMarkReason::Interrupted,
-            IncidentKind::Interrupted,
-            ReasonCode::Interrupted,
-            130,
-        ),
+        (NoMarkReason::TargetLost, IncidentKind::TargetLost, ReasonCode::TargetLost, 5),
+        (NoMarkReason::Interrupted, IncidentKind::Interrupted, ReasonCode::Interrupted, 130),
     ] {
         let mut ended = open_gate();
         incident(&mut ended, kind, "after 6 s");
@@ -136,11 +110,7 @@ fn a_search_without_a_mark_is_not_missed_by_what_its_last_probe_missed() {
         NoMarkReason::ClientCeiling,
     ] {
         let undecided = (ObjectiveValue::NotDecided, vec![]);
-        assert_eq!(
-            objective(&unmarked(last.clone(), why)),
-            undecided,
-            "{why:?}"
-        );
+        assert_eq!(objective(&unmarked(last.clone(), why)), undecided, "{why:?}");
     }
     let undecided = (ObjectiveValue::NotDecided, vec![]);
     assert_eq!(objective(&concluded(last.clone(), None)), undecided);
@@ -179,27 +149,15 @@ fn how_often_a_mark_was_confirmed_is_said_as_its_probes_show_it() {
             late: Some(if *verdict == Failed { 2.0 } else { 0.9 }),
             ..fixture::probe(ProbePurpose::Confirm, 1_000.0, *verdict)
         });
-        let mark = Mark {
-            confirmations: None,
-            ..fixture::mark(1_000.0, 1_020.0)
-        };
-        let search = SearchRecord {
-            probes: probes.collect(),
-            ..search()
-        };
+        let mark = Mark { confirmations: None, ..fixture::mark(1_000.0, 1_020.0) };
+        let search = SearchRecord { probes: probes.collect(), ..search() };
         times_confirmed(&search, &mark)
     };
     let check = |verdicts: &[ProbeVerdict], expected: &str| assert_eq!(said(verdicts), expected);
     check(&[Passed, Passed, Passed], "3 of 3 times for 5 min");
-    check(
-        &[NotDecided, Passed, Passed],
-        "2 of 3 times for 5 min, and all 3 together",
-    );
+    check(&[NotDecided, Passed, Passed], "2 of 3 times for 5 min, and all 3 together");
     check(&[Passed, Failed, Passed, Passed], "3 of 4 times for 5 min");
-    check(
-        &[Passed, Failed, Passed, NotDecided],
-        "2 of 4 times for 5 min, and 3 of them together",
-    );
+    check(&[Passed, Failed, Passed, NotDecided], "2 of 4 times for 5 min, and 3 of them together");
 }
 
 #[test]

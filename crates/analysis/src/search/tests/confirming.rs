@@ -62,11 +62,7 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
 fn holds_less_for_longer() -> impl Target {
     let probe = |at: f64, seconds: f64| {
         let holds = if seconds > SEARCH_S { 800.0 } else { 1_000.0 };
-        if at > holds {
-            Shown::missed(at, ReasonCode::ObjectiveRejected)
-        } else {
-            Shown::met(at)
-        }
+        if at > holds { Shown::missed(at, ReasonCode::ObjectiveRejected) } else { Shown::met(at) }
     };
     (1_000.0, probe)
 }
@@ -111,11 +107,7 @@ fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
     let crossing = |probes: &[ProbeRecord]| {
         super::super::pooled_exceedance::crossing(probes.iter(), &search).unwrap()
     };
-    let line = [
-        probe(800.0, 0.25, &[]),
-        probe(900.0, 0.5, &[]),
-        probe(1_000.0, 1.0, &[]),
-    ];
+    let line = [probe(800.0, 0.25, &[]), probe(900.0, 0.5, &[]), probe(1_000.0, 1.0, &[])];
     let overloaded = probe(1_100.0, 7.0, &[ReasonCode::RateNotSustained]);
     let [a, b, c] = line.clone();
     assert!(is_same(crossing(&[a, b, c, overloaded]), crossing(&line)));

@@ -24,10 +24,7 @@ impl Levels {
             let outside = self.probes.iter().filter(|probes| of(**probes));
             self.part(u32::try_from(outside.count()).unwrap_or(u32::MAX))
         };
-        [
-            count(&|probes| probes < *range.start()),
-            count(&|probes| probes > *range.end()),
-        ]
+        [count(&|probes| probes < *range.start()), count(&|probes| probes > *range.end())]
     }
 }
 
@@ -36,10 +33,7 @@ fn check(searches: u64) -> Levels {
     for (kind, fractions) in Kind::ALL {
         for allowed in fractions {
             let found = levels(kind, *allowed, seeds_of_version(searches));
-            println!(
-                "{kind:?} {allowed}: held {:.3}, {found:.4?}",
-                found.held_part()
-            );
+            println!("{kind:?} {allowed}: held {:.3}, {found:.4?}", found.held_part());
             assert!(found.part(found.near) >= NEAR_LEAST, "{kind:?} {allowed}");
             assert_eq!(found.without, 0, "{kind:?} {allowed}");
             all.merge(&found);

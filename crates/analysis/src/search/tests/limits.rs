@@ -16,13 +16,7 @@ struct Awkward {
 
 impl Awkward {
     fn new(capacity: f64) -> Self {
-        Self {
-            capacity,
-            client: f64::INFINITY,
-            flukes: 0,
-            lost_from: u32::MAX,
-            probes: 0,
-        }
+        Self { capacity, client: f64::INFINITY, flukes: 0, lost_from: u32::MAX, probes: 0 }
     }
 }
 
@@ -107,14 +101,10 @@ fn closed_load_that_reaches_nothing_is_no_place_to_begin() {
         ..fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated)
     };
     // What was answered by errors ended; else nothing that was sent came to its end in time.
-    for (failed_ops, why) in [
-        (500, NoMarkReason::NothingAcknowledged),
-        (0, NoMarkReason::OpsTooLong),
-    ] {
-        let probes = vec![ProbeRecord {
-            failed_ops,
-            ..closed.clone()
-        }];
+    for (failed_ops, why) in
+        [(500, NoMarkReason::NothingAcknowledged), (0, NoMarkReason::OpsTooLong)]
+    {
+        let probes = vec![ProbeRecord { failed_ops, ..closed.clone() }];
         let found = go_on(&search(), &mut Awkward::new(0.0), probes);
         assert_eq!(found.no_mark().why, why);
         assert_eq!(found.probes.len(), 1);
@@ -303,11 +293,7 @@ fn a_search_that_has_time_left_goes_lower_than_its_usual_probes_allow() {
     // of 2,720 and its confirmations, and for nothing besides.
     let found = find(&of_batches(1_800), &mut of_large_ops(3_400.0));
     let mark = found.mark();
-    assert!(
-        (2_700.0..=3_434.0).contains(&mark.confirmed),
-        "{}",
-        found.story()
-    );
+    assert!((2_700.0..=3_434.0).contains(&mark.confirmed), "{}", found.story());
     let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
     assert!(spent <= 1_800 * S, "{}", found.story());
 }
@@ -341,11 +327,7 @@ fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
 
 #[test]
 fn a_percentile_takes_the_ops_of_its_judgment_and_what_chance_may_leave_out() {
-    let latency = |quantile_ppm| Objective::Latency {
-        quantile_ppm,
-        max: Nanos::SECOND,
-        op: None,
-    };
+    let latency = |quantile_ppm| Objective::Latency { quantile_ppm, max: Nanos::SECOND, op: None };
     // n beyond-percentiles of ten, and five roots of it more.
     for (ppm, ops) in [(500_000, 43.0), (990_000, 1_159.0), (999_000, 10_500.0)] {
         let needed = ops_needed(&[latency(ppm), Objective::Errors { max_ppm: 0 }]).unwrap();
@@ -441,10 +423,7 @@ fn a_stop_by_the_user_or_wrong_data_end_a_search_at_once() {
         (ProbeVerdict::Interrupted, NoMarkReason::Interrupted),
         (ProbeVerdict::WrongData, NoMarkReason::WrongData),
     ] {
-        let stops = |at: f64, _: f64| Shown {
-            verdict,
-            ..Shown::met(at)
-        };
+        let stops = |at: f64, _: f64| Shown { verdict, ..Shown::met(at) };
         let found = find(&search(), &mut (1_000.0, stops));
         assert_eq!(found.no_mark().why, why);
         assert_eq!(found.probes.len(), 2);

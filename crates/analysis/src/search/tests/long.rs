@@ -31,10 +31,7 @@ fn soaked(then: ProbeVerdict) -> (SearchRecord, Found) {
 }
 
 fn soaks(found: &Found) -> Vec<&ProbeRecord> {
-    let probes = found.probes.iter();
-    probes
-        .filter(|probe| probe.purpose == ProbePurpose::Soak)
-        .collect()
+    found.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Soak).collect()
 }
 
 #[test]

@@ -62,8 +62,7 @@ impl Found {
 
     /// A line for each probe.
     fn story(&self) -> String {
-        let probes = self.probes.iter();
-        let lines = probes.map(|p| {
+        let lines = self.probes.iter().map(|p| {
             let (purpose, at, verdict, pressure) = (&p.purpose, &p.at, &p.verdict, &p.pressure);
             format!("\n  {purpose:?} {at} {verdict:?} {pressure:?}")
         });
@@ -75,11 +74,7 @@ impl Queue {
     /// M/M/c behind a bound of the 99th percentile.
     fn markov(mu: f64, servers: u32, bound_s: f64, noise: Noise) -> Self {
         Self {
-            shape: Shape::Markov {
-                mu,
-                servers,
-                bound_s,
-            },
+            shape: Shape::Markov { mu, servers, bound_s },
             capacity: mu * f64::from(servers),
             allowed: 0.01,
             noise,
@@ -89,11 +84,7 @@ impl Queue {
 
 fn with_p99(max: Nanos) -> SearchRecord {
     let mut search = search();
-    search.objective.stated.push(Objective::Latency {
-        quantile_ppm: 990_000,
-        max,
-        op: None,
-    });
+    search.objective.stated.push(Objective::Latency { quantile_ppm: 990_000, max, op: None });
     search
 }
 
@@ -159,10 +150,7 @@ fn is_confirmed(found: &Found) -> bool {
         return true;
     };
     let confirmed = found.probes.iter().filter(|probe| {
-        let held = matches!(
-            probe.verdict,
-            ProbeVerdict::Passed | ProbeVerdict::NotDecided
-        );
+        let held = matches!(probe.verdict, ProbeVerdict::Passed | ProbeVerdict::NotDecided);
         let confirms = probe.purpose == ProbePurpose::Confirm && held;
         confirms && is_same(probe.at, mark.confirmed) && probe.measured_ns == nanos(CONFIRM_S)
     });

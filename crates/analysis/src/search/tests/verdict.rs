@@ -118,9 +118,8 @@ fn rejecting(rejected: u64) -> RunRecord {
     let result = &mut record.results[0];
     result.errors.insert("rejected".to_owned(), rejected);
     result.windows.offered = vec![100; 100];
-    result.windows.failed = (0..99)
-        .map(|window| rejected * (window + 1) / 99 - rejected * window / 99)
-        .collect();
+    result.windows.failed =
+        (0..99).map(|window| rejected * (window + 1) / 99 - rejected * window / 99).collect();
     record
 }
 
@@ -149,10 +148,8 @@ fn a_share_of_failures_is_judged_by_the_count_where_its_margin_is_unknown() {
         let probed = probed(&search, ProbePurpose::Search, &judged(record));
         (probed.verdict, probed.pressure)
     };
-    let unknown: [fn(&mut RunRecord); 2] = [
-        |record| fail(record, "timeout"),
-        |closed| closed.results[0].windows.offered.clear(),
-    ];
+    let unknown: [fn(&mut RunRecord); 2] =
+        [|record| fail(record, "timeout"), |closed| closed.results[0].windows.offered.clear()];
     for change in unknown {
         assert_eq!(verdict(45, change), (ProbeVerdict::Passed, None));
         assert_eq!(verdict(55, change), (ProbeVerdict::Failed, None));
@@ -202,17 +199,11 @@ fn each_reason_is_reported_once_and_the_objectives_come_first() {
     assert_eq!(shown(record.clone()).reasons, expected);
     // A bound of errors that was missed says the same again, and so does a floor beside the rate.
     let min = highwater_model::units::Rate::per_second(900);
-    let bounds = [
-        Objective::Errors { max_ppm: 0 },
-        Objective::Throughput { min },
-    ];
+    let bounds = [Objective::Errors { max_ppm: 0 }, Objective::Throughput { min }];
     record.plan.definition.objectives.extend(bounds);
     record.streams[0].throughput.rows_per_s = 500.0;
-    let expected = [
-        ReasonCode::ObjectiveErrors,
-        ReasonCode::ObjectiveLatency,
-        ReasonCode::RateNotSustained,
-    ];
+    let expected =
+        [ReasonCode::ObjectiveErrors, ReasonCode::ObjectiveLatency, ReasonCode::RateNotSustained];
     assert_eq!(shown(record).reasons, expected);
 }
 

@@ -97,10 +97,8 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_trial() {
         (NoBestReason::TargetLost, ReasonCode::TargetLost, 5),
         (NoBestReason::Interrupted, ReasonCode::Interrupted, 130),
     ] {
-        let (record, code) = concluded(Some(TuneOutcome::NoBest(NoBest {
-            why,
-            best_so_far: None,
-        })));
+        let (record, code) =
+            concluded(Some(TuneOutcome::NoBest(NoBest { why, best_so_far: None })));
         let expected = (Measurement::Inconclusive, vec![reason]);
         assert_eq!((measurement(&record), code), (expected, exit), "{why:?}");
     }

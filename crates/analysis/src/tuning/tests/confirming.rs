@@ -64,18 +64,11 @@ fn either_of_the_two_goes_first_by_chance() {
     tune.policy.probes_max = 100;
     run(&mut tune, counts, |at| 100.0 + len_to_f64(at[0]));
     let confirming = |trial: &&TrialRecord| trial.purpose == TrialPurpose::Confirm;
-    let confirming: Vec<usize> = tune
-        .trials
-        .iter()
-        .filter(confirming)
-        .map(|trial| trial.at[0])
-        .collect();
+    let confirming: Vec<usize> =
+        tune.trials.iter().filter(confirming).map(|trial| trial.at[0]).collect();
     let turns: Vec<&[usize]> = confirming.chunks(2).collect();
     assert_eq!(turns.len(), 20);
-    assert!(
-        turns.iter().all(|turn| turn[0] + turn[1] == 1),
-        "each once: {turns:?}"
-    );
+    assert!(turns.iter().all(|turn| turn[0] + turn[1] == 1), "each once: {turns:?}");
     // Of twenty fair coins either side shows so often but for one case in 2,500.
     let first = turns.iter().filter(|turn| turn[0] == 1).count();
     assert!((3..=17).contains(&first), "{turns:?}");
@@ -116,10 +109,8 @@ fn who_fails_once_in_the_confirming_round_has_not_won_it() {
 
 #[test]
 fn a_gain_has_the_interval_of_unequal_variances() {
-    let (even, scattered) = (
-        [1_040.0, 1_050.0, 1_045.0, 1_042.0, 1_048.0],
-        [960.0, 1_010.0, 900.0, 1_030.0],
-    );
+    let (even, scattered) =
+        ([1_040.0, 1_050.0, 1_045.0, 1_042.0, 1_048.0], [960.0, 1_010.0, 900.0, 1_030.0]);
     // SciPy 1.17, `ttest_ind` of the logarithms with `equal_var=False`; with equal ones the gain would
     // count as told, at 0.8% to 14.3%.
     let [low, high] = gain95(&even, &scattered).unwrap();
@@ -132,10 +123,8 @@ fn a_gain_has_the_interval_of_unequal_variances() {
 fn of_two_that_cannot_be_told_apart_the_smaller_one_is_the_best() {
     let outcome_of = |name: &str, second: f64| {
         let mut tune = tune(&[2]);
-        tune.axes[0] = TuneAxis {
-            name: name.to_owned(),
-            values: vec!["1k".to_owned(), "2k".to_owned()],
-        };
+        tune.axes[0] =
+            TuneAxis { name: name.to_owned(), values: vec!["1k".to_owned(), "2k".to_owned()] };
         let mut noise = Noise::new(7);
         run(&mut tune, counts, |at| {
             let level = if at == [1] { second } else { 1.0 };

@@ -25,9 +25,8 @@ fn the_way_along_a_ridge_is_gone_to_its_end() {
 fn stairs(at: &[usize]) -> f64 {
     const STEPS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2]];
     let step = STEPS.iter().position(|step| *step == at[..2]);
-    step.map_or(50.0 - len_to_f64(at[0] + at[1]), |step| {
-        100.0 + len_to_f64(step)
-    }) - len_to_f64(at[2])
+    step.map_or(50.0 - len_to_f64(at[0] + at[1]), |step| 100.0 + len_to_f64(step))
+        - len_to_f64(at[2])
 }
 
 #[test]
@@ -46,18 +45,12 @@ fn the_axes_are_gone_along_again_while_something_better_is_found() {
 fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
     // A peak of its own, to which nothing leads.
     let peak = |at: &[usize]| {
-        if at[0] == 25 {
-            200.0
-        } else {
-            100.0 - len_to_f64(at[0])
-        }
+        if at[0] == 25 { 200.0 } else { 100.0 - len_to_f64(at[0]) }
     };
     for seed in 0..5 {
         let mut tune = tune(&[30, 30]);
         tune.policy.seed = seed;
-        let outcome = run(&mut tune, counts, |at| {
-            peak(at) - 0.1 * len_to_f64(at[1].abs_diff(7))
-        });
+        let outcome = run(&mut tune, counts, |at| peak(at) - 0.1 * len_to_f64(at[1].abs_diff(7)));
         let best = best(&outcome);
         assert_eq!(best.at, [25, 7], "seed {seed}");
         assert!(!best.cut_short, "seed {seed}: a third of the grid suffices");
@@ -75,9 +68,7 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
         let mut noise = Noise::new(seed);
         let mut tune = tune(&[12]);
         tune.policy.seed = seed;
-        let outcome = run(&mut tune, counts, |_| {
-            1_000.0 * (0.3 * noise.normal()).exp()
-        });
+        let outcome = run(&mut tune, counts, |_| 1_000.0 * (0.3 * noise.normal()).exp());
         assert!(!best(&outcome).cut_short);
         let searched = |trial: &&TrialRecord| trial.purpose == TrialPurpose::Search;
         let mut times = [0; 12];
@@ -88,13 +79,7 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
         assert_eq!(times, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3], "seed {seed}");
     }
     // The first of five was ahead by luck.
-    let figures = [
-        [120.0, 80.0],
-        [110.0, 110.0],
-        [109.0, 109.0],
-        [1.0; 2],
-        [1.0; 2],
-    ];
+    let figures = [[120.0, 80.0], [110.0, 110.0], [109.0, 109.0], [1.0; 2], [1.0; 2]];
     let mut times = [0; 5];
     let mut tune = tune(&[5]);
     let outcome = run(&mut tune, counts, |at| {

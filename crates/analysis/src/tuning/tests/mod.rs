@@ -73,29 +73,16 @@ struct Hill {
 impl Hill {
     fn drawn(lengths: &[usize], noise: &mut Noise) -> Self {
         Self {
-            top: lengths
-                .iter()
-                .map(|length| noise.uniform() * len_to_f64(length - 1))
-                .collect(),
-            steep: lengths
-                .iter()
-                .map(|_| 0.02 + 0.2 * noise.uniform())
-                .collect(),
+            top: lengths.iter().map(|length| noise.uniform() * len_to_f64(length - 1)).collect(),
+            steep: lengths.iter().map(|_| 0.02 + 0.2 * noise.uniform()).collect(),
             turn: 0.4 * noise.uniform() - 0.2,
         }
     }
 
     fn at(&self, trial: &[usize]) -> f64 {
-        let far: Vec<f64> = trial
-            .iter()
-            .zip(&self.top)
-            .map(|(at, top)| len_to_f64(*at) - top)
-            .collect();
-        let own: f64 = far
-            .iter()
-            .zip(&self.steep)
-            .map(|(far, steep)| steep * far * far)
-            .sum();
+        let far: Vec<f64> =
+            trial.iter().zip(&self.top).map(|(at, top)| len_to_f64(*at) - top).collect();
+        let own: f64 = far.iter().zip(&self.steep).map(|(far, steep)| steep * far * far).sum();
         let both: f64 = far.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let least = self.steep.iter().fold(f64::INFINITY, |a, b| a.min(*b));
         // Turned by less than it is steep, so that it stays a hill.
@@ -106,10 +93,10 @@ impl Hill {
 /// Every combination.
 fn grid(lengths: &[usize]) -> Vec<Vec<usize>> {
     lengths.iter().fold(vec![Vec::new()], |trials, length| {
-        let longer = trials.iter().flat_map(|trial: &Vec<usize>| {
-            (0..*length).map(move |at| [&trial[..], &[at]].concat())
-        });
-        longer.collect()
+        trials
+            .iter()
+            .flat_map(|trial: &Vec<usize>| (0..*length).map(move |at| [&trial[..], &[at]].concat()))
+            .collect()
     })
 }
 
@@ -122,9 +109,7 @@ fn hunted(lengths: &[usize]) -> (u32, usize) {
         let hill = Hill::drawn(lengths, &mut noise);
         let mut tune = tune(lengths);
         tune.policy.seed = seed;
-        let outcome = run(&mut tune, counts, |at| {
-            hill.at(at) * (1.0 + SPREAD * noise.normal())
-        });
+        let outcome = run(&mut tune, counts, |at| hill.at(at) * (1.0 + SPREAD * noise.normal()));
         let optimum = all.iter().map(|at| hill.at(at)).fold(0.0, f64::max);
         let reached = hill.at(&best(&outcome).at);
         near += u32::from(reached >= 0.97 * optimum);
@@ -185,9 +170,7 @@ fn each_cell_of_a_small_grid_is_looked_at() {
 fn less_is_better_of_what_a_row_costs() {
     let mut tune = tune(&[6]);
     tune.by = TuneFigure::DiskBytesPerRow;
-    let outcome = run(&mut tune, counts, |at| {
-        100.0 + len_to_f64(at[0].abs_diff(2))
-    });
+    let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at[0].abs_diff(2)));
     let best = best(&outcome);
     assert_eq!(best.at, [2]);
     assert!((best.figure - 100.0).abs() < 1e-6, "{best:?}");
@@ -204,11 +187,7 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
     let outcome = run(&mut tune, verdict, |at| 100.0 + len_to_f64(at[0]));
     assert_eq!(best(&outcome).at, [3]);
     for value in [4, 5] {
-        let times = tune
-            .trials
-            .iter()
-            .filter(|trial| trial.at == [value])
-            .count();
+        let times = tune.trials.iter().filter(|trial| trial.at == [value]).count();
         assert_eq!(times, 1);
     }
     let mut tune = self::tune(&[6]);
@@ -230,11 +209,7 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
             &mut tune,
             |_| {
                 made += 1;
-                if made > 5 {
-                    verdict
-                } else {
-                    TrialVerdict::Counts
-                }
+                if made > 5 { verdict } else { TrialVerdict::Counts }
             },
             |at| 100.0 + len_to_f64(at[0]),
         );
@@ -242,11 +217,7 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
             panic!("{outcome:?}");
         };
         assert_eq!((no_best.why, tune.trials.len()), (why, 5 + times));
-        let most = tune.trials[..5]
-            .iter()
-            .map(|trial| trial.at[0])
-            .max()
-            .unwrap();
+        let most = tune.trials[..5].iter().map(|trial| trial.at[0]).max().unwrap();
         assert_eq!(no_best.best_so_far, Some(vec![most]));
     }
 }
@@ -295,10 +266,7 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
     }
     let order = |tune: &TuneRecord| tune.trials.iter().map(|c| c.at.clone()).collect::<Vec<_>>();
     assert_ne!(order(&whole), order(&course(2)));
-    let confirming = whole
-        .trials
-        .iter()
-        .filter(|c| c.purpose == TrialPurpose::Confirm);
+    let confirming = whole.trials.iter().filter(|c| c.purpose == TrialPurpose::Confirm);
     assert_eq!(confirming.count(), 10, "five of each");
 }
 
@@ -319,14 +287,10 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
     assert_eq!(shown(&record), None);
     fixture::add_telemetry(&mut record);
     assert_eq!(shown(&record), None, "no number of cores");
-    record
-        .target
-        .settings
-        .insert("cores".to_owned(), "8".to_owned());
+    record.target.settings.insert("cores".to_owned(), "8".to_owned());
     // Two nodes of eight cores each, half and a quarter of them busy.
     let telemetry = record.target_telemetry.as_mut().unwrap();
-    let nodes = telemetry.series.iter_mut();
-    let nodes = nodes.filter(|series| series.name == names::CPU_BUSY);
+    let nodes = telemetry.series.iter_mut().filter(|series| series.name == names::CPU_BUSY);
     for (series, busy) in nodes.zip([0.5, 0.25]) {
         series.values.fill(Some(busy));
     }

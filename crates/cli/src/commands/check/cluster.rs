@@ -43,19 +43,19 @@ fn of_node(node: &NodeFile) -> Vec<Fact> {
         text("command", &command),
     ];
     if node.alone {
-        facts.push(fact(
-            "alone",
-            "each also starts without the others".to_owned(),
-        ));
+        facts.push(fact("alone", "each also starts without the others".to_owned()));
     }
     facts.extend(node.prepare.iter().map(|prepare| text("prepare", prepare)));
     facts.extend(node.files.keys().map(|path| text("file", path)));
     facts.extend(node.user.iter().map(|user| text("user", user)));
-    let ports = node.ports.iter().map(|(name, port)| match port {
-        0 => format!("{name} free"),
-        port => format!("{name} {port}"),
-    });
-    let ports: Vec<String> = ports.collect();
+    let ports: Vec<String> = node
+        .ports
+        .iter()
+        .map(|(name, port)| match port {
+            0 => format!("{name} free"),
+            port => format!("{name} {port}"),
+        })
+        .collect();
     if !ports.is_empty() {
         facts.push(fact("ports", ports.join(", ")));
     }
@@ -64,9 +64,7 @@ fn of_node(node: &NodeFile) -> Vec<Fact> {
     let within = span(node.ready.within.0.0);
     let ready = match &node.ready.condition() {
         Condition::Sql { sql, answer } => {
-            let answer = answer
-                .as_ref()
-                .map_or(String::new(), |answer| format!(" = {answer}"));
+            let answer = answer.as_ref().map_or(String::new(), |answer| format!(" = {answer}"));
             format!("{sql}{answer}")
         }
         Condition::Http(address) => address.clone(),
@@ -81,11 +79,7 @@ fn of_node(node: &NodeFile) -> Vec<Fact> {
     };
     let within = span(node.stop.within.0.0);
     facts.push(text("stop", &format!("{stop}, SIGKILL after {within}")));
-    facts.extend(
-        node.quota
-            .iter()
-            .map(|quota| fact("quota", quota_words(quota))),
-    );
+    facts.extend(node.quota.iter().map(|quota| fact("quota", quota_words(quota))));
     facts
 }
 
@@ -94,12 +88,8 @@ fn quota_words(quota: &QuotaFile) -> String {
         QuotaStart::Start => "",
         QuotaStart::WarmUp => " after the warm-up",
     };
-    let cpu = quota
-        .cpu
-        .map(|cores| format!("{} cores{begin}", plain(cores)));
-    let memory = quota
-        .memory
-        .map(|memory| format!("{} of memory", bytes(memory.0)));
+    let cpu = quota.cpu.map(|cores| format!("{} cores{begin}", plain(cores)));
+    let memory = quota.memory.map(|memory| format!("{} of memory", bytes(memory.0)));
     let parts: Vec<String> = cpu.into_iter().chain(memory).collect();
     parts.join(", ")
 }
@@ -113,16 +103,9 @@ fn of_commands(commands: &CommandsFile) -> Vec<Fact> {
         ("metrics", commands.metrics.as_ref()),
         ("down", Some(&commands.down)),
     ];
-    let within = format!(
-        "your own commands, each within {}",
-        span(commands.within.0.0)
-    );
-    let given = all
-        .into_iter()
-        .filter_map(|(name, command)| Some(text(name, command?)));
-    std::iter::once(fact("nodes", within))
-        .chain(given)
-        .collect()
+    let within = format!("your own commands, each within {}", span(commands.within.0.0));
+    let given = all.into_iter().filter_map(|(name, command)| Some(text(name, command?)));
+    std::iter::once(fact("nodes", within)).chain(given).collect()
 }
 
 fn text(name: &str, value: &str) -> Fact {

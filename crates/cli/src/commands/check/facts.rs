@@ -9,11 +9,7 @@ pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
 
 /// Facts in two columns, one a line.
 pub(crate) fn table(facts: &[Fact]) -> String {
-    let width = facts
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let line =
         |(name, value): &Fact| format!("{name:width$}  {value}").trim_end().to_owned() + "\n";
     facts.iter().map(line).collect()

@@ -32,17 +32,9 @@ pub(super) fn check(
 ) -> Result<u8, Failure> {
     let set = figures::read(names, out)?;
     let warnings = audit(&set, model.map(ModelRequest::of).as_ref());
-    terminal::data(&format!(
-        "{}\n{}",
-        table(&facts(&set)),
-        warnings_text(&warnings)
-    ))?;
+    terminal::data(&format!("{}\n{}", table(&facts(&set)), warnings_text(&warnings)))?;
     let contradicts = warnings.iter().any(|o| o.weight == Weight::Contradiction);
-    Ok(if contradicts {
-        exit::NOT_VALID
-    } else {
-        exit::SUCCESS
-    })
+    Ok(if contradicts { exit::NOT_VALID } else { exit::SUCCESS })
 }
 
 fn facts(set: &SeriesSet) -> Vec<Fact> {
@@ -60,8 +52,10 @@ fn facts(set: &SeriesSet) -> Vec<Fact> {
         (Role::Figure, "figures"),
         (Role::Part, "parts"),
     ] {
-        let columns = set.columns.iter().filter(|column| column.role == role);
-        let named: Vec<String> = columns
+        let named: Vec<String> = set
+            .columns
+            .iter()
+            .filter(|column| column.role == role)
             .map(|column| {
                 if column.header == column.name || role == Role::Throughput {
                     column.header.clone()
@@ -74,10 +68,6 @@ fn facts(set: &SeriesSet) -> Vec<Fact> {
             facts.push(fact(label, foreign(&named.join(", "), LONGEST * 2)));
         }
     }
-    facts.extend(
-        set.notes
-            .iter()
-            .map(|note| fact("note", foreign(note, LONGEST))),
-    );
+    facts.extend(set.notes.iter().map(|note| fact("note", foreign(note, LONGEST))));
     facts
 }

@@ -39,11 +39,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         setting: Some("target"),
         repeats: true,
     }],
-    flags: &[
-        (DATA, &[INSERT]),
-        (FIGURES, &[MODEL]),
-        (OUTPUT, &[OUT, CONFIG, NO_COLOR]),
-    ],
+    flags: &[(DATA, &[INSERT]), (FIGURES, &[MODEL]), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
     examples: "  highwater check $URL
       connect to each host; print version, privileges, session spread, disk space, and the load
       generator's ceiling
@@ -99,10 +95,7 @@ impl CheckIntent {
                 insert: layers.parse("insert", parsers::word)?,
             },
         };
-        Ok(Self {
-            subject,
-            out: layers.require("out", parsers::word)?.into(),
-        })
+        Ok(Self { subject, out: layers.require("out", parsers::word)?.into() })
     }
 }
 
@@ -131,27 +124,17 @@ fn describe_file(path: &Path) -> Result<String, Failure> {
 
 fn describe_workload(path: &Path) -> Result<String, Failure> {
     let spec = workload_file::read(path)?;
-    let workload = spec
-        .instantiate(&BTreeMap::new(), SEED)
-        .map_err(|error| Failure::usage(error.message))?;
+    let workload =
+        spec.instantiate(&BTreeMap::new(), SEED).map_err(|error| Failure::usage(error.message))?;
     let streams = spec.streams().iter().map(|stream| stream.name.as_str());
     let mut facts = vec![
-        fact(
-            "workload",
-            format!("{} version {}", spec.name(), spec.version()),
-        ),
+        fact("workload", format!("{} version {}", spec.name(), spec.version())),
         fact("about", spec.summary()),
-        fact(
-            "fingerprint",
-            format!("{} (seed {SEED})", workload.fingerprint()),
-        ),
+        fact("fingerprint", format!("{} (seed {SEED})", workload.fingerprint())),
         fact("dialects", spec.dialects().join(", ")),
         fact("streams", streams.collect::<Vec<_>>().join(", ")),
     ];
-    facts.extend(
-        spec.ops()
-            .map(|(op, about)| fact(&format!("op {op}"), about)),
-    );
+    facts.extend(spec.ops().map(|(op, about)| fact(&format!("op {op}"), about)));
     facts.extend(spec.parameters().iter().map(|parameter| {
         let value = format!("{}  {}", parameter.default, parameter.summary);
         fact(&format!("--set {}=", parameter.name), value)
@@ -166,9 +149,7 @@ fn check_target(
 ) -> Result<(String, Option<Failure>), Failure> {
     let probe = format!("highwater_check_{}", std::process::id());
     // For an embedded target whose URL names no file.
-    let scratch = tempfile::Builder::new()
-        .prefix("highwater-check-")
-        .tempdir();
+    let scratch = tempfile::Builder::new().prefix("highwater-check-").tempdir();
     let scratch =
         scratch.map_err(|error| Failure::usage(format!("cannot create a directory: {error}")))?;
     let options = TargetOptions {
@@ -195,10 +176,7 @@ fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
     let rights = inspection.rights.as_ref()?;
     let refused = rights.iter().find(|right| right.refusal.is_some())?;
     let refusal = refused.refusal.clone()?;
-    let hint = refusal
-        .hint
-        .as_deref()
-        .unwrap_or("grant the user the right to");
+    let hint = refusal.hint.as_deref().unwrap_or("grant the user the right to");
     let dropped = rights.last().is_some_and(|right| right.refusal.is_none());
     let left = if rights.len() > 1 && !dropped {
         format!("; table `{table}` is still there")
@@ -230,11 +208,8 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
 fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fact> {
     let capabilities = target.capabilities();
     let facts = &inspection.facts;
-    let mut lines: Vec<Fact> = target
-        .urls()
-        .into_iter()
-        .map(|url| fact("connected", url))
-        .collect();
+    let mut lines: Vec<Fact> =
+        target.urls().into_iter().map(|url| fact("connected", url)).collect();
     let sessions = format!("{} by default", capabilities.default_sessions);
     lines.extend([
         fact("version", &facts.version),
@@ -257,26 +232,18 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fa
 fn inserts(capabilities: &Capabilities, inspection: &TargetInspection) -> String {
     let refused = &inspection.refused_inserts;
     let is_taken = |name: &&&str| !refused.iter().any(|(other, _)| other == *name);
-    let taken: Vec<&str> = capabilities
-        .insert_modes
-        .iter()
-        .filter(is_taken)
-        .copied()
-        .collect();
-    let refused = refused
-        .iter()
-        .map(|(name, cause)| format!("; NOT {name}: {cause}"));
+    let taken: Vec<&str> = capabilities.insert_modes.iter().filter(is_taken).copied().collect();
+    let refused = refused.iter().map(|(name, cause)| format!("; NOT {name}: {cause}"));
     taken.join(", ") + &refused.collect::<String>()
 }
 
 /// What was tried of the built-in workloads.
 fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
     let of = |is: fn(&Rehearsal) -> bool| {
-        let names = inspection
+        inspection
             .workloads
             .iter()
-            .filter(move |(_, tried)| is(tried));
-        names
+            .filter(move |(_, tried)| is(tried))
             .map(|(name, _)| *name)
             .collect::<Vec<&str>>()
             .join(", ")
@@ -309,11 +276,7 @@ fn refused_workload(inspection: &TargetInspection) -> Option<Failure> {
             let hint = hint.unwrap_or(
                 "the workloads of the line `workloads` can be run, and your own by --file",
             );
-            Some(
-                Failure::usage(cause)
-                    .with_hint(hint)
-                    .with_exit(exit::TARGET),
-            )
+            Some(Failure::usage(cause).with_hint(hint).with_exit(exit::TARGET))
         }
         _ => None,
     })
@@ -345,10 +308,7 @@ fn rights(rights: Option<&[Right]>) -> String {
         None => right.name.to_owned(),
         Some(_) => format!("NOT {}", right.name),
     });
-    format!(
-        "{} (tried on a separate table)",
-        names.collect::<Vec<_>>().join(", ")
-    )
+    format!("{} (tried on a separate table)", names.collect::<Vec<_>>().join(", "))
 }
 
 fn disk(disk: Option<&DiskSpace>) -> String {

@@ -17,14 +17,8 @@ use crate::trust;
 
 /// Marks the stream whose pace is searched.
 const SEARCHED: &str = "@find";
-const PROBE: Seconds = Seconds {
-    usual: 60,
-    with_quick: 15,
-};
-const CONFIRM: Seconds = Seconds {
-    usual: 300,
-    with_quick: 30,
-};
+const PROBE: Seconds = Seconds { usual: 60, with_quick: 15 };
+const CONFIRM: Seconds = Seconds { usual: 300, with_quick: 30 };
 const TOLERANCE: Ppm = Ppm(20_000);
 /// What short probes show varies by several percent.
 const TOLERANCE_WITH_QUICK: Ppm = Ppm(50_000);
@@ -113,11 +107,7 @@ impl FindIntent {
 }
 
 fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
-    let default = if layers.switch("quick")? {
-        TOLERANCE_WITH_QUICK
-    } else {
-        TOLERANCE
-    };
+    let default = if layers.switch("quick")? { TOLERANCE_WITH_QUICK } else { TOLERANCE };
     let given = layers.parse("tolerance", parsers::tolerance)?;
     Ok(given.unwrap_or(default))
 }
@@ -129,9 +119,10 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
         SearchAxis::Sessions => {
             let sessions = layers.parse(name, parsers::positive)?;
             match (sessions, layers.value(name)) {
-                (Some(sessions), Some(given)) if sessions > SESSIONS_MAX => Err(given.failure(
-                    format!("a load generator has {SESSIONS_MAX} sessions at most"),
-                )),
+                (Some(sessions), Some(given)) if sessions > SESSIONS_MAX => {
+                    Err(given
+                        .failure(format!("a load generator has {SESSIONS_MAX} sessions at most")))
+                }
                 _ => Ok(sessions.map(f64::from)),
             }
         }

@@ -73,11 +73,7 @@ the default limits on failed and rejected ops.",
 };
 
 const SEARCH_FLAGS: &[Flag] = &[
-    flag(
-        "--axis <AXIS>",
-        "Search over rate (open load) or sessions (closed load)",
-    )
-    .default("rate"),
+    flag("--axis <AXIS>", "Search over rate (open load) or sessions (closed load)").default("rate"),
     flag(
         "--start <VALUE>",
         "Start at this rate or number of sessions [default: estimated with a closed-load probe; 1 \
@@ -95,10 +91,7 @@ const SEARCH_FLAGS: &[Flag] = &[
          PERCENT, 0.5% to 50% [default: 2%; 5% with --quick]",
     )
     .old_name("width"),
-    flag(
-        "--probe <DURATION>",
-        "Measure each probe for DURATION [default: 60s; 15s with --quick]",
-    ),
+    flag("--probe <DURATION>", "Measure each probe for DURATION [default: 60s; 15s with --quick]"),
     flag(
         "--confirm <DURATION>",
         "Measure each of the three confirmations for DURATION. Choose a time that covers a \
@@ -152,9 +145,8 @@ fn find(settings: &FindIntent) -> Result<u8, Failure> {
     let hash = &prepared.preview.search.objective_hash;
     let begun = Begun::new(run, &stops, "find", hash, &prepared.first, &text)?;
     let shown = begun.shown();
-    let record = prepared
-        .run(begun)
-        .map_err(|failure| failure.located(&run.workload, &workload))?;
+    let record =
+        prepared.run(begun).map_err(|failure| failure.located(&run.workload, &workload))?;
     event_log::record(&run.output, (&record).into(), &shown)
 }
 
@@ -193,19 +185,10 @@ pub(super) fn nested(
 
 fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
     let workload = prepare::workload(&settings.run)?;
-    let mut runs = ProbeRuns {
-        settings,
-        workload,
-        urls,
-        directory: None,
-        needs_new_tables: false,
-    };
+    let mut runs = ProbeRuns { settings, workload, urls, directory: None, needs_new_tables: false };
     let first = runs.plan(&Requested {
         number: 1,
-        trial: Probe {
-            purpose: ProbePurpose::Search,
-            at: settings.first,
-        },
+        trial: Probe { purpose: ProbePurpose::Search, at: settings.first },
         is_first: true,
         tables_kept: false,
     });
@@ -216,12 +199,7 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     // They did not write behind each other's rows.
     runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     experiment::check(&preview.search)?;
-    Ok(Prepared {
-        runs,
-        preview,
-        first,
-        pauses,
-    })
+    Ok(Prepared { runs, preview, first, pauses })
 }
 
 /// Takes over the probes of the search to resume, which must have the same definition; returns its pauses.

@@ -52,10 +52,8 @@ impl Preview {
         let longest = to_f64(longest) / (1.0 + around.audit_fraction);
         let longest = Nanos(round_to_u64(longest)).max(settings.probe);
         let stream = searched(settings, plan);
-        let objective = SearchObjective {
-            stated: plan.objectives.clone(),
-            no_errors: settings.no_errors,
-        };
+        let objective =
+            SearchObjective { stated: plan.objectives.clone(), no_errors: settings.no_errors };
         let slowest = slowest_fixed(settings, workload, plan, ops);
         if let Some((length, stream)) = slowest.filter(|(length, _)| *length > longest) {
             let cause = format!(
@@ -101,8 +99,7 @@ impl Preview {
         };
         let mut preview = preview.bounded(stream)?;
         // A plan's hash leaves the target out, and probes of two databases are not one search.
-        let targets = settings.run.targets.iter();
-        let targets: Vec<String> = targets.map(ToString::to_string).collect();
+        let targets: Vec<String> = settings.run.targets.iter().map(ToString::to_string).collect();
         let intended = format!("{} {}", plan.hash(), targets.join(" "));
         preview.search.definition_hash = preview.search.hash(&intended);
         Ok(preview)
@@ -240,8 +237,8 @@ fn slowest_fixed<'a>(
     plan: &'a Plan,
     ops: f64,
 ) -> Option<(Nanos, &'a str)> {
-    let streams = plan.streams.iter().enumerate();
-    let others = streams.filter(|(position, _)| *position != settings.searched);
+    let others =
+        plan.streams.iter().enumerate().filter(|(position, _)| *position != settings.searched);
     let lengths = others.filter_map(|(_, stream)| match stream.paces.first()? {
         Pace::Open { rate } => {
             let seconds = units_of(workload, stream, ops) / rate.as_f64();
@@ -255,9 +252,8 @@ fn slowest_fixed<'a>(
 /// Units of a stream that so many of its rarest op take.
 fn units_of(workload: &Workload, stream: &StreamPlan, ops: f64) -> f64 {
     let spec = workload.stream(&stream.name);
-    let weights: Vec<u32> = spec.map_or_else(Vec::new, |spec| {
-        spec.ops.iter().map(|(_, weight)| *weight).collect()
-    });
+    let weights: Vec<u32> =
+        spec.map_or_else(Vec::new, |spec| spec.ops.iter().map(|(_, weight)| *weight).collect());
     let all: u32 = weights.iter().sum();
     let least = weights.into_iter().filter(|weight| *weight > 0).min();
     let fraction = least.map_or(1.0, |least| f64::from(least) / f64::from(all));

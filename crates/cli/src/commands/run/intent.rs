@@ -49,11 +49,9 @@ impl RepeatIntent {
             command: None,
         };
         let given = variants::given(layers, true)?.into_iter();
-        let given = given.map(|given| Variant {
-            command: given.command,
-            ..variant(&given.name, &run.targets)
-        });
-        let mut variants: Vec<Variant> = given.collect();
+        let mut variants: Vec<Variant> = given
+            .map(|given| Variant { command: given.command, ..variant(&given.name, &run.targets) })
+            .collect();
         let second = layers.list("interleave");
         if !second.is_empty() && !variants.is_empty() {
             let message = "--interleave cannot be combined with --variant";

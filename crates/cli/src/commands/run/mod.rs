@@ -89,11 +89,8 @@ const LOAD_FLAGS: &[Flag] = &[
 ];
 
 const LENGTH_FLAGS: &[Flag] = &[
-    flag(
-        "-d, --duration <DURATION>",
-        "Measure for DURATION, or for MIN..MAX with --until",
-    )
-    .default("20s"),
+    flag("-d, --duration <DURATION>", "Measure for DURATION, or for MIN..MAX with --until")
+        .default("20s"),
     flag(
         "--step <DURATION>",
         "Measure each step for DURATION, if a stream has several paces [default: --duration]",
@@ -113,11 +110,8 @@ const LENGTH_FLAGS: &[Flag] = &[
 ];
 
 const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
-    flag(
-        "--share <i/n>",
-        "Run part i of n of the plan. Merge the records with `highwater show`",
-    )
-    .default("1/1"),
+    flag("--share <i/n>", "Run part i of n of the plan. Merge the records with `highwater show`")
+        .default("1/1"),
     flag(
         "--start-at <TIME>",
         "Start at a time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: now]",
@@ -125,31 +119,17 @@ const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
 ];
 
 const SEVERAL_RUNS_FLAGS: &[Flag] = &[
-    flag(
-        "--repeat <N>",
-        "Run N times, in one directory, to see run-to-run variation",
-    )
-    .default("1"),
-    flag(
-        "--interleave <TARGET>",
-        "Alternate runs with this second target and compare the two",
-    )
-    .reach(Reach::Outside),
+    flag("--repeat <N>", "Run N times, in one directory, to see run-to-run variation").default("1"),
+    flag("--interleave <TARGET>", "Alternate runs with this second target and compare the two")
+        .reach(Reach::Outside),
     flag(
         "--variant <NAME=COMMAND>...",
         "Run COMMAND in a shell before each run of variant NAME, for example to restart the \
          target with another configuration. Give two or more to compare them",
     )
     .reach(Reach::Shell),
-    flag(
-        "--settle <DURATION>",
-        "Leave the target idle for DURATION between runs",
-    )
-    .default("0s"),
-    flag(
-        "--budget <DURATION>",
-        "Limit the time of all runs together [default: no limit]",
-    ),
+    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s"),
+    flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
     flag(
         "--resume <GROUP>",
         "Resume these runs (directory or ID) without repeating those that were made. All other \

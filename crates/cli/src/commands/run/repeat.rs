@@ -50,12 +50,8 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     let (run, hash) = (&settings.run, &group.definition_hash);
     let begun = Begun::new(run, &stops, "group", hash, &first, &preview)?;
     let shown = begun.shown();
-    let runs = VariantRuns {
-        settings,
-        workload,
-        urls: RefCell::default(),
-        interrupts: stops.interrupts,
-    };
+    let runs =
+        VariantRuns { settings, workload, urls: RefCell::default(), interrupts: stops.interrupts };
     let record = begun
         .run(group, &runs, pauses, settings.settle)
         .map_err(|failure| failure.located(&run.workload, &runs.workload))?;
@@ -144,13 +140,10 @@ fn preview(group: &GroupRecord) -> String {
 
 /// The variants of the runs that are to come, if each ends as its plan says and time allows.
 fn order(group: &GroupRecord) -> Vec<&str> {
-    let made = group.trials.iter();
-    let made = made.filter(|t| t.ended == Ended::Complete).count();
+    let made = group.trials.iter().filter(|t| t.ended == Ended::Complete).count();
     let all = group.variants.len() * group.times as usize;
     let variants = (made..all).map(|complete| run_at(group.variants.len(), complete).0);
-    variants
-        .map(|at| group.variants[at].name.as_str())
-        .collect()
+    variants.map(|at| group.variants[at].name.as_str()).collect()
 }
 
 /// Makes the runs of variants from settings.
@@ -208,8 +201,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         ];
         // It is the group's.
         run.repeated_flags.remove("settle");
-        run.labels
-            .extend(labels.map(|(name, value)| (name.to_owned(), value)));
+        run.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
         let urls = self.urls(requested.trial.variant, &run)?;
         // A simulated target gets another seed in each round; rows and ops stay the same.
         let round = u64::from(requested.trial.round - 1);

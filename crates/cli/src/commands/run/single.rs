@@ -40,10 +40,7 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     let id = prepare::id("", workload.name(), &plan.hash());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
     let stored = StoredPlan::new(plan, directory, None);
-    let request = RunRequest {
-        controls,
-        ..prepare::request(settings, workload, stored, &urls)?
-    };
+    let request = RunRequest { controls, ..prepare::request(settings, workload, stored, &urls)? };
     let (record, directory) = execute(settings, request, stops.interrupts, log.as_ref(), live)?;
     event_log::record(&settings.output, (&record).into(), &directory)
 }
@@ -69,11 +66,7 @@ fn check_start(settings: &RunIntent) -> Result<(), Failure> {
     if late == Nanos::ZERO {
         return Ok(());
     }
-    let message = format!(
-        "--start-at: {} was {} ago",
-        print_instant(start),
-        duration(late.0)
-    );
+    let message = format!("--start-at: {} was {} ago", print_instant(start), duration(late.0));
     let hint = "give a time at which every load generator is ready, such as a minute from now";
     Err(Failure::usage(message).with_hint(hint))
 }

@@ -53,9 +53,7 @@ fn expression(text: &str, size: u32) -> Option<Result<String, QuantityError>> {
             number => parse_count(number).ok()?,
         };
         let product = factor.checked_mul(times);
-        sum = sum
-            .zip(product)
-            .and_then(|(sum, product)| sum.checked_add(product));
+        sum = sum.zip(product).and_then(|(sum, product)| sum.checked_add(product));
     }
     with_size.then(|| {
         sum.map(|sum| sum.to_string()).ok_or_else(|| QuantityError {

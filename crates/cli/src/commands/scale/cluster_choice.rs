@@ -35,10 +35,7 @@ impl ClusterChoice {
         let has_targets = layers.strength("target") == Some(Strength::CommandLine);
         if knows_urls == has_targets {
             let (cause, hint) = if knows_urls {
-                (
-                    "a TARGET beside --cluster",
-                    "leave the TARGET out: the file has its URLs",
-                )
+                ("a TARGET beside --cluster", "leave the TARGET out: the file has its URLs")
             } else {
                 (
                     "TARGET is missing",
@@ -48,11 +45,7 @@ impl ClusterChoice {
             };
             return Err(Failure::usage(format!("--cluster: {cause}")).with_hint(hint));
         }
-        let flags = ClusterFlags {
-            no_quota,
-            remove_data: true,
-            takes_over: false,
-        };
+        let flags = ClusterFlags { no_quota, remove_data: true, takes_over: false };
         Ok(Some(Self { path, spec, flags }))
     }
 }
@@ -81,10 +74,9 @@ pub(super) fn nodes_alone(
     let left_out = cluster.spec.not_alone();
     if let Some(why) = left_out.filter(|_| requested) {
         let (cause, hint) = match why {
-            LeftOut::OwnCommands => (
-                "the file's commands start clusters, and no single node",
-                "leave it out",
-            ),
+            LeftOut::OwnCommands => {
+                ("the file's commands start clusters, and no single node", "leave it out")
+            }
             _ => (
                 "the file does not say that a node starts without the others",
                 "add `alone = true` to [node] if each does, or leave the flag out",

@@ -51,22 +51,12 @@ impl<'a> Growth<'a> {
             None => GoesOn::default(),
         };
         experiment::check(&scale)?;
-        Ok(Self {
-            settings,
-            scale,
-            first,
-            resumed,
-            goes_on,
-        })
+        Ok(Self { settings, scale, first, resumed, goes_on })
     }
 
     /// Its directory; its ID names the variant.
     fn directory(&self) -> Result<RunDirectory, Failure> {
-        let id = prepare::id(
-            "scale",
-            &self.first.workload.name,
-            &self.scale.definition_hash,
-        );
+        let id = prepare::id("scale", &self.first.workload.name, &self.scale.definition_hash);
         let variant = self.settings.variant.as_ref();
         let id = variant.map_or_else(|| id.clone(), |variant| format!("{id}-{}", variant.name));
         Ok(RunDirectory::create(&self.settings.out, &id, &self.first)?)
@@ -75,8 +65,7 @@ impl<'a> Growth<'a> {
 
 /// Measures the growths, one at least, and prints their records; returns the exit code.
 pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
-    let growths = all.iter().map(Growth::of);
-    let mut growths = growths.collect::<Result<Vec<_>, _>>()?;
+    let mut growths = all.iter().map(Growth::of).collect::<Result<Vec<_>, _>>()?;
     expect_own_rows(&growths)?;
     let (settings, first) = (growths[0].settings, growths[0].first.clone());
     let preview = previews(&growths);
@@ -89,8 +78,7 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     let interrupts = &stops.interrupts;
     let clusters = clusters(all, interrupts)?;
     let observer = trials::observer(&settings.output, &preview, &stops)?;
-    let directories = growths.iter().map(Growth::directory);
-    let directories = directories.collect::<Result<Vec<_>, _>>()?;
+    let directories = growths.iter().map(Growth::directory).collect::<Result<Vec<_>, _>>()?;
     name_all(&mut growths, &directories);
     let mut runs = Vec::new();
     for ((growth, directory), cluster) in growths.iter_mut().zip(&directories).zip(&clusters) {
@@ -177,9 +165,7 @@ fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
 fn place(url: &TargetUrl) -> TargetUrl {
     const PLACES: [&str; 4] = ["dbname", "host", "port", "socket"];
     let mut place = url.clone();
-    place
-        .parameters
-        .retain(|name, _| PLACES.contains(&name.as_str()));
+    place.parameters.retain(|name, _| PLACES.contains(&name.as_str()));
     (place.user, place.password) = (None, None);
     place
 }
@@ -193,25 +179,29 @@ fn stopped(failure: Failure, interrupts: &Interrupts) -> Failure {
 }
 
 fn candidates(trials: &[Option<&SizedTrial>]) -> Vec<Option<Candidate>> {
-    let turns = trials.iter().map(|trial| {
-        trial.map(|trial| Candidate {
-            purpose: trial.purpose,
-            nodes: trial.node.unwrap_or(trial.size.nodes),
+    trials
+        .iter()
+        .map(|trial| {
+            trial.map(|trial| Candidate {
+                purpose: trial.purpose,
+                nodes: trial.node.unwrap_or(trial.size.nodes),
+            })
         })
-    });
-    turns.collect()
+        .collect()
 }
 
 /// What is to be measured; of variants the first one's, which the others share.
 fn previews(growths: &[Growth<'_>]) -> String {
     let first = preview(&growths[0].scale);
-    let names = growths.iter().filter_map(|of| of.scale.variant.as_ref());
-    let names: Vec<&str> = names.map(|variant| variant.name.as_str()).collect();
+    let names: Vec<&str> = growths
+        .iter()
+        .filter_map(|of| of.scale.variant.as_ref())
+        .map(|variant| variant.name.as_str())
+        .collect();
     if names.is_empty() {
         return first;
     }
-    let all = growths.iter().map(|growth| estimate(&growth.scale));
-    let all = all.fold(0, u64::saturating_add);
+    let all = growths.iter().map(|growth| estimate(&growth.scale)).fold(0, u64::saturating_add);
     format!(
         "{first}the same of each of {} variants, every size in random order: {}; {} in all\n",
         names.len(),
@@ -272,8 +262,7 @@ fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cl
 
 /// Ends all of them, whatever happens to one; the first failure.
 fn end(clusters: &[SharedCluster]) -> Result<(), Failure> {
-    let ends = clusters.iter().map(|cluster| cluster.borrow_mut().end());
-    let ends: Vec<_> = ends.collect();
+    let ends: Vec<_> = clusters.iter().map(|cluster| cluster.borrow_mut().end()).collect();
     let failed = ends.into_iter().find_map(Result::err);
     failed.map_or(Ok(()), |error| Err(error.into()))
 }
@@ -297,10 +286,9 @@ fn printed(
         code = exit::of_both(code, event_log::record(output, record.into(), &shown)?);
         let variant = record.scale().and_then(|scale| scale.variant.as_ref());
         let named = variant.zip(Grown::of(record.into()));
-        compared.extend(named.map(|(variant, growth)| NamedGrowth {
-            name: variant.name.clone(),
-            growth,
-        }));
+        compared.extend(
+            named.map(|(variant, growth)| NamedGrowth { name: variant.name.clone(), growth }),
+        );
     }
     if compared.len() > 1 {
         compare::variants_of_growths(output, compared, directories[0].path())?;

@@ -50,13 +50,7 @@ impl IntendedSize {
                 (plan, cost, hash, stream, unit)
             }
         };
-        Ok(Self {
-            plan,
-            definition,
-            cost,
-            stream,
-            unit,
-        })
+        Ok(Self { plan, definition, cost, stream, unit })
     }
 }
 
@@ -105,11 +99,7 @@ fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Fai
 
 /// How many nodes are still to be measured alone.
 fn nodes_alone(scale: &ScaleRecord) -> u64 {
-    if scale.trials.is_empty() {
-        scale.alone.missing().into()
-    } else {
-        0
-    }
+    if scale.trials.is_empty() { scale.alone.missing().into() } else { 0 }
 }
 
 /// What all sizes take, nanoseconds, within the budget.
@@ -131,10 +121,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
     };
     let until = scale.until_per_s.map_or_else(String::new, |until| {
         let unit = scale.unit.name();
-        format!(
-            "no larger size than the first that reaches {} {unit}/s\n",
-            rate(until)
-        )
+        format!("no larger size than the first that reaches {} {unit}/s\n", rate(until))
     });
     let settings: Vec<String> = scale.sizes.iter().filter_map(settings_line).collect();
     let apart = match scale.cluster_file {
@@ -143,11 +130,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
     };
     let resumed = trials::resumed(scale.trials.len(), "sizes");
     let of_nodes = nodes_line(scale, alone);
-    let with_nodes = if alone > 0 {
-        " with the nodes alone"
-    } else {
-        ""
-    };
+    let with_nodes = if alone > 0 { " with the nodes alone" } else { "" };
     format!(
         "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} sizes of about {} each: \
          {most}{with_nodes}; {apart} not counted\n{resumed}",
@@ -171,10 +154,8 @@ fn nodes_line(scale: &ScaleRecord, nodes: u64) -> String {
 }
 
 fn settings_line(size: &ScaleSize) -> Option<String> {
-    let settings = size.settings.iter();
-    let settings: Vec<String> = settings
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
+    let settings: Vec<String> =
+        size.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let nodes = size.nodes;
     (!settings.is_empty()).then(|| format!("  {nodes:>6} nodes: {}\n", settings.join(", ")))
 }

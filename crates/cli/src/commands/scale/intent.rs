@@ -24,9 +24,7 @@ use crate::variants::NamedVariant;
 /// Stands for the number of nodes in a target's URL, and in any other setting.
 const NODES: &str = "{nodes}";
 /// Flags whose values may depend on the size.
-const SIZED: [&str; 7] = [
-    "batch", "max", "rate", "replicas", "sessions", "shards", "start",
-];
+const SIZED: [&str; 7] = ["batch", "max", "rate", "replicas", "sessions", "shards", "start"];
 /// Settings of the growth that mean something else to its searches and runs.
 const OWN: [&str; 9] = [
     "budget",
@@ -133,11 +131,7 @@ impl ScaleIntent {
             record: ScaleRecord {
                 sizes: with_settings(layers, &numbers)?,
                 each,
-                start: if grow {
-                    ClusterStart::Grow
-                } else {
-                    ClusterStart::Fresh
-                },
+                start: if grow { ClusterStart::Grow } else { ClusterStart::Fresh },
                 alone,
                 until_per_s: layers.parse("until", parse_rate)?.map(Rate::as_f64),
                 over: layers.texts("over").collect(),
@@ -276,10 +270,7 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
             let name = prefix.strip_suffix('=').unwrap_or(given.name);
             settings.insert(name.to_owned(), own);
         }
-        Ok(ScaleSize {
-            nodes: *nodes,
-            settings,
-        })
+        Ok(ScaleSize { nodes: *nodes, settings })
     });
     sizes.collect()
 }
@@ -292,8 +283,10 @@ fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
         let hint = "write it as `sim:?nodes={nodes}`, or where the names of clusters differ by it";
         return Err(Failure::usage(cause).with_hint(hint));
     }
-    let texts = given.iter().map(|given| &given.text);
-    let shown = texts.map(|text| redacted(text).unwrap_or_else(|| text.clone()));
+    let shown = given
+        .iter()
+        .map(|given| &given.text)
+        .map(|text| redacted(text).unwrap_or_else(|| text.clone()));
     Ok(shown.collect())
 }
 
@@ -320,10 +313,8 @@ fn each(text: &str) -> Result<ScaleEach, QuantityError> {
 
 /// `1..5`, or `3,6,12,24`: at least two sizes, ascending.
 fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
-    let wrong = |cause: String| QuantityError {
-        message: format!("`{text}` {cause}"),
-        hint: NODES_HINT,
-    };
+    let wrong =
+        |cause: String| QuantityError { message: format!("`{text}` {cause}"), hint: NODES_HINT };
     let number = |text: &str| match parse_count(text.trim())? {
         nodes @ 1..=MOST_NODES => Ok(u32::try_from(nodes).unwrap_or(u32::MAX)),
         _ => Err(wrong("names a size out of 1 to 100,000".to_owned())),
@@ -340,9 +331,7 @@ fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
         return Err(wrong(format!("has more than {MOST_SIZES} sizes")));
     }
     if all.len() < 2 {
-        return Err(wrong(
-            "has fewer than two sizes, which show no growth".to_owned(),
-        ));
+        return Err(wrong("has fewer than two sizes, which show no growth".to_owned()));
     }
     if !ascending.iter().eq(&all) {
         return Err(wrong("is not ascending".to_owned()));
@@ -359,9 +348,7 @@ mod tests {
         assert_eq!(sizes("1..5"), Ok(vec![1, 2, 3, 4, 5]));
         assert_eq!(sizes("3,6,12,24"), Ok(vec![3, 6, 12, 24]));
         assert_eq!(sizes("1, 4"), Ok(vec![1, 4]));
-        for wrong in [
-            "", "3", "3..3", "5..1", "1,1", "6,3", "0..2", "a..b", "1..200", "1,200k",
-        ] {
+        for wrong in ["", "3", "3..3", "5..1", "1,1", "6,3", "0..2", "a..b", "1..200", "1,200k"] {
             assert!(sizes(wrong).is_err(), "{wrong}");
         }
     }

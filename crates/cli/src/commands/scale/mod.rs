@@ -131,14 +131,8 @@ const GROWTH_FLAGS: &[Flag] = &[
 ];
 
 const SEARCH_FLAGS: &[Flag] = &[
-    flag(
-        "--start <VALUE>",
-        "Start at this rate [default: estimated with a closed-load probe]",
-    ),
-    flag(
-        "--max <VALUE>",
-        "Never probe above this rate [default: no limit]",
-    ),
+    flag("--start <VALUE>", "Start at this rate [default: estimated with a closed-load probe]"),
+    flag("--max <VALUE>", "Never probe above this rate [default: no limit]"),
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed rate differ by at most \
@@ -158,11 +152,7 @@ const SEARCH_FLAGS: &[Flag] = &[
         "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune in the tuning at each size; else \
          each configuration is a variant, measured at every size",
     ),
-    flag(
-        "--each-budget <DURATION>",
-        "Limit the time of the probes at one size",
-    )
-    .default("1h"),
+    flag("--each-budget <DURATION>", "Limit the time of the probes at one size").default("1h"),
 ];
 
 const LOAD_FLAGS: &[Flag] = &[
@@ -181,10 +171,7 @@ const LOAD_FLAGS: &[Flag] = &[
 ];
 
 const LENGTH_FLAGS: &[Flag] = &[
-    flag(
-        "-d, --duration <DURATION>",
-        "Measure for DURATION at each size, with --each run",
-    )
-    .default("60s"),
+    flag("-d, --duration <DURATION>", "Measure for DURATION at each size, with --each run")
+        .default("60s"),
     WARM_UP,
 ];

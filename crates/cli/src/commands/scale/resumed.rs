@@ -47,8 +47,7 @@ pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<St
     let beside = place.parent().unwrap_or(place);
     // One that was stopped or killed before its next size has no record but that which was resumed then.
     let ids = [&variant.all, &variant.before];
-    let ids = ids.into_iter().filter_map(|ids| ids.get(&own.name));
-    let mut places = ids.map(|id| beside.join(id));
+    let mut places = ids.into_iter().filter_map(|ids| ids.get(&own.name)).map(|id| beside.join(id));
     let Some(path) = places.find(|path| path.join(RECORD).exists()) else {
         return Ok(None);
     };
@@ -115,22 +114,22 @@ pub(super) fn resume(
     }
     scale.alone.trials = alone;
     let warm_ups = scale.alone.trials.iter_mut().chain(&mut scale.trials);
-    let warm_ups = warm_ups.filter_map(|trial| trial.before_quota.as_mut());
-    warm_ups.for_each(|warm_up| beside(&mut warm_up.run));
+    warm_ups
+        .filter_map(|trial| trial.before_quota.as_mut())
+        .for_each(|warm_up| beside(&mut warm_up.run));
     expect_same(name, scale)?;
-    let unfinished = last.filter(|trial| {
-        settings.record.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
-    });
-    let unfinished = unfinished.map(|trial| UnfinishedSearch {
-        directory: place.join(&trial.run),
-        from: format!("../../../{id}/{}", trial.run),
-        size: trial.size,
-        purpose: trial.purpose,
-    });
-    Ok(GoesOn {
-        unfinished,
-        pauses: resumed.pauses,
-    })
+    let unfinished = last
+        .filter(|trial| {
+            settings.record.each == ScaleEach::Find
+                && trial.figures.verdict == SizeVerdict::Interrupted
+        })
+        .map(|trial| UnfinishedSearch {
+            directory: place.join(&trial.run),
+            from: format!("../../../{id}/{}", trial.run),
+            size: trial.size,
+            purpose: trial.purpose,
+        });
+    Ok(GoesOn { unfinished, pauses: resumed.pauses })
 }
 
 /// Refuses sizes that are not measured as before, and a machine that is not as before.

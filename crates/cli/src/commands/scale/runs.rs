@@ -102,10 +102,7 @@ impl SizedRuns<'_> {
             // Tables have the settings that they were created with.
             run.tables.settings.clear();
         }
-        let mut ready = MadeReady {
-            took: resized.took,
-            before_quota: None,
-        };
+        let mut ready = MadeReady { took: resized.took, before_quota: None };
         if cluster.awaits_warm_up() && run.plan.warm_up > Nanos::ZERO {
             let clock = RealClock::start();
             ready.before_quota = Some(self.warm_up(requested, run, searched)?);
@@ -146,12 +143,9 @@ impl SizedRuns<'_> {
         let record = runner::run(request, observer, interrupts)?.record;
         let tables = &record.target.tables;
         // Data that were brought back must stay, and with them what was written beside them.
-        let made_all = tables
-            .iter()
-            .all(|table| table.start != TableStart::Continued);
+        let made_all = tables.iter().all(|table| table.start != TableStart::Continued);
         run.drop |= made_all && !tables.is_empty();
-        let phases = record.phases.iter();
-        let mut phases = phases.filter(|phase| phase.kind == PhaseKind::WarmUp);
+        let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
         let warm_up = phases.next_back();
         Ok(WarmUpRun {
             took_ns: warm_up.map_or(0, |phase| phase.duration_ns),
@@ -216,11 +210,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         let urls = target::with_password(&run)?;
         let workload = prepare::workload(&run)?;
         let plan = prepare::plan(&run, &workload, &urls)?;
-        let planned = Planned {
-            run,
-            workload,
-            urls,
-        };
+        let planned = Planned { run, workload, urls };
         *self.current.borrow_mut() = Some(planned);
         Ok(plan)
     }
@@ -232,12 +222,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
         let planned = self.current.take();
-        let Some(Planned {
-            mut run,
-            workload,
-            urls,
-        }) = planned
-        else {
+        let Some(Planned { mut run, workload, urls }) = planned else {
             return Err(Failure::usage("a size was not planned before it was run").into());
         };
         // A simulated target gets another seed; rows and ops stay the same.

@@ -25,10 +25,7 @@ impl VariantSettings {
         let own = |text: &str| text.replace(VARIANT, &variant.name);
         Ok(Self {
             layers: layers.with_texts(|given| Ok(own(&given.text)))?,
-            variant: NamedVariant {
-                command: variant.command.as_deref().map(own),
-                ..variant
-            },
+            variant: NamedVariant { command: variant.command.as_deref().map(own), ..variant },
         })
     }
 }
@@ -62,10 +59,7 @@ pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure>
     if is_over {
         return configurations(layers);
     }
-    let named = named.into_iter();
-    named
-        .map(|variant| VariantSettings::new(variant, layers))
-        .collect()
+    named.into_iter().map(|variant| VariantSettings::new(variant, layers)).collect()
 }
 
 /// Each combination of the axes' values is a variant.
@@ -85,10 +79,7 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
         all = more.collect();
     }
     if all.len() > VARIANTS_MAX {
-        let cause = format!(
-            "--over: {} configurations, {VARIANTS_MAX} at most",
-            all.len()
-        );
+        let cause = format!("--over: {} configurations, {VARIANTS_MAX} at most", all.len());
         let hint = "name fewer values, or tune each size with `--each tune`";
         return Err(Failure::usage(cause).with_hint(hint));
     }
@@ -99,15 +90,12 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
         let hint = "give them as variants, with {variant} in their settings";
         return Err(Failure::usage(cause).with_hint(hint));
     }
-    let all = all.into_iter();
-    all.map(|(names, layers)| {
-        let variant = NamedVariant {
-            name: names.join("_"),
-            command: None,
-        };
-        VariantSettings::new(variant, &layers)
-    })
-    .collect()
+    all.into_iter()
+        .map(|(names, layers)| {
+            let variant = NamedVariant { name: names.join("_"), command: None };
+            VariantSettings::new(variant, &layers)
+        })
+        .collect()
 }
 
 /// A value as a part of a directory's name.

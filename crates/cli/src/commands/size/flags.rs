@@ -50,10 +50,7 @@ const FIGURES_FLAGS: &[Flag] = &[
         "Minimize relative or absolute squares in the fits shown; predictions do not depend on it",
     )
     .default("relative"),
-    flag(
-        "--extrapolate",
-        "Allow plans beyond twice the largest measured size; the plan is marked",
-    ),
+    flag("--extrapolate", "Allow plans beyond twice the largest measured size; the plan is marked"),
 ];
 
 const CONDITIONS_FLAGS: &[Flag] = &[
@@ -61,31 +58,17 @@ const CONDITIONS_FLAGS: &[Flag] = &[
         "--p99 <DURATION>...",
         "Use only points with p99 latency of at most DURATION; the last one counts",
     ),
-    flag(
-        "--confidence <PERCENT>",
-        "Plan enough nodes with a probability of at least PERCENT",
-    )
-    .old_name("chance")
-    .default("95%"),
+    flag("--confidence <PERCENT>", "Plan enough nodes with a probability of at least PERCENT")
+        .old_name("chance")
+        .default("95%"),
     flag("--headroom <PERCENT>", "Keep PERCENT of the capacity free")
         .old_name("spare")
         .default("0%"),
-    flag(
-        "--growth <PERCENT>",
-        "Let the rates grow by PERCENT per month",
-    )
-    .default("0%"),
-    flag(
-        "--months <N>",
-        "Plan a cluster that is still large enough in N months",
-    )
-    .default("12"),
-    flag(
-        "--tolerate-failures <N>",
-        "Sustain the rates while N nodes are down",
-    )
-    .old_name("survive")
-    .default("0"),
+    flag("--growth <PERCENT>", "Let the rates grow by PERCENT per month").default("0%"),
+    flag("--months <N>", "Plan a cluster that is still large enough in N months").default("12"),
+    flag("--tolerate-failures <N>", "Sustain the rates while N nodes are down")
+        .old_name("survive")
+        .default("0"),
 ];
 
 const CLUSTER_FLAGS: &[Flag] = &[
@@ -97,10 +80,7 @@ const CLUSTER_FLAGS: &[Flag] = &[
         "--vcpus <N>",
         "Plan nodes with N vCPUs; throughput is scaled in proportion [default: as measured]",
     ),
-    flag(
-        "--price <AMOUNT>",
-        "Set the price of one node for one hour, such as 0.80",
-    ),
+    flag("--price <AMOUNT>", "Set the price of one node for one hour, such as 0.80"),
     flag(
         "--shards-per-vcpu <N>",
         "Plan N primary shards being written per vCPU [default: as the database's vendor advises]",
@@ -138,11 +118,7 @@ const ROWS_AND_RESPONSES_FLAGS: &[Flag] = &[
 const OUTPUT_FLAGS: &[Flag] = &[
     VERBOSE,
     flag("--json", "Print the plan as JSON instead of the report"),
-    flag(
-        "--html <FILE>",
-        "Also write the plan as an HTML page to FILE",
-    )
-    .reach(Reach::File),
+    flag("--html <FILE>", "Also write the plan as an HTML page to FILE").reach(Reach::File),
     OUT,
     CONFIG,
     NO_COLOR,

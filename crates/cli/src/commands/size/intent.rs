@@ -183,10 +183,7 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
         let dated = text.contains('-');
         after_from && (named || dated || bare.contains(std::path::MAIN_SEPARATOR))
     };
-    positionals
-        .iter()
-        .cloned()
-        .partition(|text| is_source(&text))
+    positionals.iter().cloned().partition(|text| is_source(&text))
 }
 
 /// The rates, each of another kind.
@@ -297,9 +294,9 @@ fn retention(text: &str) -> Result<f64, QuantityError> {
     });
     let seconds = match long {
         Some(seconds) => seconds,
-        None => parse_duration(text)
-            .map_err(|_| wrong(text, "is not a duration", HINT))?
-            .as_secs_f64(),
+        None => {
+            parse_duration(text).map_err(|_| wrong(text, "is not a duration", HINT))?.as_secs_f64()
+        }
     };
     if seconds > 0.0 {
         return Ok(seconds);
@@ -338,12 +335,7 @@ mod tests {
         let interval = requested_rates(&["500k..800k".to_owned()]).unwrap();
         let ends = (interval[0].at_least_per_s, interval[0].per_s.value);
         assert_eq!(ends, (Some(5e5), 8e5));
-        assert!(
-            words(&["800k..500k"])
-                .unwrap_err()
-                .message
-                .contains("upwards")
-        );
+        assert!(words(&["800k..500k"]).unwrap_err().message.contains("upwards"));
         assert!(words(&[]).is_err());
         assert!(words(&["1M", "2M"]).unwrap_err().message.contains("second"));
         assert!(words(&["many"]).is_err());

@@ -128,11 +128,7 @@ fn basis(
 }
 
 fn unit(requested: &RequestedRate) -> &'static str {
-    if requested.rows {
-        "rows/s"
-    } else {
-        "queries/s"
-    }
+    if requested.rows { "rows/s" } else { "queries/s" }
 }
 
 /// Whether a point counts the same as the requested rate: rows, or anything else per second.
@@ -166,8 +162,10 @@ fn assumed(
             return Err(Failure::usage(cause).with_hint(hint));
         }
     };
-    let points = published.iter().filter(|point| point.series == series);
-    let points = points.filter(|point| counts_same(requested, point));
+    let points = published
+        .iter()
+        .filter(|point| point.series == series)
+        .filter(|point| counts_same(requested, point));
     let points: Vec<&Point> = points.collect();
     // The user's objectives and errors concern the user's own points only.
     let reading = Reading {
@@ -198,8 +196,7 @@ fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, F
 fn growing(published: &[Point], rows: bool) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for point in published.iter().filter(|point| point.counts_rows() == rows) {
-        let others = published.iter();
-        let others = others.filter(|other| other.series == point.series);
+        let others = published.iter().filter(|other| other.series == point.series);
         let sizes = others.filter_map(|other| other.nodes().map(f64::to_bits));
         if sizes.collect::<BTreeSet<u64>>().len() > 1 && !names.contains(&point.series.as_str()) {
             names.push(&point.series);
@@ -233,11 +230,9 @@ fn nothing_to_size_with(
     );
     let cause = match &settings.assume[..] {
         [] => format!("no figures for {}", unit(requested)),
-        names => format!(
-            "--assume: `{}` has no figures for {}",
-            names.join("`, `"),
-            unit(requested)
-        ),
+        names => {
+            format!("--assume: `{}` has no figures for {}", names.join("`, `"), unit(requested))
+        }
     };
     Failure::usage(cause).with_hint(hint)
 }
@@ -269,16 +264,12 @@ fn chosen<'a>(
     measured: &'a [Point],
 ) -> Result<Vec<&'a Point>, Failure> {
     check_series(settings, measured)?;
-    let of_kind: Vec<&Point> = measured
-        .iter()
-        .filter(|point| counts_same(requested, point))
-        .collect();
+    let of_kind: Vec<&Point> =
+        measured.iter().filter(|point| counts_same(requested, point)).collect();
     if of_kind.is_empty() {
         let units = distinct(measured.iter().map(|point| point.unit.as_str()));
-        return Err(
-            Failure::usage(format!("--from: no figures for {}", unit(requested)))
-                .with_hint(format!("the figures are in {}", units.join(", "))),
-        );
+        return Err(Failure::usage(format!("--from: no figures for {}", unit(requested)))
+            .with_hint(format!("the figures are in {}", units.join(", "))));
     }
     let named = |point: &&&Point| {
         let mut names = settings.series.iter();
@@ -288,10 +279,7 @@ fn chosen<'a>(
     let candidates = if by_name.is_empty() { of_kind } else { by_name };
     let names = distinct(candidates.iter().map(|point| point.series.as_str()));
     // An exact name wins over others that begin with it.
-    let exact = settings
-        .series
-        .iter()
-        .find(|name| names.contains(&name.as_str()));
+    let exact = settings.series.iter().find(|name| names.contains(&name.as_str()));
     match exact {
         _ if names.len() == 1 => Ok(candidates),
         Some(exact) => {
@@ -310,12 +298,7 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
     let given = settings.conditions.clone();
     let first = |of: &dyn Fn(&Basis) -> Option<f64>| {
         let mut measured = needs.iter().map(|need| &need.basis);
-        measured.find_map(|basis| {
-            Some(Traced {
-                value: of(basis)?,
-                origin: basis.origin.clone(),
-            })
-        })
+        measured.find_map(|basis| Some(Traced { value: of(basis)?, origin: basis.origin.clone() }))
     };
     let stored = first(&|basis| basis.stored_bytes_per_row.filter(|_| basis.counts_rows()));
     let sent = first(&|basis| basis.sent_bytes_per_row.filter(|_| basis.counts_rows()));
@@ -345,33 +328,24 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
         return replicas.clone();
     }
     let survive = given.tolerated_failures.value;
-    let measured = needs
-        .iter()
-        .find(|need| need.basis.counts_rows())
-        .or(needs.first());
+    let measured = needs.iter().find(|need| need.basis.counts_rows()).or(needs.first());
     let Some(measured) = measured.map(|need| &need.basis.replicas) else {
         return Traced::assumed(survive, "as many as tolerated node failures");
     };
     let value = highwater_model::numbers::round_to_u64(measured.value);
     match u32::try_from(value) {
-        Ok(value) if value >= survive => Traced {
-            value,
-            origin: measured.origin.clone(),
-        },
-        _ => Traced::assumed(
-            survive,
-            "as many as tolerated node failures, so that no data is lost",
-        ),
+        Ok(value) if value >= survive => Traced { value, origin: measured.origin.clone() },
+        _ => {
+            Traced::assumed(survive, "as many as tolerated node failures, so that no data is lost")
+        }
     }
 }
 
 /// The advice for the measured database, with the given values in its place.
 fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
     let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
-    let advised = Guidance::of(engine).map(|advice| Traced {
-        origin: Origin::Published(advice.source.clone()),
-        value: advice,
-    });
+    let advised = Guidance::of(engine)
+        .map(|advice| Traced { origin: Origin::Published(advice.source.clone()), value: advice });
     let general = || {
         let general = Guidance::general();
         Traced::assumed(general.clone(), &general.source)
@@ -405,8 +379,7 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
         ),
     };
     if unreached.refused {
-        let bases = request.needs.iter().map(|need| &need.basis);
-        let least = bases.min_by(|one, other| {
+        let least = request.needs.iter().map(|need| &need.basis).min_by(|one, other| {
             let (one, other) = (&one.growth, &other.growth);
             one.farthest().total_cmp(&other.farthest())
         });

@@ -16,10 +16,7 @@ use crate::trust;
 use crate::tuned::{FLAGS, SIM, WITH, set_axis};
 
 /// Measured time of a trial.
-const PROBE: Seconds = Seconds {
-    usual: 20,
-    with_quick: 5,
-};
+const PROBE: Seconds = Seconds { usual: 20, with_quick: 5 };
 /// Maximum of axes, values of one, and configurations.
 const MOST_AXES: usize = 6;
 const MOST_VALUES: usize = 64;
@@ -113,9 +110,7 @@ pub(crate) fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
         ))
         .with_hint("name fewer values")),
         1..=MOST_AXES => Ok(axes),
-        _ => Err(Failure::usage(format!(
-            "--over: more than {MOST_AXES} axes"
-        ))),
+        _ => Err(Failure::usage(format!("--over: more than {MOST_AXES} axes"))),
     }
 }
 
@@ -127,9 +122,7 @@ fn check(
 ) -> Result<(), Failure> {
     if before.iter().any(|other| other.name == axis.name) {
         let cause = format!("`{}` is given twice", axis.name);
-        return Err(given
-            .failure(cause)
-            .with_hint("list its values in one --over"));
+        return Err(given.failure(cause).with_hint("list its values in one --over"));
     }
     if FLAGS.contains(&axis.name.as_str())
         && layers.strength(&axis.name) == Some(Strength::CommandLine)
@@ -142,26 +135,18 @@ fn check(
 
 /// `batch=500..32k`, `shards=3,9,12`, `with.codec=a,b`.
 fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
-    let wrong = |message: String| QuantityError {
-        message,
-        hint: HINT,
-    };
-    let (name, values) = text
-        .split_once('=')
-        .ok_or_else(|| wrong(format!("`{text}` names no values")))?;
-    let is_setting = [WITH, SIM].iter().any(|begin| {
-        name.strip_prefix(begin)
-            .is_some_and(|rest| !rest.is_empty())
-    });
+    let wrong = |message: String| QuantityError { message, hint: HINT };
+    let (name, values) =
+        text.split_once('=').ok_or_else(|| wrong(format!("`{text}` names no values")))?;
+    let is_setting = [WITH, SIM]
+        .iter()
+        .any(|begin| name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
     if !is_setting && name != "rows" && !FLAGS.contains(&name) {
         return Err(wrong(format!("`{name}` is not an axis")));
     }
     let values = match values.split_once("..") {
         Some((first, last)) => range(name, first, last)?,
-        None => values
-            .split(',')
-            .map(|value| plain(name, value))
-            .collect::<Result<_, _>>()?,
+        None => values.split(',').map(|value| plain(name, value)).collect::<Result<_, _>>()?,
     };
     let mut different = values.clone();
     different.sort();
@@ -170,14 +155,9 @@ fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
         return Err(wrong(format!("`{text}` has an empty value, or one twice")));
     }
     if values.len() > MOST_VALUES {
-        return Err(wrong(format!(
-            "`{text}` has more than {MOST_VALUES} values"
-        )));
+        return Err(wrong(format!("`{text}` has more than {MOST_VALUES} values")));
     }
-    Ok(TuneAxis {
-        name: name.to_owned(),
-        values,
-    })
+    Ok(TuneAxis { name: name.to_owned(), values })
 }
 
 /// A value as the flag takes it: numbers written out.
@@ -199,11 +179,7 @@ fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, QuantityErr
         });
     }
     let next = |value: &u64| {
-        let next = if by_one {
-            value + 1
-        } else {
-            value.saturating_mul(2)
-        };
+        let next = if by_one { value + 1 } else { value.saturating_mul(2) };
         (*value < last).then(|| next.min(last))
     };
     let values = std::iter::successors(Some(first), next).take(MOST_VALUES + 1);

@@ -42,10 +42,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     positionals: WORKLOAD_AND_TARGETS,
     flags: &[
         ("Tuning", TUNING_FLAGS),
-        (
-            LOAD,
-            &[SESSIONS, RATE, THINK, ARRIVALS, TIMEOUT, RETRIES, LITERALS],
-        ),
+        (LOAD, &[SESSIONS, RATE, THINK, ARRIVALS, TIMEOUT, RETRIES, LITERALS]),
         (LENGTH, &[WARM_UP]),
         (DATA, TABLES),
         (DATA, &[TUNED, CLUSTER]),
@@ -83,10 +80,7 @@ const TUNING_FLAGS: &[Flag] = &[
          server_cpu_per_row or disk_bytes_per_row",
     )
     .default("throughput"),
-    flag(
-        "--probe <DURATION>",
-        "Measure each trial for DURATION [default: 20s; 5s with --quick]",
-    ),
+    flag("--probe <DURATION>", "Measure each trial for DURATION [default: 20s; 5s with --quick]"),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION before each trial [default: 5s; 1s with --quick]",
@@ -107,11 +101,7 @@ const CONFIRMATIONS: u32 = 5;
 
 /// Does what the settings ask for; returns the exit code.
 fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
-    let Prepared {
-        mut runs,
-        mut tune,
-        first,
-    } = prepared(settings)?;
+    let Prepared { mut runs, mut tune, first } = prepared(settings)?;
     let pauses = resume(settings, &mut tune)?;
     experiment::check(&tune)?;
     if settings.dry_run {
@@ -153,11 +143,7 @@ pub(super) fn nested(
     settings: &TuneIntent,
     place: &NestedPlace,
 ) -> Result<ExperimentRecord, ProbeFailure> {
-    let Prepared {
-        mut runs,
-        tune,
-        first,
-    } = prepared(settings)?;
+    let Prepared { mut runs, tune, first } = prepared(settings)?;
     experiment::check(&tune)?;
     let begun = Begun::nested(place, &first)?;
     runs.directory = Some(begun.directory.clone());
@@ -170,11 +156,7 @@ fn all_ns(policy: &TunePolicy) -> u64 {
 }
 
 fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
-    let runs = TrialRuns {
-        settings,
-        urls,
-        directory: None,
-    };
+    let runs = TrialRuns { settings, urls, directory: None };
     let mut first = None;
     for (axis, values) in settings.axes.iter().enumerate() {
         for value in 0..values.values.len() {
@@ -245,8 +227,7 @@ fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failur
 /// The planned trials and their duration, without the time to fill tables, which is unknown before
 /// the first trial.
 fn preview(tune: &TuneRecord) -> String {
-    let axes = tune.axes.iter();
-    let axes = axes.map(|axis| format!("{} {}", axis.name, axis.values.join(", ")));
+    let axes = tune.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.join(", ")));
     let axes: Vec<String> = axes.collect();
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let policy = &tune.policy;
@@ -360,11 +341,7 @@ mod tests {
         let axes = [axis("sessions", ["4", "8"]), axis("sim.cores", ["1", "2"])];
         let url = |text: &str| TargetUrl::parse(text).unwrap();
         let urls = ["sim:?nodes=1", "sim:?nodes=2&cores=9", "sim:"].map(url);
-        let expected = [
-            "sim:?nodes=1&cores=2",
-            "sim:?nodes=2&cores=2",
-            "sim:?cores=2",
-        ];
+        let expected = ["sim:?nodes=1&cores=2", "sim:?nodes=2&cores=2", "sim:?cores=2"];
         assert_eq!(urls_at(&axes, &urls, &[0, 1]), expected.map(url));
         assert_eq!(urls_at(&axes[..1], &urls, &[0]), urls);
     }

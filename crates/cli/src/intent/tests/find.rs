@@ -6,10 +6,7 @@ use crate::commands::find::FindIntent;
 fn try_find(words: &str) -> Result<FindIntent, Failure> {
     let separator = if words.is_empty() { "" } else { "|" };
     let words = format!("find{separator}{words}");
-    let (command, layers) = layers(&Sources {
-        words: &words,
-        ..Sources::default()
-    })?;
+    let (command, layers) = layers(&Sources { words: &words, ..Sources::default() })?;
     assert_eq!(command.name, "find");
     FindIntent::resolve(&layers)
 }

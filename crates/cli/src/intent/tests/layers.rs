@@ -8,19 +8,9 @@ fn the_command_line_outranks_the_environment_the_environment_the_file_the_file_t
     let file = "rate = '1k'\n[run]\nrate = '2k'";
     let environment = [("HIGHWATER_RATE", "3k")];
     let rate = |words, environment, file| {
-        let sources = Sources {
-            words,
-            environment,
-            file,
-        };
+        let sources = Sources { words, environment, file };
         match resolve(&sources).unwrap().plan.streams[..] {
-            [
-                StreamInput {
-                    think: None,
-                    name: None,
-                    ref paces,
-                },
-            ] => match paces[..] {
+            [StreamInput { think: None, name: None, ref paces }] => match paces[..] {
                 [PaceInput::Open(rate)] => Some(rate.micro_per_s / 1_000_000_000),
                 _ => None,
             },
@@ -37,22 +27,12 @@ fn the_command_line_outranks_the_environment_the_environment_the_file_the_file_t
 #[test]
 fn settings_that_exclude_each_other_follow_the_stronger_layer() {
     let file = "stream = ['a@1k']\nworkload = 'kv'\nbatch = 500";
-    let with = |words| {
-        resolve(&Sources {
-            words,
-            file,
-            ..Sources::default()
-        })
-        .unwrap()
-    };
+    let with = |words| resolve(&Sources { words, file, ..Sources::default() }).unwrap();
     let named = |words| with(words).plan.streams[0].name.is_some();
     assert!(named("run"));
     assert!(!named("run|-R|2k"));
     assert!(are_open(&with("run|-R|2k").plan.streams));
-    assert_eq!(
-        with("run|-f|my.toml").workload,
-        WorkloadChoice::File("my.toml".into())
-    );
+    assert_eq!(with("run|-f|my.toml").workload, WorkloadChoice::File("my.toml".into()));
     assert_eq!(with("run").parameters["batch"], "500");
     assert_eq!(with("run|--set|batch=9").parameters["batch"], "9");
 }
@@ -65,10 +45,7 @@ fn pairs_of_all_layers_add_up_and_lists_replace_each_other() {
         file: "set = { c = 4, a = 5 }\n[run]\nlabel = ['k=v', 'l=w']",
     })
     .unwrap();
-    assert_eq!(
-        format!("{:?}", settings.parameters),
-        r#"{"a": "1", "b": "2", "c": "4"}"#
-    );
+    assert_eq!(format!("{:?}", settings.parameters), r#"{"a": "1", "b": "2", "c": "4"}"#);
     assert_eq!(settings.labels.len(), 2);
     let names = settings.plan.streams.into_iter().map(|stream| stream.name);
     assert_eq!(names.collect::<Vec<_>>(), [Some("x".to_owned())]);
@@ -79,22 +56,12 @@ fn several_targets_come_from_the_environment_and_hosts_keep_their_commas() {
     for (text, targets) in [
         ("db://h1,h2:4200/n", vec!["db://h1,h2:4200/n"]),
         ("db://h1,db://h2", vec!["db://h1", "db://h2"]),
-        (
-            "db://h1, file:x  db://h2",
-            vec!["db://h1", "file:x", "db://h2"],
-        ),
+        ("db://h1, file:x  db://h2", vec!["db://h1", "file:x", "db://h2"]),
     ] {
         let environment = [("HIGHWATER_TARGET", text)];
         let with = |words| {
             let environment = &environment[..];
-            urls(
-                &resolve(&Sources {
-                    words,
-                    environment,
-                    file: "",
-                })
-                .unwrap(),
-            )
+            urls(&resolve(&Sources { words, environment, file: "" }).unwrap())
         };
         assert_eq!(with("run"), targets);
         assert_eq!(with("run|file:y"), ["file:y"], "the command line wins");
@@ -104,12 +71,7 @@ fn several_targets_come_from_the_environment_and_hosts_keep_their_commas() {
 #[test]
 fn switches_of_a_file_can_be_turned_off_by_the_environment() {
     let drop = |environment, file| {
-        resolve(&Sources {
-            words: "run",
-            environment,
-            file,
-        })
-        .map(|settings| settings.drop)
+        resolve(&Sources { words: "run", environment, file }).map(|settings| settings.drop)
     };
     assert_eq!(drop(&[], "drop = true"), Ok(true));
     assert_eq!(drop(&[("HIGHWATER_DROP", "0")], "drop = true"), Ok(false));
@@ -119,13 +81,7 @@ fn switches_of_a_file_can_be_turned_off_by_the_environment() {
 #[test]
 fn an_error_names_the_layer_and_the_place() {
     let text = |environment, file| {
-        resolve(&Sources {
-            words: "run",
-            environment,
-            file,
-        })
-        .unwrap_err()
-        .render()
+        resolve(&Sources { words: "run", environment, file }).unwrap_err().render()
     };
     assert_snapshot!(text(&[("HIGHWATER_WARM_UP", "5")], ""), @"
     error: HIGHWATER_WARM_UP: `5` has no unit
@@ -162,11 +118,7 @@ fn an_error_names_the_layer_and_the_place() {
 #[test]
 fn an_error_of_the_file_says_what_it_could_be() {
     let text = |file| {
-        let sources = Sources {
-            words: "run",
-            environment: &[],
-            file,
-        };
+        let sources = Sources { words: "run", environment: &[], file };
         resolve(&sources).unwrap_err().render()
     };
     assert_snapshot!(text("[run]\nformat = 'csv'"), @"

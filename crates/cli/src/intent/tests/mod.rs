@@ -58,10 +58,7 @@ fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failu
 }
 
 fn supported() -> TargetSchemes {
-    TargetSchemes {
-        schemes: vec!["db", "file"],
-        default_url: Some("file:"),
-    }
+    TargetSchemes { schemes: vec!["db", "file"], default_url: Some("file:") }
 }
 
 fn resolve(sources: &Sources<'_>) -> Result<RunIntent, Failure> {
@@ -77,10 +74,7 @@ fn run(words: &str) -> RunIntent {
 
 fn try_run(words: &str) -> Result<RunIntent, Failure> {
     let separator = if words.is_empty() { "" } else { "|" };
-    resolve(&Sources {
-        words: &format!("run{separator}{words}"),
-        ..Sources::default()
-    })
+    resolve(&Sources { words: &format!("run{separator}{words}"), ..Sources::default() })
 }
 
 /// The error texts for these lines of words, one after the other.

@@ -30,25 +30,10 @@ fn an_old_name_sets_the_same_setting_everywhere() {
         let top = format!("{old} = '{value}'");
         let table = format!("[{command}]\n{old} = '{value}'");
         for sources in [
-            Sources {
-                words: &words,
-                ..Sources::default()
-            },
-            Sources {
-                words: command,
-                environment: &[(&variable, value)],
-                ..Sources::default()
-            },
-            Sources {
-                words: command,
-                file: &top,
-                ..Sources::default()
-            },
-            Sources {
-                words: command,
-                file: &table,
-                ..Sources::default()
-            },
+            Sources { words: &words, ..Sources::default() },
+            Sources { words: command, environment: &[(&variable, value)], ..Sources::default() },
+            Sources { words: command, file: &top, ..Sources::default() },
+            Sources { words: command, file: &table, ..Sources::default() },
         ] {
             let (_, layers) = layers(&sources).unwrap();
             let text = layers.value(new).map(|value| value.text.as_str());
@@ -61,11 +46,7 @@ fn an_old_name_sets_the_same_setting_everywhere() {
 #[test]
 fn the_stronger_layer_wins_whichever_name_it_uses() {
     let start = |words, environment: &[(&str, &str)], file| {
-        let sources = Sources {
-            words,
-            environment,
-            file,
-        };
+        let sources = Sources { words, environment, file };
         let (_, layers) = layers(&sources).unwrap();
         layers.value("start").unwrap().text.clone()
     };
@@ -77,31 +58,22 @@ fn the_stronger_layer_wins_whichever_name_it_uses() {
 
 #[test]
 fn both_names_at_the_same_place_are_an_error_that_names_them() {
-    let words = Sources {
-        words: "find|--begin|1k|--start=2k",
-        ..Sources::default()
-    };
+    let words = Sources { words: "find|--begin|1k|--start=2k", ..Sources::default() };
     assert_snapshot!(error(&words), @"
     error: --start and --begin are two names of one flag
     hint: `highwater find --help-all` lists the flags
     ");
     let environment = Sources {
         words: "size|1M",
-        environment: &[
-            ("HIGHWATER_SURVIVE", "1"),
-            ("HIGHWATER_TOLERATE_FAILURES", "2"),
-        ],
+        environment: &[("HIGHWATER_SURVIVE", "1"), ("HIGHWATER_TOLERATE_FAILURES", "2")],
         ..Sources::default()
     };
     assert_snapshot!(error(&environment), @"
     error: HIGHWATER_SURVIVE and HIGHWATER_TOLERATE_FAILURES are two names of one setting
     hint: set only HIGHWATER_TOLERATE_FAILURES
     ");
-    let file = Sources {
-        words: "run",
-        file: "[find]\nhighest = 5\nmax = 6\n",
-        ..Sources::default()
-    };
+    let file =
+        Sources { words: "run", file: "[find]\nhighest = 5\nmax = 6\n", ..Sources::default() };
     assert_snapshot!(error(&file), @"
     error: `highest` and `max` are two names of one setting
       --> highwater.toml:3:1
@@ -114,10 +86,7 @@ fn both_names_at_the_same_place_are_an_error_that_names_them() {
 
 #[test]
 fn a_flag_given_twice_under_one_name_is_reported_under_that_name() {
-    let words = Sources {
-        words: "find|--start|1k|--start|2k",
-        ..Sources::default()
-    };
+    let words = Sources { words: "find|--start|1k|--start|2k", ..Sources::default() };
     assert_snapshot!(error(&words), @"
     error: --start is given more than once
     hint: `highwater find --help-all` lists the flags

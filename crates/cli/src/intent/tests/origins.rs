@@ -5,11 +5,7 @@ use crate::grammar::Reach;
 
 /// What `run` makes of one file of settings.
 fn with_file(kind: FileKind, text: &str) -> Result<Layers, Failure> {
-    let file = ConfigFile {
-        kind,
-        name: "a.toml".to_owned(),
-        text: text.to_owned(),
-    };
+    let file = ConfigFile { kind, name: "a.toml".to_owned(), text: text.to_owned() };
     let words = ["highwater", "run"].map(str::to_owned);
     match grammar::parse(commands::ALL, &words)? {
         Request::Command(command, words) => gather(command, commands::ALL, words, &[], &[file]),
@@ -33,8 +29,7 @@ fn sample(name: &str) -> String {
 
 #[test]
 fn whatever_reaches_beyond_its_directory_is_refused_in_the_working_directorys_file() {
-    let all = commands::ALL.iter();
-    let settings = all.flat_map(|command| {
+    let settings = commands::ALL.iter().flat_map(|command| {
         let settings = command.settings();
         settings.filter_map(|name| Some((command.name, name, command.reach(name)?)))
     });
@@ -58,33 +53,16 @@ fn whatever_reaches_beyond_its_directory_is_refused_in_the_working_directorys_fi
 
 #[test]
 fn a_weight_is_no_part_of_a_path_and_an_axis_may_be_a_setting_of_tables() {
-    refused(
-        FileKind::Directory,
-        "file = ['/x.sql@2']",
-        "outside of this",
-    );
+    refused(FileKind::Directory, "file = ['/x.sql@2']", "outside of this");
     assert!(with_file(FileKind::Directory, "file = ['a.sql@2', './b.sql']").is_ok());
     assert!(with_file(FileKind::Directory, "over = ['batch=1,2']").is_ok());
-    refused(
-        FileKind::Directory,
-        "over = ['with.engine=File(CSV)']",
-        "reaches beyond",
-    );
+    refused(FileKind::Directory, "over = ['with.engine=File(CSV)']", "reaches beyond");
 }
 
 #[test]
 fn the_users_file_names_targets_and_no_commands_and_a_named_file_names_both() {
-    for text in [
-        "target = 'sim:'",
-        "otlp = 'http://h'",
-        "out = '/srv/runs'",
-        "file = '/a.toml'",
-    ] {
-        refused(
-            FileKind::Directory,
-            text,
-            "not taken from the working directory's file",
-        );
+    for text in ["target = 'sim:'", "otlp = 'http://h'", "out = '/srv/runs'", "file = '/a.toml'"] {
+        refused(FileKind::Directory, text, "not taken from the working directory's file");
         for kind in [FileKind::User, FileKind::Named] {
             assert!(with_file(kind, text).is_ok(), "{text}");
         }
@@ -104,41 +82,23 @@ fn the_environment_gives_no_commands_and_no_file_of_settings() {
         ("HIGHWATER_CLUSTER", "runs commands"),
         ("HIGHWATER_CONFIG", "a file of settings"),
     ] {
-        let failure = resolve(&Sources {
-            words: "run",
-            environment: &[(name, "a=true")],
-            file: "",
-        });
+        let failure =
+            resolve(&Sources { words: "run", environment: &[(name, "a=true")], file: "" });
         let rendered = failure.unwrap_err().render();
-        assert!(
-            rendered.contains(name) && rendered.contains(why),
-            "{rendered}"
-        );
+        assert!(rendered.contains(name) && rendered.contains(why), "{rendered}");
     }
 }
 
 #[test]
 fn the_working_directorys_file_is_named_while_it_decides_something() {
     let file = |words: &str, file: &str| {
-        let sources = Sources {
-            words,
-            environment: &[],
-            file,
-        };
-        layers(&sources)
-            .unwrap()
-            .1
-            .directory_file()
-            .map(str::to_owned)
+        let sources = Sources { words, environment: &[], file };
+        layers(&sources).unwrap().1.directory_file().map(str::to_owned)
     };
     let own = Some("highwater.toml".to_owned());
     assert_eq!(file("run", "[run]\nbatch = 9"), own);
     assert_eq!(file("run|--seed|1", "seed = 2\nbatch = 9"), own);
-    assert_eq!(
-        file("run|--batch|1", "batch = 9"),
-        None,
-        "the command line decides"
-    );
+    assert_eq!(file("run|--batch|1", "batch = 9"), None, "the command line decides");
     assert_eq!(file("run", "[find]\nbatch = 9"), None, "another command's");
     assert_eq!(file("run", ""), None);
 }

@@ -9,10 +9,7 @@ use crate::commands::show::{Format, ShowIntent};
 #[test]
 fn show_takes_runs_and_a_format() {
     let show = |words| {
-        let (_, layers) = layers(&Sources {
-            words,
-            ..Sources::default()
-        })?;
+        let (_, layers) = layers(&Sources { words, ..Sources::default() })?;
         ShowIntent::resolve(&layers)
     };
     let settings = show("show|a|b/record.json|--format|csv|-o|runs").unwrap();
@@ -30,24 +27,16 @@ fn show_takes_runs_and_a_format() {
 #[test]
 fn check_takes_targets_or_a_workload_file() {
     let check = |words, environment| {
-        let (_, layers) = layers(&Sources {
-            words,
-            environment,
-            file: "",
-        })?;
+        let (_, layers) = layers(&Sources { words, environment, file: "" })?;
         CheckIntent::resolve(&layers).map(|settings| settings.subject)
     };
     assert_eq!(
         check("check|my.toml|a.csv", &[]).unwrap(),
-        CheckSubject::Files {
-            names: vec!["my.toml".to_owned(), "a.csv".to_owned()],
-            model: None,
-        }
+        CheckSubject::Files { names: vec!["my.toml".to_owned(), "a.csv".to_owned()], model: None }
     );
-    for (words, expected) in [
-        ("check|db://h1|db://h2", vec!["db://h1", "db://h2"]),
-        ("check", vec!["db://h"]),
-    ] {
+    for (words, expected) in
+        [("check|db://h1|db://h2", vec!["db://h1", "db://h2"]), ("check", vec!["db://h"])]
+    {
         let subject = check(words, &[("HIGHWATER_TARGET", "db://h")]).unwrap();
         let CheckSubject::Target { urls, .. } = subject else {
             panic!("{words} names targets");
@@ -65,10 +54,7 @@ fn check_takes_targets_or_a_workload_file() {
 #[test]
 fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
     let compare = |words| {
-        let (_, layers) = layers(&Sources {
-            words,
-            ..Sources::default()
-        })?;
+        let (_, layers) = layers(&Sources { words, ..Sources::default() })?;
         CompareIntent::resolve(&layers)
     };
     for (words, threshold, gate) in [
@@ -102,16 +88,12 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
     };
     let made = |words: &str| -> Vec<(String, String, Option<String>)> {
         let settings = repeat(words).unwrap();
-        let variants = settings.variants.into_iter();
-        let made = variants.map(|v| (v.name, v.targets[0].to_string(), v.command));
+        let made =
+            settings.variants.into_iter().map(|v| (v.name, v.targets[0].to_string(), v.command));
         made.collect()
     };
     let named = |name: &str, target: &str, command: Option<&str>| {
-        (
-            name.to_owned(),
-            target.to_owned(),
-            command.map(str::to_owned),
-        )
+        (name.to_owned(), target.to_owned(), command.map(str::to_owned))
     };
     assert_eq!(made("--repeat|3"), [named("a", "db://h", None)]);
     assert_eq!(
@@ -120,34 +102,21 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
     );
     assert_eq!(
         made("--variant|wal=./on x|--variant|mem=./off"),
-        [
-            named("wal", "db://h", Some("./on x")),
-            named("mem", "db://h", Some("./off"))
-        ]
+        [named("wal", "db://h", Some("./on x")), named("mem", "db://h", Some("./off"))]
     );
     assert!(repeat("").unwrap().is_plain());
-    for words in [
-        "--dry-run",
-        "--resume|a",
-        "--repeat|2",
-        "--interleave|db://g",
-        "--variant|x=./on",
-    ] {
+    for words in
+        ["--dry-run", "--resume|a", "--repeat|2", "--interleave|db://g", "--variant|x=./on"]
+    {
         assert!(!repeat(words).unwrap().is_plain(), "{words}");
     }
     for (words, message) in [
         ("--variant|x=a|--variant|x=b", "given twice"),
         ("--variant|../x=a", "is not a name"),
-        (
-            "--variant|x=a|--interleave|db://g",
-            "cannot be combined with --variant",
-        ),
+        ("--variant|x=a|--interleave|db://g", "cannot be combined with --variant"),
         ("--settle|1s", "are of several runs"),
         ("--budget|1h", "are of several runs"),
-        (
-            "--repeat|2|--share|1/2|--start-at|+10s",
-            "cannot be combined with several runs",
-        ),
+        ("--repeat|2|--share|1/2|--start-at|+10s", "cannot be combined with several runs"),
     ] {
         let failure = repeat(words).unwrap_err().render();
         assert!(failure.contains(message), "{words}: {failure}");
@@ -157,9 +126,6 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
 #[test]
 fn debug_output_of_settings_hides_passwords() {
     let settings = run("db://u:geheim@h/n");
-    assert_eq!(
-        settings.targets[0].password.as_ref().unwrap().reveal(),
-        "geheim"
-    );
+    assert_eq!(settings.targets[0].password.as_ref().unwrap().reveal(), "geheim");
     assert!(!format!("{settings:?}").contains("geheim"));
 }

@@ -5,11 +5,7 @@ use highwater_model::plan::StopRule;
 use super::*;
 
 fn stream(name: Option<&str>, paces: &[PaceInput]) -> StreamInput {
-    StreamInput {
-        think: None,
-        name: name.map(str::to_owned),
-        paces: paces.to_vec(),
-    }
+    StreamInput { think: None, name: name.map(str::to_owned), paces: paces.to_vec() }
 }
 
 #[test]
@@ -42,17 +38,10 @@ fn the_first_word_without_a_scheme_is_the_workload_and_all_others_are_targets() 
         ("-d|5s|file:a.db", "cpu", vec!["file:a.db"]),
     ] {
         let settings = run(words);
-        assert_eq!(
-            settings.workload,
-            WorkloadChoice::Named(workload.to_owned()),
-            "{words}"
-        );
+        assert_eq!(settings.workload, WorkloadChoice::Named(workload.to_owned()), "{words}");
         assert_eq!(urls(&settings), targets, "{words}");
     }
-    assert_eq!(
-        run("-f|my.toml|db://h").workload,
-        WorkloadChoice::File("my.toml".into())
-    );
+    assert_eq!(run("-f|my.toml|db://h").workload, WorkloadChoice::File("my.toml".into()));
 }
 
 #[test]
@@ -84,17 +73,12 @@ fn streams_and_paces() {
     let settings = run("--stream|insert@1k|--stream|dashboards@50,100/s,0.5|--step|5m");
     let per_second = Rate::per_second;
     let open = |rate| PaceInput::Open(rate);
-    let half = Rate {
-        micro_per_s: 500_000,
-    };
+    let half = Rate { micro_per_s: 500_000 };
     assert_eq!(
         settings.plan.streams,
         [
             stream(Some("insert"), &[open(per_second(1_000))]),
-            stream(
-                Some("dashboards"),
-                &[open(per_second(50)), open(per_second(100)), open(half)]
-            ),
+            stream(Some("dashboards"), &[open(per_second(50)), open(per_second(100)), open(half)]),
         ]
     );
     assert_eq!(settings.plan.step, Nanos::from_secs(300));
@@ -103,10 +87,7 @@ fn streams_and_paces() {
     assert_eq!(
         closed.plan.streams,
         [
-            stream(
-                Some("a"),
-                &[closed_by(Some(8)), closed_by(Some(16)), closed_by(None)]
-            ),
+            stream(Some("a"), &[closed_by(Some(8)), closed_by(Some(16)), closed_by(None)]),
             stream(Some("b"), &[closed_by(None)]),
         ]
     );
@@ -128,9 +109,7 @@ fn a_ramp_is_ten_even_steps() {
     assert_eq!(settings.plan.step, Nanos::from_secs(60));
     // Downwards, rounded, and with the unit only at the end.
     let down = run("--stream|a@200..50c:10m").plan.streams;
-    let of: Vec<PaceInput> = [200, 183, 167, 150, 133, 117, 100, 83, 67, 50]
-        .map(sessions)
-        .into();
+    let of: Vec<PaceInput> = [200, 183, 167, 150, 133, 117, 100, 83, 67, 50].map(sessions).into();
     assert_eq!(down, [stream(Some("a"), &of)]);
     // Rates, beside a stream with one pace.
     let rates = run("--stream|a@1k..10k:100s|--stream|b@5").plan;
@@ -155,8 +134,10 @@ fn a_ramp_has_fewer_steps_where_ten_would_be_too_short_or_equal() {
 #[test]
 fn a_think_time_is_that_of_a_stream_or_of_all_closed_ones() {
     let think = |words: &str| {
-        let streams = run(words).plan.streams.into_iter();
-        streams
+        run(words)
+            .plan
+            .streams
+            .into_iter()
             .map(|stream| stream.think.map(|think| think.0 / Nanos::SECOND.0))
             .collect::<Vec<_>>()
     };
@@ -308,11 +289,9 @@ fn how_long_a_run_lasts() {
 
 #[test]
 fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
-    for (given, length_s, until_steady) in [
-        ("5s", 5, false),
-        ("steady", 120, true),
-        ("steady:10m", 600, true),
-    ] {
+    for (given, length_s, until_steady) in
+        [("5s", 5, false), ("steady", 120, true), ("steady:10m", 600, true)]
+    {
         let plan = run(&format!("--warm-up|{given}")).plan;
         let expected = (Nanos::from_secs(length_s), until_steady);
         assert_eq!((plan.warm_up, plan.until_steady), expected, "{given}");
@@ -336,42 +315,25 @@ fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
 
 #[test]
 fn objectives_and_the_audit() {
-    let settings = run(
-        "--p50|1ms|--p999|2s|--row-p99|100ms|--errors|0.05%|--rejected|0|--min-rate|49.5k|\
-         --max-cpu|80%|--audit|off",
-    );
+    let settings =
+        run("--p50|1ms|--p999|2s|--row-p99|100ms|--errors|0.05%|--rejected|0|--min-rate|49.5k|\
+         --max-cpu|80%|--audit|off");
     assert_eq!(
         settings.plan.objectives,
         [
-            Objective::Latency {
-                quantile_ppm: 500_000,
-                max: Nanos::from_millis(1),
-                op: None,
-            },
-            Objective::Latency {
-                quantile_ppm: 999_000,
-                max: Nanos::from_secs(2),
-                op: None,
-            },
-            Objective::RowLatency {
-                quantile_ppm: 990_000,
-                max: Nanos::from_millis(100),
-            },
+            Objective::Latency { quantile_ppm: 500_000, max: Nanos::from_millis(1), op: None },
+            Objective::Latency { quantile_ppm: 999_000, max: Nanos::from_secs(2), op: None },
+            Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::from_millis(100) },
             Objective::Errors { max_ppm: 500 },
             Objective::Rejected { max_ppm: 0 },
-            Objective::Throughput {
-                min: Rate::per_second(49_500),
-            },
+            Objective::Throughput { min: Rate::per_second(49_500) },
             Objective::Cpu { max_ppm: 800_000 },
         ]
     );
     assert_eq!(settings.plan.audit.level, AuditLevel::Off);
     assert_eq!(run("--audit|count").plan.audit.level, AuditLevel::Count);
     assert_eq!(run("--audit|full").plan.audit.level, AuditLevel::Full);
-    assert_eq!(
-        run("--rejected|2%").plan.objectives,
-        [Objective::Rejected { max_ppm: 20_000 }]
-    );
+    assert_eq!(run("--rejected|2%").plan.objectives, [Objective::Rejected { max_ppm: 20_000 }]);
     assert_snapshot!(errors(&["--p99|50", "--errors|1", "--max-cpu|120%", "--audit|all"]), @"
     error: --p99: `50` has no unit
     hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
@@ -391,39 +353,18 @@ fn everything_else_of_a_run() {
          --share|2/4|--start-at|2026-11-20T18:30:00Z|--label|team=x=y|-q|--json|--plan|-o|runs",
     );
     let parameters: Vec<_> = settings.parameters.iter().collect();
-    assert_eq!(
-        format!("{parameters:?}"),
-        r#"[("batch", "2000"), ("hosts", "4000")]"#
-    );
+    assert_eq!(format!("{parameters:?}"), r#"[("batch", "2000"), ("hosts", "4000")]"#);
     assert_eq!(settings.insert.as_deref(), Some("copy"));
     assert_eq!(settings.drop_foreign, ["a", "b"]);
-    assert_eq!(
-        (settings.plan.retry.attempts, settings.seed, settings.drop),
-        (3, Seed(7), true)
-    );
-    let share = Share {
-        index: 2,
-        of: 4,
-        start_at: Some("2026-11-20T18:30:00Z".to_owned()),
-    };
+    assert_eq!((settings.plan.retry.attempts, settings.seed, settings.drop), (3, Seed(7), true));
+    let share = Share { index: 2, of: 4, start_at: Some("2026-11-20T18:30:00Z".to_owned()) };
     assert_eq!(settings.plan.share, share);
-    assert_eq!(
-        settings.start_at,
-        Some(StartAt::Instant(Nanos::from_secs(1_795_199_400)))
-    );
+    assert_eq!(settings.start_at, Some(StartAt::Instant(Nanos::from_secs(1_795_199_400))));
     assert_eq!(settings.labels["team"], "x=y");
     assert_eq!(settings.out, Path::new("runs"));
-    let RunOutput {
-        quiet,
-        json,
-        plan_only,
-        ..
-    } = settings.output;
+    let RunOutput { quiet, json, plan_only, .. } = settings.output;
     assert_eq!((quiet, json, plan_only), (true, true, true));
-    assert_eq!(
-        run("--start-at|+10s").start_at,
-        Some(StartAt::Delay(Nanos::from_secs(10)))
-    );
+    assert_eq!(run("--start-at|+10s").start_at, Some(StartAt::Delay(Nanos::from_secs(10))));
     assert_snapshot!(errors(&[
         "--share|0/4",
         "--share|5/4",

@@ -40,10 +40,7 @@ fn own_commands_that_fail_or_are_stopped_are_followed_by_down() {
     let lab = Lab::of_commands(&failing);
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");
-    assert!(
-        called.stderr.contains("`up` ended with exit code 4"),
-        "{called:?}"
-    );
+    assert!(called.stderr.contains("`up` ended with exit code 4"), "{called:?}");
     assert!(called.stderr.contains("  | quota exceeded"), "{called:?}");
     assert!(lab.exists("down"));
     lab.expect_nothing_left("the cluster was ended");
@@ -67,21 +64,14 @@ fn own_commands_of_a_killed_highwater_are_ended_and_followed_by_down() {
     running.kill();
     let called = lab.call("status", &[]);
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert!(
-        called
-            .stderr
-            .contains("was left by a Highwater that was killed"),
-        "{called:?}"
-    );
+    assert!(called.stderr.contains("was left by a Highwater that was killed"), "{called:?}");
     assert!(lab.exists("down"));
 }
 
 #[test]
 fn a_second_ctrl_c_ends_down_and_the_next_down_ends_the_cluster() {
-    let waiting = COMMANDS.replace(
-        "touch down",
-        "touch begun; test -e may && touch down || sleep 300",
-    );
+    let waiting =
+        COMMANDS.replace("touch down", "touch begun; test -e may && touch down || sleep 300");
     let lab = Lab::of_commands(&waiting);
     assert_eq!(lab.call("up", &[]).code, Some(0));
     let running = lab.0.start(&["cluster", "down", "lab.toml"]);
@@ -121,10 +111,7 @@ fn down_ends_what_runs_whatever_the_file_describes_by_now() {
     lab.0.file("lab.toml", &commands);
     let up = lab.call("up", &[]);
     assert_eq!(up.code, Some(2), "{up:?}");
-    assert!(
-        up.stderr.contains("as the file described it before"),
-        "{up:?}"
-    );
+    assert!(up.stderr.contains("as the file described it before"), "{up:?}");
     assert_eq!(lab.alive(), 4);
     assert_eq!(lab.call("down", &[]).code, Some(0));
     assert!(!lab.exists("down"), "its commands started nothing");
@@ -180,9 +167,7 @@ fn metrics_of_own_commands_are_read_during_a_load_and_a_growth() {
         assert!(!read.is_empty() && read.iter().all(is_it), "{of_node:?}");
     };
     assert_eq!(lab.call("up", &["--nodes", "1"]).code, Some(0));
-    let called = lab
-        .0
-        .typed(&format!("run cpu --cluster lab.toml {load} --batch 12 -q"));
+    let called = lab.0.typed(&format!("run cpu --cluster lab.toml {load} --batch 12 -q"));
     expect_read(&lab.0.runs().pop().unwrap_or_else(|| panic!("{called:?}")));
     assert_eq!(lab.call("down", &[]).code, Some(0));
 

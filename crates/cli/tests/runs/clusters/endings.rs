@@ -225,9 +225,7 @@ fn without_rights_for_quotas_nothing_is_started_and_the_way_without_is_named() {
         lab.expect_nothing_left("cannot make the control group");
         let without = lab.without_rights(&format!("{words} --no-quota")).unwrap();
         assert_eq!(without.code, Some(0), "{without:?}");
-        let down = lab
-            .without_rights("cluster down lab.toml --remove-data")
-            .unwrap();
+        let down = lab.without_rights("cluster down lab.toml --remove-data").unwrap();
         assert_eq!(down.code, Some(0), "{down:?}");
     }
 }

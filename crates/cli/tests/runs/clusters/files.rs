@@ -13,10 +13,7 @@ fn wrong_words_and_wrong_files_are_refused() {
     let lab = Lab::new(OBEDIENT, "");
     for (words, message) in [
         (&["cluster"][..], "there is nothing to do"),
-        (
-            &["cluster", "start", "lab.toml"],
-            "cannot do `start lab.toml`",
-        ),
+        (&["cluster", "start", "lab.toml"], "cannot do `start lab.toml`"),
         (&["cluster", "resize", "lab.toml"], "--nodes is missing"),
         (&["cluster", "up", "none.toml"], "cannot read none.toml"),
     ] {
@@ -31,16 +28,10 @@ fn wrong_words_and_wrong_files_are_refused() {
     );
     let called = lab.0.call(&["check", "wrong.toml"]);
     assert_eq!(called.code, Some(2), "{called:?}");
-    assert!(
-        called.stderr.contains("unknown placeholder `{prot.http}`"),
-        "{called:?}"
-    );
+    assert!(called.stderr.contains("unknown placeholder `{prot.http}`"), "{called:?}");
     assert!(called.stderr.contains("--> wrong.toml:4:14"), "{called:?}");
     let good = lab.0.call(&["check", "lab.toml"]);
-    assert!(
-        good.stdout.contains("a process of this machine"),
-        "{good:?}"
-    );
+    assert!(good.stdout.contains("a process of this machine"), "{good:?}");
 }
 
 /// The directory of the files that are shipped.
@@ -52,8 +43,9 @@ fn shipped() -> PathBuf {
 fn every_file_that_is_shipped_can_be_read() {
     let place = Place::new();
     let files = fs::read_dir(shipped()).unwrap();
-    let files = files.map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|found| found == "toml"));
+    let files = files
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == "toml"));
     let mut checked = 0;
     for file in files {
         let called = place.call(&["check", file.to_str().unwrap()]);
@@ -68,8 +60,10 @@ fn terraform_has_the_variable_and_the_outputs_that_its_cluster_file_names() {
     let cluster = fs::read_to_string(shipped().join("terraform.toml")).unwrap();
     let read = |name: &str| fs::read_to_string(shipped().join("terraform").join(name)).unwrap();
     let outputs = read("outputs.tf");
-    let named = cluster.split("output -raw ").skip(1);
-    let named = named.map(|rest| rest.split(|next: char| !next.is_ascii_lowercase()).next());
+    let named = cluster
+        .split("output -raw ")
+        .skip(1)
+        .map(|rest| rest.split(|next: char| !next.is_ascii_lowercase()).next());
     let named: Vec<&str> = named.map(Option::unwrap).collect();
     assert_eq!(named, ["health", "urls", "metrics"]);
     for name in named {
@@ -152,19 +146,13 @@ fn long_shards_that_use_up_their_quotas_are_limited_by_their_cpu() {
     let called = lab.0.call(&[&words[..], &load, &length].concat());
     let limit = "\nlimited by     CPU of node ";
     assert!(called.stdout.contains(limit), "{called:?}");
-    assert!(
-        called.stdout.contains(" of its quota of 0.3 cores"),
-        "{called:?}"
-    );
+    assert!(called.stdout.contains(" of its quota of 0.3 cores"), "{called:?}");
     let record = highwater_runner::record::read(&lab.0.runs().pop().unwrap()).unwrap();
     let scale = record.into_experiment().unwrap();
     for trial in &scale.scale().unwrap().trials {
         let limit = trial.figures.limit.as_ref().unwrap();
         let by = limit.by.as_ref().unwrap();
         let is_cpu = [Resource::Cpu, Resource::HotNode].contains(&by.resource);
-        assert!(
-            is_cpu && trial.figures.target_cpu.unwrap() > 0.9,
-            "{trial:?}"
-        );
+        assert!(is_cpu && trial.figures.target_cpu.unwrap() > 0.9, "{trial:?}");
     }
 }

@@ -80,11 +80,7 @@ impl Lab {
     pub(super) fn without_rights(&self, words: &str) -> Option<Called> {
         let here = self.0.path();
         let owner = format!("{NOBODY}:{NOBODY}");
-        let given = Command::new("chown")
-            .arg("-R")
-            .arg(owner)
-            .arg(here)
-            .status();
+        let given = Command::new("chown").arg("-R").arg(owner).arg(here).status();
         let is_given = given.is_ok_and(|status| status.success());
         let as_nobody = || {
             let mut command = Command::new("setpriv");
@@ -111,10 +107,12 @@ impl Lab {
         };
         let state = state.as_ref().unwrap().path().join("state.json");
         let state: Value = serde_json::from_str(&fs::read_to_string(state).unwrap()).unwrap();
-        let nodes = state["nodes"].as_object().unwrap().values();
-        let groups = nodes.flat_map(|node| node["process"]["groups"].as_array().unwrap());
-        let groups = groups.map(|group| group.as_str().unwrap().into());
-        groups.collect()
+        let groups = state["nodes"]
+            .as_object()
+            .unwrap()
+            .values()
+            .flat_map(|node| node["process"]["groups"].as_array().unwrap());
+        groups.map(|group| group.as_str().unwrap().into()).collect()
     }
 
     /// Where there were these groups, none of this cluster is left.
@@ -123,8 +121,9 @@ impl Lab {
         let prefix = format!("highwater-{}-", self.name());
         for group in earlier {
             let there = fs::read_dir(group.parent().unwrap()).unwrap();
-            let names = there.map(|entry| entry.unwrap().file_name());
-            let mut ours = names.filter(|name| name.to_string_lossy().starts_with(&prefix));
+            let mut ours = there
+                .map(|entry| entry.unwrap().file_name())
+                .filter(|name| name.to_string_lossy().starts_with(&prefix));
             assert_eq!(ours.next(), None);
         }
     }
@@ -141,8 +140,7 @@ impl Lab {
     }
 
     pub(super) fn call(&self, action: &str, more: &[&str]) -> Called {
-        self.0
-            .call(&[&["cluster", action, "lab.toml"], more].concat())
+        self.0.call(&[&["cluster", action, "lab.toml"], more].concat())
     }
 
     /// Calls the program, interrupts it at a line of its progress, and waits for its end.
@@ -163,9 +161,10 @@ impl Lab {
     /// Processes of nodes that run.
     pub(super) fn alive(&self) -> usize {
         let variable = format!("LAB={}", self.0.path().display());
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let environments =
-            processes.filter_map(|entry| fs::read(entry.path().join("environ")).ok());
+        let environments = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| fs::read(entry.path().join("environ")).ok());
         let has = |environment: &Vec<u8>| {
             let mut variables = environment.split(|byte| *byte == 0);
             variables.any(|found| found == variable.as_bytes())

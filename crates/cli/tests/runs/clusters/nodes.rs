@@ -17,20 +17,10 @@ fn up_leaves_nodes_running_that_others_resize_and_end() {
     assert!(urls[0].starts_with("sim:?seed=") && urls[0] != urls[1]);
     assert_eq!(lab.alive(), 4, "a shell and its child each");
     let status = lab.call("status", &[]);
-    assert_eq!(
-        (status.code, status.stdout.matches("ready · ").count()),
-        (Some(0), 2)
-    );
+    assert_eq!((status.code, status.stdout.matches("ready · ").count()), (Some(0), 2));
     let grown = lab.call("resize", &["--nodes", "3"]);
-    assert_eq!(
-        (grown.stdout.lines().count(), lab.alive()),
-        (3, 6),
-        "{grown:?}"
-    );
-    assert!(
-        grown.stdout.starts_with(&up.stdout),
-        "nodes 1 and 2 are where they were"
-    );
+    assert_eq!((grown.stdout.lines().count(), lab.alive()), (3, 6), "{grown:?}");
+    assert!(grown.stdout.starts_with(&up.stdout), "nodes 1 and 2 are where they were");
     let again = lab.call("up", &["--nodes", "3"]);
     assert_eq!(again.stdout, grown.stdout, "nothing was to be done");
     let one = lab.call("resize", &["--nodes", "1"]);
@@ -45,10 +35,7 @@ fn ctrl_c_ends_what_was_started() {
     let lab = Lab::new(SILENT, "");
     let called = lab.interrupted_at("node 2 is process");
     assert_eq!(called.code, Some(130), "{called:?}");
-    assert!(
-        called.stderr.contains("error: interrupted while node"),
-        "{called:?}"
-    );
+    assert!(called.stderr.contains("error: interrupted while node"), "{called:?}");
     lab.expect_nothing_left("interrupted while node");
 }
 
@@ -88,9 +75,7 @@ fn a_killed_highwater_leaves_nodes_that_were_kept_before() {
     let lab = Lab::new(OBEDIENT, "");
     assert_eq!(lab.call("up", &["--nodes", "1"]).code, Some(0));
     lab.describe(SILENT, "");
-    let mut running = lab
-        .0
-        .start(&["cluster", "resize", "lab.toml", "--nodes", "2"]);
+    let mut running = lab.0.start(&["cluster", "resize", "lab.toml", "--nodes", "2"]);
     running.wait_for("node 2 is process");
     running.kill();
     let status = lab.call("status", &[]);
@@ -114,10 +99,7 @@ fn a_node_that_ends_is_not_waited_for() {
     let lab = Lab::new("echo no license >&2; exit 3", "");
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");
-    assert!(
-        called.stderr.contains("ended while it was starting"),
-        "{called:?}"
-    );
+    assert!(called.stderr.contains("ended while it was starting"), "{called:?}");
     assert!(called.stderr.contains("  | no license"), "{called:?}");
     lab.expect_nothing_left("ended while it was starting");
     lab.describe("no/such/program", "");
@@ -151,10 +133,7 @@ fn a_port_in_use_is_named_before_anything_is_started() {
 
 #[test]
 fn data_that_could_not_be_made_ready_are_made_anew() {
-    let lab = Lab::new(
-        OBEDIENT,
-        "prepare = 'touch begun; echo no room >&2; exit 7'",
-    );
+    let lab = Lab::new(OBEDIENT, "prepare = 'touch begun; echo no room >&2; exit 7'");
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");
     let message = "`prepare` of node 1 ended with exit code 7; its last words:\n  | no room";
@@ -187,10 +166,7 @@ fn a_cluster_is_used_by_one_at_a_time() {
     running.wait_for("node 2 is process");
     let second = lab.call("down", &[]);
     assert_eq!(second.code, Some(2), "{second:?}");
-    assert!(
-        second.stderr.contains("in use by another Highwater"),
-        "{second:?}"
-    );
+    assert!(second.stderr.contains("in use by another Highwater"), "{second:?}");
     running.signal(Signal::INT);
     assert_eq!(running.end().code, Some(130));
 }

@@ -20,8 +20,7 @@ fn restore_brings_data_back() {
     let lab = Lab::new(OBEDIENT, "");
     let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
     let restore = "name = 'lab'\nrestore = 'echo {nodes} > restored'";
-    lab.0
-        .file("lab.toml", &text.replace("name = 'lab'", restore));
+    lab.0.file("lab.toml", &text.replace("name = 'lab'", restore));
     assert_eq!(lab.call("restore", &[]).code, Some(2), "nothing is up");
     assert_eq!(lab.call("up", &[]).code, Some(0));
     assert_eq!(lab.call("restore", &[]).code, Some(0));

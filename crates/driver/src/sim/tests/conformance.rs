@@ -9,11 +9,7 @@ use crate::contract::TargetOptions;
 
 #[test]
 fn it_keeps_every_rule_that_needs_no_values() {
-    for query in [
-        "",
-        "?stall=1ms+1h",
-        "?service=lognormal:5&nodes=9&replicas=8",
-    ] {
+    for query in ["", "?stall=1ms+1h", "?service=lognormal:5&nodes=9&replicas=8"] {
         let clock = Clock::default();
         let subject = Subject {
             driver: &SimDriver,

@@ -69,17 +69,11 @@ fn its_facts_name_every_parameter_and_its_capacity() {
         let mut admin = administer(&target, &clock).await;
         admin.facts().await.unwrap()
     });
-    assert_eq!(
-        facts.traits,
-        ["simulated", "3 nodes × 4 cores", "6 shards", "1 replica"]
-    );
+    assert_eq!(facts.traits, ["simulated", "3 nodes × 4 cores", "6 shards", "1 replica"]);
     assert_eq!(facts.settings["service"], "exp");
     assert_eq!(facts.settings["insert"], "bulk");
     // 12 pieces of 200 us and 2,000 rows of 2 us are 6.4 ms of 12 cores: 1,875 ops/s.
-    assert_eq!(
-        facts.settings["capacity.rows_per_s.batch_1000"],
-        "1875000.0"
-    );
+    assert_eq!(facts.settings["capacity.rows_per_s.batch_1000"], "1875000.0");
     assert_eq!(facts.settings["capacity.queries_per_s"], "12000.0");
     assert_eq!(facts.dialects, ["sim", "sqlite", "postgresql"]);
 }
@@ -92,10 +86,8 @@ fn tables_are_created_once_and_recreated_only_with_drop() {
         let mut session = connect(&target, &clock).await;
         session.execute(&mut insert(0, 0, 10)).await;
         let mut admin = administer(&target, &clock).await;
-        let error = admin
-            .create_tables(&workload(), &TablePolicy::new("f", Seed(1)))
-            .await
-            .unwrap_err();
+        let error =
+            admin.create_tables(&workload(), &TablePolicy::new("f", Seed(1))).await.unwrap_err();
         assert_eq!(error.kind, TargetErrorKind::ForeignTable);
         assert_eq!(admin.rows_inserted(&workload()).await.unwrap(), Some(10));
         admin
@@ -137,10 +129,7 @@ fn tables_are_counted_apart() {
         let mut other = Request { ..other };
         assert_eq!(session.execute(&mut other).await, Outcome::applied(7));
         let mut admin = administer(&target, &clock).await;
-        let events = admin
-            .count_by_key(&workload().tables[1], 1_000)
-            .await
-            .unwrap();
+        let events = admin.count_by_key(&workload().tables[1], 1_000).await.unwrap();
         assert_eq!(events.buckets, [(0, 7)]);
         assert_eq!(found(&target, &clock).await, 10);
         assert_eq!(admin.rows_inserted(&workload()).await.unwrap(), Some(17));

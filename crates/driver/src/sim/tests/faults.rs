@@ -24,9 +24,7 @@ fn load(target: &SimTarget, clock: &Clock, sessions: u64) -> BTreeMap<u64, Outco
             let mut connection = connect(target, clock).await;
             for batch in (session..BATCHES).step_by(usize::try_from(sessions).unwrap()) {
                 let rows = usize::try_from(ROWS).unwrap();
-                let outcome = connection
-                    .execute(&mut insert(batch, batch * ROWS, rows))
-                    .await;
+                let outcome = connection.execute(&mut insert(batch, batch * ROWS, rows)).await;
                 if !outcome.session_usable {
                     connection = connect(target, clock).await;
                 }
@@ -51,11 +49,7 @@ fn a_faithful_cluster_stores_what_it_acknowledges() {
     let clock = Clock::default();
     let target = ready("", &clock);
     let outcomes = load(&target, &clock, 8);
-    assert!(
-        outcomes
-            .values()
-            .all(|outcome| *outcome == Outcome::applied(ROWS))
-    );
+    assert!(outcomes.values().all(|outcome| *outcome == Outcome::applied(ROWS)));
     let per_bucket: Vec<(u64, u64)> = (0..4).map(|bucket| (bucket, 100_000)).collect();
     assert_eq!(clock.block_on(counts(&target, &clock, 100_000)), per_bucket);
     assert_eq!(target.planted(), Planted::default());
@@ -66,11 +60,7 @@ fn dropped_and_duplicated_rows_are_found_to_the_row() {
     let clock = Clock::default();
     let target = ready("drop=0.01&duplicate=0.002", &clock);
     let outcomes = load(&target, &clock, 8);
-    assert!(
-        outcomes
-            .values()
-            .all(|outcome| *outcome == Outcome::applied(ROWS))
-    );
+    assert!(outcomes.values().all(|outcome| *outcome == Outcome::applied(ROWS)));
     let planted = target.planted();
     // Binomial: 4,000 ± 63 and, of the rest, 792 ± 28; five standard deviations.
     assert!(planted.dropped_rows.abs_diff(4_000) < 315, "{planted:?}");
@@ -117,11 +107,7 @@ fn a_retry_samples_new_numbers_and_stores_again() {
             loop {
                 let mut session = connect(&target, &clock).await;
                 tries += 1;
-                if session
-                    .execute(&mut insert(batch, batch * 10, 10))
-                    .await
-                    .is_success()
-                {
+                if session.execute(&mut insert(batch, batch * 10, 10)).await.is_success() {
                     break;
                 }
             }
@@ -138,10 +124,7 @@ fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outc
     let target = target("drop=0.01&lose_ack=0.1&fail=0.1&query=8ms&cores=2", seed);
     clock.block_on(async {
         let mut admin = super::administer(&target, &clock).await;
-        admin
-            .create_tables(&super::workload(), &TablePolicy::new("f", Seed(1)))
-            .await
-            .unwrap();
+        admin.create_tables(&super::workload(), &TablePolicy::new("f", Seed(1))).await.unwrap();
     });
     let answers = RefCell::new(BTreeMap::new());
     let op = |task: u64| -> BoxFuture<'_, ()> {
@@ -150,11 +133,8 @@ fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outc
         Box::pin(async move {
             let mut session = connect(target, clock).await;
             clock.timeline().sleep_until(ms(10 + 2 * op)).await;
-            let mut request = if op.is_multiple_of(3) {
-                query(op)
-            } else {
-                insert(op, op * 100, 100)
-            };
+            let mut request =
+                if op.is_multiple_of(3) { query(op) } else { insert(op, op * 100, 100) };
             let outcome = session.execute(&mut request).await;
             let answered = clock.timeline().now();
             answers.borrow_mut().insert(op, (answered, outcome));

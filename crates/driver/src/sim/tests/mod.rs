@@ -93,12 +93,8 @@ impl Clock {
                     }
                 }
             }
-            let Reverse((deadline, number)) = self
-                .0
-                .asleep
-                .borrow_mut()
-                .pop()
-                .expect("a task waits for nothing");
+            let Reverse((deadline, number)) =
+                self.0.asleep.borrow_mut().pop().expect("a task waits for nothing");
             self.0.now.set(self.0.now.get().max(deadline));
             if let Some(waker) = self.0.wakers.borrow_mut().remove(&number) {
                 waker.wake();
@@ -131,21 +127,12 @@ fn workload() -> BoundWorkload {
         replaces: false,
         slice: None,
     };
-    let op = |name: &str, kind| BoundOp {
-        name: name.to_owned(),
-        kind,
-    };
+    let op = |name: &str, kind| BoundOp { name: name.to_owned(), kind };
     BoundWorkload {
         tables: vec![table("readings"), table("events")],
         ops: vec![
             op("insert", BoundOpKind::Insert { table: 0, batch: 1 }),
-            op(
-                "query",
-                BoundOpKind::Query {
-                    sql: String::new(),
-                    parameters: Vec::new(),
-                },
-            ),
+            op("query", BoundOpKind::Query { sql: String::new(), parameters: Vec::new() }),
             op("other", BoundOpKind::Insert { table: 1, batch: 1 }),
         ],
         rows: None,
@@ -153,15 +140,7 @@ fn workload() -> BoundWorkload {
 }
 
 fn insert(index: u64, first_row: u64, rows: usize) -> Request {
-    request(
-        INSERT,
-        index,
-        OpBody::Insert(RowBatch {
-            first_row,
-            rows,
-            columns: Vec::new(),
-        }),
-    )
+    request(INSERT, index, OpBody::Insert(RowBatch { first_row, rows, columns: Vec::new() }))
 }
 
 fn query(index: u64) -> Request {
@@ -169,15 +148,8 @@ fn query(index: u64) -> Request {
 }
 
 fn request(op: u16, index: u64, body: OpBody) -> Request {
-    let op = Op {
-        id: OpId(op),
-        index,
-        body,
-    };
-    Request {
-        op,
-        bytes: Vec::new(),
-    }
+    let op = Op { id: OpId(op), index, body };
+    Request { op, bytes: Vec::new() }
 }
 
 fn parse(query: &str) -> Result<SimParameters, TargetError> {
@@ -194,10 +166,7 @@ fn ready(query: &str, clock: &Clock) -> SimTarget {
     let target = target(query, 42);
     clock.block_on(async {
         let mut admin = administer(&target, clock).await;
-        admin
-            .create_tables(&workload(), &TablePolicy::new("f", Seed(1)))
-            .await
-            .unwrap();
+        admin.create_tables(&workload(), &TablePolicy::new("f", Seed(1))).await.unwrap();
     });
     target
 }

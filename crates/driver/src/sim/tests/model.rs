@@ -25,20 +25,12 @@ fn query_at(cluster: &mut Cluster, millis: u64) -> (Nanos, Outcome) {
 }
 
 fn insert_at(cluster: &mut Cluster, millis: u64, rows: u64) -> (Nanos, Outcome) {
-    let work = Work::Insert {
-        table: 0,
-        first_row: 0,
-        rows,
-    };
+    let work = Work::Insert { table: 0, first_row: 0, rows };
     submit_at(cluster, millis, work)
 }
 
 fn submit_at(cluster: &mut Cluster, millis: u64, work: Work) -> (Nanos, Outcome) {
-    let op = SimOp {
-        position: 0,
-        index: millis,
-        work,
-    };
+    let op = SimOp { position: 0, index: millis, work };
     let answer = cluster.submit(ms(millis), &op);
     (answer.at, answer.outcome)
 }
@@ -118,10 +110,7 @@ fn a_stall_prolongs_what_runs_and_delays_what_has_not_begun() {
 
     let mut full = cluster(&format!("{stalls}&cores=4&queue=1"));
     assert!(!is_rejected(&query_at(&mut full, 6)));
-    assert!(
-        is_rejected(&query_at(&mut full, 6)),
-        "an idle core starts nothing in a stall"
-    );
+    assert!(is_rejected(&query_at(&mut full, 6)), "an idle core starts nothing in a stall");
     assert!(!is_rejected(&query_at(&mut full, 25)));
 
     let mut endless = cluster(&format!("{stalls}&cores=inf&queue=1"));
@@ -192,16 +181,8 @@ fn ops_pass_a_load_generator_one_after_the_other() {
 #[test]
 fn inserts_hold_a_lock_one_after_the_other() {
     let of = |words: &str| cluster(&format!("nodes=1&cores=1&shards=1{words}"));
-    let op = |work| SimOp {
-        position: 0,
-        index: 0,
-        work,
-    };
-    let insert = op(Work::Insert {
-        table: 0,
-        first_row: 0,
-        rows: 20,
-    });
+    let op = |work| SimOp { position: 0, index: 0, work };
+    let insert = op(Work::Insert { table: 0, first_row: 0, rows: 20 });
     let mut locked = of("&lock=10ms");
     for expected in [10, 20, 30] {
         assert_eq!(locked.unlocked(ms(0), &insert), ms(expected));
@@ -254,12 +235,7 @@ fn what_is_under_way_when_the_target_dies_is_unknown() {
 
 #[test]
 fn a_closed_load_of_many_sessions_reaches_the_capacity() {
-    for query in [
-        "",
-        "service=lognormal:2",
-        "slow_node=1:0.5",
-        "nodes=5&shards=7&replicas=2",
-    ] {
+    for query in ["", "service=lognormal:2", "slow_node=1:0.5", "nodes=5&shards=7&replicas=2"] {
         let query = format!("{query}&queue=inf");
         let (sessions, ops) = (64_u64, 80_u64);
         let clock = Clock::default();
@@ -280,9 +256,6 @@ fn a_closed_load_of_many_sessions_reaches_the_capacity() {
             f64::from(u32::try_from(sessions * ops).unwrap()) / clock.0.now.get().as_secs_f64();
         let truth = capacity(target.parameters(), 1_000, true);
         // The busiest node idles only at the start and the end, for about one op of 64 each.
-        assert!(
-            (0.9..=1.02).contains(&(rate / truth)),
-            "{query}: {rate} ops/s of {truth}"
-        );
+        assert!((0.9..=1.02).contains(&(rate / truth)), "{query}: {rate} ops/s of {truth}");
     }
 }

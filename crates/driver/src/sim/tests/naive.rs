@@ -27,10 +27,7 @@ impl Naive {
         let mut next = 0;
         let mut now = 0;
         while next < jobs.len() || self.is_busy() {
-            let stalled = self
-                .stalls
-                .iter()
-                .any(|(at, end)| (*at..*end).contains(&now));
+            let stalled = self.stalls.iter().any(|(at, end)| (*at..*end).contains(&now));
             while !stalled && self.start_next() {}
             while next < jobs.len() && jobs[next].0 == now {
                 self.waiting.push_back((next, jobs[next].1));

@@ -34,13 +34,8 @@ fn the_default_is_what_the_reference_page_says() {
             .lines()
             .find(|line| line.starts_with(&format!("| `{name}` |")))
             .unwrap_or_else(|| panic!("`{name}` has no row in docs/reference/sim.md"));
-        let default = defaults
-            .get(name)
-            .map_or("none".to_owned(), |text| format!("`{text}`"));
-        assert!(
-            row.ends_with(&format!("| {default} |")),
-            "{row}\nshould end in {default}"
-        );
+        let default = defaults.get(name).map_or("none".to_owned(), |text| format!("`{text}`"));
+        assert!(row.ends_with(&format!("| {default} |")), "{row}\nshould end in {default}");
     }
 }
 
@@ -86,20 +81,14 @@ fn a_bad_value_is_named_with_what_would_do() {
         assert!(message.contains(&format!("`{name}`")), "{message}");
         assert!(message.contains(says), "{message}");
         let hint = error.hint.unwrap();
-        assert!(
-            hint.contains("lose_ack") || hint.contains("`nodes`"),
-            "{hint}"
-        );
+        assert!(hint.contains("lose_ack") || hint.contains("`nodes`"), "{hint}");
     }
 }
 
 #[test]
 fn stalls_that_overlap_or_touch_are_one() {
     let parameters = parse("stall=10s+5s,1s+1s,12s+1s,15s+2s").unwrap();
-    let stall = |at, length| Stall {
-        at: Nanos::from_secs(at),
-        length: Nanos::from_secs(length),
-    };
+    let stall = |at, length| Stall { at: Nanos::from_secs(at), length: Nanos::from_secs(length) };
     assert_eq!(parameters.stall, [stall(1, 1), stall(10, 7)]);
 }
 
@@ -108,57 +97,26 @@ fn stalls_that_overlap_or_touch_are_one() {
 fn capacity_is_that_of_the_busiest_node() {
     for (query, rows, expected) in [
         // One core, one part of 1 ms + 1,000 × 9 us = 10 ms.
-        (
-            "nodes=1&cores=1&shards=1&replicas=0&request=1ms&row=9us",
-            1_000,
-            100.0,
-        ),
-        (
-            "nodes=1&cores=4&shards=1&replicas=0&request=1ms&row=9us",
-            1_000,
-            400.0,
-        ),
+        ("nodes=1&cores=1&shards=1&replicas=0&request=1ms&row=9us", 1_000, 100.0),
+        ("nodes=1&cores=4&shards=1&replicas=0&request=1ms&row=9us", 1_000, 400.0),
         // Three nodes share three parts of 1 ms + 333⅓ × 9 us = 4 ms.
-        (
-            "nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us",
-            1_000,
-            250.0,
-        ),
+        ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us", 1_000, 250.0),
         // A replica costs as much again, or a half.
-        (
-            "nodes=3&cores=1&shards=3&replicas=1&request=1ms&row=9us",
-            1_000,
-            125.0,
-        ),
+        ("nodes=3&cores=1&shards=3&replicas=1&request=1ms&row=9us", 1_000, 125.0),
         (
             "nodes=3&cores=1&shards=3&replicas=1&replica_cost=0.5&request=1ms&row=9us",
             1_000,
             250.0 / 1.5,
         ),
         // Four shards on three nodes: one node has two of them, 2 × (1 ms + 250 × 9 us).
-        (
-            "nodes=3&cores=1&shards=4&replicas=0&request=1ms&row=9us",
-            1_000,
-            1_000.0 / 6.5,
-        ),
+        ("nodes=3&cores=1&shards=4&replicas=0&request=1ms&row=9us", 1_000, 1_000.0 / 6.5),
         // The slow node decides.
-        (
-            "nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us&slow_node=2:0.5",
-            1_000,
-            125.0,
-        ),
+        ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us&slow_node=2:0.5", 1_000, 125.0),
         // A single row goes to one of three nodes: 1.009 ms every third op.
-        (
-            "nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us",
-            1,
-            3_000.0 / 1.009,
-        ),
+        ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us", 1, 3_000.0 / 1.009),
     ] {
         let computed = capacity(&parse(query).unwrap(), rows, true);
-        assert!(
-            (computed / expected - 1.0).abs() < 1e-9,
-            "{query}: {computed}, not {expected}"
-        );
+        assert!((computed / expected - 1.0).abs() < 1e-9, "{query}: {computed}, not {expected}");
     }
     let queries = parse("nodes=3&cores=4&query=5ms").unwrap();
     assert!((capacity(&queries, 0, false) - 2_400.0).abs() < 1e-6);

@@ -48,11 +48,7 @@ fn latencies(parameters: &str, lambda: f64, ops: u32) -> Vec<f64> {
     for index in 0..ops {
         at += gaps.with(index.into()).exponential() / lambda * UNIT_NS;
         let now = Nanos(at as u64);
-        let op = SimOp {
-            position: 0,
-            index: index.into(),
-            work: Work::Query,
-        };
+        let op = SimOp { position: 0, index: index.into(), work: Work::Query };
         let answer = cluster.submit(now, &op);
         if index >= ops / 20 {
             latencies.push((answer.at - now).0 as f64 / UNIT_NS);
@@ -125,17 +121,9 @@ fn mmc(cores: u32, load: f64) -> Theory {
         lambda,
         mean: 1.0 + delayed / drain,
         variance: 1.0 + delayed * (2.0 - delayed) / (drain * drain),
-        gap: if cores == 1 {
-            edge
-        } else {
-            edge.min(1.0) / 2.0
-        },
+        gap: if cores == 1 { edge } else { edge.min(1.0) / 2.0 },
         tail: Box::new(move |t| {
-            let late = if spread.abs() < 1e-9 {
-                t
-            } else {
-                (1.0 - (-t * spread).exp()) / spread
-            };
+            let late = if spread.abs() < 1e-9 { t } else { (1.0 - (-t * spread).exp()) / spread };
             (-t).exp() * (1.0 + delayed * late)
         }),
     }
@@ -213,8 +201,5 @@ fn lognormal_service_keeps_its_mean_and_its_spread() {
     let measured = latencies("cores=1&service=lognormal:1.5", load, 1_000_000);
     let mean = measured.iter().sum::<f64>() / measured.len() as f64;
     let waiting = load * (1.0 + cv * cv) / (2.0 * (1.0 - load));
-    assert!(
-        (mean - 1.0 - waiting).abs() <= 0.03 * waiting,
-        "{mean} {waiting}"
-    );
+    assert!((mean - 1.0 - waiting).abs() <= 0.03 * waiting, "{mean} {waiting}");
 }

@@ -1,9 +1,6 @@
 //! Draws have the moments of their laws, and are apart from each other.
 
-#![expect(
-    clippy::cast_precision_loss,
-    reason = "counts of a million are exact in a double"
-)]
+#![expect(clippy::cast_precision_loss, reason = "counts of a million are exact in a double")]
 
 use highwater_model::units::Seed;
 
@@ -25,10 +22,7 @@ fn check(random: impl Fn(RandomKey) -> f64, mean: f64, variance: f64, kurtosis: 
     let (measured_mean, measured_variance) = moments(random);
     let n = DRAWS as f64;
     let mean_error = 4.0 * (variance / n).sqrt();
-    assert!(
-        (measured_mean - mean).abs() < mean_error,
-        "{measured_mean}, not {mean}"
-    );
+    assert!((measured_mean - mean).abs() < mean_error, "{measured_mean}, not {mean}");
     let variance_error = 4.0 * variance * ((kurtosis - 1.0) / n).sqrt();
     assert!(
         (measured_variance - variance).abs() < variance_error,
@@ -40,12 +34,7 @@ fn check(random: impl Fn(RandomKey) -> f64, mean: f64, variance: f64, kurtosis: 
 fn the_distributions_have_their_mean_and_variance() {
     check(RandomKey::uniform, 0.5, 1.0 / 12.0, 1.8);
     check(RandomKey::exponential, 1.0, 1.0, 9.0);
-    check(
-        |random| f64::from(u8::from(random.happens(0.01))),
-        0.01,
-        0.0099,
-        99.0,
-    );
+    check(|random| f64::from(u8::from(random.happens(0.01))), 0.01, 0.0099, 99.0);
     check(|random| f64::from(random.below(6)), 2.5, 35.0 / 12.0, 1.74);
     // With w = 1 + cv², a lognormal has kurtosis w⁴ + 2w³ + 3w² − 3.
     check(|random| random.lognormal(0.5), 1.0, 0.25, 8.04);
@@ -56,9 +45,8 @@ fn the_distributions_have_their_mean_and_variance() {
 fn neighboring_keys_are_uncorrelated() {
     let root = RandomKey::new(Seed(5), Purpose::Op);
     let correlation = |a: &dyn Fn(u64) -> RandomKey, b: &dyn Fn(u64) -> RandomKey| {
-        let sum: f64 = (0..DRAWS)
-            .map(|index| (a(index).uniform() - 0.5) * (b(index).uniform() - 0.5))
-            .sum();
+        let sum: f64 =
+            (0..DRAWS).map(|index| (a(index).uniform() - 0.5) * (b(index).uniform() - 0.5)).sum();
         12.0 * sum / DRAWS as f64
     };
     let other = RandomKey::new(Seed(6), Purpose::Op);

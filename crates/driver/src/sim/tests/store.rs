@@ -88,10 +88,8 @@ fn rows_at_the_end_of_the_number_range_do_no_harm() {
 
 /// A table of two columns of rows that are made again, with these faults.
 fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
-    let columns = vec![
-        BoundColumn::new("n", ColumnType::Bigint),
-        BoundColumn::new("text", ColumnType::Text),
-    ];
+    let columns =
+        vec![BoundColumn::new("n", ColumnType::Bigint), BoundColumn::new("text", ColumnType::Text)];
     let bound = BoundTable {
         name: "t".to_owned(),
         columns,
@@ -141,10 +139,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
         (generator.0)(0, 0, usize::try_from(ROWS).unwrap(), &mut sent);
         let mut wrong = BTreeSet::new();
         let (mut altered, mut copies) = (0, 0);
-        let all = [KeyRange {
-            first: 0,
-            end: ROWS + 5,
-        }];
+        let all = [KeyRange { first: 0, end: ROWS + 5 }];
         let mut count = BTreeMap::new();
         assert!(table.read_rows(&all, &mut |row| {
             copies += 1;
@@ -158,11 +153,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
         assert_eq!(altered, planted.altered, "{faults}");
         assert!(altered > 5, "{faults}");
         assert_eq!(copies, ROWS - planted.dropped + planted.duplicated);
-        wrong.extend(
-            (0..ROWS)
-                .filter(|row| count.get(row) != Some(&1))
-                .map(|row| row / 256),
-        );
+        wrong.extend((0..ROWS).filter(|row| count.get(row) != Some(&1)).map(|row| row / 256));
         let mut summer = Summer::new(&bound.columns);
         for bucket in table.sums_by_key(256).unwrap().buckets {
             let mut sums = vec![0; 2];
@@ -170,12 +161,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
             let rows = usize::try_from(rows.start).unwrap()..usize::try_from(rows.end).unwrap();
             summer.add(&sent, rows, &mut sums);
             let spoilt = wrong.contains(&bucket.bucket);
-            assert_eq!(
-                bucket.sums != sums,
-                spoilt,
-                "{faults}: bucket {}",
-                bucket.bucket
-            );
+            assert_eq!(bucket.sums != sums, spoilt, "{faults}: bucket {}", bucket.bucket);
         }
     }
 }

@@ -22,10 +22,13 @@ impl ServerAdmin for Cluster {
             let versions = each(&mut opened, |server| {
                 Box::pin(server.own.connection().rows("SELECT version()"))
             });
-            let versions = versions.await?.into_iter().map(first_value);
-            let versions: Vec<String> = versions.map(Option::unwrap_or_default).collect();
-            let nodes = opened.iter().zip(&versions);
-            let nodes = nodes.map(|(server, version)| {
+            let versions: Vec<String> = versions
+                .await?
+                .into_iter()
+                .map(first_value)
+                .map(Option::unwrap_or_default)
+                .collect();
+            let nodes = opened.iter().zip(&versions).map(|(server, version)| {
                 format!("{} {}", server.node.address(), one_line(version))
             });
             let nodes: Vec<String> = nodes.collect();
@@ -59,8 +62,8 @@ impl ServerAdmin for Cluster {
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             let opened = self.members.iter_mut();
-            let opened = opened.filter_map(|member| member.opened.as_mut());
-            let disks = opened.map(|server| server.own.disk());
+            let disks =
+                opened.filter_map(|member| member.opened.as_mut()).map(|server| server.own.disk());
             let known = join_all(disks).await.into_iter().flatten().flatten();
             Ok(known.min_by_key(|disk| disk.free_bytes))
         })

@@ -127,19 +127,16 @@ mod tests {
 
     /// What host `own` of `hosts` says of a cluster that has these shards, by the number of each host.
     fn answer(clusters: &[(&str, &[u32])], own: usize) -> Texts {
-        let rows = clusters.iter().flat_map(|(name, shards)| {
-            shards.iter().enumerate().map(move |(host, shard)| {
-                let is_local = u8::from(host == own).to_string();
-                let row = [
-                    (*name).to_owned(),
-                    shard.to_string(),
-                    "1".to_owned(),
-                    is_local,
-                ];
-                row.map(Some).to_vec()
+        clusters
+            .iter()
+            .flat_map(|(name, shards)| {
+                shards.iter().enumerate().map(move |(host, shard)| {
+                    let is_local = u8::from(host == own).to_string();
+                    let row = [(*name).to_owned(), shard.to_string(), "1".to_owned(), is_local];
+                    row.map(Some).to_vec()
+                })
             })
-        });
-        rows.collect()
+            .collect()
     }
 
     fn found(clusters: &[(&str, &[u32])], hosts: &[usize]) -> Result<Vec<String>, TargetError> {
@@ -149,11 +146,8 @@ mod tests {
 
     #[test]
     fn a_cluster_is_that_whose_shards_are_just_the_hosts_in_whatever_order() {
-        let clusters: [(&str, &[u32]); 3] = [
-            ("three", &[1, 2, 3]),
-            ("two", &[1, 2]),
-            ("again", &[3, 1, 2]),
-        ];
+        let clusters: [(&str, &[u32]); 3] =
+            [("three", &[1, 2, 3]), ("two", &[1, 2]), ("again", &[3, 1, 2])];
         assert_eq!(found(&clusters, &[2, 0, 1]).unwrap(), ["again", "three"]);
         assert_eq!(found(&clusters, &[1, 0]).unwrap(), ["two"]);
         // One is missing, or named twice.
@@ -164,12 +158,7 @@ mod tests {
         }
         // Two replicas of a shard hold the same rows.
         assert!(found(&[("one", &[1, 1])], &[0, 1]).is_err());
-        assert!(
-            found(&[], &[0, 1])
-                .unwrap_err()
-                .message
-                .contains("no cluster")
-        );
+        assert!(found(&[], &[0, 1]).unwrap_err().message.contains("no cluster"));
     }
 
     #[test]

@@ -91,8 +91,7 @@ impl Cluster {
     /// a server that is not named would be missing.
     async fn all(&mut self) -> Result<Vec<&mut Opened>, TargetError> {
         let (mode, timeline) = (self.mode, &self.timeline);
-        let opening = self.members.iter_mut();
-        let opening = opening.map(|member| member.open(mode, timeline));
+        let opening = self.members.iter_mut().map(|member| member.open(mode, timeline));
         let opened = join_all(opening).await;
         let mut opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         if self.clusters.is_empty() {
@@ -131,13 +130,7 @@ impl Member {
             let with_own = node.with_own_tables();
             let own = connect::open(&with_own, timeline).await?;
             self.opened = Some(Opened {
-                above: admin::admin(
-                    above,
-                    node,
-                    mode,
-                    Rc::clone(timeline),
-                    Some(Spools::of(node)),
-                ),
+                above: admin::admin(above, node, mode, Rc::clone(timeline), Some(Spools::of(node))),
                 own: admin::admin(own, &with_own, mode, Rc::clone(timeline), None),
                 node: node.clone(),
             });

@@ -33,11 +33,7 @@ impl Opened {
         let databases = self.above.connection().rows(&sql).await?;
         let databases: Vec<String> = databases.into_iter().flatten().flatten().collect();
         let is_above = !databases.is_empty() && !databases.contains(&own);
-        Ok(if is_above {
-            &mut self.above
-        } else {
-            &mut self.own
-        })
+        Ok(if is_above { &mut self.above } else { &mut self.own })
     }
 }
 
@@ -126,10 +122,7 @@ fn counts_together(counts: Vec<KeyCounts>) -> KeyCounts {
             *buckets.entry(bucket).or_default() += rows;
         }
     }
-    KeyCounts {
-        buckets: buckets.into_iter().collect(),
-        without_key,
-    }
+    KeyCounts { buckets: buckets.into_iter().collect(), without_key }
 }
 
 /// The same of checksums, which are sums modulo 2⁶⁴ of the rows of whatever server.
@@ -170,11 +163,8 @@ mod tests {
 
     #[test]
     fn checksums_are_added_up_modulo_two_to_the_64() {
-        let bucket = |bucket, rows, sums: [u64; 2]| BucketSums {
-            bucket,
-            rows,
-            sums: sums.to_vec(),
-        };
+        let bucket =
+            |bucket, rows, sums: [u64; 2]| BucketSums { bucket, rows, sums: sums.to_vec() };
         let sums = |buckets: &[BucketSums], without_key| KeySums {
             buckets: buckets.to_vec(),
             covered: vec![true, false],

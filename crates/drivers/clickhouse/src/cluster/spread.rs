@@ -30,18 +30,13 @@ pub(super) async fn remarks(
 
 /// Says so where a server has less than half of its share.
 fn remark(table: &str, rows: &[(String, u64)]) -> Option<String> {
-    let all = rows
-        .iter()
-        .fold(0_u64, |sum, (_, rows)| sum.saturating_add(*rows));
+    let all = rows.iter().fold(0_u64, |sum, (_, rows)| sum.saturating_add(*rows));
     let share = all / (rows.len() as u64).max(1);
     let is_short = |rows: u64| rows < share / 2;
     if !rows.iter().any(|(_, rows)| is_short(*rows)) {
         return None;
     }
-    let on = rows
-        .iter()
-        .map(|(server, rows)| format!("{rows} on {server}"));
-    let on: Vec<String> = on.collect();
+    let on: Vec<String> = rows.iter().map(|(server, rows)| format!("{rows} on {server}")).collect();
     Some(format!(
         "rows of table `{table}` lay unevenly on the servers when the load began: {}; ClickHouse moves no rows to \
          servers that are added",
@@ -63,18 +58,12 @@ mod tests {
             (&[0, 0], false),
             (&[5], false),
         ] {
-            let named: Vec<(String, u64)> = rows
-                .iter()
-                .enumerate()
-                .map(|(at, rows)| (format!("h{at}"), *rows))
-                .collect();
+            let named: Vec<(String, u64)> =
+                rows.iter().enumerate().map(|(at, rows)| (format!("h{at}"), *rows)).collect();
             let said = remark("cpu", &named);
             assert_eq!(said.is_some(), uneven, "{rows:?}: {said:?}");
         }
         let said = remark("cpu", &[("a:1".to_owned(), 900), ("b:1".to_owned(), 0)]).unwrap();
-        assert!(
-            said.contains("`cpu`") && said.contains("900 on a:1, 0 on b:1"),
-            "{said}"
-        );
+        assert!(said.contains("`cpu`") && said.contains("900 on a:1, 0 on b:1"), "{said}");
     }
 }

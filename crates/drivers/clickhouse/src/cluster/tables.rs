@@ -30,21 +30,12 @@ pub(super) async fn create(
     let name = membership::choose(&cluster.clusters, named.map(|(_, value)| value.as_str()))?;
     let of_tables =
         |setting: &&(String, String)| !is_name(setting) && !spooling::is_name(&setting.0);
-    let settings = policy.settings.iter().filter(of_tables);
-    let settings: Vec<(String, String)> = settings.cloned().collect();
-    let own = TablePolicy {
-        settings: &settings,
-        ..*policy
-    };
-    let above = TablePolicy {
-        settings: &[],
-        ..*policy
-    };
+    let settings: Vec<(String, String)> =
+        policy.settings.iter().filter(of_tables).cloned().collect();
+    let own = TablePolicy { settings: &settings, ..*policy };
+    let above = TablePolicy { settings: &[], ..*policy };
     // The same on all servers.
-    let database = cluster
-        .members
-        .first()
-        .map(|member| member.node.own_database());
+    let database = cluster.members.first().map(|member| member.node.own_database());
     let tables = tables_above(&database.unwrap_or_default(), workload, &name);
     let mut opened = cluster.all().await?;
     let (own, above, tables, name) = (&own, &above, &tables, name.as_str());
@@ -121,11 +112,7 @@ impl Opened {
 /// `Distributed(c, d_local, t, rand())`; newer servers quote the names.
 fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
     let behind = |text: &str, name: &str| {
-        let names = [
-            name.to_owned(),
-            DIALECT.literal(name),
-            DIALECT.identifier(name),
-        ];
+        let names = [name.to_owned(), DIALECT.literal(name), DIALECT.identifier(name)];
         let mut names = names.iter();
         let rest = names.find_map(|name| text.strip_prefix(name.as_str())?.strip_prefix(','));
         rest.map(|rest| rest.trim_start().to_owned())
@@ -148,15 +135,9 @@ fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> Boun
             DIALECT.literal(cluster),
             DIALECT.literal(&table.name)
         );
-        BoundTable {
-            create: vec![create],
-            ..table.clone()
-        }
+        BoundTable { create: vec![create], ..table.clone() }
     });
-    BoundWorkload {
-        tables: tables.collect(),
-        ..BoundWorkload::default()
-    }
+    BoundWorkload { tables: tables.collect(), ..BoundWorkload::default() }
 }
 
 /// The entries of tables that servers have for themselves: a server that was added has made its own just
@@ -166,8 +147,10 @@ fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<Re
         return Vec::new();
     };
     let agreed = first.iter().enumerate().map(|(at, entry)| {
-        let of_servers = registered.iter().filter_map(|entries| entries.get(at));
-        let mut kept = of_servers.filter(|entry| **entry != policy.new_entry(&entry.name));
+        let mut kept = registered
+            .iter()
+            .filter_map(|entries| entries.get(at))
+            .filter(|entry| **entry != policy.new_entry(&entry.name));
         kept.next().unwrap_or(entry).clone()
     });
     agreed.collect()
@@ -195,40 +178,21 @@ mod tests {
                 ("shards", "t"),
                 ("shards", "cpu"),
             ] {
-                assert!(
-                    !is_above(engine, cluster, database),
-                    "{engine} {cluster} {database}"
-                );
+                assert!(!is_above(engine, cluster, database), "{engine} {cluster} {database}");
             }
         }
-        assert!(!is_above(
-            "MergeTree() ORDER BY shards, t_local,",
-            "shards",
-            "t_local"
-        ));
+        assert!(!is_above("MergeTree() ORDER BY shards, t_local,", "shards", "t_local"));
     }
 
     #[test]
     fn a_server_that_was_added_goes_on_where_the_others_are() {
         let policy = TablePolicy::new("f", Seed(1));
         let new = |name: &str| policy.new_entry(name);
-        let kept = RegistryEntry {
-            next_index: 70,
-            ..new("u")
-        };
-        let older = RegistryEntry {
-            next_index: 60,
-            ..new("u")
-        };
+        let kept = RegistryEntry { next_index: 70, ..new("u") };
+        let older = RegistryEntry { next_index: 60, ..new("u") };
         let added = vec![new("t"), new("u")];
-        let found = agreed(
-            &[
-                added.clone(),
-                vec![new("t"), kept.clone()],
-                vec![new("t"), older],
-            ],
-            &policy,
-        );
+        let found =
+            agreed(&[added.clone(), vec![new("t"), kept.clone()], vec![new("t"), older]], &policy);
         assert_eq!(found, [new("t"), kept]);
         assert_eq!(agreed(&[added.clone(), added.clone()], &policy), added);
     }

@@ -84,15 +84,9 @@ impl BlockEncoder {
         // All batches of a session have the same format.
         let is_json =
             |plan: &Plan| matches!(plan, Plan::Insert(plan) if plan.format == Format::JsonEachRow);
-        let put_text = if plans.iter().any(is_json) {
-            rows::put_json_text
-        } else {
-            native::put_text
-        };
-        Self {
-            plans: Rc::clone(plans),
-            words: Words::new(put_text),
-        }
+        let put_text =
+            if plans.iter().any(is_json) { rows::put_json_text } else { native::put_text };
+        Self { plans: Rc::clone(plans), words: Words::new(put_text) }
     }
 
     fn put(&mut self, op: &Op, out: &mut Vec<u8>) {

@@ -75,12 +75,7 @@ fn found_column<'b>(
     let mut key = vec![b','];
     put_json_text(&mut key, &column.name);
     key.push(b':');
-    Some(Column {
-        native: column.native,
-        nullable: column.nullable,
-        key,
-        values,
-    })
+    Some(Column { native: column.native, nullable: column.nullable, key, values })
 }
 
 impl Column<'_> {

@@ -37,9 +37,7 @@ impl Reader<'_> {
 }
 
 fn column(name: &str, declared: &str, source: Source) -> NativeColumn {
-    let inner = declared
-        .strip_prefix("Nullable(")
-        .map(|d| d.trim_end_matches(')'));
+    let inner = declared.strip_prefix("Nullable(").map(|d| d.trim_end_matches(')'));
     NativeColumn {
         name: name.to_owned(),
         declared: declared.to_owned(),
@@ -68,11 +66,7 @@ fn encoded_as(
     });
     let mut encoder = BlockEncoder::new(&Rc::from([plan]));
     let mut request = Request::empty();
-    request.op.body = OpBody::Insert(RowBatch {
-        first_row: 0,
-        rows,
-        columns: data,
-    });
+    request.op.body = OpBody::Insert(RowBatch { first_row: 0, rows, columns: data });
     // Twice: what the first one left behind must not be seen.
     encoder.encode(&mut request);
     encoder.encode(&mut request);
@@ -146,10 +140,9 @@ fn rows_in_binary_have_nothing_between_them() {
     let (columns, data) = sample(&long);
     let bytes = encoded_as(Format::RowBinary, columns, data, 2);
     let mut reader = Reader(bytes.strip_prefix(b"INSERT\n").unwrap());
-    for (number, host, n, tags, text, boolean) in [
-        (5_i16, "it's \"one\"", "", TAGS[1], "", 1),
-        (-6, "h0", "7", TAGS[0], long.as_str(), 0),
-    ] {
+    for (number, host, n, tags, text, boolean) in
+        [(5_i16, "it's \"one\"", "", TAGS[1], "", 1), (-6, "h0", "7", TAGS[0], long.as_str(), 0)]
+    {
         assert_eq!(reader.bytes(8), i64::from(number).to_le_bytes());
         assert_eq!(reader.bytes(1), [0], "it is not null");
         assert_eq!(reader.bytes(2), number.to_le_bytes());
@@ -171,10 +164,9 @@ fn rows_in_json_are_an_object_a_line() {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("INSERT"));
     let read = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
-    for (number, host, n, tags, text, boolean, float) in [
-        (5, "it's \"one\"", "", TAGS[1], "", 1, 0.1),
-        (-6, "h0", "7", TAGS[0], "a\nb", 0, 1.5e10),
-    ] {
+    for (number, host, n, tags, text, boolean, float) in
+        [(5, "it's \"one\"", "", TAGS[1], "", 1, 0.1), (-6, "h0", "7", TAGS[0], "a\nb", 0, 1.5e10)]
+    {
         let expected = serde_json::json!({
             "k": number, "n": number, "f": number, "host": host, "n7": n, "tags": tags, "t": text,
             "b": boolean, "g": float,
@@ -208,12 +200,7 @@ fn a_value_that_does_not_fit_leaves_no_request() {
         for format in [Format::Native, Format::RowBinary, Format::JsonEachRow] {
             let of = |value| {
                 let columns = vec![column("n", declared, Source::Column(0))];
-                encoded_as(
-                    format,
-                    columns,
-                    vec![ColumnData::Integer(vec![1, value])],
-                    2,
-                )
+                encoded_as(format, columns, vec![ColumnData::Integer(vec![1, value])], 2)
             };
             assert!(!of(fits).is_empty(), "{declared} {format:?}");
             assert!(of(too_great).is_empty(), "{declared} {format:?}");
@@ -241,10 +228,7 @@ fn another_dictionary_is_not_taken_for_the_one_before() {
     assert_eq!(put(dictionary(&["a", "bb"], &[1, 0])), "\u{2}bb\u{1}a");
     assert_eq!(put(dictionary(&["c", "dd"], &[1, 0])), "\u{2}dd\u{1}c");
     let many: Arc<[Box<str>]> = (0..200_000).map(|n| n.to_string().into()).collect();
-    let coded = Dictionary {
-        values: many,
-        codes: vec![199_999],
-    };
+    let coded = Dictionary { values: many, codes: vec![199_999] };
     assert_eq!(put(coded), "\u{6}199999");
 }
 
@@ -253,11 +237,7 @@ fn values_of_a_question_stand_in_its_text() {
     let mut sql = LiteralSql::default();
     sql.push_text("SELECT ");
     sql.push_list([0, 1]);
-    let plan = Plan::Query {
-        sql,
-        reads: true,
-        inserts: 0,
-    };
+    let plan = Plan::Query { sql, reads: true, inserts: 0 };
     let mut encoder = BlockEncoder::new(&Rc::from([plan]));
     let mut request = Request::empty();
     request.op.id = OpId(0);

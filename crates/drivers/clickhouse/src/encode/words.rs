@@ -47,10 +47,7 @@ pub(super) struct Entries<'b> {
 impl Words {
     /// Of a format that writes a text so.
     pub(super) fn new(put_text: fn(&mut Vec<u8>, &str)) -> Self {
-        Self {
-            kept: Vec::new(),
-            put_text,
-        }
+        Self { kept: Vec::new(), put_text }
     }
 
     /// Makes room for the dictionaries of a batch: what was found in an earlier one is not there any more.
@@ -69,11 +66,7 @@ impl Words {
     ) -> Entries<'b> {
         let kept =
             (coded.values.len() <= ENTRIES_KEPT).then(|| self.position(&coded.values, attribute));
-        Entries {
-            coded,
-            attribute,
-            kept,
-        }
+        Entries { coded, attribute, kept }
     }
 
     /// Writes the entries of so many rows; none if one has none.

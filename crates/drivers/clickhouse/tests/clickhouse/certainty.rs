@@ -28,11 +28,7 @@ fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         for (op, code) in [(0, 47), (1, 60), (2, 62), (3, 46), (4, 73), (6, 115)] {
             let outcome = client.send(op, nothing()).await;
-            assert_eq!(
-                said(&outcome),
-                refused(code, ErrorClass::Statement),
-                "{code}"
-            );
+            assert_eq!(said(&outcome), refused(code, ErrorClass::Statement), "{code}");
             assert!(client.send(5, nothing()).await.is_success());
         }
         server.sql("ALTER TABLE points DROP COLUMN word");
@@ -90,10 +86,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
         (url(&format!("{USER}:wrong")), "Code: 193"),
         // He may not say how his statements are run.
         (url(READER), "Code: 164"),
-        (
-            format!("clickhouse://127.0.0.1:{}/nowhere", server.port()),
-            "Code: 81",
-        ),
+        (format!("clickhouse://127.0.0.1:{}/nowhere", server.port()), "Code: 81"),
     ] {
         let target = open(&url).unwrap();
         let error = block_on(admin(target.as_ref())).err().unwrap();
@@ -113,10 +106,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
 fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
     on_server(started(), async |server, target| {
         // Inserts are slowed down before they are rejected: here at the same number of parts.
-        let settings = [
-            ("parts_to_throw_insert", "5"),
-            ("parts_to_delay_insert", "5"),
-        ];
+        let settings = [("parts_to_throw_insert", "5"), ("parts_to_delay_insert", "5")];
         let mut stage = stage_with(target.as_ref(), points(), &settings).await;
         server.sql("SYSTEM STOP MERGES");
         let mut acknowledged = 0;
@@ -142,10 +132,7 @@ fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
         }
         let outcome = stage.client.insert(100, 10).await;
         let (code, class, certainty, _) = said(&outcome);
-        assert_eq!(
-            (code.as_deref(), class),
-            (Some("252"), ErrorClass::Rejected)
-        );
+        assert_eq!((code.as_deref(), class), (Some("252"), ErrorClass::Rejected));
         assert_eq!(certainty, Certainty::Unknown);
     });
 }
@@ -167,24 +154,21 @@ fn too_little_memory_refuses_the_whole_block() {
 fn more_queries_than_the_server_takes_are_rejected() {
     let configuration = "<max_concurrent_queries>1</max_concurrent_queries>";
     let settings = "<queue_max_wait_ms>1000</queue_max_wait_ms>";
-    on_stage(
-        started_with(configuration, settings),
-        async |_server, target, mut stage| {
-            let ops = queries(&[("SELECT sleep(3)", &[])]);
-            let mut other = Client::connect(target.as_ref(), &ops).await.unwrap();
-            let rejected = async {
-                loop {
-                    let outcome = stage.client.insert(0, 10).await;
-                    if !outcome.is_success() {
-                        return outcome;
-                    }
+    on_stage(started_with(configuration, settings), async |_server, target, mut stage| {
+        let ops = queries(&[("SELECT sleep(3)", &[])]);
+        let mut other = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let rejected = async {
+            loop {
+                let outcome = stage.client.insert(0, 10).await;
+                if !outcome.is_success() {
+                    return outcome;
                 }
-            };
-            let (slept, outcome) = tokio::join!(other.send(0, nothing()), rejected);
-            assert!(slept.is_success(), "{slept:?}");
-            assert_eq!(said(&outcome), refused(202, ErrorClass::Rejected));
-        },
-    );
+            }
+        };
+        let (slept, outcome) = tokio::join!(other.send(0, nothing()), rejected);
+        assert!(slept.is_success(), "{slept:?}");
+        assert_eq!(said(&outcome), refused(202, ErrorClass::Rejected));
+    });
 }
 
 #[test]
@@ -255,14 +239,8 @@ fn a_column_of_a_type_that_is_not_sent_and_a_table_that_holds_nothing_are_refuse
         for (create, says) in [
             (POINTS.replace("String", "FixedString(9)"), "FixedString(9)"),
             (POINTS.replace("k Int64", "k DateTime"), "DateTime"),
-            (
-                POINTS.replace("word String", "other String"),
-                "no column `word`",
-            ),
-            (
-                POINTS.replace("MergeTree ORDER BY k", "Null"),
-                "engine Null",
-            ),
+            (POINTS.replace("word String", "other String"), "no column `word`"),
+            (POINTS.replace("MergeTree ORDER BY k", "Null"), "engine Null"),
         ] {
             server.sql("DROP TABLE IF EXISTS points");
             server.sql(&create);
@@ -275,9 +253,6 @@ fn a_column_of_a_type_that_is_not_sent_and_a_table_that_holds_nothing_are_refuse
         absent.tables[0].columns = vec![BoundColumn::new("k", ColumnType::Bigint)];
         let failed = Client::connect(target.as_ref(), &absent.into()).await;
         let error = failed.err().unwrap();
-        assert!(
-            error.message.contains("`nowhere` does not exist"),
-            "{error}"
-        );
+        assert!(error.message.contains("`nowhere` does not exist"), "{error}");
     });
 }

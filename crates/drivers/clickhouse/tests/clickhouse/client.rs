@@ -19,10 +19,7 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Target>, TargetError> {
 
 /// A target on a server, with this way to insert.
 pub(crate) fn open_as(server: &ClickHouse, insert: &str) -> Arc<dyn Target> {
-    let options = TargetOptions {
-        insert: Some(insert.to_owned()),
-        ..support::options()
-    };
+    let options = TargetOptions { insert: Some(insert.to_owned()), ..support::options() };
     let url = TargetUrl::parse(&server.url(SUPERUSER)).expect("a URL");
     ClickHouseDriver.open(&[url], &options).expect("a target")
 }
@@ -79,14 +76,10 @@ pub(crate) async fn stage_with(
     workload: Arc<BoundWorkload>,
     settings: &[(&str, &str)],
 ) -> Stage {
-    let settings = settings.iter();
-    let settings: Vec<(String, String)> = settings
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    let policy = TablePolicy {
-        settings: &settings,
-        ..TablePolicy::new("f", Seed(1)).dropping(true)
-    };
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let policy =
+        TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)).dropping(true) };
     Stage::set_by(target, workload, &policy).await
 }
 

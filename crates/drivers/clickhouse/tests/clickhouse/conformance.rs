@@ -36,10 +36,7 @@ fn every_rule_is_kept() {
 
 #[test]
 fn columns_of_other_types_are_stored_exactly_too() {
-    check(SqlWords {
-        type_name: other_type_name,
-        ..words("clickhouse").unwrap()
-    });
+    check(SqlWords { type_name: other_type_name, ..words("clickhouse").unwrap() });
 }
 
 /// The rule that takes as long on three shards as all others together.

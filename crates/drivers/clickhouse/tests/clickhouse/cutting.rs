@@ -69,14 +69,9 @@ async fn inserted(server: &ClickHouse, cut: Cut) -> Certainty {
     set.run_until(async {
         let workload = points();
         let target = open(&url).unwrap();
-        let mut client = Client::connect(target.as_ref(), &Arc::clone(&workload))
-            .await
-            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &Arc::clone(&workload)).await.unwrap();
         let outcome = client.insert(0, 100).await;
-        assert!(
-            !outcome.is_success() && !outcome.session_usable,
-            "{outcome:?}"
-        );
+        assert!(!outcome.is_success() && !outcome.session_usable, "{outcome:?}");
         // What was cut may still be read.
         let mut admin = admin(target.as_ref()).await.unwrap();
         assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());

@@ -61,31 +61,23 @@ fn an_insert_whose_client_left_while_the_server_stood_still_is_applied_later_and
 #[test]
 fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
     let configuration = "<keep_alive_timeout>1</keep_alive_timeout>";
-    on_stage(
-        started_with(configuration, ""),
-        async |_server, _, mut stage| {
-            assert!(stage.client.insert(0, 10).await.is_success());
-            // Longer than a connection is kept by either side, and watched as a worker does.
-            let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
-            let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
-            let _watched = closed.await;
-            let outcome = stage.client.insert(10, 10).await;
-            assert!(
-                outcome.is_success() && outcome.session_usable,
-                "{outcome:?}"
-            );
-            let rows = stage.admin.query("SELECT count() FROM points").await;
-            assert_eq!(rows.unwrap(), [[Some("20".to_owned())]]);
-        },
-    );
+    on_stage(started_with(configuration, ""), async |_server, _, mut stage| {
+        assert!(stage.client.insert(0, 10).await.is_success());
+        // Longer than a connection is kept by either side, and watched as a worker does.
+        let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
+        let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
+        let _watched = closed.await;
+        let outcome = stage.client.insert(10, 10).await;
+        assert!(outcome.is_success() && outcome.session_usable, "{outcome:?}");
+        let rows = stage.admin.query("SELECT count() FROM points").await;
+        assert_eq!(rows.unwrap(), [[Some("20".to_owned())]]);
+    });
 }
 
 #[test]
 fn a_server_that_is_gone_takes_nothing_and_a_session_says_that_it_was_closed() {
     on_stage(started(), async |mut server, target, mut stage| {
-        let mut other = Client::connect(target.as_ref(), &stage.workload)
-            .await
-            .unwrap();
+        let mut other = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
         assert!(other.insert(0, 10).await.is_success());
         assert!(stage.client.insert(10, 10).await.is_success());
         server.kill();
@@ -113,26 +105,13 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
             })
         };
         let right = queries(&[
-            (
-                "SELECT word FROM points WHERE k = $1 -- one",
-                &[ColumnType::Bigint],
-            ),
+            ("SELECT word FROM points WHERE k = $1 -- one", &[ColumnType::Bigint]),
             ("OPTIMIZE TABLE points", &[]),
         ]);
         check(right).await.unwrap();
-        for sql in [
-            "SELECT * FROM nowhere",
-            "SELECT nothing FROM points",
-            "SELECT 1 FROM",
-        ] {
-            let error = check(queries(&[("SELECT 1", &[]), (sql, &[])]))
-                .await
-                .unwrap_err();
-            let refused = RefusedStatement {
-                op: 1,
-                statement: 0,
-                position: None,
-            };
+        for sql in ["SELECT * FROM nowhere", "SELECT nothing FROM points", "SELECT 1 FROM"] {
+            let error = check(queries(&[("SELECT 1", &[]), (sql, &[])])).await.unwrap_err();
+            let refused = RefusedStatement { op: 1, statement: 0, position: None };
             assert_eq!(error.kind, TargetErrorKind::Preparation(refused), "{error}");
         }
         let ops = queries(&[("SELECT $1 + $2", &[ColumnType::Integer])]);
@@ -145,48 +124,26 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
 fn servers_of_a_cluster_have_one_database_and_the_first_of_them_all_sessions_where_it_passes_rows_on()
  {
     let open = |urls: &[&str], insert: Option<&str>| {
-        let urls: Vec<TargetUrl> = urls
-            .iter()
-            .map(|url| TargetUrl::parse(url).unwrap())
-            .collect();
-        let options = TargetOptions {
-            insert: insert.map(str::to_owned),
-            ..support::options()
-        };
+        let urls: Vec<TargetUrl> = urls.iter().map(|url| TargetUrl::parse(url).unwrap()).collect();
+        let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };
         ClickHouseDriver.open(&urls, &options)
     };
-    let cluster = open(
-        &["clickhouse://h1,h2/b", "clickhouse://h3/b"],
-        Some("distributed"),
-    );
+    let cluster = open(&["clickhouse://h1,h2/b", "clickhouse://h3/b"], Some("distributed"));
     let cluster = cluster.unwrap();
     assert_eq!(cluster.urls().len(), 3);
     let hosts = |target: &dyn Target| [0, 1, 2, 4].map(|number| target.host_of(number, 0));
     assert_eq!(hosts(cluster.as_ref()), [0, 1, 2, 1]);
-    let behind_first = open(
-        &["clickhouse://h1,h2,h3/b?initiator=first"],
-        Some("distributed-rowbinary"),
-    );
+    let behind_first =
+        open(&["clickhouse://h1,h2,h3/b?initiator=first"], Some("distributed-rowbinary"));
     assert_eq!(hosts(behind_first.unwrap().as_ref()), [0; 4]);
     for (urls, insert, says) in [
-        (
-            &["clickhouse://h1/b", "clickhouse://h2/c"][..],
-            None,
-            "several databases",
-        ),
-        (
-            &["clickhouse://h1,h2/b?initiator=h2"],
-            Some("distributed"),
-            "no initiator",
-        ),
+        (&["clickhouse://h1/b", "clickhouse://h2/c"][..], None, "several databases"),
+        (&["clickhouse://h1,h2/b?initiator=h2"], Some("distributed"), "no initiator"),
         (&["clickhouse://h1,h2/b"], Some("values"), "--insert values"),
     ] {
         let error = open(urls, insert).err().unwrap();
         assert_eq!(error.kind, TargetErrorKind::Usage);
-        assert!(
-            error.message.contains(says) && error.hint.is_some(),
-            "{error}"
-        );
+        assert!(error.message.contains(says) && error.hint.is_some(), "{error}");
     }
 }
 

@@ -20,10 +20,7 @@ fn a_batch_is_one_part_and_the_same_batch_again_is_a_second_one() {
         for batches in 1..4_u64 {
             // More rows than a part of the server's own making has.
             let outcome = stage.client.insert(0, 1_200_000).await;
-            assert!(
-                outcome.is_success() && outcome.rows_applied == 1_200_000,
-                "{outcome:?}"
-            );
+            assert!(outcome.is_success() && outcome.rows_applied == 1_200_000, "{outcome:?}");
             let parts = "SELECT count(), sum(rows) FROM system.parts \
                          WHERE active AND table = 'points'";
             let expected = format!("{batches}\t{}", batches * 1_200_000);
@@ -33,10 +30,7 @@ fn a_batch_is_one_part_and_the_same_batch_again_is_a_second_one() {
         assert!(facts.atomic_batches && !facts.transactions);
         assert_eq!(facts.dialects, ["clickhouse"]);
         assert!(facts.version.starts_with("ClickHouse "), "{facts:?}");
-        assert!(
-            facts.settings.contains_key("parts_to_throw_insert"),
-            "{facts:?}"
-        );
+        assert!(facts.settings.contains_key("parts_to_throw_insert"), "{facts:?}");
         let bytes = stage.admin.storage_bytes(&stage.workload).await.unwrap();
         assert!(bytes.unwrap() > 1_000_000, "{bytes:?}");
     });
@@ -48,10 +42,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
         return;
     };
     let target = target(&server);
-    let objects = [
-        r#"{"host":"h\"0","rack":7}"#,
-        r#"{"host":"gr\u00fc\u00df","other":1}"#,
-    ];
+    let objects = [r#"{"host":"h\"0","rack":7}"#, r#"{"host":"gr\u00fc\u00df","other":1}"#];
     let create = "CREATE TABLE tagged (k Int64, host String, rack String) \
                   ENGINE = MergeTree ORDER BY k";
     let workload = Arc::new(BoundWorkload {
@@ -115,10 +106,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
 #[test]
 fn a_table_is_made_with_the_engine_and_the_settings_that_are_asked_for() {
     on_server(started(), async |server, target| {
-        let settings = [
-            ("engine", "ReplacingMergeTree"),
-            ("index_granularity", "1024"),
-        ];
+        let settings = [("engine", "ReplacingMergeTree"), ("index_granularity", "1024")];
         let mut stage = stage_with(target.as_ref(), points(), &settings).await;
         assert!(stage.client.insert(0, 10).await.is_success());
         let made = server.sql("SELECT engine_full FROM system.tables WHERE name = 'points'");
@@ -130,10 +118,7 @@ fn a_table_is_made_with_the_engine_and_the_settings_that_are_asked_for() {
         let rights = stage.admin.try_rights("highwater_rights").await.unwrap();
         let rights = rights.unwrap();
         assert_eq!(rights.len(), 4);
-        assert!(
-            rights.iter().all(|right| right.refusal.is_none()),
-            "{rights:?}"
-        );
+        assert!(rights.iter().all(|right| right.refusal.is_none()), "{rights:?}");
     });
 }
 
@@ -178,10 +163,7 @@ fn what_the_server_does_is_told_while_it_does_it() {
             samples.find(|sample| sample.name == name).map(|s| s.value)
         };
         assert!(value("rows_inserted").unwrap() >= 5_000.0, "{samples:?}");
-        assert!(
-            value("parts_of_fullest_partition").unwrap() >= 1.0,
-            "{samples:?}"
-        );
+        assert!(value("parts_of_fullest_partition").unwrap() >= 1.0, "{samples:?}");
         assert!(value("memory_of_server").is_some(), "{samples:?}");
         let ops = queries(&[("SELECT 1", &[])]);
         assert!(Client::connect(target.as_ref(), &ops).await.is_ok());
@@ -194,16 +176,10 @@ fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
         return;
     };
     // 18.16 reads most numbers exactly; these two it does not.
-    let fractions = [
-        -1.0 / 3.0,
-        1.071_566_039_146_582_6e-75,
-        -8.750_186_241_947_517e123,
-    ];
+    let fractions = [-1.0 / 3.0, 1.071_566_039_146_582_6e-75, -8.750_186_241_947_517e123];
     server.sql("CREATE TABLE fractions (n UInt8, x Float64) ENGINE = MergeTree ORDER BY n");
-    let rows = fractions.iter().zip(0..);
-    let rows: String = rows
-        .map(|(x, n)| format!("{{\"n\":{n},\"x\":{x:?}}}\n"))
-        .collect();
+    let rows: String =
+        fractions.iter().zip(0..).map(|(x, n)| format!("{{\"n\":{n},\"x\":{x:?}}}\n")).collect();
     server.sql(&format!("INSERT INTO fractions FORMAT JSONEachRow\n{rows}"));
     let found = server.sql("SELECT x FROM fractions ORDER BY n");
     let found: Vec<f64> = found.lines().map(|x| x.parse().unwrap()).collect();

@@ -1,10 +1,6 @@
 //! The driver for ClickHouse against a real server, and against three of one cluster.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../../../driver/tests/support/killing.rs"]
 mod killing;

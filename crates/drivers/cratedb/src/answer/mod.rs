@@ -356,9 +356,8 @@ impl Answer {
     }
 
     fn word(&mut self) {
-        let number = std::str::from_utf8(&self.scan.token)
-            .ok()
-            .and_then(|word| word.parse::<i64>().ok());
+        let number =
+            std::str::from_utf8(&self.scan.token).ok().and_then(|word| word.parse::<i64>().ok());
         let at_top = self.scan.objects.len() == 1;
         let in_entry = self.scan.objects.len() == 3 && self.scan.keys[0] == Key::Results;
         match (self.key(), number) {
@@ -398,11 +397,7 @@ impl Answer {
             _ if self.unapplied.len() == UNAPPLIED_MAX => self.scan.wrong = true,
             count => {
                 let reason = entry.reason.map(|reason| self.reason_number(reason));
-                self.unapplied.push(Unapplied {
-                    row,
-                    count: count.unwrap_or(-1),
-                    reason,
-                });
+                self.unapplied.push(Unapplied { row, count: count.unwrap_or(-1), reason });
             }
         }
     }

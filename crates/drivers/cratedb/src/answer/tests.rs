@@ -41,10 +41,7 @@ fn rows_that_failed_are_named_with_code_and_text() {
     let row = &answer.unapplied[0];
     assert_eq!((row.row, row.count, row.reason), (1, -2, Some(0)));
     let reason = &answer.reasons[0];
-    assert_eq!(
-        (reason.code, reason.kind()),
-        (4091, "DuplicateKeyException")
-    );
+    assert_eq!((reason.code, reason.kind()), (4091, "DuplicateKeyException"));
     assert!(reason.text.ends_with("exists already]"), "{}", reason.text);
 }
 
@@ -77,12 +74,7 @@ fn queries_are_counted_and_statements_say_how_many_rows() {
 #[test]
 fn whole_requests_fail_with_a_code_and_a_text() {
     for (name, status, code, text) in [
-        (
-            "03-missing-table",
-            404,
-            4041,
-            "RelationUnknown[Relation 'doc.nope' unknown]",
-        ),
+        ("03-missing-table", 404, 4041, "RelationUnknown[Relation 'doc.nope' unknown]"),
         (
             "06b-bulk-insert-1-bad-type-of-3",
             400,
@@ -110,10 +102,7 @@ fn whole_requests_fail_with_a_code_and_a_text() {
     ] {
         let answer = recording(name).answer();
         let error = answer.error.as_ref().unwrap();
-        assert_eq!(
-            (answer.status, error.code, error.text.as_str()),
-            (status, code, text)
-        );
+        assert_eq!((answer.status, error.code, error.text.as_str()), (status, code, text));
     }
 }
 
@@ -140,10 +129,7 @@ fn an_error_that_echoes_the_request_is_read_only_so_far() {
 fn what_is_cut_short_or_no_object_is_not_whole() {
     let good = recording("06-bulk-insert-3-good");
     for end in 0..good.body.len() {
-        assert!(
-            !answer(200, &good.body[..end]).is_whole(),
-            "cut after {end}"
-        );
+        assert!(!answer(200, &good.body[..end]).is_whole(), "cut after {end}");
     }
     for text in ["", "null", "[1]}", "{]", "{}{}", "<html>"] {
         assert!(!answer(200, text).is_whole(), "{text}");
@@ -158,10 +144,7 @@ fn keys_inside_of_values_do_not_count() {
         [[{"results":[{"rowcount":1}]}],"\"rowcount\":5 \u00e9\\"]],"rowcount":2,"duration":0.1}"#;
     let answer = answer(200, text);
     assert!(answer.is_whole());
-    assert_eq!(
-        (answer.columns, answer.rows, answer.rowcount),
-        (2, 2, Some(2))
-    );
+    assert_eq!((answer.columns, answer.rows, answer.rowcount), (2, 2, Some(2)));
     assert_eq!((answer.entries, answer.error), (0, None));
 }
 

@@ -53,12 +53,7 @@ impl Encoder for BodyEncoder {
     fn encode(&mut self, request: &mut Request) {
         request.bytes.clear();
         match &mut self.gzip {
-            None => encode(
-                &self.plans,
-                &mut self.quoted,
-                &request.op,
-                &mut request.bytes,
-            ),
+            None => encode(&self.plans, &mut self.quoted, &request.op, &mut request.bytes),
             Some((level, body)) => {
                 body.clear();
                 encode(&self.plans, &mut self.quoted, &request.op, body);
@@ -276,9 +271,8 @@ impl Quoted {
             let ColumnData::TextDictionary(coded) = column else {
                 continue;
             };
-            let cached = quoted
-                .as_ref()
-                .is_some_and(|quoted| Arc::ptr_eq(&quoted.source, &coded.values));
+            let cached =
+                quoted.as_ref().is_some_and(|quoted| Arc::ptr_eq(&quoted.source, &coded.values));
             if !cached {
                 *quoted = Some(QuotedDictionary::new(&coded.values));
             }
@@ -298,21 +292,14 @@ impl QuotedDictionary {
             json::put_text(&mut text, value);
             ends.push(text.len());
         }
-        Self {
-            source: Arc::clone(source),
-            text,
-            ends,
-        }
+        Self { source: Arc::clone(source), text, ends }
     }
 
     fn value(&self, code: u32) -> Option<&[u8]> {
         let code = usize::try_from(code).ok()?;
         let end = *self.ends.get(code)?;
-        let start = code
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or(0);
+        let start =
+            code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.text.get(start..end)
     }
 }

@@ -29,15 +29,8 @@ fn workload() -> BoundWorkload {
         sql: "SELECT \"k\" FROM t\nWHERE w = $1".to_owned(),
         parameters: vec![ColumnType::Text],
     };
-    let op = |kind| BoundOp {
-        name: "op".to_owned(),
-        kind,
-    };
-    BoundWorkload {
-        tables: vec![table],
-        ops: vec![op(insert), op(query)],
-        rows: None,
-    }
+    let op = |kind| BoundOp { name: "op".to_owned(), kind };
+    BoundWorkload { tables: vec![table], ops: vec![op(insert), op(query)], rows: None }
 }
 
 fn batch(rows: usize) -> OpBody {
@@ -57,14 +50,7 @@ fn batch(rows: usize) -> OpBody {
 }
 
 fn request(id: u16, body: OpBody) -> Request {
-    Request {
-        op: Op {
-            id: OpId(id),
-            index: 0,
-            body,
-        },
-        bytes: Vec::new(),
-    }
+    Request { op: Op { id: OpId(id), index: 0, body }, bytes: Vec::new() }
 }
 
 fn encoder(mode: Mode, gzip: Option<u32>) -> BodyEncoder {
@@ -127,12 +113,7 @@ fn literals_are_quoted_for_sql_and_then_for_json() {
     let mut out = Vec::new();
     let body = OpBody::Query(vec![Value::Text("it's \"so\"".into())]);
     let plans = [Plan::Literal(sql)];
-    encode(
-        &plans,
-        &mut Quoted::default(),
-        &request(0, body).op,
-        &mut out,
-    );
+    encode(&plans, &mut Quoted::default(), &request(0, body).op, &mut out);
     assert_eq!(
         String::from_utf8(out).unwrap(),
         r#"{"stmt":"SELECT \"k\" FROM t WHERE w = 'it''s \"so\"'"}"#
@@ -157,9 +138,7 @@ fn a_compressed_body_is_the_same_body() {
     let mut small = request(0, batch(500));
     encoder(Mode::Bulk, Some(6)).encode(&mut small);
     let mut back = Vec::new();
-    GzDecoder::new(small.bytes.as_slice())
-        .read_to_end(&mut back)
-        .unwrap();
+    GzDecoder::new(small.bytes.as_slice()).read_to_end(&mut back).unwrap();
     assert!(back == plain.bytes && small.bytes.len() < plain.bytes.len() / 5);
 }
 
@@ -167,19 +146,9 @@ fn a_compressed_body_is_the_same_body() {
 fn a_dictionary_is_quoted_once_and_another_one_anew() {
     let mut encoder = encoder(Mode::Bulk, None);
     for word in ["one", "two"] {
-        let coded = Dictionary {
-            values: Arc::from([Box::from(word)]),
-            codes: vec![0],
-        };
-        let columns = vec![
-            ColumnData::Boolean(vec![true]),
-            ColumnData::TextDictionary(coded),
-        ];
-        let body = OpBody::Insert(RowBatch {
-            first_row: 0,
-            rows: 1,
-            columns,
-        });
+        let coded = Dictionary { values: Arc::from([Box::from(word)]), codes: vec![0] };
+        let columns = vec![ColumnData::Boolean(vec![true]), ColumnData::TextDictionary(coded)];
+        let body = OpBody::Insert(RowBatch { first_row: 0, rows: 1, columns });
         let mut request = request(0, body);
         encoder.encode(&mut request);
         let text = String::from_utf8(request.bytes).unwrap();

@@ -94,20 +94,14 @@ fn failed(answer: &Answer, context: Context) -> Outcome {
 fn counted(answer: &Answer, context: Context) -> Outcome {
     let applied = answer.rowcount.and_then(|count| u64::try_from(count).ok());
     let Some(applied) = applied.filter(|applied| *applied <= context.rows) else {
-        return unknown(protocol(
-            "the count of the answer is not one of rows written",
-        ));
+        return unknown(protocol("the count of the answer is not one of rows written"));
     };
     let refused = context.rows - applied;
     if refused == 0 {
         return Outcome::applied(applied);
     }
     // The server gives no reason. Without a key it cannot have been a duplicate.
-    let class = if context.has_key {
-        ErrorClass::Constraint
-    } else {
-        ErrorClass::Rejected
-    };
+    let class = if context.has_key { ErrorClass::Constraint } else { ErrorClass::Rejected };
     let error = OpError {
         class,
         code: None,
@@ -129,10 +123,7 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
 /// One entry a row.
 fn bulk(answer: &Answer, context: Context) -> Outcome {
     if answer.entries != context.rows {
-        return unknown(protocol(&format!(
-            "{} results for {} rows",
-            answer.entries, context.rows
-        )));
+        return unknown(protocol(&format!("{} results for {} rows", answer.entries, context.rows)));
     }
     let Some(first) = answer.unapplied.first() else {
         return Outcome::applied(answer.applied);
@@ -191,9 +182,8 @@ fn classify_bare(
         classification.capped.then_some(*classification)
     };
     let capped: Vec<Classification> = answer.unapplied.iter().filter_map(of_capped).collect();
-    let all_not_applied = capped
-        .iter()
-        .all(|classification| context.is_not_applied(classification.not_applied_if));
+    let all_not_applied =
+        capped.iter().all(|classification| context.is_not_applied(classification.not_applied_if));
     match capped.first() {
         Some(first) if all_not_applied && capped.len() >= EXPLAINED_PER_SHARD => *first,
         _ => Classification::new(ErrorClass::Unavailable, NotAppliedIf::Never),
@@ -201,11 +191,7 @@ fn classify_bare(
 }
 
 fn protocol(message: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Protocol,
-        code: None,
-        message: message.to_owned(),
-    }
+    OpError { class: ErrorClass::Protocol, code: None, message: message.to_owned() }
 }
 
 /// An unknown outcome after which the session is usable.

@@ -4,24 +4,10 @@ use super::super::recordings::{answer, recording};
 use super::*;
 use highwater_model::outcome::Certainty::{self, Applied, NotApplied, Unknown};
 
-const BULK: Context = Context {
-    rows: 3,
-    insert: true,
-    bulk: true,
-    has_key: true,
-    stable: true,
-};
-const COUNTED: Context = Context {
-    bulk: false,
-    ..BULK
-};
-const QUERY: Context = Context {
-    rows: 0,
-    insert: false,
-    bulk: false,
-    has_key: false,
-    stable: true,
-};
+const BULK: Context = Context { rows: 3, insert: true, bulk: true, has_key: true, stable: true };
+const COUNTED: Context = Context { bulk: false, ..BULK };
+const QUERY: Context =
+    Context { rows: 0, insert: false, bulk: false, has_key: false, stable: true };
 
 fn stable(context: Context, stable: bool) -> Context {
     Context { stable, ..context }
@@ -69,10 +55,7 @@ fn c06_a_type_error_refuses_the_whole_batch() {
         }
     }
     let outcome = judged("07f-pk-bulk-null-pk", BULK);
-    assert_eq!(
-        summary(&outcome),
-        (NotApplied, 0, 3, Some(ErrorClass::Constraint))
-    );
+    assert_eq!(summary(&outcome), (NotApplied, 0, 3, Some(ErrorClass::Constraint)));
 }
 
 #[test]
@@ -107,16 +90,9 @@ fn c07_check_and_not_null_refuse_their_row_in_any_weather() {
 fn c07_multi_row_values_and_unnest_hide_refused_rows_in_a_smaller_count() {
     for name in ["07i-pk-multirow-values-1-dup", "07l-pk-unnest-1-dup"] {
         check(name, COUNTED, (Applied, 2, 1, Some(ErrorClass::Constraint)));
-        let without_key = Context {
-            has_key: false,
-            ..COUNTED
-        };
+        let without_key = Context { has_key: false, ..COUNTED };
         let outcome = judged(name, without_key);
-        assert_eq!(
-            class(&outcome),
-            Some(ErrorClass::Rejected),
-            "no duplicates without a key"
-        );
+        assert_eq!(class(&outcome), Some(ErrorClass::Rejected), "no duplicates without a key");
         let outcome = judged(name, stable(COUNTED, false));
         assert_eq!((outcome.rows_applied, outcome.rows_unknown), (2, 1));
     }
@@ -160,16 +136,10 @@ fn c10_a_wrong_password_is_plain_text_and_an_authentication_error() {
         let expected = (NotApplied, 0, 3, Some(ErrorClass::Authentication));
         assert_eq!(summary(&outcome), expected);
         let message = outcome.error.unwrap().message;
-        assert!(
-            message.starts_with("HTTP 401: password authentication failed"),
-            "{message}"
-        );
+        assert!(message.starts_with("HTTP 401: password authentication failed"), "{message}");
     }
     let outcome = judged("10g-bearer-garbage", BULK);
-    assert_eq!(
-        summary(&outcome),
-        (Unknown, 0, 0, Some(ErrorClass::Unavailable))
-    );
+    assert_eq!(summary(&outcome), (Unknown, 0, 0, Some(ErrorClass::Unavailable)));
 }
 
 #[test]
@@ -184,10 +154,9 @@ fn c20_a_blocked_table_is_a_refused_statement_and_no_row_counts() {
 #[test]
 fn c45_a_table_that_a_full_disk_has_blocked_refuses_and_says_what_to_look_at() {
     let one = Context { rows: 1, ..COUNTED };
-    for (name, context) in [
-        ("45-bulk-insert-flood-stage", BULK),
-        ("45b-single-insert-flood-stage", one),
-    ] {
+    for (name, context) in
+        [("45-bulk-insert-flood-stage", BULK), ("45b-single-insert-flood-stage", one)]
+    {
         let expected = (NotApplied, 0, context.rows, Some(ErrorClass::Statement));
         check(name, context, expected);
         let message = judged(name, context).error.unwrap().message;
@@ -200,10 +169,7 @@ fn c45_a_table_that_a_full_disk_has_blocked_refuses_and_says_what_to_look_at() {
 #[test]
 fn c22_a_request_that_is_too_long_is_refused() {
     let outcome = judged("22-too-large-request", BULK);
-    assert_eq!(
-        summary(&outcome),
-        (NotApplied, 0, 3, Some(ErrorClass::Statement))
-    );
+    assert_eq!(summary(&outcome), (NotApplied, 0, 3, Some(ErrorClass::Statement)));
     let message = outcome.error.unwrap().message;
     assert!(message.contains("http.max_content_length"), "{message}");
 }
@@ -222,10 +188,7 @@ fn recording_of_35() -> String {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cratedb/recordings");
     let text = std::fs::read_to_string(format!("{directory}/35-session-and-disconnect.txt"));
     let text = text.unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.contains("JobKilled"))
-        .unwrap();
+    let line = text.lines().find(|line| line.contains("JobKilled")).unwrap();
     let (_, rest) = line.split_once("b'").unwrap();
     rest.split_once('\'').unwrap().0.to_owned()
 }
@@ -233,22 +196,12 @@ fn recording_of_35() -> String {
 #[test]
 fn c25_a_refusal_by_the_write_pool_is_reported_by_its_text() {
     let rejected = recording("25-write-pool-rejection-conc1").first(2);
-    let context = Context {
-        rows: 2,
-        has_key: false,
-        ..BULK
-    };
+    let context = Context { rows: 2, has_key: false, ..BULK };
     let outcome = judge(&rejected, context);
-    assert_eq!(
-        summary(&outcome),
-        (NotApplied, 0, 2, Some(ErrorClass::Rejected))
-    );
+    assert_eq!(summary(&outcome), (NotApplied, 0, 2, Some(ErrorClass::Rejected)));
     // The same code with another text is another thing.
     let other = recording("28d-nomaster-count").answer();
-    assert_eq!(
-        summary(&judge(&other, BULK)),
-        (Unknown, 0, 0, Some(ErrorClass::Unavailable))
-    );
+    assert_eq!(summary(&judge(&other, BULK)), (Unknown, 0, 0, Some(ErrorClass::Unavailable)));
     let one = Context { rows: 1, ..COUNTED };
     let expected = (NotApplied, 0, 1, Some(ErrorClass::Rejected));
     check("25b-write-pool-rejection-single-row", one, expected);
@@ -260,18 +213,11 @@ fn c25_a_refusal_by_the_write_pool_is_reported_by_its_text() {
 fn c25_some_rows_pass_a_full_write_pool() {
     let mixed = recording("25-write-pool-rejection-conc32");
     let answer = mixed.first(12);
-    let context = Context {
-        rows: answer.entries,
-        has_key: false,
-        ..BULK
-    };
+    let context = Context { rows: answer.entries, has_key: false, ..BULK };
     let outcome = judge(&answer, context);
     assert_eq!(outcome.certainty, Applied);
     assert_eq!(class(&outcome), Some(ErrorClass::Rejected));
-    assert_eq!(
-        (outcome.rows_applied, outcome.rows_refused),
-        (answer.applied, 12 - answer.applied)
-    );
+    assert_eq!((outcome.rows_applied, outcome.rows_refused), (answer.applied, 12 - answer.applied));
     assert!(answer.applied > 0);
 }
 
@@ -287,41 +233,19 @@ fn c27_around_a_failover_refused_rows_are_unknown() {
     ));
     let recorded = recorded.unwrap();
     assert!(recorded.contains("('{\"rowcount\": -2}', 18)") && recorded.contains("4091"));
-    let entries = [
-        vec![bare; 18],
-        vec![duplicate; 10],
-        vec!["{\"rowcount\":1}"; 172],
-    ]
-    .concat();
-    let body = format!(
-        "{{\"cols\":[],\"duration\":1.0,\"results\":[{}]}}",
-        entries.join(",")
-    );
+    let entries = [vec![bare; 18], vec![duplicate; 10], vec!["{\"rowcount\":1}"; 172]].concat();
+    let body = format!("{{\"cols\":[],\"duration\":1.0,\"results\":[{}]}}", entries.join(","));
     let answer = answer(200, &body);
-    let context = Context {
-        rows: 200,
-        has_key: false,
-        ..BULK
-    };
+    let context = Context { rows: 200, has_key: false, ..BULK };
     // Without a key there are no duplicates but the server's own repetition, however calm it looks.
     let counts = |context| {
         let outcome = judge(&answer, context);
-        (
-            outcome.rows_applied,
-            outcome.rows_refused,
-            outcome.rows_unknown,
-        )
+        (outcome.rows_applied, outcome.rows_refused, outcome.rows_unknown)
     };
     assert_eq!(counts(context), (172, 0, 28));
     assert_eq!(counts(stable(context, false)), (172, 0, 28));
-    let keyed = Context {
-        has_key: true,
-        ..context
-    };
-    assert_eq!(
-        summary(&judge(&answer, keyed)),
-        (Applied, 172, 28, Some(ErrorClass::Constraint))
-    );
+    let keyed = Context { has_key: true, ..context };
+    assert_eq!(summary(&judge(&answer, keyed)), (Applied, 172, 28, Some(ErrorClass::Constraint)));
     assert!(depends_on_stability(&answer, keyed));
     assert_eq!(counts(stable(keyed, false)), (172, 0, 28));
 }
@@ -330,21 +254,14 @@ fn c27_around_a_failover_refused_rows_are_unknown() {
 fn c28_without_a_master_http_200_hides_that_all_failed() {
     for name in ["28-nomaster-insert-early", "28c-nomaster-insert"] {
         let outcome = judged(name, BULK);
-        assert_eq!(
-            summary(&outcome),
-            (Unknown, 0, 0, Some(ErrorClass::Unavailable))
-        );
+        assert_eq!(summary(&outcome), (Unknown, 0, 0, Some(ErrorClass::Unavailable)));
         assert_eq!(outcome.error.unwrap().code.as_deref(), Some("5031"));
     }
     let one = Context { rows: 1, ..COUNTED };
     let expected = (Unknown, 0, 0, Some(ErrorClass::Unavailable));
     check("28i-nomaster-single-insert", one, expected);
     for name in ["28d-nomaster-count", "28f-nomaster-cluster-health"] {
-        check(
-            name,
-            QUERY,
-            (NotApplied, 0, 0, Some(ErrorClass::Unavailable)),
-        );
+        check(name, QUERY, (NotApplied, 0, 0, Some(ErrorClass::Unavailable)));
     }
 }
 
@@ -388,31 +305,17 @@ fn c33_refusals_beyond_ten_a_shard_are_judged_by_the_others() {
 #[test]
 fn c34_out_of_memory_is_unknown_for_an_insert() {
     let outcome = judged("34-oom-or-breaker-1", BULK);
-    assert_eq!(
-        summary(&outcome),
-        (Unknown, 0, 0, Some(ErrorClass::Resource))
-    );
+    assert_eq!(summary(&outcome), (Unknown, 0, 0, Some(ErrorClass::Resource)));
 }
 
 #[test]
 fn an_answer_that_does_not_fit_the_request_is_unknown() {
     let four = Context { rows: 4, ..BULK };
-    check(
-        "06-bulk-insert-3-good",
-        four,
-        (Unknown, 0, 0, Some(ErrorClass::Protocol)),
-    );
+    check("06-bulk-insert-3-good", four, (Unknown, 0, 0, Some(ErrorClass::Protocol)));
     let outcome = judge(&answer(200, "<html>"), BULK);
-    assert_eq!(
-        summary(&outcome),
-        (Unknown, 0, 0, Some(ErrorClass::Protocol))
-    );
+    assert_eq!(summary(&outcome), (Unknown, 0, 0, Some(ErrorClass::Protocol)));
     let many = Context { rows: 1, ..COUNTED };
-    check(
-        "07i-pk-multirow-values-1-dup",
-        many,
-        (Unknown, 0, 0, Some(ErrorClass::Protocol)),
-    );
+    check("07i-pk-multirow-values-1-dup", many, (Unknown, 0, 0, Some(ErrorClass::Protocol)));
 }
 
 #[test]

@@ -14,16 +14,8 @@ use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
-const PARAMETERS: &[&str] = &[
-    "connect_timeout",
-    "gzip",
-    "password",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "user",
-];
+const PARAMETERS: &[&str] =
+    &["connect_timeout", "gzip", "password", "sslcert", "sslkey", "sslmode", "sslrootcert", "user"];
 /// The port of CrateDB's HTTP endpoint where the URL names none.
 const DEFAULT_PORT: u16 = 4200;
 /// The scheme that asks for TLS.
@@ -70,11 +62,7 @@ pub(super) fn nodes(
     let schema = schema(url)?;
     let parameters = url.parameters_but(&["user"], '?');
     let local = [Host::named("localhost")];
-    let hosts = if url.hosts.is_empty() {
-        &local[..]
-    } else {
-        &url.hosts[..]
-    };
+    let hosts = if url.hosts.is_empty() { &local[..] } else { &url.hosts[..] };
     let mut nodes = Vec::new();
     for host in hosts {
         let port = host.port.unwrap_or(DEFAULT_PORT);
@@ -99,10 +87,7 @@ pub(super) fn nodes(
 }
 
 fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
-    let mode = url
-        .parameter("sslmode")
-        .map(|mode| SslMode::parse(mode))
-        .transpose()?;
+    let mode = url.parameter("sslmode").map(|mode| SslMode::parse(mode)).transpose()?;
     if url.scheme != TLS_SCHEME {
         return Ok(mode);
     }
@@ -126,10 +111,10 @@ fn schema(url: &TargetUrl) -> Result<String, TargetError> {
     if schema.chars().all(plain) {
         Ok(schema.to_owned())
     } else {
-        Err(TargetError::usage(format!(
-            "target `{url}`: `{schema}` is not the name of a schema"
-        ))
-        .with_hint("a schema is made of letters, digits and underscores: `crate://host/SCHEMA`"))
+        Err(TargetError::usage(format!("target `{url}`: `{schema}` is not the name of a schema"))
+            .with_hint(
+                "a schema is made of letters, digits and underscores: `crate://host/SCHEMA`",
+            ))
     }
 }
 

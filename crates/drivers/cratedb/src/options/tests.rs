@@ -40,11 +40,7 @@ fn hosts_have_ports_and_one_schema() {
     assert_eq!(shown, expected);
     let nodes = open("crate://", &[]).unwrap();
     assert_eq!(nodes[0].shown, "crate://crate@localhost:4200/doc");
-    let nodes = open(
-        "crate://h/?gzip=1&user=ann&password=pw&sslmode=require",
-        &[],
-    )
-    .unwrap();
+    let nodes = open("crate://h/?gzip=1&user=ann&password=pw&sslmode=require", &[]).unwrap();
     let shown = "crate://ann@h:4200/doc?gzip=1&sslmode=require";
     assert_eq!(nodes[0].shown, shown);
 }
@@ -65,19 +61,13 @@ fn requests_name_host_schema_and_login() {
 fn a_password_comes_from_the_url_or_the_environment_and_is_never_shown() {
     let secret = "Basic YmVuY2g6c2VjcmV0";
     for (url, environment) in [
-        (
-            "crate://bench:secret@h",
-            &[("CRATEDB_PASSWORD", "other")][..],
-        ),
+        ("crate://bench:secret@h", &[("CRATEDB_PASSWORD", "other")][..]),
         ("crate://bench@h?password=secret", &[]),
         ("crate://h?user=bench", &[("CRATEDB_PASSWORD", "secret")]),
     ] {
         assert!(head(url, environment).contains(secret), "{url}");
         let shown = format!("{:?}", open(url, environment).unwrap());
-        assert!(
-            !shown.contains("secret") && !shown.contains("YmVuY2g6"),
-            "{shown}"
-        );
+        assert!(!shown.contains("secret") && !shown.contains("YmVuY2g6"), "{shown}");
     }
 }
 
@@ -102,10 +92,7 @@ fn mistakes_are_named_without_the_password() {
         ("crate://a:geheim@h?sslmode=on", "sslmode=on"),
         ("crate+https://a:geheim@h?sslmode=disable", "requires TLS"),
         ("crate://a:geheim@h?gzip=10", "gzip=10"),
-        (
-            "crate://a:geheim@h?connect_timeout=soon",
-            "connect_timeout=soon",
-        ),
+        ("crate://a:geheim@h?connect_timeout=soon", "connect_timeout=soon"),
         ("crate://a:geheim@h/my%20schema", "`my schema`"),
         ("crate://a%3Ab:geheim@h", "`a:b`"),
     ] {

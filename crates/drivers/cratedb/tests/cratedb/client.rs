@@ -1,8 +1,5 @@
 //! A target, sessions, and requests made from what was recorded.
-#![expect(
-    clippy::expect_used,
-    reason = "a recording that is not one fails its test"
-)]
+#![expect(clippy::expect_used, reason = "a recording that is not one fails its test")]
 
 use std::sync::Arc;
 
@@ -51,10 +48,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
     let table = |name: &str, columns: &[&str], create: &str| BoundTable {
         name: name.to_owned(),
         // What every column holds is JSON as it was recorded.
-        columns: columns
-            .iter()
-            .map(|name| BoundColumn::new(*name, ColumnType::Object))
-            .collect(),
+        columns: columns.iter().map(|name| BoundColumn::new(*name, ColumnType::Object)).collect(),
         create: vec![create.to_owned()],
         key: "id".to_owned(),
         ..BoundTable::default()
@@ -65,11 +59,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
     };
     Arc::new(BoundWorkload {
         tables: vec![
-            table(
-                "pk",
-                &["id", "v", "t"],
-                "CREATE TABLE pk (id INT PRIMARY KEY, v INT, t TEXT)",
-            ),
+            table("pk", &["id", "v", "t"], "CREATE TABLE pk (id INT PRIMARY KEY, v INT, t TEXT)"),
             table("cpu", &cpu, "CREATE TABLE cpu (ts TIMESTAMP)"),
             table("blk", &cpu, "CREATE TABLE blk (ts TIMESTAMP)"),
         ],
@@ -91,12 +81,7 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) async fn connect(target: &dyn Target, number: u32) -> Result<Self, TargetError> {
         let timeline = support::WallTimeline::start();
-        let connect = Connect {
-            workload: workload(),
-            number,
-            attempt: 0,
-            timeline,
-        };
+        let connect = Connect { workload: workload(), number, attempt: 0, timeline };
         let session = target.connect(connect).await?;
         Ok(Self { session })
     }

@@ -2,10 +2,7 @@
 //!
 //! A request that was not recorded is noted, and fails the test that ends with
 //! [`Double::finish`].
-#![expect(
-    clippy::expect_used,
-    reason = "a double that cannot start fails its test"
-)]
+#![expect(clippy::expect_used, reason = "a double that cannot start fails its test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -50,9 +47,7 @@ fn normal(body: &str) -> String {
         return body.to_owned();
     };
     if let Some(Value::String(statement)) = request.get_mut("stmt") {
-        *statement = statement
-            .replace("doc.", "")
-            .replace(['"', ' ', '\n', ';'], "");
+        *statement = statement.replace("doc.", "").replace(['"', ' ', '\n', ';'], "");
     }
     // Without parameters is as with none.
     if request.get("args") == Some(&Value::Array(Vec::new())) {
@@ -83,10 +78,7 @@ impl Double {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::new(Mutex::new(State::default()));
-        let double = Self {
-            port,
-            state: Arc::clone(&state),
-        };
+        let double = Self { port, state: Arc::clone(&state) };
         for name in names {
             double.learn(name);
         }
@@ -141,9 +133,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
             let mut state = state.lock().expect("a state");
             state.seen.push(request.clone());
             if is_pipelined(&stream) {
-                state
-                    .wrong
-                    .push(format!("a request before the answer to {request}"));
+                state.wrong.push(format!("a request before the answer to {request}"));
             }
             if state.closing.contains(&request) {
                 break;
@@ -197,9 +187,7 @@ fn request(stream: &mut TcpStream) -> Option<String> {
     stream.read_exact(&mut body).ok()?;
     if field("Content-Encoding:").as_deref() == Some("gzip") {
         let mut text = String::new();
-        GzDecoder::new(body.as_slice())
-            .read_to_string(&mut text)
-            .ok()?;
+        GzDecoder::new(body.as_slice()).read_to_string(&mut text).ok()?;
         return Some(text);
     }
     String::from_utf8(body).ok()

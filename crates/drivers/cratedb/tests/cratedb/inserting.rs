@@ -20,14 +20,8 @@ fn good_batches_go_over_one_connection_one_after_the_other() {
         for _ in 0..3 {
             for (op, recording) in [(CPU, "06-bulk-insert-3-good"), (PK, "07a-pk-bulk-3-good")] {
                 let outcome = client.insert(op, recording).await;
-                assert!(
-                    outcome.is_success() && outcome.session_usable,
-                    "{outcome:?}"
-                );
-                assert_eq!(
-                    (outcome.certainty, outcome.rows_applied),
-                    (Certainty::Applied, 3)
-                );
+                assert!(outcome.is_success() && outcome.session_usable, "{outcome:?}");
+                assert_eq!((outcome.certainty, outcome.rows_applied), (Certainty::Applied, 3));
             }
         }
     });
@@ -43,11 +37,7 @@ fn the_row_that_was_refused_is_named() {
         let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
         let outcome = client.insert(PK, DUPLICATE).await;
         assert_eq!((outcome.rows_applied, outcome.rows_refused), (2, 1));
-        let refused = RowSpan {
-            first: 1,
-            rows: 1,
-            certainty: Certainty::NotApplied,
-        };
+        let refused = RowSpan { first: 1, rows: 1, certainty: Certainty::NotApplied };
         assert_eq!(outcome.exceptions, [refused]);
         assert_eq!(outcome.error.unwrap().class, ErrorClass::Constraint);
     });
@@ -94,23 +84,13 @@ fn values_and_unnest_count_refused_rows_without_knowing_which() {
     let double = Double::start(&[GREEN, "42-values-args-1-dup", "07l-pk-unnest-1-dup"]);
     block_on(async {
         for (mode, rows) in [
-            (
-                "values",
-                [json!([20, 1, "a"]), json!([1, 2, "b"]), json!([21, 3, "c"])],
-            ),
-            (
-                "unnest",
-                [json!([40, 1, "a"]), json!([1, 2, "b"]), json!([41, 3, "c"])],
-            ),
+            ("values", [json!([20, 1, "a"]), json!([1, 2, "b"]), json!([21, 3, "c"])]),
+            ("unnest", [json!([40, 1, "a"]), json!([1, 2, "b"]), json!([41, 3, "c"])]),
         ] {
             let target = open(&double.url(), mode).unwrap();
             let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
             let outcome = client.send(PK, &rows).await;
-            assert_eq!(
-                (outcome.rows_applied, outcome.rows_refused),
-                (2, 1),
-                "{mode}"
-            );
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (2, 1), "{mode}");
             assert!(outcome.exceptions.is_empty());
         }
     });
@@ -119,11 +99,7 @@ fn values_and_unnest_count_refused_rows_without_knowing_which() {
 
 #[test]
 fn a_blocked_table_takes_no_row_and_the_session_goes_on() {
-    let double = Double::start(&[
-        GREEN,
-        "20-bulk-insert-write-blocked",
-        "06-bulk-insert-3-good",
-    ]);
+    let double = Double::start(&[GREEN, "20-bulk-insert-write-blocked", "06-bulk-insert-3-good"]);
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();
         let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
@@ -143,12 +119,7 @@ fn compressed_requests_are_the_same_requests() {
     block_on(async {
         let target = open(&format!("{}?gzip=1", double.url()), "bulk").unwrap();
         let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
-        assert!(
-            client
-                .insert(CPU, "06-bulk-insert-3-good")
-                .await
-                .is_success()
-        );
+        assert!(client.insert(CPU, "06-bulk-insert-3-good").await.is_success());
     });
     double.finish();
 }

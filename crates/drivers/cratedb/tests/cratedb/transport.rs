@@ -1,8 +1,5 @@
 //! Connecting: who answers, who refuses, and who is not there yet.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a server that cannot start fails its test"
-)]
+#![expect(clippy::unwrap_used, reason = "a server that cannot start fails its test")]
 
 use std::net::TcpListener;
 
@@ -83,10 +80,7 @@ fn a_cluster_without_a_master_is_waited_for_and_then_unreachable() {
         {\"error\":{\"message\":\"MasterNotDiscoveredException[]\",\"code\":5031}}";
     let error = refused(&always(answer));
     assert_eq!(error.kind, TargetErrorKind::Unreachable);
-    assert!(
-        error.message.contains("5031") && error.hint.is_some(),
-        "{error:?}"
-    );
+    assert!(error.message.contains("5031") && error.hint.is_some(), "{error:?}");
 }
 
 #[test]
@@ -104,21 +98,15 @@ fn a_node_that_starts_is_waited_for() {
 #[test]
 fn sessions_go_round_the_hosts_and_an_attempt_takes_the_next() {
     let doubles = [(); 2].map(|()| Double::start(&["40-look-green", "06-bulk-insert-3-good"]));
-    let ports = doubles
-        .each_ref()
-        .map(|double| double.url()["crate://".len()..].replace("/doc", ""));
+    let ports =
+        doubles.each_ref().map(|double| double.url()["crate://".len()..].replace("/doc", ""));
     let url = format!("crate://{}/doc", ports.join(","));
     block_on(async {
         let target = open(&url, "bulk").unwrap();
         assert_eq!(target.urls().len(), 2);
         for number in 0..3 {
             let mut client = Client::connect(target.as_ref(), number).await.unwrap();
-            assert!(
-                client
-                    .insert(CPU, "06-bulk-insert-3-good")
-                    .await
-                    .is_success()
-            );
+            assert!(client.insert(CPU, "06-bulk-insert-3-good").await.is_success());
         }
         assert_eq!(target.host_of(0, 1), 1);
     });
@@ -132,18 +120,10 @@ fn the_double_reports_a_request_that_was_not_recorded() {
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();
         let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
-        assert!(
-            !client
-                .insert(CPU, "06-bulk-insert-3-good")
-                .await
-                .is_success()
-        );
+        assert!(!client.insert(CPU, "06-bulk-insert-3-good").await.is_success());
     });
     let wrong = double.wrong();
-    assert!(
-        wrong.len() == 1 && wrong[0].starts_with("not recorded: "),
-        "{wrong:?}"
-    );
+    assert!(wrong.len() == 1 && wrong[0].starts_with("not recorded: "), "{wrong:?}");
     let request = Recording::read("06-bulk-insert-3-good").body();
     assert!(wrong[0].contains(&request["bulk_args"][0].to_string()));
 }

@@ -57,9 +57,7 @@ impl Mode {
 
     /// From a name of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
-        [Self::Values, Self::Prepared, Self::LoadData]
-            .into_iter()
-            .find(|mode| mode.name() == name)
+        [Self::Values, Self::Prepared, Self::LoadData].into_iter().find(|mode| mode.name() == name)
     }
 
     /// Whether a batch is applied as a whole or not at all. LOAD DATA LOCAL skips what it cannot store.

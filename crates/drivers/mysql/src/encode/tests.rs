@@ -21,18 +21,9 @@ fn batch(rows: usize) -> RowBatch {
 }
 
 fn encoded(mode: Mode, rows: usize, bytes_max: usize) -> Vec<u8> {
-    let plan = Plan::Insert(InsertPlan {
-        mode,
-        id: 7,
-        sql: "INSERT ".to_owned(),
-        columns: 6,
-        bytes_max,
-    });
-    let op = Op {
-        id: OpId(0),
-        index: 0,
-        body: OpBody::Insert(batch(rows)),
-    };
+    let plan =
+        Plan::Insert(InsertPlan { mode, id: 7, sql: "INSERT ".to_owned(), columns: 6, bytes_max });
+    let op = Op { id: OpId(0), index: 0, body: OpBody::Insert(batch(rows)) };
     let mut out = Vec::new();
     encode(&[plan], &op, &mut out);
     out
@@ -80,10 +71,7 @@ fn rows_are_executed_one_by_one_in_a_transaction_unless_there_is_one() {
     ]
     .concat();
     assert_eq!(bytes[HEADER..], expected);
-    assert_eq!(
-        bytes[..HEADER],
-        [u8::try_from(expected.len()).unwrap(), 0, 0, 0]
-    );
+    assert_eq!(bytes[..HEADER], [u8::try_from(expected.len()).unwrap(), 0, 0, 0]);
 }
 
 #[test]
@@ -93,12 +81,7 @@ fn lines_follow_their_statement_and_an_empty_packet_ends_them() {
     let lines = format!("0\t{field}1\t{field}");
     let statement = b"\x08\0\0\0\x03INSERT ";
     let length = u8::try_from(lines.len()).unwrap();
-    let expected = [
-        &statement[..],
-        &[length, 0, 0, 2],
-        lines.as_bytes(),
-        &[0, 0, 0, 3],
-    ];
+    let expected = [&statement[..], &[length, 0, 0, 2], lines.as_bytes(), &[0, 0, 0, 3]];
     assert_eq!(bytes, expected.concat());
 }
 
@@ -118,10 +101,7 @@ fn many_lines_are_cut_into_packets_whose_numbers_begin_again() {
 
 #[test]
 fn values_of_a_query_stand_where_their_numbers_are() {
-    let plan = Plan::Query(Prepared {
-        id: 1,
-        values: vec![1, 0, 1, 9],
-    });
+    let plan = Plan::Query(Prepared { id: 1, values: vec![1, 0, 1, 9] });
     let op = Op {
         id: OpId(0),
         index: 0,
@@ -132,10 +112,7 @@ fn values_of_a_query_stand_where_their_numbers_are() {
     // A value that is not there is null.
     let types = [1, 0, 8, 0, 1, 0, 6, 0];
     let values = [1, 5, 0, 0, 0, 0, 0, 0, 0, 1];
-    assert!(
-        out.ends_with(&[&[0b1000, 1][..], &types, &values].concat()),
-        "{out:?}"
-    );
+    assert!(out.ends_with(&[&[0b1000, 1][..], &types, &values].concat()), "{out:?}");
 }
 
 #[test]

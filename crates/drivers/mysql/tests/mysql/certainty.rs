@@ -18,10 +18,8 @@ fn count(server: &MariaDb) -> String {
 
 fn keys(keys: &[i64], words: &str) -> OpBody {
     let mut rows = batch(0, i64::try_from(keys.len()).unwrap());
-    rows.columns = vec![
-        ColumnData::Integer(keys.to_vec()),
-        ColumnData::Text(vec![words.into(); keys.len()]),
-    ];
+    rows.columns =
+        vec![ColumnData::Integer(keys.to_vec()), ColumnData::Text(vec![words.into(); keys.len()])];
     OpBody::Insert(rows)
 }
 
@@ -56,11 +54,7 @@ fn a_row_that_is_refused_refuses_its_batch_and_the_session_goes_on() {
             assert_eq!(count(&server), "5");
             server.sql("DROP TABLE points");
             let outcome = client.insert(0, 3).await;
-            assert_eq!(
-                said(&outcome),
-                refused(1146, ErrorClass::Statement),
-                "{mode}"
-            );
+            assert_eq!(said(&outcome), refused(1146, ErrorClass::Statement), "{mode}");
         });
     }
 }
@@ -89,11 +83,7 @@ fn a_lock_that_was_not_had_undoes_the_whole_batch() {
                     assert!(blocker.send(op, nothing()).await.is_success());
                 }
                 let outcome = stage.client.insert(3, 5).await;
-                assert_eq!(
-                    said(&outcome),
-                    refused(1205, ErrorClass::Conflict),
-                    "{mode}"
-                );
+                assert_eq!(said(&outcome), refused(1205, ErrorClass::Conflict), "{mode}");
                 assert_eq!(outcome.rows_refused, 5);
                 assert!(blocker.send(2, nothing()).await.is_success());
                 assert_eq!(count(&server), "0", "{mode} {rolls_back}");
@@ -123,10 +113,7 @@ fn a_server_or_a_transaction_that_only_reads_and_statements_out_of_time_change_n
         server.sql("SET GLOBAL read_only = 0");
         assert_eq!(count(&server), "0");
         let ops = queries(&[
-            (
-                "SET STATEMENT max_statement_time = 0.05 FOR SELECT sleep(60)",
-                &[],
-            ),
+            ("SET STATEMENT max_statement_time = 0.05 FOR SELECT sleep(60)", &[]),
             ("SELECT 1", &[]),
         ]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
@@ -143,10 +130,7 @@ fn a_statement_longer_than_the_server_takes_is_cut_into_a_transaction() {
         Some("values"),
         async |server, _, mut stage| {
             let outcome = stage.client.insert(0, 20_000).await;
-            assert!(
-                outcome.is_success() && outcome.rows_applied == 20_000,
-                "{outcome:?}"
-            );
+            assert!(outcome.is_success() && outcome.rows_applied == 20_000, "{outcome:?}");
             // The last of them is there already.
             let mut rows: Vec<i64> = (20_000..40_000).collect();
             rows.push(0);
@@ -180,10 +164,7 @@ fn a_connection_that_is_killed_leaves_its_statement_unknown_and_the_next_one_und
 #[test]
 fn a_query_that_is_killed_was_not_applied() {
     on_server(started(), None, async |server, target| {
-        let ops = queries(&[
-            ("SELECT sleep(?1)", &[ColumnType::Integer]),
-            ("SELECT 1", &[]),
-        ]);
+        let ops = queries(&[("SELECT sleep(?1)", &[ColumnType::Integer]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let kill = async {
             loop {
@@ -244,9 +225,7 @@ fn an_account_that_used_up_what_it_may_is_rejected() {
     let limited = open(&server.url("few"), Some("values")).unwrap();
     block_on(async {
         let stage = Stage::set(of_root.as_ref(), points()).await;
-        let mut client = Client::connect(limited.as_ref(), &stage.workload)
-            .await
-            .unwrap();
+        let mut client = Client::connect(limited.as_ref(), &stage.workload).await.unwrap();
         let mut batches = 0;
         let outcome = loop {
             let outcome = client.insert(3 * batches, 3).await;
@@ -256,12 +235,7 @@ fn an_account_that_used_up_what_it_may_is_rejected() {
             batches += 1;
             assert!(batches <= 100, "its limit");
         };
-        let ended = (
-            Some("1226".to_owned()),
-            ErrorClass::Rejected,
-            Certainty::NotApplied,
-            false,
-        );
+        let ended = (Some("1226".to_owned()), ErrorClass::Rejected, Certainty::NotApplied, false);
         assert_eq!(said(&outcome), ended);
         assert_eq!(outcome.rows_refused, 3);
         assert!(batches > 0);

@@ -16,10 +16,7 @@ pub(crate) const MODES: [&str; 3] = ["values", "prepared", "load-data"];
 
 /// Opens a target.
 pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
-    let options = TargetOptions {
-        insert: insert.map(str::to_owned),
-        ..support::options()
-    };
+    let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };
     MySqlDriver.open(&[TargetUrl::parse(url)?], &options)
 }
 

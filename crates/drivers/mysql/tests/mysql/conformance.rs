@@ -46,8 +46,5 @@ fn every_rule_is_kept() {
 
 #[test]
 fn columns_of_other_types_are_stored_exactly_too() {
-    check(SqlWords {
-        type_name: other_type_name,
-        ..words("mariadb").unwrap()
-    });
+    check(SqlWords { type_name: other_type_name, ..words("mariadb").unwrap() });
 }

@@ -39,20 +39,14 @@ fn every_method_of_the_server_works_and_a_wrong_password_is_refused() {
          GRANT ALL ON bench.* TO native@'127.0.0.1', ed@'127.0.0.1', either@'127.0.0.1'",
     );
     let secret = "gehe%3Aim%40%2F%2520";
-    for (user, password) in [
-        ("native", secret),
-        ("ed", secret),
-        ("either", secret),
-        ("either", "other"),
-    ] {
+    for (user, password) in
+        [("native", secret), ("ed", secret), ("either", secret), ("either", "other")]
+    {
         let login = format!("{user}:{password}");
         assert_eq!(try_url(&server.url(&login)), Ok(1), "{user}");
         let error = refused(&server.url(&format!("{user}:geheim")));
         assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
-        assert!(
-            error.message.contains("1045") && error.hint.is_some(),
-            "{error}"
-        );
+        assert!(error.message.contains("1045") && error.hint.is_some(), "{error}");
     }
     let error = refused(&server.url("native:gehe").replace("/bench", "/nowhere"));
     assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
@@ -65,10 +59,7 @@ fn wrong_places_have_different_errors() {
     let Some(mut server) = started() else {
         return;
     };
-    let socket = format!(
-        "mysql://{SUPERUSER}@/bench?socket={}",
-        server.socket().display()
-    );
+    let socket = format!("mysql://{SUPERUSER}@/bench?socket={}", server.socket().display());
     assert_eq!(try_url(&socket), Ok(1));
     let no_tls = refused(&format!("{}?sslmode=require", server.url(SUPERUSER)));
     assert!(no_tls.message.contains("offers no TLS"), "{no_tls}");
@@ -103,21 +94,9 @@ fn tls_is_checked_as_far_as_sslmode_says() {
         ("127.0.0.1", "?sslmode=allow".to_owned(), true),
         ("127.0.0.1", "?sslmode=require".to_owned(), true),
         ("127.0.0.1", "?sslmode=disable".to_owned(), false),
-        (
-            "127.0.0.1",
-            format!("?sslmode=verify-ca&sslrootcert={root}"),
-            true,
-        ),
-        (
-            "127.0.0.1",
-            format!("?sslmode=verify-full&sslrootcert={root}"),
-            false,
-        ),
-        (
-            "localhost",
-            format!("?sslmode=verify-full&sslrootcert={root}"),
-            true,
-        ),
+        ("127.0.0.1", format!("?sslmode=verify-ca&sslrootcert={root}"), true),
+        ("127.0.0.1", format!("?sslmode=verify-full&sslrootcert={root}"), false),
+        ("localhost", format!("?sslmode=verify-full&sslrootcert={root}"), true),
         ("localhost", "?sslmode=verify-full".to_owned(), false),
     ] {
         let url = format!("mysql://tls:x@{host}:{}/bench{query}", server.port());

@@ -30,15 +30,8 @@ fn a_table_is_described_by_its_columns_a_sample_and_its_indexes() {
         assert_eq!(kinds, expected.map(Some));
         assert!(shape.columns[5].generated && shape.columns[1].required);
         assert_eq!(shape.columns[1].min.as_deref(), Some("1451606401000"));
-        assert_eq!(
-            (shape.columns[4].distinct, shape.columns[4].common.len()),
-            (3, 3)
-        );
-        let index = shape
-            .indexes
-            .iter()
-            .find(|index| index.text == "w")
-            .unwrap();
+        assert_eq!((shape.columns[4].distinct, shape.columns[4].common.len()), (3, 3));
+        let index = shape.indexes.iter().find(|index| index.text == "w").unwrap();
         assert_eq!(index.columns, ["word", "ts"]);
         assert!(!index.unique);
         assert!(admin.describe("nowhere").await.is_err());
@@ -66,33 +59,15 @@ fn facts_name_product_dialects_and_durability() {
         assert!(!facts.settings.contains_key("durability.relaxed"));
         server.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
         let facts = admin.facts().await.unwrap();
-        assert!(
-            facts
-                .traits
-                .contains(&"innodb_flush_log_at_trx_commit=0".to_owned())
-        );
+        assert!(facts.traits.contains(&"innodb_flush_log_at_trx_commit=0".to_owned()));
         assert!(admin.disk().await.unwrap().unwrap().total_bytes > 0);
         let rights = admin.try_rights("highwater_try").await.unwrap().unwrap();
-        assert!(
-            rights.iter().all(|right| right.refusal.is_none()),
-            "{rights:?}"
-        );
+        assert!(rights.iter().all(|right| right.refusal.is_none()), "{rights:?}");
         let timeline = WallTimeline::start();
         let mut telemetry = target.telemetry(timeline).await.unwrap().unwrap();
-        let names: Vec<String> = telemetry
-            .read()
-            .await
-            .unwrap()
-            .into_iter()
-            .map(|s| s.name.into_owned())
-            .collect();
-        for name in [
-            "active",
-            "lock_waits",
-            "log_written",
-            "checkpoint_age",
-            "deadlocks",
-        ] {
+        let names: Vec<String> =
+            telemetry.read().await.unwrap().into_iter().map(|s| s.name.into_owned()).collect();
+        for name in ["active", "lock_waits", "log_written", "checkpoint_age", "deadlocks"] {
             assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
         }
         assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());

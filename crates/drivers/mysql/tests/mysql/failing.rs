@@ -54,10 +54,7 @@ fn an_insert_whose_client_left_while_it_waited_is_applied_later_and_quiescence_w
         let waited = tokio::time::timeout(Duration::from_millis(300), stage.client.insert(3, 5));
         assert!(waited.await.is_err(), "the row was not locked");
         drop(stage.client);
-        assert!(
-            !stage.admin.quiesce(Nanos::ZERO).await.unwrap(),
-            "it still waits"
-        );
+        assert!(!stage.admin.quiesce(Nanos::ZERO).await.unwrap(), "it still waits");
         assert!(blocker.send(2, nothing()).await.is_success());
         assert!(stage.admin.quiesce(Nanos::from_secs(30)).await.unwrap());
         assert_eq!(server.sql("SELECT count(*) FROM points"), "5");
@@ -69,16 +66,9 @@ fn statements_that_cannot_be_prepared_are_named() {
     on_server(started(), None, async |_server, target| {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
-        let refused = RefusedStatement {
-            op: 0,
-            statement: 0,
-            position: None,
-        };
+        let refused = RefusedStatement { op: 0, statement: 0, position: None };
         assert_eq!(error.kind, TargetErrorKind::Preparation(refused));
-        assert!(
-            error.message.contains("op `ask`") && error.message.contains("1146"),
-            "{error}"
-        );
+        assert!(error.message.contains("op `ask`") && error.message.contains("1146"), "{error}");
         let ops = queries(&[("SELECT ? + ?1", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         assert!(error.message.contains("2 placeholders"), "{error}");
@@ -93,11 +83,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         for op in [0, 1, 2] {
             let outcome = client.send(op, nothing()).await;
-            assert_eq!(
-                outcome.response_rows,
-                if op == 1 { 1 } else { 301 },
-                "{outcome:?}"
-            );
+            assert_eq!(outcome.response_rows, if op == 1 { 1 } else { 301 }, "{outcome:?}");
         }
         // A row that goes on in a second packet, and one behind it.
         let long = "SELECT repeat('x', 16777000 + 500) UNION ALL SELECT 'y'";
@@ -125,13 +111,9 @@ fn a_transaction_counts_as_a_whole_or_not_at_all() {
             "CREATE TABLE account (balance BIGINT); INSERT INTO account VALUES (0); \
          CREATE TABLE note (delta BIGINT, CHECK (delta <> 13))",
         );
-        let mut client = Client::connect(target.as_ref(), &transaction(&TRANSFER))
-            .await
-            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &transaction(&TRANSFER)).await.unwrap();
         for (delta, succeeds) in [(7, true), (13, false), (5, true)] {
-            let outcome = client
-                .send(0, OpBody::Query(vec![Value::Integer(delta)]))
-                .await;
+            let outcome = client.send(0, OpBody::Query(vec![Value::Integer(delta)])).await;
             assert_eq!(outcome.is_success(), succeeds, "{outcome:?}");
             assert!(outcome.session_usable);
             if !succeeds {

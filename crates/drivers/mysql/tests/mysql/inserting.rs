@@ -14,35 +14,25 @@ use crate::support::block_on;
 
 #[test]
 fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowledged() {
-    on_stage(
-        started(),
-        Some("load-data"),
-        async |server, _, mut stage| {
-            assert!(stage.client.insert(0, 10).await.is_success());
-            // Keys 5 to 9 are there.
-            let outcome = stage.client.insert(5, 20).await;
-            assert_eq!(outcome.certainty, Certainty::Applied);
-            assert_eq!((outcome.rows_applied, outcome.rows_refused), (15, 5));
-            let error = outcome.error.unwrap();
-            assert_eq!(error.class, ErrorClass::Constraint);
-            assert!(error.message.contains("Skipped: 5"), "{error:?}");
-            assert!(outcome.session_usable);
-            assert_eq!(server.sql("SELECT count(*), max(k) FROM points"), "25\t24");
-            // Too long: cut, which the audit finds.
-            let long = "y".repeat(30);
-            let outcome = stage.client.send(0, words(100, &[&long])).await;
-            assert!(
-                outcome.is_success() && outcome.rows_applied == 1,
-                "{outcome:?}"
-            );
-            assert_eq!(
-                server.sql("SELECT length(word) FROM points WHERE k = 100"),
-                "20"
-            );
-            let facts = stage.admin.facts().await.unwrap();
-            assert!(facts.transactions && !facts.atomic_batches);
-        },
-    );
+    on_stage(started(), Some("load-data"), async |server, _, mut stage| {
+        assert!(stage.client.insert(0, 10).await.is_success());
+        // Keys 5 to 9 are there.
+        let outcome = stage.client.insert(5, 20).await;
+        assert_eq!(outcome.certainty, Certainty::Applied);
+        assert_eq!((outcome.rows_applied, outcome.rows_refused), (15, 5));
+        let error = outcome.error.unwrap();
+        assert_eq!(error.class, ErrorClass::Constraint);
+        assert!(error.message.contains("Skipped: 5"), "{error:?}");
+        assert!(outcome.session_usable);
+        assert_eq!(server.sql("SELECT count(*), max(k) FROM points"), "25\t24");
+        // Too long: cut, which the audit finds.
+        let long = "y".repeat(30);
+        let outcome = stage.client.send(0, words(100, &[&long])).await;
+        assert!(outcome.is_success() && outcome.rows_applied == 1, "{outcome:?}");
+        assert_eq!(server.sql("SELECT length(word) FROM points WHERE k = 100"), "20");
+        let facts = stage.admin.facts().await.unwrap();
+        assert!(facts.transactions && !facts.atomic_batches);
+    });
 }
 
 #[test]
@@ -70,10 +60,7 @@ fn a_server_without_local_files_refuses_load_data_and_the_session_goes_on() {
         async |_server, _, mut stage| {
             let outcome = stage.client.insert(0, 10_000).await;
             let error = outcome.error.unwrap();
-            assert_eq!(
-                (error.class, error.code.as_deref()),
-                (ErrorClass::Statement, Some("4166"))
-            );
+            assert_eq!((error.class, error.code.as_deref()), (ErrorClass::Statement, Some("4166")));
             assert_eq!(outcome.certainty, Certainty::NotApplied);
             assert!(outcome.session_usable);
             assert_eq!(stage.client.send(1, key(1)).await.response_rows, 0);
@@ -93,16 +80,8 @@ fn the_session_s_own_mode_holds_whatever_the_server_s_is() {
             let mut stage = Stage::set(target.as_ref(), points()).await;
             let long = "z".repeat(30);
             let outcome = stage.client.send(0, words(0, &[&long])).await;
-            assert_eq!(
-                outcome.error.unwrap().code.as_deref(),
-                Some("1406"),
-                "{mode}"
-            );
-            let rows = stage
-                .admin
-                .query("SELECT @@session.time_zone")
-                .await
-                .unwrap();
+            assert_eq!(outcome.error.unwrap().code.as_deref(), Some("1406"), "{mode}");
+            let rows = stage.admin.query("SELECT @@session.time_zone").await.unwrap();
             assert_eq!(rows[0][0].as_deref(), Some("+00:00"));
         });
     }
@@ -115,15 +94,9 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
         let create = "CREATE TABLE points (k INT PRIMARY KEY, word TEXT)";
         for (create, settings) in [
             (format!("{create} ENGINE=MyISAM"), Vec::new()),
-            (
-                create.to_owned(),
-                vec![("ENGINE".to_owned(), "Aria".to_owned())],
-            ),
+            (create.to_owned(), vec![("ENGINE".to_owned(), "Aria".to_owned())]),
         ] {
-            let policy = TablePolicy {
-                settings: &settings,
-                ..TablePolicy::new("f", Seed(1))
-            };
+            let policy = TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)) };
             let workload = points_of(&create, "?1");
             let error = admin.create_tables(&workload, &policy).await.unwrap_err();
             assert_eq!(error.kind, TargetErrorKind::Usage);
@@ -131,19 +104,9 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
             assert_eq!(server.sql("SHOW TABLES LIKE 'points'"), "");
         }
         let settings = [("ROW_FORMAT".to_owned(), "COMPRESSED".to_owned())];
-        let policy = TablePolicy {
-            settings: &settings,
-            ..TablePolicy::new("f", Seed(1))
-        };
-        admin
-            .create_tables(&points_of(create, "?1"), &policy)
-            .await
-            .unwrap();
-        assert!(
-            server
-                .sql("SHOW CREATE TABLE points")
-                .contains("ROW_FORMAT=COMPRESSED")
-        );
+        let policy = TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)) };
+        admin.create_tables(&points_of(create, "?1"), &policy).await.unwrap();
+        assert!(server.sql("SHOW CREATE TABLE points").contains("ROW_FORMAT=COMPRESSED"));
     });
 }
 
@@ -153,17 +116,13 @@ fn a_second_session_sees_what_was_acknowledged_in_every_mode() {
         return;
     };
     for mode in MODES {
-        let url = format!(
-            "mariadb://{SUPERUSER}@localhost/bench?socket={}",
-            server.socket().display()
-        );
+        let url =
+            format!("mariadb://{SUPERUSER}@localhost/bench?socket={}", server.socket().display());
         let target = open(&url, Some(mode)).unwrap();
         block_on(async {
             let mut stage = Stage::set(target.as_ref(), points()).await;
             assert!(stage.client.insert(0, 2_000).await.is_success());
-            let mut other = Client::connect(target.as_ref(), &stage.workload)
-                .await
-                .unwrap();
+            let mut other = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
             assert_eq!(other.send(1, key(1_999)).await.response_rows, 1, "{mode}");
             let upsert = crate::client::queries(&[(
                 "INSERT INTO points VALUES (?1, ?2), (?3, ?2) ON DUPLICATE KEY UPDATE word = VALUES(word)",
@@ -186,10 +145,7 @@ fn a_second_session_sees_what_was_acknowledged_in_every_mode() {
                 let outcome = client.send(0, values()).await;
                 assert_eq!(outcome.rows_applied, applied, "{outcome:?}");
             }
-            assert_eq!(
-                server.sql("SELECT word FROM points WHERE k = 1"),
-                "it's \\ new"
-            );
+            assert_eq!(server.sql("SELECT word FROM points WHERE k = 1"), "it's \\ new");
         });
     }
 }

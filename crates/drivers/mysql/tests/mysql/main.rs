@@ -1,10 +1,6 @@
 //! The driver for the MySQL wire protocol against a real MariaDB, and against three nodes with Galera.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../../../driver/tests/support/killing.rs"]
 mod killing;

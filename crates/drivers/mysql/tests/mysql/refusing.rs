@@ -24,42 +24,22 @@ fn a_value_or_a_row_that_does_not_fit_is_refused_by_its_number() {
         );
         let cases = [
             ("(id, must) VALUES (NULL, 1)", 1048, ErrorClass::Constraint),
-            (
-                "(id, must, parent) VALUES (1, 1, 5)",
-                1452,
-                ErrorClass::Constraint,
-            ),
+            ("(id, must, parent) VALUES (1, 1, 5)", 1452, ErrorClass::Constraint),
             ("(id, must) VALUES (1 << 40, 1)", 1264, ErrorClass::Data),
-            (
-                "(id, must, kind) VALUES (1, 1, 'b')",
-                1265,
-                ErrorClass::Data,
-            ),
-            (
-                "(id, must, at) VALUES (1, 1, 'never')",
-                1292,
-                ErrorClass::Data,
-            ),
+            ("(id, must, kind) VALUES (1, 1, 'b')", 1265, ErrorClass::Data),
+            ("(id, must, at) VALUES (1, 1, 'never')", 1292, ErrorClass::Data),
             ("(id) VALUES (1)", 1364, ErrorClass::Data),
             ("(id, must) VALUES ('x', 1)", 1366, ErrorClass::Data),
-            (
-                "(id, must, big) SELECT 1, 1, n - 1 FROM zero",
-                1690,
-                ErrorClass::Data,
-            ),
+            ("(id, must, big) SELECT 1, 1, n - 1 FROM zero", 1690, ErrorClass::Data),
         ];
         let statements: Vec<String> = cases
             .iter()
             .map(|(rest, ..)| format!("INSERT INTO child {rest}"))
             .chain(["INSERT INTO child (id, must) VALUES (1, 1)".to_owned()])
             .collect();
-        let statements: Vec<(&str, &[ColumnType])> = statements
-            .iter()
-            .map(|sql| (sql.as_str(), &[][..]))
-            .collect();
-        let mut client = Client::connect(target.as_ref(), &queries(&statements))
-            .await
-            .unwrap();
+        let statements: Vec<(&str, &[ColumnType])> =
+            statements.iter().map(|sql| (sql.as_str(), &[][..])).collect();
+        let mut client = Client::connect(target.as_ref(), &queries(&statements)).await.unwrap();
         for (op, (_, code, class)) in (0..).zip(cases) {
             let outcome = client.send(op, nothing()).await;
             assert_eq!(said(&outcome), refused(code, class), "{code}");
@@ -90,10 +70,7 @@ fn what_a_statement_may_not_do_is_an_error_of_the_statement_and_the_session_goes
         ]);
         // This one is refused when it is prepared, before a run begins.
         let of_admins = queries(&[("SET GLOBAL max_connections = 100", &[])]);
-        let denied = Client::connect(ann.as_ref(), &of_admins)
-            .await
-            .err()
-            .unwrap();
+        let denied = Client::connect(ann.as_ref(), &of_admins).await.err().unwrap();
         assert!(denied.message.contains("(1227)"), "{denied:?}");
         let mut client = Client::connect(ann.as_ref(), &ops).await.unwrap();
         assert!(client.send(0, nothing()).await.is_success());
@@ -122,10 +99,7 @@ fn of_two_transactions_in_a_deadlock_one_is_undone_and_its_session_goes_on() {
         );
         let ops = queries(&[
             ("START TRANSACTION", &[]),
-            (
-                "UPDATE pair SET n = n + 1 WHERE k = ?1",
-                &[ColumnType::Integer],
-            ),
+            ("UPDATE pair SET n = n + 1 WHERE k = ?1", &[ColumnType::Integer]),
             ("COMMIT", &[]),
         ]);
         let mut one = Client::connect(target.as_ref(), &ops).await.unwrap();
@@ -201,10 +175,7 @@ fn who_may_not_enter_is_refused_and_too_many_sessions_are_one_message() {
             let target = crate::client::open(&url, None).unwrap();
             let error = Client::connect(target.as_ref(), &ask).await.err().unwrap();
             assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
-            assert!(
-                error.message.contains(code) && error.hint.is_some(),
-                "{error}"
-            );
+            assert!(error.message.contains(code) && error.hint.is_some(), "{error}");
         }
         let many = open("many");
         let mut clients = Vec::new();

@@ -38,10 +38,7 @@ impl Statement {
             Some(rows) => Effect::Applied(ValueRows::of(rows).rows),
             None => effect(sql),
         };
-        Self {
-            effect,
-            parameters: placeholders(sql),
-        }
+        Self { effect, parameters: placeholders(sql) }
     }
 }
 
@@ -50,25 +47,14 @@ pub(super) fn effect(sql: &[u8]) -> Effect {
     let is = |words: &[&str]| words.iter().any(|word| begins_with(sql, word));
     if is(&["SELECT", "WITH", "SHOW", "("]) {
         let text = String::from_utf8_lossy(sql);
-        return if text.contains(FACTS_SETTING) {
-            Effect::Facts
-        } else {
-            Effect::Answered
-        };
+        return if text.contains(FACTS_SETTING) { Effect::Facts } else { Effect::Answered };
     }
-    if is(&["LOAD DATA"]) {
-        Effect::AsksForLines
-    } else {
-        Effect::Applied(0)
-    }
+    if is(&["LOAD DATA"]) { Effect::AsksForLines } else { Effect::Applied(0) }
 }
 
 /// What follows `VALUES` in a statement that writes rows.
 pub(super) fn values(sql: &[u8]) -> Option<&[u8]> {
-    if !["INSERT", "REPLACE"]
-        .iter()
-        .any(|word| begins_with(sql, word))
-    {
+    if !["INSERT", "REPLACE"].iter().any(|word| begins_with(sql, word)) {
         return None;
     }
     let mut quoted = false;
@@ -150,29 +136,17 @@ mod tests {
         for (sql, effect, parameters) in [
             ("SELECT ?, '?', `?` -- ?", Effect::Answered, 1),
             ("\n with x AS (SELECT 1) SELECT 2", Effect::Answered, 0),
-            (
-                "INSERT INTO `values (` (`a?`, `b`) VALUES (?,?)",
-                Effect::Applied(1),
-                2,
-            ),
+            ("INSERT INTO `values (` (`a?`, `b`) VALUES (?,?)", Effect::Applied(1), 2),
             (
                 "insert into kv (k, v)\nvalues (?, ?), (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
                 Effect::Applied(2),
                 4,
             ),
-            (
-                "INSERT INTO t (a, values_b) VALUES (1, 2)",
-                Effect::Applied(1),
-                0,
-            ),
+            ("INSERT INTO t (a, values_b) VALUES (1, 2)", Effect::Applied(1), 0),
             ("REPLACE INTO t VALUES (1)", Effect::Applied(1), 0),
             ("INSERT INTO t SELECT ?", Effect::Applied(0), 1),
             ("UPDATE t SET a = ? /* ? */", Effect::Applied(0), 1),
-            (
-                "LOAD DATA LOCAL INFILE 'x' INTO TABLE t",
-                Effect::AsksForLines,
-                0,
-            ),
+            ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", Effect::AsksForLines, 0),
             ("SELECT version(), @@max_allowed_packet", Effect::Facts, 0),
             ("SET autocommit = 0", Effect::Applied(0), 0),
             ("", Effect::Applied(0), 0),

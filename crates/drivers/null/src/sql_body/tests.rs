@@ -16,11 +16,7 @@ fn summary(body: &str, piece: usize) -> BodySummary {
 
 fn check(body: &str, expected: BodySummary) {
     for piece in [1, 2, 7, body.len().max(1)] {
-        assert_eq!(
-            summary(body, piece),
-            expected,
-            "{body} in pieces of {piece}"
-        );
+        assert_eq!(summary(body, piece), expected, "{body} in pieces of {piece}");
     }
 }
 
@@ -28,40 +24,22 @@ fn check(body: &str, expected: BodySummary) {
 fn a_body_has_a_kind_and_rows() {
     let insert = r#"{"stmt":"INSERT INTO \"t\" (\"a\", \"b(\") "#;
     for (rest, expected) in [
-        (
-            r#"VALUES (?,?)","bulk_args":[[1,2],[3,"]"]]}"#,
-            BodySummary::Bulk(2),
-        ),
+        (r#"VALUES (?,?)","bulk_args":[[1,2],[3,"]"]]}"#, BodySummary::Bulk(2)),
         (r#"VALUES (?,?)","bulk_args":[]}"#, BodySummary::Bulk(0)),
         (r#"VALUES (?,?)","bulk_args":[[]]}"#, BodySummary::Bulk(1)),
-        (
-            r#"VALUES (?,?),(?,?)","args":[1,"(",3,4]}"#,
-            BodySummary::Inserted(2),
-        ),
+        (r#"VALUES (?,?),(?,?)","args":[1,"(",3,4]}"#, BodySummary::Inserted(2)),
         (
             r#"(SELECT * FROM UNNEST(?,?))","args":[ [{"k":"a,b"},{}],["x","y"]]}"#,
             BodySummary::Inserted(2),
         ),
-        (
-            r#"(SELECT * FROM UNNEST(?,?))","args":[[],[]]}"#,
-            BodySummary::Inserted(0),
-        ),
+        (r#"(SELECT * FROM UNNEST(?,?))","args":[[],[]]}"#, BodySummary::Inserted(0)),
     ] {
         check(&format!("{insert}{rest}"), expected);
     }
     check(r#"{"stmt":"SELECT 1"}"#, BodySummary::Query);
-    check(
-        r#"{"stmt":"select \"a\" from t where b = $1","args":["["]}"#,
-        BodySummary::Query,
-    );
+    check(r#"{"stmt":"select \"a\" from t where b = $1","args":["["]}"#, BodySummary::Query);
     check(r#"{"stmt":"REFRESH TABLE t"}"#, BodySummary::Done);
-    for nonsense in [
-        "",
-        "{}",
-        "GET",
-        r#"{"stmt":"SELECT 1"#,
-        r#"x{"stmt":"SELECT 1"}"#,
-    ] {
+    for nonsense in ["", "{}", "GET", r#"{"stmt":"SELECT 1"#, r#"x{"stmt":"SELECT 1"}"#] {
         check(nonsense, BodySummary::Nonsense);
     }
 }

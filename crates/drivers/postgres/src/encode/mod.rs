@@ -215,10 +215,7 @@ fn bind_query<'v>(
     put_formats(out, &prepared.parameters, 1);
     put_count(out, values.len());
     for (index, given) in values.enumerate() {
-        let form = prepared
-            .parameters
-            .get(index)
-            .map_or(Form::AsText, |field| field.form);
+        let form = prepared.parameters.get(index).map_or(Form::AsText, |field| field.form);
         put_cell(out, form, Cell::of_value(given));
     }
     // Answers come as text, which every type has.
@@ -257,10 +254,8 @@ fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     while first < batch.rows {
         let rows = piece.min(batch.rows - first);
         // The unnamed statement is there until the next Parse.
-        if let Some(last) = plan
-            .last_parse
-            .as_ref()
-            .filter(|_| plan.mode == Mode::Values && parsed != rows)
+        if let Some(last) =
+            plan.last_parse.as_ref().filter(|_| plan.mode == Mode::Values && parsed != rows)
         {
             last.write(out, plan, rows);
             parsed = rows;
@@ -290,10 +285,7 @@ fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
 
 fn put_row(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
     for (index, field) in plan.columns.iter().enumerate() {
-        let value = batch
-            .columns
-            .get(index)
-            .map_or(Cell::Null, |column| Cell::of_row(column, row));
+        let value = batch.columns.get(index).map_or(Cell::Null, |column| Cell::of_row(column, row));
         put_cell(out, field.form, value);
     }
 }
@@ -320,10 +312,8 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
             out.extend_from_slice(&1i32.to_be_bytes());
         }
         for row in 0..batch.rows {
-            let value = batch
-                .columns
-                .get(index)
-                .map_or(Cell::Null, |column| Cell::of_row(column, row));
+            let value =
+                batch.columns.get(index).map_or(Cell::Null, |column| Cell::of_row(column, row));
             put_cell(out, field.form, value);
         }
         finish_field(out, array);
@@ -367,11 +357,7 @@ fn put_line(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) 
         if index > 0 {
             out.push(b'\t');
         }
-        match batch
-            .columns
-            .get(index)
-            .map_or(Cell::Null, |column| Cell::of_row(column, row))
-        {
+        match batch.columns.get(index).map_or(Cell::Null, |column| Cell::of_row(column, row)) {
             Cell::Null => out.extend_from_slice(b"\\N"),
             Cell::Text(text) => put_escaped(out, text),
             value => put_text(out, value),
@@ -412,14 +398,9 @@ impl LastParse {
 
 /// Parse of the statement that inserts so many rows by VALUES.
 pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
-    let sql = format!(
-        "{} VALUES {}",
-        plan.sql,
-        placeholders(rows, plan.columns.len())
-    );
-    let types: Vec<u32> = (0..rows)
-        .flat_map(|_| plan.columns.iter().map(|field| field.oid))
-        .collect();
+    let sql = format!("{} VALUES {}", plan.sql, placeholders(rows, plan.columns.len()));
+    let types: Vec<u32> =
+        (0..rows).flat_map(|_| plan.columns.iter().map(|field| field.oid)).collect();
     parse(out, &plan.statement_for(rows), &sql, &types);
 }
 
@@ -431,9 +412,8 @@ pub(super) fn numbers(first: usize, count: usize) -> String {
 
 /// `($1, $2), ($3, $4), …`
 pub(super) fn placeholders(rows: usize, columns: usize) -> String {
-    let rows: Vec<String> = (0..rows)
-        .map(|row| format!("({})", numbers(row * columns + 1, columns)))
-        .collect();
+    let rows: Vec<String> =
+        (0..rows).map(|row| format!("({})", numbers(row * columns + 1, columns))).collect();
     rows.join(", ")
 }
 

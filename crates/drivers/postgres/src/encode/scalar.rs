@@ -53,19 +53,15 @@ impl Field {
     pub(crate) fn new(kind: ColumnType, oid: u32) -> Self {
         let (form, _) = form_and_array(oid).unwrap_or((Form::AsText, 0));
         let fits = match kind {
-            ColumnType::Integer | ColumnType::Bigint => matches!(
-                form,
-                Form::Int2 | Form::Int4 | Form::Int8 | Form::Float4 | Form::Float8
-            ),
+            ColumnType::Integer | ColumnType::Bigint => {
+                matches!(form, Form::Int2 | Form::Int4 | Form::Int8 | Form::Float4 | Form::Float8)
+            }
             ColumnType::Float => matches!(form, Form::Float4 | Form::Float8),
             ColumnType::Boolean => form == Form::Bool,
             ColumnType::Timestamp => matches!(form, Form::Timestamp | Form::Int8),
             ColumnType::Text | ColumnType::Object => matches!(form, Form::Text | Form::Jsonb),
         };
-        Self {
-            form: if fits { form } else { Form::AsText },
-            oid,
-        }
+        Self { form: if fits { form } else { Form::AsText }, oid }
     }
 
     /// Format code of the protocol: 0 text, 1 binary.
@@ -129,12 +125,7 @@ pub(super) fn put_cell(out: &mut Vec<u8>, form: Form, cell: Cell<'_>) {
         (Form::Float4, Cell::Integer(v)) => put(out, to_f32(signed_to_f64(v)).to_be_bytes()),
         (Form::Bool, Cell::Boolean(v)) => put(out, [u8::from(v)]),
         (Form::Timestamp, Cell::TimestampMs(v)) => {
-            put(
-                out,
-                v.saturating_sub(EPOCH_MS)
-                    .saturating_mul(1000)
-                    .to_be_bytes(),
-            );
+            put(out, v.saturating_sub(EPOCH_MS).saturating_mul(1000).to_be_bytes());
         }
         (Form::Jsonb, Cell::Text(v)) => {
             out.extend_from_slice(&u32::try_from(v.len() + 1).unwrap_or(u32::MAX).to_be_bytes());
@@ -173,15 +164,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, cell: Cell<'_>) {
 
 /// `2026-01-31 23:59:59.123+00`. Years before 1 are written as year 1 at the earliest.
 fn put_timestamp(out: &mut Vec<u8>, ms: i64) {
-    let CivilTime {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        milli,
-    } = CivilTime::of_ms(ms);
+    let CivilTime { year, month, day, hour, minute, second, milli } = CivilTime::of_ms(ms);
     let year = year.max(1);
     drop(write!(
         out,

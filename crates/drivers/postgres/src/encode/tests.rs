@@ -21,19 +21,11 @@ fn insert_plan(mode: Mode, columns: Vec<Field>) -> InsertPlan {
 }
 
 fn op(body: OpBody) -> Op {
-    Op {
-        id: OpId(0),
-        index: 0,
-        body,
-    }
+    Op { id: OpId(0), index: 0, body }
 }
 
 fn batch(columns: Vec<ColumnData>, rows: usize) -> OpBody {
-    OpBody::Insert(RowBatch {
-        first_row: 0,
-        rows,
-        columns,
-    })
+    OpBody::Insert(RowBatch { first_row: 0, rows, columns })
 }
 
 fn encoded(plan: Plan, body: OpBody) -> Vec<u8> {
@@ -46,11 +38,7 @@ fn encoded(plan: Plan, body: OpBody) -> Vec<u8> {
 fn without_names_each_op_has_its_own_parse_and_equal_pieces_share_one() {
     let mut parse = Vec::new();
     super::parse(&mut parse, "", "SELECT $1", &[23]);
-    let plan = Plan::Query(Prepared {
-        name: String::new(),
-        parse,
-        parameters: vec![INT4],
-    });
+    let plan = Plan::Query(Prepared { name: String::new(), parse, parameters: vec![INT4] });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
     assert_eq!(tags(&bytes), "PBES");
     let mut plan = insert_plan(Mode::Values, vec![INT4]);
@@ -77,20 +65,11 @@ fn messages(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
 }
 
 fn tags(bytes: &[u8]) -> String {
-    messages(bytes)
-        .iter()
-        .map(|(tag, _)| char::from(*tag))
-        .collect()
+    messages(bytes).iter().map(|(tag, _)| char::from(*tag)).collect()
 }
 
-const INT4: Field = Field {
-    form: Form::Int4,
-    oid: 23,
-};
-const TEXT: Field = Field {
-    form: Form::Text,
-    oid: 25,
-};
+const INT4: Field = Field { form: Form::Int4, oid: 23 };
+const TEXT: Field = Field { form: Form::Text, oid: 25 };
 
 #[test]
 fn a_literal_query_is_one_simple_query() {
@@ -104,11 +83,8 @@ fn a_literal_query_is_one_simple_query() {
 
 #[test]
 fn a_point_select_is_bind_execute_sync() {
-    let plan = Plan::Query(Prepared {
-        name: "q0".to_owned(),
-        parse: Vec::new(),
-        parameters: vec![INT4],
-    });
+    let plan =
+        Plan::Query(Prepared { name: "q0".to_owned(), parse: Vec::new(), parameters: vec![INT4] });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
     assert_eq!(tags(&bytes), "BES");
     let body = &messages(&bytes)[0].1;
@@ -121,29 +97,13 @@ fn values_are_written_in_the_form_of_their_column() {
     for (form, cell, bytes) in [
         (Form::Int2, Cell::Integer(-2), &b"\0\0\0\x02\xff\xfe"[..]),
         (Form::Int4, Cell::Integer(1), b"\0\0\0\x04\0\0\0\x01"),
-        (
-            Form::Int8,
-            Cell::Integer(1),
-            b"\0\0\0\x08\0\0\0\0\0\0\0\x01",
-        ),
+        (Form::Int8, Cell::Integer(1), b"\0\0\0\x08\0\0\0\0\0\0\0\x01"),
         // Does not fit: written wider, so that the server refuses it.
-        (
-            Form::Int4,
-            Cell::Integer(1 << 40),
-            b"\0\0\0\x08\0\0\x01\0\0\0\0\0",
-        ),
-        (
-            Form::Float8,
-            Cell::Float(1.0),
-            b"\0\0\0\x08\x3f\xf0\0\0\0\0\0\0",
-        ),
+        (Form::Int4, Cell::Integer(1 << 40), b"\0\0\0\x08\0\0\x01\0\0\0\0\0"),
+        (Form::Float8, Cell::Float(1.0), b"\0\0\0\x08\x3f\xf0\0\0\0\0\0\0"),
         (Form::Float4, Cell::Integer(1), b"\0\0\0\x04\x3f\x80\0\0"),
         (Form::Bool, Cell::Boolean(true), b"\0\0\0\x01\x01"),
-        (
-            Form::Timestamp,
-            Cell::TimestampMs(946_684_800_001),
-            b"\0\0\0\x08\0\0\0\0\0\0\x03\xe8",
-        ),
+        (Form::Timestamp, Cell::TimestampMs(946_684_800_001), b"\0\0\0\x08\0\0\0\0\0\0\x03\xe8"),
         (Form::Text, Cell::Text("ä"), b"\0\0\0\x02\xc3\xa4"),
         (Form::Jsonb, Cell::Text("{}"), b"\0\0\0\x03\x01{}"),
         (Form::AsText, Cell::Integer(-5), b"\0\0\0\x02-5"),
@@ -164,15 +124,9 @@ fn text_forms_are_those_the_server_reads() {
         (Cell::Float(f64::NEG_INFINITY), "-Infinity"),
         (Cell::Boolean(false), "false"),
         (Cell::TimestampMs(0), "1970-01-01 00:00:00.000+00"),
-        (
-            Cell::TimestampMs(951_782_400_123),
-            "2000-02-29 00:00:00.123+00",
-        ),
+        (Cell::TimestampMs(951_782_400_123), "2000-02-29 00:00:00.123+00"),
         (Cell::TimestampMs(-1), "1969-12-31 23:59:59.999+00"),
-        (
-            Cell::TimestampMs(1_795_219_199_000),
-            "2026-11-20 23:59:59.000+00",
-        ),
+        (Cell::TimestampMs(1_795_219_199_000), "2026-11-20 23:59:59.000+00"),
     ] {
         let mut out = Vec::new();
         put_text(&mut out, cell);
@@ -182,14 +136,9 @@ fn text_forms_are_those_the_server_reads() {
 
 #[test]
 fn a_binary_copy_is_one_statement_and_its_data() {
-    let columns = vec![
-        ColumnData::Integer(vec![1, 2]),
-        ColumnData::Text(vec!["a".into(), "".into()]),
-    ];
-    let bytes = encoded(
-        Plan::Insert(insert_plan(Mode::Copy, vec![INT4, TEXT])),
-        batch(columns, 2),
-    );
+    let columns =
+        vec![ColumnData::Integer(vec![1, 2]), ColumnData::Text(vec!["a".into(), "".into()])];
+    let bytes = encoded(Plan::Insert(insert_plan(Mode::Copy, vec![INT4, TEXT])), batch(columns, 2));
     assert_eq!(tags(&bytes), "Qdc");
     let data = &messages(&bytes)[1].1;
     let rows = b"\0\x02\0\0\0\x04\0\0\0\x01\0\0\0\x01a\0\x02\0\0\0\x04\0\0\0\x02\0\0\0\0\xff\xff";
@@ -200,10 +149,7 @@ fn a_binary_copy_is_one_statement_and_its_data() {
 #[test]
 fn a_column_without_a_binary_form_makes_the_copy_text() {
     let numeric = Field::new(ColumnType::Float, 1700);
-    let columns = vec![
-        ColumnData::Float(vec![1.5]),
-        ColumnData::Text(vec!["a\tb\\c\nd".into()]),
-    ];
+    let columns = vec![ColumnData::Float(vec![1.5]), ColumnData::Text(vec!["a\tb\\c\nd".into()])];
     let plan = insert_plan(Mode::Copy, vec![numeric, TEXT]);
     let bytes = encoded(Plan::Insert(plan), batch(columns, 1));
     assert_eq!(messages(&bytes)[1].1, b"1.5\ta\\tb\\\\c\\nd\n");
@@ -212,10 +158,7 @@ fn a_column_without_a_binary_form_makes_the_copy_text() {
 #[test]
 fn a_large_copy_is_cut_into_messages() {
     let columns = vec![ColumnData::Text(vec!["x".repeat(1000).into(); 200])];
-    let bytes = encoded(
-        Plan::Insert(insert_plan(Mode::Copy, vec![TEXT])),
-        batch(columns, 200),
-    );
+    let bytes = encoded(Plan::Insert(insert_plan(Mode::Copy, vec![TEXT])), batch(columns, 200));
     assert_eq!(tags(&bytes), "Qddddc");
 }
 
@@ -230,29 +173,20 @@ fn values_are_cut_at_the_most_parameters_and_stay_one_pipeline() {
     // Where a pipeline is no transaction of itself, it says that it is one.
     let mut plan = insert_plan(Mode::Values, vec![INT4]);
     plan.wrap = true;
-    assert_eq!(
-        tags(&encoded(Plan::Insert(plan), batch(columns, rows))),
-        "BEBEBEBES"
-    );
+    assert_eq!(tags(&encoded(Plan::Insert(plan), batch(columns, rows))), "BEBEBEBES");
 }
 
 #[test]
 fn prepared_is_one_execution_a_row_and_one_sync() {
     let columns = vec![ColumnData::Integer(vec![1, 2, 3])];
     let plan = insert_plan(Mode::Prepared, vec![INT4]);
-    assert_eq!(
-        tags(&encoded(Plan::Insert(plan), batch(columns, 3))),
-        "BEBEBES"
-    );
+    assert_eq!(tags(&encoded(Plan::Insert(plan), batch(columns, 3))), "BEBEBES");
 }
 
 #[test]
 fn unnest_sends_one_array_a_column() {
     let values: Arc<[Box<str>]> = Arc::from(["x".into(), "y".into()]);
-    let coded = Dictionary {
-        values,
-        codes: vec![1, 0],
-    };
+    let coded = Dictionary { values, codes: vec![1, 0] };
     let plan = insert_plan(Mode::Unnest, vec![TEXT]);
     let columns = vec![ColumnData::TextDictionary(coded)];
     let bytes = encoded(Plan::Insert(plan), batch(columns, 2));

@@ -87,9 +87,9 @@ impl Node {
     pub(super) fn is_local(&self) -> bool {
         match &self.address {
             Address::Socket(..) => true,
-            Address::Tcp(host, _) => self
-                .host_address
-                .map_or_else(|| is_loopback(host), |address| address.is_loopback()),
+            Address::Tcp(host, _) => {
+                self.host_address.map_or_else(|| is_loopback(host), |address| address.is_loopback())
+            }
         }
     }
 }
@@ -166,9 +166,7 @@ fn login(
         .or_else(|| environment("LOGNAME"))
         .unwrap_or_else(|| "postgres".to_owned());
     let path = Some(url.path.trim_end_matches('/').to_owned());
-    let database = path
-        .filter(|path| !path.is_empty())
-        .or_else(|| given("dbname"));
+    let database = path.filter(|path| !path.is_empty()).or_else(|| given("dbname"));
     let passfile = given("passfile")
         .map(PathBuf::from)
         .or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".pgpass")));
@@ -217,9 +215,7 @@ fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
         }
         None => {}
     }
-    let is_required = settings
-        .get("PGREQUIRESSL")
-        .is_some_and(|value| value.starts_with('1'));
+    let is_required = settings.get("PGREQUIRESSL").is_some_and(|value| value.starts_with('1'));
     Ok(is_required.then_some(SslMode::Require))
 }
 
@@ -232,8 +228,7 @@ fn addresses(
     let ips = settings.get("hostaddr").map(list).unwrap_or_default();
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
-        let named = settings.get("host").map(list);
-        let named = named.unwrap_or_else(|| ips.clone());
+        let named = settings.get("host").map(list).unwrap_or_else(|| ips.clone());
         let mut names: Vec<&str> = named.iter().map(String::as_str).collect();
         names.retain(|name| !name.is_empty());
         if named.is_empty() {
@@ -241,19 +236,13 @@ fn addresses(
         }
         hosts = names.into_iter().map(Host::named).collect();
     } else if url.parameters.contains_key("host") {
-        return Err(
-            TargetError::usage(format!("target `{url}` names its host twice"))
-                .with_hint("leave out either the host of the URL or the parameter `host`"),
-        );
+        return Err(TargetError::usage(format!("target `{url}` names its host twice"))
+            .with_hint("leave out either the host of the URL or the parameter `host`"));
     }
     if hosts.is_empty() {
         return Err(TargetError::usage(format!("target `{url}` names no host")));
     }
-    let default = if url.scheme == OTHER_PORT.0 {
-        OTHER_PORT.1
-    } else {
-        DEFAULT_PORT
-    };
+    let default = if url.scheme == OTHER_PORT.0 { OTHER_PORT.1 } else { DEFAULT_PORT };
     let ports = settings.get("port").map(list).unwrap_or_default();
     if ports.len() > 1 && ports.len() != hosts.len() {
         return Err(miscounted(url, ports.len(), "ports", hosts.len()));

@@ -39,9 +39,7 @@ pub(in super::super) struct RequiredAuth {
 impl Method {
     pub(in super::super) fn name(self) -> &'static str {
         let mut known = METHODS.iter();
-        known
-            .find(|(_, method)| *method == self)
-            .map_or("", |(name, _)| name)
+        known.find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 
     fn is_implemented(self) -> bool {
@@ -75,9 +73,7 @@ impl RequiredAuth {
             }
             methods.push(*method);
         }
-        let required = Self {
-            named: Some((excludes == 0, methods)),
-        };
+        let required = Self { named: Some((excludes == 0, methods)) };
         let mut implemented = METHODS.iter().map(|(_, method)| *method);
         if !implemented.any(|method| method.is_implemented() && required.takes(method)) {
             return Err(failed("Highwater implements none of what is left"));
@@ -173,9 +169,8 @@ mod tests {
             (Some("!md5"), false, false),
             (Some("!md5"), true, true),
         ] {
-            let required = list.map_or(RequiredAuth::default(), |list| {
-                RequiredAuth::parse(list).unwrap()
-            });
+            let required =
+                list.map_or(RequiredAuth::default(), |list| RequiredAuth::parse(list).unwrap());
             let checked = required.check(Method::Password, encrypted);
             assert_eq!(checked.is_ok(), taken, "{list:?} {encrypted}");
         }

@@ -36,11 +36,7 @@ const fn obeyed(name: &'static str, variable: &'static str) -> Parameter {
 }
 
 const fn parameter(name: &'static str, variable: &'static str, rule: Rule) -> Parameter {
-    Parameter {
-        name,
-        variable,
-        rule,
-    }
+    Parameter { name, variable, rule }
 }
 
 const NO_GSS: &str = "Highwater does not implement GSSAPI";
@@ -59,20 +55,13 @@ const PARAMETERS: &[Parameter] = &[
     parameter(
         "client_encoding",
         "PGCLIENTENCODING",
-        Rule::Only(
-            &["auto", "utf8", "utf-8", "unicode"],
-            "Highwater sends and reads UTF-8",
-        ),
+        Rule::Only(&["auto", "utf8", "utf-8", "unicode"], "Highwater sends and reads UTF-8"),
     ),
     obeyed("connect_timeout", "PGCONNECT_TIMEOUT"),
     obeyed("dbname", "PGDATABASE"),
     obeyed("fallback_application_name", ""),
     parameter("gssdelegation", "PGGSSDELEGATION", Rule::Only(OFF, NO_GSS)),
-    parameter(
-        "gssencmode",
-        "PGGSSENCMODE",
-        Rule::Only(&["disable", "prefer"], NO_GSS),
-    ),
+    parameter("gssencmode", "PGGSSENCMODE", Rule::Only(&["disable", "prefer"], NO_GSS)),
     parameter("gsslib", "PGGSSLIB", Rule::Only(&["gssapi"], NO_GSS)),
     obeyed("host", "PGHOST"),
     obeyed("hostaddr", "PGHOSTADDR"),
@@ -80,22 +69,14 @@ const PARAMETERS: &[Parameter] = &[
     obeyed("keepalives_count", ""),
     obeyed("keepalives_idle", ""),
     obeyed("keepalives_interval", ""),
-    parameter(
-        "krbsrvname",
-        "PGKRBSRVNAME",
-        Rule::Only(&["postgres"], NO_GSS),
-    ),
+    parameter("krbsrvname", "PGKRBSRVNAME", Rule::Only(&["postgres"], NO_GSS)),
     obeyed("load_balance_hosts", "PGLOADBALANCEHOSTS"),
     parameter(
         "max_protocol_version",
         "PGMAXPROTOCOLVERSION",
         Rule::Only(&["3.0", "3.2", "latest"], NO_PROTOCOL),
     ),
-    parameter(
-        "min_protocol_version",
-        "PGMINPROTOCOLVERSION",
-        Rule::Only(&["3.0"], NO_PROTOCOL),
-    ),
+    parameter("min_protocol_version", "PGMINPROTOCOLVERSION", Rule::Only(&["3.0"], NO_PROTOCOL)),
     parameter("oauth_client_id", "", Rule::Refused(NO_OAUTH)),
     parameter("oauth_client_secret", "", Rule::Refused(NO_OAUTH)),
     parameter("oauth_issuer", "", Rule::Refused(NO_OAUTH)),
@@ -104,11 +85,7 @@ const PARAMETERS: &[Parameter] = &[
     obeyed("passfile", "PGPASSFILE"),
     obeyed("password", "PGPASSWORD"),
     obeyed("port", "PGPORT"),
-    parameter(
-        "replication",
-        "",
-        Rule::Only(OFF, "a replication connection takes no load"),
-    ),
+    parameter("replication", "", Rule::Only(OFF, "a replication connection takes no load")),
     obeyed("require_auth", "PGREQUIREAUTH"),
     parameter(
         "requirepeer",
@@ -155,16 +132,9 @@ const PARAMETERS: &[Parameter] = &[
     parameter(
         "sslnegotiation",
         "PGSSLNEGOTIATION",
-        Rule::Only(
-            &["postgres"],
-            "Highwater requests TLS by the protocol's own message",
-        ),
+        Rule::Only(&["postgres"], "Highwater requests TLS by the protocol's own message"),
     ),
-    parameter(
-        "sslpassword",
-        "",
-        Rule::Refused("Highwater reads keys without a passphrase only"),
-    ),
+    parameter("sslpassword", "", Rule::Refused("Highwater reads keys without a passphrase only")),
     obeyed("sslrootcert", "PGSSLROOTCERT"),
     parameter("sslsni", "PGSSLSNI", Rule::Only(&["1"], NO_SNI)),
     obeyed("target_session_attrs", "PGTARGETSESSIONATTRS"),
@@ -184,10 +154,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter(
         "",
         "PGTZ",
-        Rule::Only(
-            &["utc", "etc/utc", "gmt"],
-            "Highwater's sessions are in UTC",
-        ),
+        Rule::Only(&["utc", "etc/utc", "gmt"], "Highwater's sessions are in UTC"),
     ),
 ];
 
@@ -210,16 +177,9 @@ impl<'a> Settings<'a> {
     ) -> Result<Self, TargetError> {
         let named = PARAMETERS.iter().map(|parameter| parameter.name);
         // As in libpq, for URLs that were written for JDBC.
-        let known: Vec<&str> = named
-            .filter(|name| !name.is_empty())
-            .chain(["ssl"])
-            .collect();
+        let known: Vec<&str> = named.filter(|name| !name.is_empty()).chain(["ssl"]).collect();
         url.check_parameters(&known)?;
-        let mut settings = Self {
-            url,
-            service: BTreeMap::new(),
-            environment,
-        };
+        let mut settings = Self { url, service: BTreeMap::new(), environment };
         if let Some(name) = settings.get("service") {
             let file = settings.get("servicefile");
             let found = service::read(&name, file.as_deref(), environment)?;
@@ -239,8 +199,8 @@ impl<'a> Settings<'a> {
     }
 
     fn with_origin(&self, name: &str) -> Option<(String, String)> {
-        let of_url = self.url.parameter(name).cloned();
-        let of_url = of_url.map(|value| (value, format!("parameter `{name}`")));
+        let of_url =
+            self.url.parameter(name).cloned().map(|value| (value, format!("parameter `{name}`")));
         let of_service = || {
             let value = self.service.get(name).cloned()?;
             Some((value, format!("parameter `{name}` of the service")))
@@ -256,12 +216,7 @@ impl<'a> Settings<'a> {
 
     /// Fails with the first value that cannot be obeyed.
     fn check(&self) -> Result<(), TargetError> {
-        for Parameter {
-            name,
-            variable,
-            rule,
-        } in PARAMETERS
-        {
+        for Parameter { name, variable, rule } in PARAMETERS {
             let key = if name.is_empty() { variable } else { name };
             let Some((value, origin)) = self.with_origin(key) else {
                 continue;

@@ -105,10 +105,7 @@ mod tests {
         let timeout = socket.tcp_user_timeout().unwrap();
         assert_eq!(timeout, Some(Duration::from_secs(9)));
         let stream = connect().await;
-        options(&[("keepalives", "0")])
-            .unwrap()
-            .apply(&stream)
-            .unwrap();
+        options(&[("keepalives", "0")]).unwrap().apply(&stream).unwrap();
         assert!(!SockRef::from(&stream).keepalive().unwrap());
         assert!(options(&[("keepalives_idle", "soon")]).is_err());
     }

@@ -16,10 +16,7 @@ fn options() -> TargetOptions {
 
 fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
     let look_up = |name: &str| {
-        environment
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| (*value).to_owned())
+        environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
     nodes(&TargetUrl::parse(url).unwrap(), &options(), &look_up)
 }
@@ -27,10 +24,7 @@ fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetErro
 #[test]
 fn urls_name_hosts_user_and_database() {
     for (url, shown) in [
-        (
-            "postgres://ann:pw@h/bench",
-            vec!["postgres://ann@h:5432/bench"],
-        ),
+        ("postgres://ann:pw@h/bench", vec!["postgres://ann@h:5432/bench"]),
         (
             "postgresql://ann@h1:1,h2,[::1]:3/b",
             vec![
@@ -44,22 +38,10 @@ fn urls_name_hosts_user_and_database() {
             "postgres://root@h:26257?sslmode=disable",
             vec!["postgres://root@h:26257?sslmode=disable"],
         ),
-        (
-            "postgres://ann@?host=/run/pg",
-            vec!["postgres://ann@/?host=/run/pg&port=5432"],
-        ),
-        (
-            "postgres://ann@/b?host=/run/pg&port=7",
-            vec!["postgres://ann@/b?host=/run/pg&port=7"],
-        ),
-        (
-            "postgres://ann@%2Frun%2Fpg:7/b",
-            vec!["postgres://ann@/b?host=/run/pg&port=7"],
-        ),
-        (
-            "postgres://?user=ann&dbname=b",
-            vec!["postgres://ann@localhost:5432/b"],
-        ),
+        ("postgres://ann@?host=/run/pg", vec!["postgres://ann@/?host=/run/pg&port=5432"]),
+        ("postgres://ann@/b?host=/run/pg&port=7", vec!["postgres://ann@/b?host=/run/pg&port=7"]),
+        ("postgres://ann@%2Frun%2Fpg:7/b", vec!["postgres://ann@/b?host=/run/pg&port=7"]),
+        ("postgres://?user=ann&dbname=b", vec!["postgres://ann@localhost:5432/b"]),
         (
             "postgres://ann@h1,h2/b?sslmode=require&application_name=a b&password=pw",
             vec![
@@ -89,10 +71,7 @@ fn the_environment_fills_what_the_url_leaves_open() {
         ("PGPASSFILE", "/x"),
     ];
     let node = &open("postgres://", &environment).unwrap()[0];
-    assert_eq!(
-        node.address,
-        Address::Socket(PathBuf::from("/run/pg"), 6000)
-    );
+    assert_eq!(node.address, Address::Socket(PathBuf::from("/run/pg"), 6000));
     assert_eq!(node.login.user, "ann");
     assert_eq!(node.login.database.as_deref(), Some("b"));
     assert_eq!(node.login.password.as_ref().unwrap().reveal(), "geheim");
@@ -111,20 +90,11 @@ fn tls_is_preferred_on_loopback_and_verified_elsewhere() {
         ("postgres://a@[::1]/b", SslMode::Prefer),
         ("postgres://a@db.example/b", SslMode::VerifyFull),
         ("postgres://a@10.0.0.1/b", SslMode::VerifyFull),
-        (
-            "postgres://a@db.example/b?sslmode=disable",
-            SslMode::Disable,
-        ),
+        ("postgres://a@db.example/b?sslmode=disable", SslMode::Disable),
         ("postgres://a@db.example/b?sslmode=allow", SslMode::Allow),
         ("postgres://a@localhost/b?sslmode=require", SslMode::Require),
-        (
-            "postgres://a@localhost/b?sslmode=verify-ca",
-            SslMode::VerifyCa,
-        ),
-        (
-            "postgres://a@/b?host=/run/pg&sslmode=require",
-            SslMode::Disable,
-        ),
+        ("postgres://a@localhost/b?sslmode=verify-ca", SslMode::VerifyCa),
+        ("postgres://a@/b?host=/run/pg&sslmode=require", SslMode::Disable),
     ] {
         assert_eq!(open(url, &[]).unwrap()[0].tls.mode(), mode, "{url}");
     }
@@ -135,10 +105,7 @@ fn mistakes_are_usage_errors_with_a_hint_and_without_secrets() {
     for (url, word) in [
         ("postgres://a:geheim@h/b?ssl=1", "`ssl=1`"),
         ("postgres://a:geheim@h/b?sslmode=on", "sslmode=on"),
-        (
-            "postgres://a:geheim@h/b?connect_timeout=soon",
-            "connect_timeout=soon",
-        ),
+        ("postgres://a:geheim@h/b?connect_timeout=soon", "connect_timeout=soon"),
         ("postgres://a:geheim@/b?port=70000", "70000"),
         ("postgres://a:geheim@h/b?host=g", "twice"),
     ] {
@@ -165,31 +132,16 @@ fn a_timeout_of_the_url_replaces_the_default_and_zero_does_not() {
 fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() {
     for (parameter, variable, reason) in [
         ("gssencmode=require", ("PGGSSENCMODE", "require"), "GSSAPI"),
-        (
-            "client_encoding=LATIN1",
-            ("PGCLIENTENCODING", "LATIN1"),
-            "UTF-8",
-        ),
+        ("client_encoding=LATIN1", ("PGCLIENTENCODING", "LATIN1"), "UTF-8"),
         ("sslcrl=/x", ("PGSSLCRL", "/x"), "revocation"),
         ("sslsni=0", ("PGSSLSNI", "0"), "host name"),
         ("requirepeer=ann", ("PGREQUIREPEER", "ann"), "socket"),
-        (
-            "ssl_min_protocol_version=TLSv1.3",
-            ("PGSSLMINPROTOCOLVERSION", "TLSv1.3"),
-            "TLS",
-        ),
-        (
-            "sslnegotiation=direct",
-            ("PGSSLNEGOTIATION", "direct"),
-            "TLS",
-        ),
+        ("ssl_min_protocol_version=TLSv1.3", ("PGSSLMINPROTOCOLVERSION", "TLSv1.3"), "TLS"),
+        ("sslnegotiation=direct", ("PGSSLNEGOTIATION", "direct"), "TLS"),
     ] {
         let of_url = open(&format!("postgres://a:geheim@h/b?{parameter}"), &[]).unwrap_err();
         let of_environment = open("postgres://a:geheim@h/b", &[variable]).unwrap_err();
-        assert!(
-            of_environment.message.contains(variable.0),
-            "{of_environment}"
-        );
+        assert!(of_environment.message.contains(variable.0), "{of_environment}");
         for error in [of_url, of_environment] {
             assert_eq!(error.kind, highwater_driver::TargetErrorKind::Usage);
             assert!(error.message.contains(reason), "{parameter}: {error}");
@@ -197,10 +149,7 @@ fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() 
         }
     }
     let error = open("postgres://a@h/b", &[("PGTZ", "Europe/Berlin")]).unwrap_err();
-    assert!(
-        error.message.contains("PGTZ") && error.message.contains("UTC"),
-        "{error}"
-    );
+    assert!(error.message.contains("PGTZ") && error.message.contains("UTC"), "{error}");
     let error = open("postgres://a@h/b?sslpassword=geheim", &[]).unwrap_err();
     assert!(!format!("{error:?}").contains("geheim"), "{error:?}");
     for taken in [
@@ -219,11 +168,7 @@ fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() 
     ] {
         open(&format!("postgres://a@h/b?{taken}"), &[]).unwrap();
     }
-    let environment = [
-        ("PGTZ", "UTC"),
-        ("PGDATESTYLE", "ISO, DMY"),
-        ("PGGEQO", "off"),
-    ];
+    let environment = [("PGTZ", "UTC"), ("PGDATESTYLE", "ISO, DMY"), ("PGGEQO", "off")];
     let node = &open("postgres://a@h/b", &environment).unwrap()[0];
     assert_eq!(node.login.geqo.as_deref(), Some("off"));
 }
@@ -255,44 +200,27 @@ fn words_of_parameters_come_from_url_or_environment() {
         "require_auth=pw",
     ] {
         let error = open(&format!("postgres://a@h/b?{wrong}"), &[]).unwrap_err();
-        assert!(
-            error.message.contains(wrong) && error.hint.is_some(),
-            "{error}"
-        );
+        assert!(error.message.contains(wrong) && error.hint.is_some(), "{error}");
     }
 }
 
 #[test]
 fn ports_and_addresses_belong_to_hosts() {
-    let nodes = open(
-        "postgres://a@/b?host=h1,h2&port=1,2&hostaddr=127.0.0.1,::1",
-        &[],
-    )
-    .unwrap();
+    let nodes = open("postgres://a@/b?host=h1,h2&port=1,2&hostaddr=127.0.0.1,::1", &[]).unwrap();
     let shown: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
     assert_eq!(
         shown,
-        [
-            "postgres://a@h1:1/b?hostaddr=127.0.0.1",
-            "postgres://a@h2:2/b?hostaddr=::1"
-        ]
+        ["postgres://a@h1:1/b?hostaddr=127.0.0.1", "postgres://a@h2:2/b?hostaddr=::1"]
     );
     assert!(nodes[0].is_local());
     let again = &open(&nodes[1].shown, &[]).unwrap()[0];
-    assert_eq!(
-        (&again.address, again.host_address),
-        (&nodes[1].address, nodes[1].host_address)
-    );
+    assert_eq!((&again.address, again.host_address), (&nodes[1].address, nodes[1].host_address));
     let nodes = open("postgres://a@h1,h2/b?port=7", &[]).unwrap();
     assert_eq!(nodes[1].address, Address::Tcp("h2".to_owned(), 7));
     let node = &open("postgres://a@/b", &[("PGHOSTADDR", "10.0.0.1")]).unwrap()[0];
     assert_eq!(node.shown, "postgres://a@10.0.0.1:5432/b");
-    for wrong in [
-        "host=h1,h2&port=1,2,3",
-        "host=h1,h2&hostaddr=10.0.0.1",
-        "hostaddr=h",
-        "host=@x",
-    ] {
+    for wrong in ["host=h1,h2&port=1,2,3", "host=h1,h2&hostaddr=10.0.0.1", "hostaddr=h", "host=@x"]
+    {
         open(&format!("postgres://a@/b?{wrong}"), &[]).unwrap_err();
     }
 }
@@ -313,10 +241,7 @@ fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
     ];
     let nodes = open("postgres://", &environment).unwrap();
     let shown: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
-    assert_eq!(
-        shown,
-        ["postgres://ann@h1:6000/b", "postgres://ann@h2:6000/b"]
-    );
+    assert_eq!(shown, ["postgres://ann@h1:6000/b", "postgres://ann@h2:6000/b"]);
     let login = &nodes[0].login;
     assert_eq!(login.password.as_ref().unwrap().reveal(), "geheim");
     assert_eq!(login.session_attributes, SessionAttributes::ReadWrite);
@@ -324,11 +249,8 @@ fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
     assert_eq!(nodes[0].shown, "postgres://bob@h:6000/c?service=bench");
     // The system's file, and one in the home directory.
     let place = directory.path().display().to_string();
-    let system = [
-        ("PGSERVICE", "bench"),
-        ("PGSYSCONFDIR", place.as_str()),
-        ("HOME", "/nonexistent"),
-    ];
+    let system =
+        [("PGSERVICE", "bench"), ("PGSYSCONFDIR", place.as_str()), ("HOME", "/nonexistent")];
     assert_eq!(open("postgres://", &system).unwrap().len(), 2);
     for (text, word) in [
         ("[bench]\nhots=h\n", "hots"),
@@ -338,10 +260,7 @@ fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
         ("[others]\nhost=h\n", "defined in no service file"),
     ] {
         std::fs::write(&file, text).unwrap();
-        let environment = [
-            ("PGSERVICEFILE", path.as_str()),
-            ("PGSYSCONFDIR", "/nonexistent"),
-        ];
+        let environment = [("PGSERVICEFILE", path.as_str()), ("PGSYSCONFDIR", "/nonexistent")];
         let error = open("postgres://?service=bench", &environment).unwrap_err();
         assert!(error.message.contains(word), "{error}");
     }

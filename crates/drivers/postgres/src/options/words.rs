@@ -64,11 +64,8 @@ impl HostOrder {
 
 impl Binding {
     pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
-        let words = [
-            ("disable", Self::Disable),
-            ("prefer", Self::Prefer),
-            ("require", Self::Require),
-        ];
+        let words =
+            [("disable", Self::Disable), ("prefer", Self::Prefer), ("require", Self::Require)];
         word("channel_binding", text, &words)
     }
 }

@@ -25,11 +25,7 @@ const TEXTS_MAX: usize = 1_000;
 
 /// A server of this version for one connection: what it is told, and its URL up to the database.
 fn listening(version: &'static str, answers: Vec<Answer>) -> (Receiver<String>, String) {
-    introduced(
-        "crdb_version",
-        format!("CockroachDB CCL {version}"),
-        answers,
-    )
+    introduced("crdb_version", format!("CockroachDB CCL {version}"), answers)
 }
 
 /// The same for a server that reports this parameter.
@@ -121,8 +117,10 @@ fn serve(
             }
             b'D' => {
                 let mut types = u16::try_from(parameters).unwrap().to_be_bytes().to_vec();
-                let type_ids = [20_u32, 17].iter().take(parameters);
-                type_ids.for_each(|oid| types.extend(oid.to_be_bytes()));
+                [20_u32, 17]
+                    .iter()
+                    .take(parameters)
+                    .for_each(|oid| types.extend(oid.to_be_bytes()));
                 out.extend(message(b't', &types));
                 out.extend(message(b'n', b""));
             }
@@ -176,10 +174,7 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
             "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError",
         )),
         Ok("INSERT 0 1"),
-        Err((
-            "40003",
-            "result is ambiguous (error=rpc error: code = Unavailable)",
-        )),
+        Err(("40003", "result is ambiguous (error=rpc error: code = Unavailable)")),
         Ok("INSERT 0 1"),
     ]);
     let upsert = "UPSERT INTO kv (k, v) VALUES ($1, $2)";
@@ -194,10 +189,7 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
         assert_eq!(error.class, ErrorClass::Conflict);
         assert!(error.class.is_transient() && outcome.session_usable);
         let again = client.send(0, parameters()).await;
-        assert_eq!(
-            (again.certainty, again.rows_applied),
-            (Certainty::Applied, 1)
-        );
+        assert_eq!((again.certainty, again.rows_applied), (Certainty::Applied, 1));
         let ambiguous = client.send(0, parameters()).await;
         assert_eq!(ambiguous.certainty, Certainty::Unknown);
         assert_eq!(ambiguous.error.unwrap().code.as_deref(), Some("40003"));
@@ -215,10 +207,8 @@ fn a_transaction_is_sent_statement_by_statement_and_retried_as_a_whole() {
     answers.extend([Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), restart()]);
     answers.extend([Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), ambiguous()]);
     let url = server(answers);
-    let workload = transaction(&[
-        "UPDATE account SET balance = balance + $1",
-        "INSERT INTO note VALUES ($1)",
-    ]);
+    let workload =
+        transaction(&["UPDATE account SET balance = balance + $1", "INSERT INTO note VALUES ($1)"]);
     let parameters = || OpBody::Query(vec![Value::Integer(-5)]);
     support::block_on(async {
         let target = open(&url, None).unwrap();
@@ -278,11 +268,7 @@ fn a_url_without_a_database_means_the_default_one() {
     let (texts, url) = listening("v23.1.11", vec![]);
     support::block_on(async {
         let target = open(&format!("{url}?sslmode=disable"), None).unwrap();
-        drop(
-            Client::connect(target.as_ref(), &queries(&[]))
-                .await
-                .unwrap(),
-        );
+        drop(Client::connect(target.as_ref(), &queries(&[])).await.unwrap());
     });
     let texts: Vec<String> = texts.iter().collect();
     assert!(!texts[0].contains("database"), "{texts:?}");
@@ -297,20 +283,14 @@ fn rows_are_inserted_by_statements_because_copy_may_come_in_pieces_and_needs_an_
         drop(Client::connect(target.as_ref(), &points()).await.unwrap());
     });
     let values: Vec<String> = texts.iter().filter(|t| t.contains("VALUES")).collect();
-    assert!(
-        values.last().unwrap().contains("($199, $200)"),
-        "{values:?}"
-    );
+    assert!(values.last().unwrap().contains("($199, $200)"), "{values:?}");
     let (_, url) = listening("v20.1.8", vec![]);
     let refused = support::block_on(async {
         let target = open(&format!("{url}/bench?sslmode=disable"), Some("copy")).unwrap();
         Client::connect(target.as_ref(), &points()).await.err()
     });
     let message = refused.unwrap().message;
-    assert!(
-        message.contains("commits every 100 rows of a COPY"),
-        "{message}"
-    );
+    assert!(message.contains("commits every 100 rows of a COPY"), "{message}");
 }
 
 #[test]
@@ -322,20 +302,14 @@ fn a_sketch_of_a_table_leaves_out_columns_that_the_server_hides() {
         assert!(admin.describe("kv").await.is_err());
     });
     let texts: Vec<String> = texts.iter().collect();
-    let columns = texts
-        .iter()
-        .find(|text| text.contains("information_schema.columns"));
-    assert!(
-        columns.unwrap().contains("AND is_hidden = 'NO'"),
-        "{texts:?}"
-    );
+    let columns = texts.iter().find(|text| text.contains("information_schema.columns"));
+    assert!(columns.unwrap().contains("AND is_hidden = 'NO'"), "{texts:?}");
 }
 
 /// The table of kv as CockroachDB or PostgreSQL are told of it.
 fn kv(dialect: &str, settings: &[(&str, &str)]) -> BoundTable {
     let spec = WorkloadSpec::parse(builtin("kv").unwrap().text).unwrap();
-    let settings = settings.iter();
-    let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let workload = spec.instantiate(&settings.collect(), Seed(1)).unwrap();
     let dialects = [dialect.to_owned(), "postgresql".to_owned()];
     let bound = workload.bind(&dialects, PlaceholderStyle::Dollar).unwrap();
@@ -360,18 +334,16 @@ fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_bucke
         ("num_shards=8", vec![2, 4, 6]),
         ("num_shards=3 order=sequential", vec![1, 2]),
     ] {
-        let pairs = settings
+        let pairs: Vec<(&str, &str)> = settings
             .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<(&str, &str)> = pairs.chain([("splits", "3")]).collect();
+            .filter_map(|pair| pair.split_once('='))
+            .chain([("splits", "3")])
+            .collect();
         let table = kv("cockroachdb", &pairs);
         let mut created = table.create.iter();
         let split = created.find_map(|sql| sql.strip_prefix("ALTER TABLE kv SPLIT AT "));
         let received = server.sql("postgres", &format!("{} ORDER BY place", split.unwrap()));
-        let places: Vec<i64> = received
-            .lines()
-            .map(|line| line.trim().parse().unwrap())
-            .collect();
+        let places: Vec<i64> = received.lines().map(|line| line.trim().parse().unwrap()).collect();
         assert_eq!(places.len(), expected.len(), "{settings}: {places:?}");
         for (place, expected) in places.iter().zip(expected) {
             // Divisions of numbers of 19 digits are rounded.
@@ -395,12 +367,8 @@ fn what_stands_for_a_value_of_kv_is_computed_as_postgresql_does() {
     };
     let values =
         "(VALUES ('AAAAAAAB'::bytea), ('Zz09-_Aax'), ('short'), ('abcdefgh'), ('________'))";
-    let explained = |pair: &str| {
-        server.sql(
-            "postgres",
-            &format!("SELECT {pair} FROM {values} AS kv (v)"),
-        )
-    };
+    let explained =
+        |pair: &str| server.sql("postgres", &format!("SELECT {pair} FROM {values} AS kv (v)"));
     // Its whole numbers have 64 bits.
     let received = explained(&pair(&ours).replace("- 1) *", "- 1::int8) *"));
     assert_eq!(received, explained(&pair(&theirs)));

@@ -46,10 +46,8 @@ fn every_rule_is_kept() {
 
 #[test]
 fn columns_without_a_binary_form_are_stored_exactly_too() {
-    let mut broken = broken(SqlWords {
-        type_name: other_type_name,
-        ..words("postgresql").unwrap()
-    });
+    let mut broken =
+        broken(SqlWords { type_name: other_type_name, ..words("postgresql").unwrap() });
     // `unnest` says that it cannot send them.
     broken.retain(|rule| !rule.contains("`--insert unnest` cannot send"));
     assert!(broken.is_empty(), "{}", broken.join("\n"));

@@ -35,22 +35,13 @@ fn with_methods() -> Postgres {
         let user = method.split('-').next().unwrap_or_default();
         format!("host all u_{user} 127.0.0.1/32 {method}")
     });
-    let server = Postgres::start_with(&Setup {
-        access: lines.to_vec(),
-        ..Setup::default()
-    });
+    let server = Postgres::start_with(&Setup { access: lines.to_vec(), ..Setup::default() });
     server.sql(
         "postgres",
         &format!("SET password_encryption='md5'; CREATE USER u_md5 PASSWORD '{SECRET}'"),
     );
-    server.sql(
-        "postgres",
-        &format!("CREATE USER u_scram PASSWORD '{SECRET}'"),
-    );
-    server.sql(
-        "postgres",
-        &format!("CREATE USER u_password PASSWORD '{SECRET}'"),
-    );
+    server.sql("postgres", &format!("CREATE USER u_scram PASSWORD '{SECRET}'"));
+    server.sql("postgres", &format!("CREATE USER u_password PASSWORD '{SECRET}'"));
     server
 }
 
@@ -69,20 +60,13 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
         assert_eq!(try_url(&url(&format!("{user}:{secret}"))), Ok(1), "{user}");
         let error = refused(&url(&format!("{user}:geheim")));
         assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
-        assert!(
-            error.message.contains("28P01") && error.hint.is_some(),
-            "{error}"
-        );
+        assert!(error.message.contains("28P01") && error.hint.is_some(), "{error}");
         let error = refused(&format!("{}&passfile=/nonexistent", url(user)));
         assert!(error.message.contains("requires the password"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
     }
     let error = refused(&format!("postgres://nobody:gehe@127.0.0.1:{port}/postgres"));
-    assert_eq!(
-        error.kind,
-        TargetErrorKind::Refused,
-        "no access rule: {error}"
-    );
+    assert_eq!(error.kind, TargetErrorKind::Refused, "no access rule: {error}");
 }
 
 #[test]
@@ -111,11 +95,7 @@ fn a_password_goes_only_to_a_server_that_asks_as_require_auth_says() {
             assert_eq!(try_url(&url(user, query)), Ok(1), "{user} {query}");
         } else {
             let error = refused(&url(user, query));
-            assert_eq!(
-                error.kind,
-                TargetErrorKind::Refused,
-                "{user} {query}: {error}"
-            );
+            assert_eq!(error.kind, TargetErrorKind::Refused, "{user} {query}: {error}");
             assert!(error.hint.is_some(), "{error}");
         }
     }
@@ -157,10 +137,7 @@ fn a_server_that_asks_for_nothing_or_for_too_little_is_refused_where_that_is_exc
         ("postgres", "require_auth=none", true),
         ("postgres", "channel_binding=require", false),
     ] {
-        let url = format!(
-            "postgres://{login}@127.0.0.1:{}/postgres?{query}",
-            server.port()
-        );
+        let url = format!("postgres://{login}@127.0.0.1:{}/postgres?{query}", server.port());
         if works {
             assert_eq!(try_url(&url), Ok(1), "{login} {query}");
         } else {
@@ -176,19 +153,12 @@ fn the_password_file_is_used() {
         return;
     }
     let access = vec!["host all all 127.0.0.1/32 scram-sha-256".to_owned()];
-    let server = Postgres::start_with(&Setup {
-        access,
-        ..Setup::default()
-    });
+    let server = Postgres::start_with(&Setup { access, ..Setup::default() });
     server.sql("postgres", "CREATE USER ann PASSWORD 'gehe'");
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("passwords");
     fs::write(&file, format!("127.0.0.1:{}:*:ann:gehe\n", server.port())).unwrap();
-    let url = format!(
-        "{}?passfile={}",
-        server.url("ann", "postgres"),
-        file.display()
-    );
+    let url = format!("{}?passfile={}", server.url("ann", "postgres"), file.display());
     set_mode(&file, 0o600);
     assert_eq!(try_url(&url), Ok(1));
     set_mode(&file, 0o644);
@@ -215,10 +185,7 @@ fn wrong_places_have_different_errors() {
         server.port()
     );
     assert_eq!(try_url(&socket), Ok(1));
-    let no_tls = refused(&format!(
-        "{}?sslmode=require",
-        server.url(SUPERUSER, "postgres")
-    ));
+    let no_tls = refused(&format!("{}?sslmode=require", server.url(SUPERUSER, "postgres")));
     assert!(no_tls.message.contains("offers no TLS"), "{no_tls}");
     assert!(no_tls.hint.unwrap().contains("sslmode=disable"));
     let url = server.url(SUPERUSER, "postgres");
@@ -272,18 +239,12 @@ fn tls_is_checked_as_far_as_sslmode_says() {
     let other = file("other.crt", self::authority().pem());
     let itself = file("server.crt", certificate.pem());
     for (host, query, works) in tls_cases(&root, &other, &itself) {
-        let url = format!(
-            "postgres://postgres@{host}:{}/postgres?{query}",
-            server.port()
-        );
+        let url = format!("postgres://postgres@{host}:{}/postgres?{query}", server.port());
         match (try_url(&url), works) {
             (Ok(rows), true) => assert_eq!(rows, 1),
             (Err(error), false) => {
                 assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
-                assert!(
-                    error.hint.is_some_and(|hint| hint.contains("sslmode=")),
-                    "{query}"
-                );
+                assert!(error.hint.is_some_and(|hint| hint.contains("sslmode=")), "{query}");
             }
             (result, _) => panic!("{host} {query}: {result:?}"),
         }
@@ -298,46 +259,14 @@ fn tls_cases(root: &str, other: &str, itself: &str) -> Vec<(&'static str, String
         ("127.0.0.1", "sslmode=allow".to_owned(), true),
         ("127.0.0.1", "sslmode=disable".to_owned(), false),
         ("127.0.0.1", "sslmode=require".to_owned(), true),
-        (
-            "127.0.0.1",
-            format!("sslmode=require&sslrootcert={other}"),
-            false,
-        ),
-        (
-            "127.0.0.1",
-            format!("sslmode=verify-ca&sslrootcert={root}"),
-            true,
-        ),
-        (
-            "127.0.0.1",
-            format!("sslmode=verify-ca&sslrootcert={other}"),
-            false,
-        ),
-        (
-            "127.0.0.1",
-            format!("sslmode=verify-full&sslrootcert={root}"),
-            false,
-        ),
-        (
-            "localhost",
-            format!("sslmode=verify-full&sslrootcert={root}"),
-            true,
-        ),
-        (
-            "localhost",
-            format!("sslmode=verify-full&sslrootcert={itself}"),
-            true,
-        ),
-        (
-            "127.0.0.1",
-            format!("sslmode=verify-full&sslrootcert={itself}"),
-            false,
-        ),
-        (
-            "localhost",
-            format!("sslmode=verify-full&sslrootcert={other}"),
-            false,
-        ),
+        ("127.0.0.1", format!("sslmode=require&sslrootcert={other}"), false),
+        ("127.0.0.1", format!("sslmode=verify-ca&sslrootcert={root}"), true),
+        ("127.0.0.1", format!("sslmode=verify-ca&sslrootcert={other}"), false),
+        ("127.0.0.1", format!("sslmode=verify-full&sslrootcert={root}"), false),
+        ("localhost", format!("sslmode=verify-full&sslrootcert={root}"), true),
+        ("localhost", format!("sslmode=verify-full&sslrootcert={itself}"), true),
+        ("127.0.0.1", format!("sslmode=verify-full&sslrootcert={itself}"), false),
+        ("localhost", format!("sslmode=verify-full&sslrootcert={other}"), false),
     ]
 }
 

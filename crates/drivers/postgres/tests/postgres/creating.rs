@@ -32,9 +32,7 @@ fn programs_that_begin_at_one_moment_do_not_refuse_each_other() {
             for read in join_all(leases).await {
                 assert!(read.unwrap().is_empty());
             }
-            let created = admins
-                .iter_mut()
-                .map(|a| a.create_tables(&workload, &policy));
+            let created = admins.iter_mut().map(|a| a.create_tables(&workload, &policy));
             for entries in join_all(created).await {
                 assert_eq!(entries.unwrap().len(), workload.tables.len());
             }

@@ -27,18 +27,12 @@ fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
 fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
     on_server(None, async |_server, target| {
         // The op ends its own backend, as an administrator would.
-        let ops = queries(&[(
-            "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
-            &[],
-        )]);
+        let ops = queries(&[("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
         let error = outcome.error.unwrap();
-        assert_eq!(
-            (error.class, error.code.as_deref()),
-            (ErrorClass::Unavailable, Some("57P01"))
-        );
+        assert_eq!((error.class, error.code.as_deref()), (ErrorClass::Unavailable, Some("57P01")));
         assert!(!outcome.session_usable);
         let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied);
@@ -49,18 +43,11 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
 #[test]
 fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
     on_server(None, async |mut server, target| {
-        let Stage {
-            workload,
-            mut client,
-            ..
-        } = Stage::set(target.as_ref(), points()).await;
+        let Stage { workload, mut client, .. } = Stage::set(target.as_ref(), points()).await;
         assert!(client.insert(0, 5).await.is_success());
         server.restart();
         let outcome = client.insert(5, 5).await;
-        assert!(
-            !outcome.session_usable && outcome.error.is_some(),
-            "{outcome:?}"
-        );
+        assert!(!outcome.session_usable && outcome.error.is_some(), "{outcome:?}");
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         assert_eq!(client.send(1, key(4)).await.response_rows, 1);
         assert!(client.insert(5, 5).await.is_success());
@@ -78,14 +65,8 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
             std::time::Duration::from_millis(200),
             client.send(0, sleep.clone()),
         );
-        assert!(
-            waited.await.is_err(),
-            "the op ended before it was abandoned"
-        );
-        assert!(
-            !admin.quiesce(Nanos::ZERO).await.unwrap(),
-            "the statement still runs"
-        );
+        assert!(waited.await.is_err(), "the op ended before it was abandoned");
+        assert!(!admin.quiesce(Nanos::ZERO).await.unwrap(), "the statement still runs");
         let outcome = client.send(0, sleep).await;
         assert!(!outcome.session_usable && outcome.certainty == Certainty::NotApplied);
         assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());
@@ -101,10 +82,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
         let outcome = client.send(0, nothing()).await;
         let values: u64 = (0..=300).map(|n| n * 1000).sum();
         // Per row: tag, length, number of columns, length of the value.
-        assert_eq!(
-            (outcome.response_rows, outcome.response_bytes),
-            (301, values + 301 * 11)
-        );
+        assert_eq!((outcome.response_rows, outcome.response_bytes), (301, values + 301 * 11));
         assert_eq!(client.send(1, nothing()).await.response_rows, 1);
     });
 }
@@ -114,17 +92,10 @@ fn statements_that_cannot_be_prepared_are_named() {
     on_server(None, async |_server, target| {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
-        let refused = |position| RefusedStatement {
-            op: 0,
-            statement: 0,
-            position,
-        };
+        let refused = |position| RefusedStatement { op: 0, statement: 0, position };
         let kind = TargetErrorKind::Preparation(refused(Some("SELECT * FROM ".len())));
         assert_eq!(error.kind, kind);
-        assert!(
-            error.message.contains("op `ask`") && error.message.contains("42P01"),
-            "{error}"
-        );
+        assert!(error.message.contains("op `ask`") && error.message.contains("42P01"), "{error}");
         let ops = queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         assert!(error.message.contains("2 placeholders"), "{error}");

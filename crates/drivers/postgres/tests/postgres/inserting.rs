@@ -16,23 +16,13 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
         let url = server.url(SUPERUSER, "postgres");
         for mode in MODES {
             let target = open(&url, Some(mode)).unwrap();
-            let Stage {
-                workload,
-                mut admin,
-                mut client,
-            } = Stage::set(target.as_ref(), points()).await;
+            let Stage { workload, mut admin, mut client } =
+                Stage::set(target.as_ref(), points()).await;
             assert_eq!(client.insert(0, 10).await.rows_applied, 10, "{mode}");
             let outcome = client.insert(5, 10).await;
-            assert_eq!(
-                outcome.certainty,
-                Certainty::NotApplied,
-                "{mode} {outcome:?}"
-            );
+            assert_eq!(outcome.certainty, Certainty::NotApplied, "{mode} {outcome:?}");
             assert_eq!((outcome.rows_applied, outcome.rows_refused), (0, 10));
-            assert_eq!(
-                outcome.error.as_ref().unwrap().class,
-                ErrorClass::Constraint
-            );
+            assert_eq!(outcome.error.as_ref().unwrap().class, ErrorClass::Constraint);
             assert_eq!(outcome.error.unwrap().code.as_deref(), Some("23505"));
             let mut wide = batch(20, 2);
             wide.columns[0] = ColumnData::Integer(vec![20, 1 << 40]);
@@ -40,10 +30,7 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
             assert_eq!(outcome.error.unwrap().class, ErrorClass::Data, "{mode}");
             assert_eq!(outcome.certainty, Certainty::NotApplied);
             let outcome = client.insert(10, 5).await;
-            assert!(
-                outcome.session_usable && outcome.rows_applied == 5,
-                "{mode} {outcome:?}"
-            );
+            assert!(outcome.session_usable && outcome.rows_applied == 5, "{mode} {outcome:?}");
             let counts = admin.count_by_key(&workload.tables[0], 10).await.unwrap();
             assert_eq!(counts.buckets, [(0, 10), (1, 5)], "{mode}");
         }
@@ -53,11 +40,7 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
 #[test]
 fn values_beyond_the_most_parameters_are_one_transaction() {
     on_server(Some("values"), async |server, target| {
-        let Stage {
-            workload,
-            mut admin,
-            mut client,
-        } = Stage::set(target.as_ref(), points()).await;
+        let Stage { workload, mut admin, mut client } = Stage::set(target.as_ref(), points()).await;
         // The last row's key is there already: the pieces before it must go too.
         assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
         let outcome = client.insert(0, 70_000).await;
@@ -80,10 +63,7 @@ fn values_beyond_the_most_parameters_are_one_transaction() {
 }
 
 fn server_rows(server: &Postgres) -> i64 {
-    server
-        .sql("postgres", "SELECT count(*) FROM points")
-        .parse()
-        .unwrap()
+    server.sql("postgres", "SELECT count(*) FROM points").parse().unwrap()
 }
 
 #[test]
@@ -97,11 +77,7 @@ fn a_long_pipeline_does_not_block_on_its_own_answers() {
 #[test]
 fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
     on_server(None, async |_server, target| {
-        let Stage {
-            workload,
-            mut admin,
-            mut client,
-        } = Stage::set(target.as_ref(), points()).await;
+        let Stage { workload, mut admin, mut client } = Stage::set(target.as_ref(), points()).await;
         assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
         assert_eq!(client.send(1, key(7)).await.response_rows, 1);
         assert_eq!(client.send(1, key(-7)).await.response_rows, 0);
@@ -114,10 +90,7 @@ fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
 #[test]
 fn tables_go_to_the_schema_of_the_search_path() {
     on_server(None, async |server, _target| {
-        server.sql(
-            "postgres",
-            "CREATE SCHEMA bench; CREATE TABLE points (k int)",
-        );
+        server.sql("postgres", "CREATE SCHEMA bench; CREATE TABLE points (k int)");
         let url = server.url(SUPERUSER, "postgres");
         let target = open(&format!("{url}?options=-csearch_path%3Dbench"), None).unwrap();
         let policy = TablePolicy::new("f", Seed(1));

@@ -1,10 +1,6 @@
 //! The driver for the PostgreSQL wire protocol against a real server.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../../../driver/tests/support/points.rs"]
 mod points;

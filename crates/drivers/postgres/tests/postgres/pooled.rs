@@ -68,11 +68,7 @@ fn inserts_queries_and_transactions_of_sessions_that_share_connections_work() {
                 for (number, client) in (0..).zip(&mut clients) {
                     let body = OpBody::Insert(batch(first + number * 100, rows));
                     let outcome = client.send(0, body).await;
-                    assert_eq!(
-                        outcome.rows_applied,
-                        rows.unsigned_abs(),
-                        "{mode}: {outcome:?}"
-                    );
+                    assert_eq!(outcome.rows_applied, rows.unsigned_abs(), "{mode}: {outcome:?}");
                     let outcome = client.send(1, key(first)).await;
                     assert_eq!(outcome.response_rows, 1, "{mode}: {outcome:?}");
                 }
@@ -89,24 +85,15 @@ fn inserts_queries_and_transactions_of_sessions_that_share_connections_work() {
             "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)",
         );
         let target = open(&pooler.url("postgres"), None).unwrap();
-        let statements = [
-            "UPDATE account SET balance = balance + $1",
-            "SELECT balance FROM account",
-        ];
+        let statements =
+            ["UPDATE account SET balance = balance + $1", "SELECT balance FROM account"];
         for client in &mut sessions(target.as_ref(), &transaction(&statements)).await {
             for _ in 0..3 {
                 let outcome = client.send(0, OpBody::Query(vec![Value::Integer(1)])).await;
-                assert_eq!(
-                    (outcome.rows_applied, outcome.response_rows),
-                    (1, 1),
-                    "{outcome:?}"
-                );
+                assert_eq!((outcome.rows_applied, outcome.response_rows), (1, 1), "{outcome:?}");
             }
         }
-        assert_eq!(
-            server.sql("postgres", "SELECT balance FROM account").trim(),
-            "15"
-        );
+        assert_eq!(server.sql("postgres", "SELECT balance FROM account").trim(), "15");
     });
 }
 
@@ -127,18 +114,12 @@ fn a_pooler_is_named_and_copy_is_refused_with_its_reason() {
         assert!(error.message.contains("behind a pooler"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("values")));
         let url = server.url("postgres", "postgres");
-        let facts = admin(open(&url, None).unwrap().as_ref())
-            .await
-            .unwrap()
-            .facts()
-            .await;
+        let facts = admin(open(&url, None).unwrap().as_ref()).await.unwrap().facts().await;
         assert!(!facts.unwrap().settings.contains_key("pooler"));
-        let mut client = Client::connect(
-            open(&url, None).unwrap().as_ref(),
-            &queries(&[("SELECT 1", &[])]),
-        )
-        .await
-        .unwrap();
+        let mut client =
+            Client::connect(open(&url, None).unwrap().as_ref(), &queries(&[("SELECT 1", &[])]))
+                .await
+                .unwrap();
         assert!(client.send(0, nothing()).await.is_success());
     });
 }

@@ -12,14 +12,9 @@ const SESSIONS: u32 = 6;
 
 /// The URL of these servers, in this order.
 fn url(servers: &[&Postgres], query: &str) -> String {
-    let hosts: Vec<String> = servers
-        .iter()
-        .map(|server| format!("127.0.0.1:{}", server.port()))
-        .collect();
-    format!(
-        "postgres://{SUPERUSER}@{}/postgres?{query}",
-        hosts.join(",")
-    )
+    let hosts: Vec<String> =
+        servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+    format!("postgres://{SUPERUSER}@{}/postgres?{query}", hosts.join(","))
 }
 
 /// Of each session, whether it is on a standby; and the host that the target names for it.
@@ -62,42 +57,26 @@ fn sessions_are_on_the_servers_that_target_session_attrs_asks_for() {
         ("target_session_attrs=standby", true),
         ("target_session_attrs=prefer-standby", true),
         ("load_balance_hosts=disable", true),
-        (
-            "load_balance_hosts=disable&target_session_attrs=primary",
-            false,
-        ),
-        (
-            "load_balance_hosts=random&target_session_attrs=read-write",
-            false,
-        ),
+        ("load_balance_hosts=disable&target_session_attrs=primary", false),
+        ("load_balance_hosts=random&target_session_attrs=read-write", false),
     ] {
         let host = usize::from(!are_on_standby);
         let found = sessions(&url(&both, query)).unwrap();
-        assert!(
-            found.iter().all(|one| *one == (are_on_standby, host)),
-            "{query}: {found:?}"
-        );
+        assert!(found.iter().all(|one| *one == (are_on_standby, host)), "{query}: {found:?}");
     }
     for query in ["", "target_session_attrs=any"] {
         let found = sessions(&url(&both, query)).unwrap();
         assert_eq!(found, [(true, 0), (false, 1)].repeat(3), "{query}");
     }
     let found = sessions(&url(&both, "load_balance_hosts=random")).unwrap();
-    assert!(
-        found
-            .iter()
-            .all(|(on_standby, host)| *on_standby == (*host == 0))
-    );
+    assert!(found.iter().all(|(on_standby, host)| *on_standby == (*host == 0)));
     let alone = sessions(&url(&[&primary], "target_session_attrs=prefer-standby")).unwrap();
     assert!(alone.iter().all(|(on_standby, _)| !on_standby));
     let error = sessions(&url(&[&primary], "target_session_attrs=standby")).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Unreachable);
     assert!(error.message.contains("target_session_attrs"), "{error}");
     // One that is read-only by its own setting is no standby.
-    primary.sql(
-        "postgres",
-        "ALTER SYSTEM SET default_transaction_read_only = on",
-    );
+    primary.sql("postgres", "ALTER SYSTEM SET default_transaction_read_only = on");
     primary.sql("postgres", "SELECT pg_reload_conf()");
     assert!(sessions(&url(&[&primary], "target_session_attrs=read-write")).is_err());
     assert!(sessions(&url(&[&primary], "target_session_attrs=primary")).is_ok());
@@ -136,11 +115,7 @@ fn after_a_failover_sessions_are_on_the_new_primary() {
     assert_eq!(sessions(&url).unwrap(), [(false, 0)].repeat(6));
     primary.stop();
     let error = sessions(&url).unwrap_err();
-    assert_eq!(
-        error.kind,
-        TargetErrorKind::Unreachable,
-        "it may become one: {error}"
-    );
+    assert_eq!(error.kind, TargetErrorKind::Unreachable, "it may become one: {error}");
     standby.promote();
     assert_eq!(sessions(&url).unwrap(), [(false, 1)].repeat(6));
 }

@@ -58,9 +58,7 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
         };
         sessions.push(target.connect(connect).await.unwrap());
     }
-    let insert = workload
-        .stream("insert")
-        .or_else(|| workload.stream("load"));
+    let insert = workload.stream("insert").or_else(|| workload.stream("load"));
     let stream = insert.unwrap();
     let batch = workload.rows_per_op(stream.ops[0].0);
     let hosts = sessions.len();
@@ -76,22 +74,14 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
     // What was written is to be seen.
     let limit = timeline.now().saturating_add(Nanos::from_secs(60));
     assert!(admin.quiesce(limit).await.unwrap());
-    Words {
-        prepared: bound,
-        literal,
-    }
+    Words { prepared: bound, literal }
 }
 
 /// How many rows the driver's own session gets for each op.
 async fn answered(url: &str, words: &Arc<BoundWorkload>, ops: &[Op]) -> Vec<u64> {
     let timeline = support::WallTimeline::start();
     let target = highwater_drivers::open(&[url.to_owned()], &support::options()).unwrap();
-    let connect = Connect {
-        workload: Arc::clone(words),
-        number: 0,
-        attempt: 0,
-        timeline,
-    };
+    let connect = Connect { workload: Arc::clone(words), number: 0, attempt: 0, timeline };
     let mut session = target.connect(connect).await.unwrap();
     let mut encoder = session.encoder();
     let mut rows = Vec::new();
@@ -126,18 +116,15 @@ impl Case {
         rows: u64,
     ) -> Self {
         let spec = WorkloadSpec::parse(builtin(name).unwrap().text).unwrap();
-        let settings = settings
+        let settings: BTreeMap<String, String> = settings
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let settings: BTreeMap<String, String> = settings.collect();
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let workload = spec.instantiate(&settings, Seed(7)).unwrap();
         let file = directory.join(format!("{name}.db"));
         let sqlite_url = format!("sqlite:{}", file.display());
         let (sqlite_words, other_words) = support::block_on(async {
-            (
-                fill(&sqlite_url, &workload, rows).await,
-                fill(&other.url(), &workload, rows).await,
-            )
+            (fill(&sqlite_url, &workload, rows).await, fill(&other.url(), &workload, rows).await)
         });
         Self {
             workload,
@@ -152,9 +139,7 @@ impl Case {
 
     fn op(&self, query: &str, index: u64) -> Op {
         let stream = self.workload.stream(query).unwrap();
-        let context = OpContext {
-            first_row: self.rows,
-        };
+        let context = OpContext { first_row: self.rows };
         self.workload.op(&stream, index, &context)
     }
 
@@ -228,10 +213,7 @@ impl Case {
                 continue;
             };
             // Statements that write have no answer.
-            if ["INSERT", "DELETE"]
-                .iter()
-                .any(|word| sql.starts_with(word))
-            {
+            if ["INSERT", "DELETE"].iter().any(|word| sql.starts_with(word)) {
                 continue;
             }
             queries += 1;
@@ -290,10 +272,7 @@ impl Case {
         let expected = [self.rows, self.rows, 0, last].map(|n| n.to_string());
         let ours = self.on_sqlite(&run(&self.sqlite_words.prepared), &[]);
         let theirs = self.other.run(&run(&self.other_words.prepared), &[]);
-        assert_eq!(
-            (ours, theirs),
-            (vec![expected.to_vec()], vec![expected.to_vec()])
-        );
+        assert_eq!((ours, theirs), (vec![expected.to_vec()], vec![expected.to_vec()]));
     }
 }
 
@@ -322,10 +301,9 @@ fn expect_same(context: &str, ordered: bool, answers: [Answer; 2]) {
     assert_eq!(one.len(), other.len(), "{context}");
     for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
         match (one.parse::<f64>(), other.parse::<f64>()) {
-            (Ok(a), Ok(b)) => assert!(
-                (a - b).abs() <= 1e-9 * a.abs().max(1.0),
-                "{context}: {a}, {b}"
-            ),
+            (Ok(a), Ok(b)) => {
+                assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{context}: {a}, {b}")
+            }
             _ => assert_eq!(one, other, "{context}"),
         }
     }

@@ -13,8 +13,7 @@ const NAMED: &str = "HIGHWATER_TEST_URLS";
 /// The CrateDBs among the URLs that are separated by commas or spaces.
 pub(crate) fn named() -> Vec<String> {
     let list = std::env::var(NAMED).unwrap_or_default();
-    let urls = list.split([',', ' ', '\n', '\t']);
-    let crates = urls.filter(|url| url.starts_with("crate:"));
+    let crates = list.split([',', ' ', '\n', '\t']).filter(|url| url.starts_with("crate:"));
     crates.map(str::to_owned).collect()
 }
 
@@ -29,10 +28,7 @@ impl CrateDb {
     pub(crate) fn new(url: &str, schema: &str) -> Self {
         let rest = url.strip_prefix("crate://").unwrap();
         let (address, first) = rest.split_once('/').unwrap_or((rest, "doc"));
-        Self {
-            address: address.to_owned(),
-            schema: format!("{first}_{schema}"),
-        }
+        Self { address: address.to_owned(), schema: format!("{first}_{schema}") }
     }
 }
 
@@ -42,12 +38,16 @@ impl Database for CrateDb {
     }
 
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
-        let args = parameters.iter().map(|value| match value {
-            Value::Text(text) => serde_json::Value::from(text.to_string()),
-            Value::TimestampMs(number) | Value::Integer(number) => serde_json::Value::from(*number),
-            other => panic!("{other:?}"),
-        });
-        let args: Vec<serde_json::Value> = args.collect();
+        let args: Vec<serde_json::Value> = parameters
+            .iter()
+            .map(|value| match value {
+                Value::Text(text) => serde_json::Value::from(text.to_string()),
+                Value::TimestampMs(number) | Value::Integer(number) => {
+                    serde_json::Value::from(*number)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
         let body = serde_json::json!({ "stmt": sql, "args": args }).to_string();
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let (address, schema, length) = (&self.address, &self.schema, body.len());

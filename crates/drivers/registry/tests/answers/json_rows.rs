@@ -42,14 +42,8 @@ const TEXTS: [&str; 11] = [
 /// Objects, and the two attributes of each that are columns.
 const OBJECTS: [(&str, [&str; 2]); 3] = [
     (r#"{"host":"host_0","quote":"7"}"#, ["host_0", "7"]),
-    (
-        r#"{"host":"","quote":"it's \"so\" c:\\x"}"#,
-        ["", "it's \"so\" c:\\x"],
-    ),
-    (
-        "{\"host\":\"a\\nb\",\"quote\":\"\u{1f980}\"}",
-        ["a\nb", "\u{1f980}"],
-    ),
+    (r#"{"host":"","quote":"it's \"so\" c:\\x"}"#, ["", "it's \"so\" c:\\x"]),
+    ("{\"host\":\"a\\nb\",\"quote\":\"\u{1f980}\"}", ["a\nb", "\u{1f980}"]),
 ];
 
 fn workload() -> Arc<BoundWorkload> {
@@ -82,10 +76,7 @@ fn workload() -> Arc<BoundWorkload> {
         }],
         ops: vec![BoundOp {
             name: "insert".to_owned(),
-            kind: BoundOpKind::Insert {
-                table: 0,
-                batch: ROWS as u64,
-            },
+            kind: BoundOpKind::Insert { table: 0, batch: ROWS as u64 },
         }],
         rows: None,
     })
@@ -94,19 +85,12 @@ fn workload() -> Arc<BoundWorkload> {
 fn dictionary(values: impl Iterator<Item = &'static str>) -> Dictionary {
     let values: Arc<[Box<str>]> = values.map(Box::from).collect();
     let codes = (0..ROWS).map(|row| u32::try_from(row % values.len()).unwrap());
-    Dictionary {
-        codes: codes.collect(),
-        values,
-    }
+    Dictionary { codes: codes.collect(), values }
 }
 
 fn key(row: usize) -> i64 {
     let small = i64::try_from(row).unwrap();
-    if row.is_multiple_of(2) {
-        small
-    } else {
-        GREAT + small
-    }
+    if row.is_multiple_of(2) { small } else { GREAT + small }
 }
 
 fn batch() -> RowBatch {
@@ -133,10 +117,7 @@ fn at<T>(values: &[T], row: usize) -> &T {
 
 /// A request of the driver's, statement and rows.
 async fn request() -> String {
-    let options = TargetOptions {
-        insert: Some("jsoneachrow".to_owned()),
-        ..support::options()
-    };
+    let options = TargetOptions { insert: Some("jsoneachrow".to_owned()), ..support::options() };
     let target = highwater_drivers::open(&["null:clickhouse".to_owned()], &options).unwrap();
     let connect = Connect {
         workload: workload(),
@@ -146,11 +127,7 @@ async fn request() -> String {
     };
     let session = target.connect(connect).await.unwrap();
     let mut request = Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Insert(batch()),
-        },
+        op: Op { id: OpId(0), index: 0, body: OpBody::Insert(batch()) },
         bytes: Vec::new(),
     };
     session.encoder().encode(&mut request);
@@ -198,9 +175,7 @@ fn a_server_reads_rows_in_json_as_they_were_meant() {
     let server = ClickHouse::start();
     // Where the sink says that its table is.
     server.sql("CREATE DATABASE sink");
-    server.sql(&format!(
-        "CREATE TABLE sink.json_rows {COLUMNS} ENGINE = MergeTree ORDER BY k"
-    ));
+    server.sql(&format!("CREATE TABLE sink.json_rows {COLUMNS} ENGINE = MergeTree ORDER BY k"));
     let request = support::block_on(request());
     assert!(request.starts_with("INSERT INTO ") && request.contains(" FORMAT JSONEachRow\n"));
     server.sql(&request);
@@ -234,9 +209,7 @@ fn three_shards_read_rows_in_json_as_they_were_meant_through_the_table_above_the
     }
     assert_eq!(found(shards.server(2)), expected());
     for number in 0..SHARDS {
-        let own = shards
-            .server(number)
-            .sql("SELECT count() FROM default.json_rows");
+        let own = shards.server(number).sql("SELECT count() FROM default.json_rows");
         assert_ne!(own, "0", "shard {number} has rows");
     }
 }

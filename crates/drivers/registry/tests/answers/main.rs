@@ -7,10 +7,7 @@
 //! Rows are compared in order where the query orders them, as a set where it does not. Where a query
 //! leaves the choice between equals open, what was chosen must be one of them.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails where it finds something else"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
 mod case;
 mod clickhouse;
@@ -107,12 +104,7 @@ fn the_six_queries_of_cpu_answer_the_same() {
 /// The generated rows with usage_user above 90 that a query of tsbs asks for: of a host or of all,
 /// from a time to another.
 fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
-    let [
-        host @ ..,
-        Value::TimestampMs(since),
-        Value::TimestampMs(until),
-    ] = parameters
-    else {
+    let [host @ .., Value::TimestampMs(since), Value::TimestampMs(until)] = parameters else {
         panic!("{parameters:?}");
     };
     let (tags, ts, user) = match made.columns.as_slice() {
@@ -132,8 +124,7 @@ fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
         _ => true,
     };
     let busy = (0..made.rows).filter(|row| user[*row] > 90);
-    let in_time = busy.filter(|row| (*since..*until).contains(&ts[*row]));
-    in_time.filter(is_requested).count()
+    busy.filter(|row| (*since..*until).contains(&ts[*row])).filter(is_requested).count()
 }
 
 #[test]

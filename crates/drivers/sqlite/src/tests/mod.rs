@@ -50,19 +50,13 @@ fn workload(create: &str) -> BoundWorkload {
     BoundWorkload {
         tables: vec![BoundTable {
             name: "t".to_owned(),
-            columns: vec![
-                column("k", ColumnType::Bigint),
-                column("v", ColumnType::Text),
-            ],
+            columns: vec![column("k", ColumnType::Bigint), column("v", ColumnType::Text)],
             create: vec![create.to_owned()],
             key: "k".to_owned(),
             ..BoundTable::default()
         }],
         ops: vec![
-            BoundOp {
-                name: "insert".to_owned(),
-                kind: BoundOpKind::Insert { table: 0, batch: 1 },
-            },
+            BoundOp { name: "insert".to_owned(), kind: BoundOpKind::Insert { table: 0, batch: 1 } },
             query("open", "BEGIN"),
             query("delete", "DELETE FROM t"),
             transaction(
@@ -83,10 +77,7 @@ fn workload(create: &str) -> BoundWorkload {
 fn query(name: &str, sql: &str) -> BoundOp {
     BoundOp {
         name: name.to_owned(),
-        kind: BoundOpKind::Query {
-            sql: sql.to_owned(),
-            parameters: Vec::new(),
-        },
+        kind: BoundOpKind::Query { sql: sql.to_owned(), parameters: Vec::new() },
     }
 }
 
@@ -100,18 +91,12 @@ fn transaction(name: &str, statements: &[&str]) -> BoundOp {
             values: vec![0; count],
         }
     });
-    BoundOp {
-        name: name.to_owned(),
-        kind: BoundOpKind::Transaction(statements.collect()),
-    }
+    BoundOp { name: name.to_owned(), kind: BoundOpKind::Transaction(statements.collect()) }
 }
 
 /// A transaction that inserts `first` and the number behind it.
 fn pair(first: i64) -> Op {
-    Op {
-        body: OpBody::Query(vec![Value::Integer(first)]),
-        ..query_op(3)
-    }
+    Op { body: OpBody::Query(vec![Value::Integer(first)]), ..query_op(3) }
 }
 
 fn insert(keys: std::ops::Range<i64>, value: &str) -> Op {
@@ -134,11 +119,7 @@ fn insert(keys: std::ops::Range<i64>, value: &str) -> Op {
 }
 
 fn query_op(id: u16) -> Op {
-    Op {
-        id: OpId(id),
-        index: 0,
-        body: OpBody::Query(Vec::new()),
-    }
+    Op { id: OpId(id), index: 0, body: OpBody::Query(Vec::new()) }
 }
 
 fn class(outcome: &Outcome) -> Option<ErrorClass> {
@@ -151,13 +132,9 @@ fn with_statements(
     create: &str,
     test: impl Fn(&Connection, &mut Statements<'_>, &AtomicBool),
 ) {
-    with_database(
-        parameters,
-        create,
-        |_, connection, statements, abandoned| {
-            test(connection, statements, abandoned);
-        },
-    );
+    with_database(parameters, create, |_, connection, statements, abandoned| {
+        test(connection, statements, abandoned);
+    });
 }
 
 /// The same, and the database that all writers share.
@@ -170,17 +147,12 @@ fn with_database(
     let path = directory.path().join("bench.db");
     let url = format!("sqlite:{}{parameters}", path.display());
     for insert in ["prepared", "values"] {
-        let options = TargetOptions {
-            insert: Some(insert.to_owned()),
-            ..options()
-        };
+        let options = TargetOptions { insert: Some(insert.to_owned()), ..options() };
         let urls = [TargetUrl::parse(&url).unwrap()];
         let database = Database::new(Settings::new(&urls, &options).unwrap());
         let abandoned = Arc::new(AtomicBool::new(false));
         let connection = database.open_connection(&abandoned).unwrap();
-        connection
-            .execute_batch(&format!("DROP TABLE IF EXISTS t; {create}"))
-            .unwrap();
+        connection.execute_batch(&format!("DROP TABLE IF EXISTS t; {create}")).unwrap();
         let workload = workload(create);
         let flag = Arc::clone(&abandoned);
         let mut statements = Statements::prepare(&connection, &workload, &database, flag).unwrap();
@@ -189,27 +161,21 @@ fn with_database(
 }
 
 fn count(connection: &Connection) -> i64 {
-    connection
-        .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
-        .unwrap()
+    connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
 fn a_full_disk_refuses_the_whole_batch_and_the_session_goes_on() {
     with_statements("", PLAIN, |connection, s, _| {
         assert_eq!(s.execute(&insert(0..10, "x")), Outcome::applied(10));
-        connection
-            .pragma_update(None, "max_page_count", 10)
-            .unwrap();
+        connection.pragma_update(None, "max_page_count", 10).unwrap();
         let outcome = s.execute(&insert(10..1_000, &"x".repeat(500)));
         assert_eq!(class(&outcome), Some(ErrorClass::Resource), "{outcome:?}");
         assert_eq!(outcome.certainty, Certainty::NotApplied);
         assert_eq!((outcome.rows_refused, outcome.session_usable), (990, true));
         assert_eq!(count(connection), 10);
         assert_eq!(s.execute(&insert(10..12, "x")), Outcome::applied(2));
-        connection
-            .pragma_update(None, "max_page_count", 1 << 30)
-            .unwrap();
+        connection.pragma_update(None, "max_page_count", 1 << 30).unwrap();
     });
 }
 
@@ -233,9 +199,7 @@ fn a_reader_that_keeps_a_rollback_journal_from_committing_is_a_conflict() {
     let url = "?journal_mode=delete&busy_timeout=0";
     with_statements(url, PLAIN, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
-        other
-            .execute_batch("BEGIN; SELECT count(*) FROM t;")
-            .unwrap();
+        other.execute_batch("BEGIN; SELECT count(*) FROM t;").unwrap();
         let outcome = s.execute(&insert(0..5, "x"));
         assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
         assert_eq!(outcome.certainty, Certainty::NotApplied);
@@ -311,9 +275,7 @@ fn many_writers_never_meet_sqlites_own_lock() {
                 let connection = database.open_connection(&abandoned).unwrap();
                 if writer == 0 {
                     let _writer = database.writer_lock.acquire();
-                    connection
-                        .execute_batch(&workload.tables[0].create[0])
-                        .unwrap();
+                    connection.execute_batch(&workload.tables[0].create[0]).unwrap();
                 }
                 start.wait();
                 let mut s =
@@ -437,22 +399,15 @@ impl Timeline for NoTime {
 fn the_admin_waits_for_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.db");
-    let database = Arc::new(Database::new(
-        settings(&format!("sqlite:{}", path.display())).unwrap(),
-    ));
+    let database =
+        Arc::new(Database::new(settings(&format!("sqlite:{}", path.display())).unwrap()));
     let workload = workload(PLAIN);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let mut admin = runtime
-        .block_on(SqliteAdmin::open(&database, Rc::new(NoTime)))
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut admin = runtime.block_on(SqliteAdmin::open(&database, Rc::new(NoTime))).unwrap();
     let policy = TablePolicy::new("fingerprint", Seed(1));
     let mut entries = Vec::new();
     assert!(waits_for_the_writer(&database, || {
-        entries = runtime
-            .block_on(admin.create_tables(&workload, &policy))
-            .unwrap();
+        entries = runtime.block_on(admin.create_tables(&workload, &policy)).unwrap();
     }));
     assert!(waits_for_the_writer(&database, || {
         runtime.block_on(admin.update_registry(&entries)).unwrap();
@@ -467,9 +422,7 @@ fn a_reader_that_keeps_a_transaction_from_committing_is_a_conflict() {
     let url = "?journal_mode=delete&busy_timeout=0";
     with_statements(url, PLAIN, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
-        other
-            .execute_batch("BEGIN; SELECT count(*) FROM t;")
-            .unwrap();
+        other.execute_batch("BEGIN; SELECT count(*) FROM t;").unwrap();
         let outcome = s.execute(&pair(1));
         assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
         assert_eq!(outcome.certainty, Certainty::NotApplied);

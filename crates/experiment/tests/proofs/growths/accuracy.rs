@@ -39,9 +39,8 @@ fn shown(seeds: impl Iterator<Item = u64>, service: (&'static str, f64)) -> Show
     let mut shown = Shown::default();
     thread::scope(|scope| {
         let parts = seeds.chunks(seeds.len().div_ceil(cores));
-        let parts: Vec<_> = parts
-            .map(|part| scope.spawn(move || shown_on_one_core(part, service)))
-            .collect();
+        let parts: Vec<_> =
+            parts.map(|part| scope.spawn(move || shown_on_one_core(part, service))).collect();
         for part in parts {
             shown.add(part.join().unwrap());
         }
@@ -52,10 +51,7 @@ fn shown(seeds: impl Iterator<Item = u64>, service: (&'static str, f64)) -> Show
 fn shown_on_one_core(seeds: &[u64], service: (&'static str, f64)) -> Shown {
     let mut shown = Shown::default();
     for &seed in seeds {
-        let growing = Growing {
-            service,
-            ..Growing::seeded(seed)
-        };
+        let growing = Growing { service, ..Growing::seeded(seed) };
         let record = growing.whole();
         let scale = record.scale().unwrap();
         let text = report::text(&record);
@@ -129,18 +125,15 @@ impl Shown {
 
     /// Kinds of growth of which less than nine in ten limits were named rightly.
     fn misnamed(&self) -> Vec<&'static str> {
-        let few = self
-            .limits
+        self.limits
             .iter()
-            .filter(|(_, (all, right))| right * 10 < all * 9);
-        few.map(|(kind, _)| *kind).collect()
+            .filter(|(_, (all, right))| right * 10 < all * 9)
+            .map(|(kind, _)| *kind)
+            .collect()
     }
 
     fn within(&self, part: f64) -> usize {
-        self.errors
-            .iter()
-            .filter(|error| error.abs() <= part)
-            .count()
+        self.errors.iter().filter(|error| error.abs() <= part).count()
     }
 }
 
@@ -152,10 +145,7 @@ struct Part {
 
 impl Part {
     fn of(cases: &[bool]) -> Self {
-        Self {
-            of: cases.iter().filter(|held| **held).count(),
-            all: cases.len(),
-        }
+        Self { of: cases.iter().filter(|held| **held).count(), all: cases.len() }
     }
 
     fn fraction(&self) -> f64 {
@@ -174,10 +164,7 @@ impl fmt::Display for Part {
         let [least, most] = self.interval().map(|end| 100.0 * end);
         let percent = 100.0 * self.fraction();
         let Self { of, all } = self;
-        write!(
-            to,
-            "{of} of {all}, {percent:.2} % ({least:.1} to {most:.1} %)"
-        )
+        write!(to, "{of} of {all}, {percent:.2} % ({least:.1} to {most:.1} %)")
     }
 }
 
@@ -209,11 +196,7 @@ fn long_growths_of_many_clusters_are_near_the_truth_and_as_predicted() {
     );
     println!("{sum}; limits {:?}{}", shown.limits, shown.said);
     assert_eq!(shown.misnamed(), Vec::<&str>::new(), "{}", shown.said);
-    assert!(
-        shown.within(0.03) * 100 >= 97 * marks,
-        "{sum}{}",
-        shown.said
-    );
+    assert!(shown.within(0.03) * 100 >= 97 * marks, "{sum}{}", shown.said);
     for part in [of_marks, all] {
         let fraction = part.fraction();
         assert!((0.85..=0.97).contains(&fraction), "{sum}{}", shown.said);
@@ -239,11 +222,7 @@ fn a_load_generator_that_gives_out_is_not_taken_for_the_cluster() {
 #[test]
 fn a_machine_that_drifts_is_caught_by_the_first_size_again() {
     for each in [ScaleEach::Find, ScaleEach::Run] {
-        let growing = Growing {
-            drift: 0.15,
-            each,
-            ..Growing::new(Shape::Linear, &[1, 2, 3])
-        };
+        let growing = Growing { drift: 0.15, each, ..Growing::new(Shape::Linear, &[1, 2, 3]) };
         let record = growing.whole();
         let found = drift(record.scale().unwrap()).unwrap();
         assert!(found.is_drifted(), "{found:?}\n{}", report::text(&record));
@@ -261,19 +240,11 @@ fn the_growth_stops_at_the_size_that_the_rate_needs() {
         let until = growing.truth(needed) * 0.95;
         growing.made.set(0);
         let root = tempfile::tempdir().unwrap();
-        let scale = ScaleRecord {
-            until_per_s: Some(until),
-            ..growing.scale()
-        };
+        let scale = ScaleRecord { until_per_s: Some(until), ..growing.scale() };
         let record = growing.grow(root.path(), scale).unwrap();
         let scale = record.scale().unwrap();
         assert_eq!(scale.outcome, Some(ScaleOutcome::Reached));
-        assert_eq!(
-            reached(scale).unwrap().size.nodes,
-            needed,
-            "{}",
-            report::text(&record)
-        );
+        assert_eq!(reached(scale).unwrap().size.nodes, needed, "{}", report::text(&record));
         let last = scale.trials.last().unwrap();
         assert_eq!((last.purpose, last.size.nodes), (ScalePurpose::Again, 1));
         assert_eq!(code(&record), 0, "{}", report::text(&record));

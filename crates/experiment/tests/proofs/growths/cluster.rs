@@ -69,9 +69,7 @@ impl Shape {
         let n = f64::from(nodes);
         match self {
             Self::Linear | Self::Replica(_) | Self::HotShard(_) | Self::Client(_) => n,
-            Self::Rule => (1..nodes)
-                .map(|before| 1.0 + 0.8 / f64::from(before))
-                .product(),
+            Self::Rule => (1..nodes).map(|before| 1.0 + 0.8 / f64::from(before)).product(),
             Self::Contention(contention) => n / (1.0 + contention * (n - 1.0)),
             Self::Crosstalk { contention, peak } => {
                 let crosstalk = (1.0 - contention) / (peak * peak);
@@ -151,32 +149,19 @@ impl Growing {
             // Below two thirds of its ceiling a load generator is not suspected of anything.
             _ => Shape::Client(dice.between(3.1, 3.8)),
         };
-        let nodes: [&[u32]; 5] = [
-            &[1, 2, 3, 4],
-            &[1, 2, 4, 8],
-            &[3, 6, 12],
-            &[2, 3, 4, 6],
-            &[1, 2, 3, 4, 6],
-        ];
+        let nodes: [&[u32]; 5] =
+            [&[1, 2, 3, 4], &[1, 2, 4, 8], &[3, 6, 12], &[2, 3, 4, 6], &[1, 2, 3, 4, 6]];
         let nodes = match shape {
             Shape::Replica(_) | Shape::HotShard(_) => dice.of(&nodes[..2]),
             Shape::Client(_) => nodes[1],
             _ => dice.of(&nodes),
         };
-        Self {
-            one: dice.between(500.0, 2_000.0),
-            seed: 1_000 * seed,
-            ..Self::new(shape, nodes)
-        }
+        Self { one: dice.between(500.0, 2_000.0), seed: 1_000 * seed, ..Self::new(shape, nodes) }
     }
 
     fn target(&self, nodes: u32, slower: f64) -> String {
         let row_ns = whole(slower * f64::from(nodes) / (self.one * self.shape.of(nodes)) * 1e9);
-        let die = if self.gone == Some(nodes) {
-            "&die=0s"
-        } else {
-            ""
-        };
+        let die = if self.gone == Some(nodes) { "&die=0s" } else { "" };
         let service = self.service.0;
         let replicas = self.shape.replicas(nodes);
         let special = match self.shape {
@@ -222,10 +207,10 @@ impl Growing {
     }
 
     pub(super) fn scale(&self) -> ScaleRecord {
-        let sizes = self.nodes.iter().map(|nodes| ScaleSize {
-            nodes: *nodes,
-            settings: self.settings(*nodes),
-        });
+        let sizes = self
+            .nodes
+            .iter()
+            .map(|nodes| ScaleSize { nodes: *nodes, settings: self.settings(*nodes) });
         ScaleRecord {
             each: self.each,
             stream: "insert".to_owned(),
@@ -279,10 +264,7 @@ impl Growing {
         scale: ScaleRecord,
         watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        let side = Side {
-            experiment: scale,
-            ..self.side(root)
-        };
+        let side = Side { experiment: scale, ..self.side(root) };
         run(side, Nanos::ZERO, &watched.observer, &watched.interrupts)
     }
 
@@ -317,10 +299,9 @@ impl TrialMaker<SizedTrial> for Growing {
     fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, RunError> {
         let nodes = requested.trial.size.nodes;
         let target = match requested.trial.node {
-            Some(node) => self.target(
-                nodes,
-                1.0 / self.of_nodes[usize::try_from(node).unwrap() - 1],
-            ),
+            Some(node) => {
+                self.target(nodes, 1.0 / self.of_nodes[usize::try_from(node).unwrap() - 1])
+            }
             None => self.next_target(nodes),
         };
         let mut job = self.job(nodes, &target);

@@ -22,10 +22,7 @@ use crate::making::{Watched, code};
 fn the_record_of_a_growth_is_stored_with_that_of_each_size_below_it() {
     for each in [ScaleEach::Find, ScaleEach::Run] {
         let root = tempfile::tempdir().unwrap();
-        let growing = Growing {
-            each,
-            ..Growing::new(Shape::Linear, &[1, 2])
-        };
+        let growing = Growing { each, ..Growing::new(Shape::Linear, &[1, 2]) };
         let record = growing.grow(root.path(), growing.scale()).unwrap();
         let directory = root.path().join("growth");
         let stored = record::read(&directory).unwrap().into_experiment();
@@ -81,19 +78,13 @@ fn a_growth_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
         let known = stopped.scale().unwrap();
         assert_eq!(known.outcome, Some(ScaleOutcome::Interrupted));
         assert_eq!(code(&stopped), 130);
-        let counting = known
-            .trials
-            .iter()
-            .filter(|trial| trial.figures.verdict.counts());
+        let counting = known.trials.iter().filter(|trial| trial.figures.verdict.counts());
         assert_eq!(counting.count(), 2);
         let mut kept = known.trials.clone();
         kept.retain(|trial| trial.figures.verdict != SizeVerdict::Interrupted);
         assert_eq!(kept.len() + usize::from(in_the_next), known.trials.len());
 
-        let resumed = ScaleRecord {
-            trials: kept,
-            ..growing.scale()
-        };
+        let resumed = ScaleRecord { trials: kept, ..growing.scale() };
         let whole = growing.grow(root.path(), resumed).unwrap();
         assert_eq!(order(&whole), [1, 2, 3, 1]);
         assert_eq!(code(&whole), 0, "{}", report::text(&whole));
@@ -102,10 +93,7 @@ fn a_growth_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
 
 #[test]
 fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
-    let growing = Growing {
-        gone: Some(2),
-        ..Growing::new(Shape::Linear, &[1, 2, 3])
-    };
+    let growing = Growing { gone: Some(2), ..Growing::new(Shape::Linear, &[1, 2, 3]) };
     let record = growing.whole();
     let scale = record.scale().unwrap();
     assert_eq!(scale.outcome, Some(ScaleOutcome::TargetLost));
@@ -113,10 +101,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
     assert_eq!(code(&record), 5);
     // Where nothing answers from the beginning, nothing is left.
     let none = tempfile::tempdir().unwrap();
-    let growing = Growing {
-        gone: Some(1),
-        ..Growing::new(Shape::Linear, &[1, 2])
-    };
+    let growing = Growing { gone: Some(1), ..Growing::new(Shape::Linear, &[1, 2]) };
     let refused = growing.grow(none.path(), growing.scale());
     assert!(matches!(refused, Err(RunError::Target(TargetError { .. }))));
     assert_eq!(std::fs::read_dir(none.path()).unwrap().count(), 0);
@@ -125,11 +110,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
 #[test]
 fn a_budget_without_room_for_one_size_is_refused() {
     let growing = Growing::new(Shape::Linear, &[1, 2]);
-    let scale = ScaleRecord {
-        budget_ns: Some(1),
-        trial_cost_ns: 2,
-        ..growing.scale()
-    };
+    let scale = ScaleRecord { budget_ns: Some(1), trial_cost_ns: 2, ..growing.scale() };
     assert!(matches!(check(&scale), Err(RunError::Budget { .. })));
 }
 
@@ -152,16 +133,10 @@ fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
         assert_eq!(said.collect::<Vec<_>>(), expected);
         let spread = node_spread(scale).unwrap();
         assert!((spread.slowest.per_s - slowest * growing.one).abs() < 0.02 * growing.one);
-        assert!(
-            (spread.apart - (1.0 / slowest - 1.0)).abs() < 0.03,
-            "{spread:?}"
-        );
+        assert!((spread.apart - (1.0 / slowest - 1.0)).abs() < 0.03, "{spread:?}");
         let directory = root.path().join("growth");
         for trial in alone {
-            assert!(
-                record::read(&directory.join(&trial.run)).is_ok(),
-                "{trial:?}"
-            );
+            assert!(record::read(&directory.join(&trial.run)).is_ok(), "{trial:?}");
         }
         // What was measured is not measured again.
         let mut resumed = growing.scale();
@@ -174,46 +149,30 @@ fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
 
 #[test]
 fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
-    for (sizes, expected) in [
-        (0, [Some(vec![1]), None]),
-        (3, [Some(vec![1, 2]), Some(vec![1])]),
-    ] {
+    for (sizes, expected) in [(0, [Some(vec![1]), None]), (3, [Some(vec![1, 2]), Some(vec![1])])] {
         let root = tempfile::tempdir().unwrap();
-        let growing = Growing {
-            each: ScaleEach::Run,
-            ..Growing::new(Shape::Linear, &[1, 2, 3])
-        };
+        let growing = Growing { each: ScaleEach::Run, ..Growing::new(Shape::Linear, &[1, 2, 3]) };
         let both = [&growing, &growing].map(|growing| growing.side(root.path()));
         let (_, watched) = Watched::by(|interrupter| {
             if sizes == 0 {
                 interrupter.interrupt();
             }
-            Impatient {
-                sizes,
-                in_the_next: false,
-                interrupter,
-                seen: Cell::new(0),
-            }
+            Impatient { sizes, in_the_next: false, interrupter, seen: Cell::new(0) }
         });
-        let Watched {
-            observer,
-            interrupts,
-            ..
-        } = &watched;
+        let Watched { observer, interrupts, .. } = &watched;
         // Equal turns are the first one's.
         let next = |trials: &[Option<&SizedTrial>]| {
-            let turns = trials.iter().enumerate();
-            let turns = turns.filter_map(|(at, trial)| Some(((*trial)?.size.nodes, at)));
+            let turns = trials
+                .iter()
+                .enumerate()
+                .filter_map(|(at, trial)| Some(((*trial)?.size.nodes, at)));
             turns.min().map(|(_, at)| at)
         };
         let records =
             run_side_by_side(both.into(), Nanos::ZERO, observer, interrupts, next).unwrap();
         let kept = records.iter().map(|record| {
             let record = record.as_ref()?;
-            assert_eq!(
-                record.scale().unwrap().outcome,
-                Some(ScaleOutcome::Interrupted)
-            );
+            assert_eq!(record.scale().unwrap().outcome, Some(ScaleOutcome::Interrupted));
             Some(order(record))
         });
         assert_eq!(kept.collect::<Vec<_>>(), expected);
@@ -242,10 +201,8 @@ impl Observer for Patient {
 fn a_pause_within_a_size_is_in_the_record_of_the_growth() {
     let root = tempfile::tempdir().unwrap();
     let growing = Growing::new(Shape::Linear, &[1, 2]);
-    let (_, watched) = Watched::by(|interrupter| Patient {
-        interrupter,
-        has_waited: Cell::new(false),
-    });
+    let (_, watched) =
+        Watched::by(|interrupter| Patient { interrupter, has_waited: Cell::new(false) });
     let whole = growing.grow_watched(root.path(), growing.scale(), &watched);
     let whole = whole.unwrap();
     let first = &whole.scale().unwrap().trials[0].run;
@@ -258,8 +215,5 @@ fn a_pause_within_a_size_is_in_the_record_of_the_growth() {
         panic!("{:?}", whole.interventions);
     };
     assert_eq!(of_whole.change, of_size.change);
-    assert!(
-        of_whole.time_ns >= of_size.time_ns,
-        "since the begin of the growth"
-    );
+    assert!(of_whole.time_ns >= of_size.time_ns, "since the begin of the growth");
 }

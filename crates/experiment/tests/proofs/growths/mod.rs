@@ -13,6 +13,5 @@ use highwater_model::record::ExperimentRecord;
 
 /// The nodes of each measured size.
 fn order(record: &ExperimentRecord) -> Vec<u32> {
-    let trials = record.scale().unwrap().trials.iter();
-    trials.map(|trial| trial.size.nodes).collect()
+    record.scale().unwrap().trials.iter().map(|trial| trial.size.nodes).collect()
 }

@@ -17,9 +17,7 @@ pub(super) fn described(chart: &Chart) -> String {
         let gap = if part.is_empty() { "" } else { " " };
         let points = count(values().count() as u64);
         let [from, to] = [least, greatest].map(|value| shown(chart.y.quantity, value));
-        Some(format!(
-            "{name}{gap}{part}: {points} points, from {from} to {to}."
-        ))
+        Some(format!("{name}{gap}{part}: {points} points, from {from} to {to}."))
     });
     let strip = Some(&chart.strip).filter(|strip| !strip.cells.is_empty());
     let strip = strip.map(|strip| {
@@ -36,8 +34,10 @@ pub(super) fn data(chart: &Chart) -> String {
         json.replace('<', "\\u003c")
     };
     let labels = |axis: &Axis| {
-        let labels = axis.labels.iter();
-        let labels = labels.map(|label| format!("[{},{}]", rounded(label.at), quoted(&label.name)));
+        let labels = axis
+            .labels
+            .iter()
+            .map(|label| format!("[{},{}]", rounded(label.at), quoted(&label.name)));
         match list(labels, ",").as_str() {
             "" => String::new(),
             labels => format!(",\"labels\":[{labels}]"),
@@ -81,7 +81,7 @@ pub(super) fn data(chart: &Chart) -> String {
 }
 
 fn listed(series: &Series, of: fn(&Point) -> Option<f64>) -> String {
-    let values = series.points.iter();
-    let values = values.map(|point| of(point).map_or_else(|| "null".to_owned(), rounded));
+    let values =
+        series.points.iter().map(|point| of(point).map_or_else(|| "null".to_owned(), rounded));
     list(values, ",")
 }

@@ -220,11 +220,8 @@ fn y_ticks(chart: &Chart, frame: &Frame) -> Markup {
 }
 
 fn x_axis(chart: &Chart, frame: &Frame) -> Markup {
-    let labels = if chart.x.labels.is_empty() {
-        x_ticks(chart, frame)
-    } else {
-        x_labels(chart, frame)
-    };
+    let labels =
+        if chart.x.labels.is_empty() { x_ticks(chart, frame) } else { x_labels(chart, frame) };
     let bottom = frame.height - frame.bottom;
     html! {
         @for (x, name) in labels {
@@ -360,10 +357,7 @@ fn place(chart: &Chart, frame: &Frame, x: f64, y: f64) -> (i64, i64) {
     )
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "places are within a drawing"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "places are within a drawing")]
 fn fine(pixels: f64) -> i64 {
     (pixels * FINE).round() as i64
 }
@@ -371,9 +365,7 @@ fn fine(pixels: f64) -> i64 {
 fn polyline(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
     let mut path = String::new();
     for part in points.split(|point| !point.y.is_some_and(f64::is_finite)) {
-        let places = part
-            .iter()
-            .filter_map(|point| Some(place(chart, frame, point.x, point.y?)));
+        let places = part.iter().filter_map(|point| Some(place(chart, frame, point.x, point.y?)));
         // A point of its own is a dot: a line of no length with round ends.
         through(&mut path, places, "h0");
     }
@@ -397,8 +389,7 @@ fn band(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
     let mut path = String::new();
     for part in points.split(|point| point.y.is_none() || point.low.is_none()) {
         let edge = |of: fn(&Point) -> Option<f64>| {
-            part.iter()
-                .filter_map(move |point| Some(place(chart, frame, point.x, of(point)?)))
+            part.iter().filter_map(move |point| Some(place(chart, frame, point.x, of(point)?)))
         };
         let places = edge(|point| point.y).chain(edge(|point| point.low).rev());
         through(&mut path, places, "");
@@ -421,11 +412,7 @@ fn bars(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
         };
         let (left, top) = place(chart, frame, point.x - half, y);
         let (right, bottom) = place(chart, frame, point.x + half, chart.y.from);
-        let _ = write!(
-            path,
-            "M{left} {bottom}V{top}H{}V{bottom}Z",
-            right.max(left + 8)
-        );
+        let _ = write!(path, "M{left} {bottom}V{top}H{}V{bottom}Z", right.max(left + 8));
     }
     path
 }

@@ -116,12 +116,7 @@ mod tests {
 
     #[test]
     fn axes_of_a_phone_are_labeled_with_fewer_digits() {
-        let cases = [
-            (120_000.0, "120 k"),
-            (1_500_000.0, "1.5 M"),
-            (5_000.0, "5,000"),
-            (0.0, "0"),
-        ];
+        let cases = [(120_000.0, "120 k"), (1_500_000.0, "1.5 M"), (5_000.0, "5,000"), (0.0, "0")];
         for (value, expected) in cases {
             assert_eq!(shown_at(Quantity::Rate, value, true), expected);
         }

@@ -55,12 +55,7 @@ impl Frame {
 
     /// The same, higher by a strip below it.
     pub(super) fn above(self, strip: f64) -> Self {
-        Self {
-            height: self.height + strip,
-            bottom: self.bottom + strip,
-            strip,
-            ..self
-        }
+        Self { height: self.height + strip, bottom: self.bottom + strip, strip, ..self }
     }
 
     /// The same with another height, and without the name of the horizontal axis.

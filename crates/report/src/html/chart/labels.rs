@@ -49,8 +49,8 @@ pub(super) fn room(chart: &Chart) -> f64 {
     if !are_direct(chart) {
         return 0.0;
     }
-    let letters = named(chart).map(|series| name_of(chart, series).chars().count());
-    let widest = letters.max().unwrap_or(0);
+    let widest =
+        named(chart).map(|series| name_of(chart, series).chars().count()).max().unwrap_or(0);
     (0..widest).fold(18.0, |room, _| room + LETTER + 1.2)
 }
 

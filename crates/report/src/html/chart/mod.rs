@@ -93,21 +93,13 @@ pub(super) struct Series {
 impl Series {
     /// Shown at first, the only one of its name.
     pub(super) fn new(name: &str, shape: Shape, color: usize, points: Vec<Point>) -> Self {
-        Self {
-            name: name.to_owned(),
-            part: "",
-            shape,
-            color,
-            on: true,
-            points,
-        }
+        Self { name: name.to_owned(), part: "", shape, color, on: true, points }
     }
 }
 
 /// All values that are drawn of series, but for lower edges of bands.
 pub(super) fn values(series: &[Series]) -> impl Iterator<Item = f64> + Clone + '_ {
-    let points = series.iter().flat_map(|series| &series.points);
-    points.filter_map(|point| point.y)
+    series.iter().flat_map(|series| &series.points).filter_map(|point| point.y)
 }
 
 /// One point. Without `y` a line is interrupted.
@@ -128,10 +120,7 @@ impl Point {
 
     /// From `low` to `high`.
     pub(super) const fn band(x: f64, low: f64, high: f64) -> Self {
-        Self {
-            low: Some(low),
-            ..Self::new(x, Some(high))
-        }
+        Self { low: Some(low), ..Self::new(x, Some(high)) }
     }
 }
 

@@ -94,10 +94,7 @@ impl Axis {
         if greatest < LOG_FROM * least {
             return Self::from_zero(title, quantity, values);
         }
-        Self {
-            scale: Scale::Log,
-            ..Self::between(title, quantity, below(least), above(greatest))
-        }
+        Self { scale: Scale::Log, ..Self::between(title, quantity, below(least), above(greatest)) }
     }
 
     /// Close around positive values, by their logarithm where they differ by a factor of two.
@@ -114,10 +111,7 @@ impl Axis {
         if greatest < 2.0 * least {
             return axis;
         }
-        Self {
-            scale: Scale::Log,
-            ..axis
-        }
+        Self { scale: Scale::Log, ..axis }
     }
 
     /// From here to there.
@@ -152,11 +146,7 @@ impl Axis {
             .zip(values)
             .map(|(at, value)| Label {
                 at: *at,
-                name: if is_word {
-                    foreign(value, WORD)
-                } else {
-                    plain(*at)
-                },
+                name: if is_word { foreign(value, WORD) } else { plain(*at) },
             })
             .collect();
         labels.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -221,10 +211,11 @@ pub(in crate::html) fn round_time_ticks(axis: &Axis, about: f64) -> Vec<f64> {
 
 /// The least and the greatest of those that are above 0; infinity and 0 without any.
 fn of_positive(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let positive = values.filter(|v| v.is_finite() && *v > 0.0);
-    positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
-        (f64::min(least, v), f64::max(greatest, v))
-    })
+    values
+        .filter(|v| v.is_finite() && *v > 0.0)
+        .fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+            (f64::min(least, v), f64::max(greatest, v))
+        })
 }
 
 /// 0, 1, 2 … : the median's and the nines' places, with the median first.
@@ -260,11 +251,7 @@ fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<f64> {
 /// Powers of ten with their halves and fifths where there are few of them.
 fn log_ticks(from: f64, to: f64) -> Vec<f64> {
     let decades = (to / from).log10();
-    let steps: &[f64] = if decades <= 2.5 {
-        &[1.0, 2.0, 5.0]
-    } else {
-        &[1.0]
-    };
+    let steps: &[f64] = if decades <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let mut ticks = Vec::new();
     let mut decade = 10f64.powf(from.log10().floor());
     while decade <= to && ticks.len() < 50 {
@@ -282,16 +269,15 @@ fn log_ticks(from: f64, to: f64) -> Vec<f64> {
 /// The next of 1, 2, 5, 10 … at or below a value.
 fn below(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
-    let steps = [5.0, 2.0, 1.0].map(|step| step * decade);
-    let found = steps.into_iter().find(|step| *step <= value);
+    let found = [5.0, 2.0, 1.0].map(|step| step * decade).into_iter().find(|step| *step <= value);
     found.unwrap_or(decade)
 }
 
 /// The next of 1, 2, 5, 10 … at or above a value.
 fn above(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
-    let found = steps.into_iter().find(|step| *step >= value);
+    let found =
+        [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= value);
     found.unwrap_or(10.0 * decade)
 }
 

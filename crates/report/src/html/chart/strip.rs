@@ -70,8 +70,7 @@ fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
     // The strip's own name stands to the left.
     let begin = room(chart.strip.name) + APART;
     let mut free: Vec<f64> = Vec::new();
-    let cells = chart.strip.cells.iter();
-    let placed = cells.map(|cell| {
+    let placed = chart.strip.cells.iter().map(|cell| {
         let bar = x_of(chart, frame, cell.at);
         let half = room(&cell.name) / 2.0;
         let words = bar.min(frame.width - half).max(begin + half);
@@ -81,20 +80,14 @@ fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
             free.len() - 1
         });
         free[line] = words + half + APART;
-        Placed {
-            cell,
-            bar,
-            words,
-            line: u32::try_from(line).unwrap_or(u32::MAX),
-        }
+        Placed { cell, bar, words, line: u32::try_from(line).unwrap_or(u32::MAX) }
     });
     placed.collect()
 }
 
 /// As wide as the nearest two of them leave room for.
 fn bar_width(placed: &[Placed<'_>]) -> f64 {
-    let pairs = placed.windows(2);
-    let distances = pairs.map(|pair| pair[1].bar - pair[0].bar);
+    let distances = placed.windows(2).map(|pair| pair[1].bar - pair[0].bar);
     let nearest = distances.fold(f64::INFINITY, f64::min);
     (nearest * (1.0 - FREE)).clamp(NARROWEST, WIDEST)
 }

@@ -18,10 +18,7 @@ impl Thinning {
     /// For a run of so many whole seconds.
     pub(in crate::html) const fn of(total: u64) -> Self {
         let seconds = total.div_ceil(POINTS_MAX);
-        Self {
-            seconds: if seconds == 0 { 1 } else { seconds },
-            total,
-        }
+        Self { seconds: if seconds == 0 { 1 } else { seconds }, total }
     }
 
     /// Number of points.
@@ -31,9 +28,7 @@ impl Thinning {
 
     /// The point that a second belongs to; none behind the end.
     pub(in crate::html) fn point_of(self, second: u64) -> Option<usize> {
-        (second < self.total)
-            .then(|| usize::try_from(second / self.seconds).ok())
-            .flatten()
+        (second < self.total).then(|| usize::try_from(second / self.seconds).ok()).flatten()
     }
 
     /// Where a point lies: the middle of its seconds.
@@ -65,13 +60,9 @@ mod tests {
 
     #[test]
     fn a_short_run_has_a_point_a_second_and_a_long_one_at_most_six_hundred() {
-        for (total, seconds, points) in [
-            (0, 1, 0),
-            (62, 1, 62),
-            (600, 1, 600),
-            (601, 2, 301),
-            (3_602, 7, 515),
-        ] {
+        for (total, seconds, points) in
+            [(0, 1, 0), (62, 1, 62), (600, 1, 600), (601, 2, 301), (3_602, 7, 515)]
+        {
             let thinning = Thinning::of(total);
             assert_eq!((thinning.seconds, thinning.points()), (seconds, points));
             assert_eq!(thinning.point_of(total), None);

@@ -42,8 +42,7 @@ impl HistoryFilter {
 }
 
 fn labels(row: &HistoryRow) -> impl Iterator<Item = String> {
-    let labels = row.labels.iter();
-    labels.map(|(key, value)| format!("{key}={value}"))
+    row.labels.iter().map(|(key, value)| format!("{key}={value}"))
 }
 
 /// The page; rows are the newest first. `may_delete` says whether runs may be removed from it, `above` stands before
@@ -162,14 +161,10 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
 }
 
 fn going_on(progress: &HistoryProgress) -> String {
-    let trial = progress.trial.map(|trial| format!(" trial {trial}"));
-    let trial = trial.unwrap_or_default();
+    let trial = progress.trial.map(|trial| format!(" trial {trial}")).unwrap_or_default();
     match progress.phase.as_str() {
         "" => format!("running{trial}"),
-        phase => format!(
-            "running{trial}: {phase}, {} of {} s",
-            progress.second, progress.of_s
-        ),
+        phase => format!("running{trial}: {phase}, {} of {} s", progress.second, progress.of_s),
     }
 }
 

@@ -34,12 +34,7 @@ fn a_filter_takes_what_has_all_of_its_parts() {
     let run = row("a", "cpu", 1.0);
     let filter = |workload: &str, target: &str, label: &str| {
         let [workload, target, label] = [workload, target, label].map(str::to_owned);
-        HistoryFilter {
-            workload,
-            target,
-            label,
-        }
-        .takes(&run)
+        HistoryFilter { workload, target, label }.takes(&run)
     };
     assert!(filter("", "", "") && filter("cp", "db/", "commit=") && filter("", "15.8", "abc"));
     assert!(!filter("kv", "", "") && !filter("", "mysql", "") && !filter("", "", "commit=x"));
@@ -51,10 +46,7 @@ fn runs_are_listed_and_their_answers_drawn() {
     let rows = rows.map(|(id, value)| row(id, "cpu", value));
     let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
     assert_says(&page, &["3,000 rows/s", "2026-11-20 18:20:11"]);
-    assert!(
-        page.contains("run cpu on PostgreSQL 15.8, over time"),
-        "{page}"
-    );
+    assert!(page.contains("run cpu on PostgreSQL 15.8, over time"), "{page}");
     // Labels are text, and nothing may be removed.
     assert!(page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"));
     assert!(!page.contains("/delete/"));
@@ -71,21 +63,14 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
     let listed = HistoryRow::of((&record).into()).answer.unwrap();
     assert_eq!(figure(listed), "1,234 rows/s");
     let page = answer((&record).into(), &measured_streams(&record));
-    assert_eq!(
-        (page.figure.as_str(), page.unit.as_str()),
-        ("1,234", "rows/s")
-    );
+    assert_eq!((page.figure.as_str(), page.unit.as_str()), ("1,234", "rows/s"));
 }
 
 #[test]
 fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
     let mut running = row("a", "cpu", 1.0);
-    running.progress = Some(HistoryProgress {
-        trial: Some(3),
-        phase: "measure".to_owned(),
-        second: 7,
-        of_s: 22,
-    });
+    running.progress =
+        Some(HistoryProgress { trial: Some(3), phase: "measure".to_owned(), second: 7, of_s: 22 });
     let page = history_page(&[running], &HistoryFilter::default(), true, &html! {});
     assert_says(&page, &["running trial 3: measure, 7 of 22 s"]);
     assert!(!page.contains("/delete/"), "{page}");
@@ -95,10 +80,7 @@ fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
 #[test]
 fn what_a_killed_run_left_is_opened_and_what_left_nothing_is_not() {
     let nothing = HistoryRow::without_record("nothing".to_owned());
-    let killed = HistoryRow {
-        has_draft: true,
-        ..HistoryRow::without_record("killed".to_owned())
-    };
+    let killed = HistoryRow { has_draft: true, ..HistoryRow::without_record("killed".to_owned()) };
     let rows = [killed, nothing];
     let page = history_page(&rows, &HistoryFilter::default(), true, &html! {});
     assert!(page.contains(r#"href="/run/killed""#), "{page}");
@@ -108,15 +90,15 @@ fn what_a_killed_run_left_is_opened_and_what_left_nothing_is_not() {
 
 /// Answers at these hours of a day, the newest last.
 fn begun(hours_and_values: &[(u32, f64)]) -> Vec<HistoryRow> {
-    let rows = hours_and_values
+    hours_and_values
         .iter()
         .rev()
         .map(|(hour, value)| HistoryRow {
             started_at: format!("2026-11-20T{hour:02}:00:00.000Z"),
             definition: "a".to_owned(),
             ..row(&format!("run-{hour}"), "cpu", *value)
-        });
-    rows.collect()
+        })
+        .collect()
 }
 
 fn trend_of(rows: &[HistoryRow]) -> Option<chart::Chart> {
@@ -159,12 +141,8 @@ fn weeks_are_labeled_with_days() {
     let mut rows = begun(&[(1, 1.0), (2, 1.0), (3, 1.0)]);
     rows[0].started_at = "2026-12-18T12:00:00Z".to_owned();
     let chart = trend_of(&rows).unwrap();
-    let labels = chart.x.labels.iter();
-    let days: Vec<&str> = labels.map(|label| label.name.as_str()).collect();
-    assert!(
-        days.len() > 2 && days.iter().all(|day| day.len() == 10),
-        "{days:?}"
-    );
+    let days: Vec<&str> = chart.x.labels.iter().map(|label| label.name.as_str()).collect();
+    assert!(days.len() > 2 && days.iter().all(|day| day.len() == 10), "{days:?}");
     assert!(days[0].starts_with("2026-11-"), "{days:?}");
 }
 
@@ -184,10 +162,8 @@ fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
     assert!(is_alone(|row| row.kind = HistoryKind::Search));
     assert!(is_alone(|row| row.answer = None));
     // An older question that has enough is drawn where the newest has not.
-    let newest = HistoryRow {
-        started_at: "2026-11-20T23:00:00Z".to_owned(),
-        ..row("newest", "kv", 7.0)
-    };
+    let newest =
+        HistoryRow { started_at: "2026-11-20T23:00:00Z".to_owned(), ..row("newest", "kv", 7.0) };
     rows.insert(0, newest);
     let chart = trend_of(&rows).unwrap();
     assert!(chart.title.starts_with("run cpu on"), "{}", chart.title);

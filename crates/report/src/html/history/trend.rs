@@ -37,9 +37,8 @@ pub(super) fn of(rows: &[&HistoryRow]) -> Option<Chart> {
     let answer = newest.answer?;
     let same = answered()
         .filter(|row| row.is_same_question(newest) && row.definition == newest.definition);
-    let mut answers: Vec<(f64, HistoryAnswer)> = same
-        .filter_map(|row| Some((started_s(row)?, row.answer?)))
-        .collect();
+    let mut answers: Vec<(f64, HistoryAnswer)> =
+        same.filter_map(|row| Some((started_s(row)?, row.answer?))).collect();
     answers.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let [(first, _), .., (last, _)] = answers[..] else {
         return None;
@@ -74,8 +73,7 @@ fn series(answers: &[(f64, HistoryAnswer)]) -> Vec<Series> {
         let [low, high] = next_run_within(earlier)?;
         Some(Point::band(*x, low, high))
     });
-    let measured = answers.iter();
-    let measured = measured.map(|(x, answer)| Point::new(*x, Some(answer.value)));
+    let measured = answers.iter().map(|(x, answer)| Point::new(*x, Some(answer.value)));
     let mut series = vec![
         Series::new("noise of the runs before", Shape::Band, 0, bands.collect()),
         Series::new("answer", Shape::Dot, 0, measured.collect()),
@@ -94,20 +92,13 @@ fn started_s(row: &HistoryRow) -> Option<f64> {
 fn time_axis(first: f64, last: f64) -> Axis {
     let length = (last - first).max(60.0);
     let room = length * ROOM;
-    let mut axis = Axis::between(
-        "begun (UTC)",
-        Quantity::Number,
-        first - room,
-        first + length + room,
-    );
+    let mut axis =
+        Axis::between("begun (UTC)", Quantity::Number, first - room, first + length + room);
     let digits = if length < DAYS { 5..16 } else { 0..10 };
     let labels = round_time_ticks(&axis, TICKS).into_iter().map(|at| {
         let instant = print_instant(Nanos::from_secs(round_to_u64(at)));
         let name = instant.get(digits.clone()).unwrap_or_default();
-        Label {
-            at,
-            name: name.replace('T', " "),
-        }
+        Label { at, name: name.replace('T', " ") }
     });
     axis.labels = labels.collect();
     axis

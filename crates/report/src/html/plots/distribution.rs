@@ -24,27 +24,19 @@ pub(in crate::html) fn distributions(record: &RunRecord) -> Vec<Chart> {
     let measured = measured_streams(record);
     let named: Vec<(String, &ResultRecord)> = measured
         .iter()
-        .flat_map(|stream| {
-            let results = stream.results.iter();
-            results.map(|result| (stream.place_of(result), *result))
-        })
+        .flat_map(|stream| stream.results.iter().map(|result| (stream.place_of(result), *result)))
         .take(CURVES_MAX)
         .collect();
-    latency(record, &named)
-        .into_iter()
-        .chain(service(&named))
-        .collect()
+    latency(record, &named).into_iter().chain(service(&named)).collect()
 }
 
 fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Chart> {
-    let curves = named.iter().enumerate();
-    let mut series: Vec<Series> = curves
+    let mut series: Vec<Series> = named
+        .iter()
+        .enumerate()
         .map(|(number, (name, result))| {
             let points = curve(&result.histograms.latency, result.latency_ns.beyond);
-            Series {
-                on: number < CURVES_SHOWN,
-                ..Series::new(name, Shape::Line, number, points)
-            }
+            Series { on: number < CURVES_SHOWN, ..Series::new(name, Shape::Line, number, points) }
         })
         .collect();
     series.retain(|series| series.points.len() > 1);
@@ -104,8 +96,8 @@ fn waiting(result: &ResultRecord) -> f64 {
 }
 
 fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Chart> {
-    let points = series.iter().flat_map(|series| &series.points);
-    let farthest = points.map(|point| point.x).fold(1.0, f64::max);
+    let farthest =
+        series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(1.0, f64::max);
     let y = Axis::around("latency", Quantity::Latency, values(&series));
     let x = Axis::between("percentile", Quantity::Tail, 0.0, farthest);
     (!series.is_empty()).then(|| Chart {

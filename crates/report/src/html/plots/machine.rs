@@ -8,21 +8,14 @@ use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
 use super::timeline::Timeline;
 
 /// A telemetry figure with its name and color.
-type Figure = (
-    &'static str,
-    usize,
-    fn(&TelemetrySample, f64) -> Option<f64>,
-);
+type Figure = (&'static str, usize, fn(&TelemetrySample, f64) -> Option<f64>);
 
 /// CPU and memory of the load generator; none where nothing was sampled beside the load.
 pub(in crate::html) fn machine(record: &RunRecord) -> Vec<Chart> {
     let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
     };
-    [cpu(&timeline), memory(&timeline)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [cpu(&timeline), memory(&timeline)].into_iter().flatten().collect()
 }
 
 fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
@@ -31,9 +24,7 @@ fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
         ("embedded database", 1, |sample, _| {
             (sample.embedded_cores > 0.0).then_some(sample.embedded_cores)
         }),
-        ("whole machine", 2, |sample, cores| {
-            Some(sample.machine_cpu_fraction? * cores)
-        }),
+        ("whole machine", 2, |sample, cores| Some(sample.machine_cpu_fraction? * cores)),
         ("stolen by the hypervisor", 3, |sample, cores| {
             Some(sample.steal_fraction? * cores).filter(|stolen| *stolen > 0.0)
         }),
@@ -63,11 +54,8 @@ fn cores(timeline: &Timeline<'_>) -> f64 {
 }
 
 fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
-    let figures: [Figure; 1] = [("this program", 0, |sample, _| {
-        Some(to_f64(sample.rss_bytes))
-    })];
-    let values = timeline.record.telemetry.iter();
-    let values = values.map(|sample| to_f64(sample.rss_bytes));
+    let figures: [Figure; 1] = [("this program", 0, |sample, _| Some(to_f64(sample.rss_bytes)))];
+    let values = timeline.record.telemetry.iter().map(|sample| to_f64(sample.rss_bytes));
     let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
     chart(
         timeline,
@@ -95,10 +83,7 @@ fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart
                 let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
                 if let Some(point) = timeline.thinning.point_of(second) {
                     let value = figure(sample, cores);
-                    values[point] = [values[point], value]
-                        .into_iter()
-                        .flatten()
-                        .reduce(f64::max);
+                    values[point] = [values[point], value].into_iter().flatten().reduce(f64::max);
                 }
             }
             let points = timeline.points(&values, |value, _| Point::new(0.0, *value));

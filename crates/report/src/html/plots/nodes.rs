@@ -32,8 +32,9 @@ type Shown = fn(f64, f64) -> f64;
 
 /// Two charts for each need of a size plan.
 pub(in crate::html) fn growth(plan: &SizePlan) -> Vec<Chart> {
-    let needs = plan.needs.iter().filter(|need| need.curve.len() > 1);
-    needs
+    plan.needs
+        .iter()
+        .filter(|need| need.curve.len() > 1)
         .enumerate()
         .flat_map(|(number, need)| of_need(plan, need, number))
         .collect()
@@ -54,10 +55,7 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
             name: "planned".to_owned(),
             kind: SpanKind::Mark,
         }],
-        levels: vec![Label {
-            at: need.per_s_at_end.max(need.per_s),
-            name: "needed".to_owned(),
-        }],
+        levels: vec![Label { at: need.per_s_at_end.max(need.per_s), name: "needed".to_owned() }],
         ..Chart::default()
     };
     let each = Chart {
@@ -68,14 +66,9 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
             .to_owned(),
         ..Chart::default()
     };
-    let (of_all, of_each) = (
-        planned(need, |_, per_s| per_s),
-        planned(need, |nodes, per_s| per_s / nodes.max(1e-9)),
-    );
-    [
-        total(all, &need.unit, nodes, of_all),
-        per_node(each, &need.unit, of_each),
-    ]
+    let (of_all, of_each) =
+        (planned(need, |_, per_s| per_s), planned(need, |nodes, per_s| per_s / nodes.max(1e-9)));
+    [total(all, &need.unit, nodes, of_all), per_node(each, &need.unit, of_each)]
 }
 
 fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
@@ -85,16 +78,9 @@ fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
     });
     // What others published never looks like a measurement of one's own.
     let word = known_word(need);
-    let shape = if word == "measured" {
-        Shape::Dot
-    } else {
-        Shape::Ring
-    };
+    let shape = if word == "measured" { Shape::Dot } else { Shape::Ring };
     let known = Series::new(word, shape, 1, known.collect());
-    predicted(&need.curve, of)
-        .into_iter()
-        .chain([known])
-        .collect()
+    predicted(&need.curve, of).into_iter().chain([known]).collect()
 }
 
 /// Both charts of a growth; none where no size counts.
@@ -103,10 +89,7 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
         return Vec::new();
     };
     let unit = format!("{}/s", scale.unit.name());
-    let levels = scale.until_per_s.map(|at| Label {
-        at,
-        name: "requested".to_owned(),
-    });
+    let levels = scale.until_per_s.map(|at| Label { at, name: "requested".to_owned() });
     let all = Chart {
         id: "scale".to_owned(),
         about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
@@ -124,16 +107,14 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
         ..Chart::default()
     };
     // The first size, as many times as there are nodes.
-    let ends = [first, last].map(|size| f64::from(size.trial.size.nodes));
-    let linear = ends.map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
+    let linear = [first, last]
+        .map(|size| f64::from(size.trial.size.nodes))
+        .map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
     let linear = Series::new("linear", Shape::Dashed, 7, linear.to_vec());
     let of_each = measured(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
     let mut of_all = measured(scale, grown, |_, per_s| per_s);
     of_all.push(linear);
-    vec![
-        total(all, &unit, 0.0, of_all),
-        per_node(each, &unit, of_each),
-    ]
+    vec![total(all, &unit, 0.0, of_all), per_node(each, &unit, of_each)]
 }
 
 /// What limited each size, also one that does not count because the load generator gave out; nothing where that is
@@ -158,10 +139,7 @@ fn limits(scale: &ScaleRecord) -> Strip {
     if !is_known {
         return Strip::default();
     }
-    Strip {
-        name: "limited by",
-        cells: by_nodes.into_values().collect(),
-    }
+    Strip { name: "limited by", cells: by_nodes.into_values().collect() }
 }
 
 fn limit_of(trial: &ScaleTrial) -> Cell {
@@ -214,13 +192,12 @@ fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Ser
         let predicted = size.trial.predicted?;
         Some(at(size.trial.size.nodes, predicted.expected))
     });
-    let sizes = grown.sizes.iter();
-    let sizes = sizes.map(|size| at(size.trial.size.nodes, size.trial.figures.per_s));
+    let sizes = grown.sizes.iter().map(|size| at(size.trial.size.nodes, size.trial.figures.per_s));
     let again = scale
         .trials
         .iter()
-        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
-    let again = again.map(|trial| at(trial.size.nodes, trial.figures.per_s));
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts())
+        .map(|trial| at(trial.size.nodes, trial.figures.per_s));
     let measured = [
         Series::new("predicted before", Shape::Ring, 1, before.collect()),
         Series::new("measured", Shape::Dot, 0, sizes.collect()),
@@ -287,14 +264,8 @@ fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
 fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
     let points = series.iter().flat_map(|series| &series.points);
     let cells = of.strip.cells.iter().map(|cell| cell.at);
-    let most = points.map(|point| point.x).chain(cells);
-    let most = most.fold(nodes, f64::max);
+    let most = points.map(|point| point.x).chain(cells).fold(nodes, f64::max);
     let levels = of.levels.iter().map(|level| level.at);
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
-    Chart {
-        x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5),
-        y,
-        series,
-        ..of
-    }
+    Chart { x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5), y, series, ..of }
 }

@@ -64,10 +64,7 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
             if !streams.iter().any(|(name, _)| selected(name)) {
                 continue;
             }
-            let counted = Counted {
-                unit: unit.unwrap_or(Unit::Queries),
-                units_per_op: 1,
-            };
+            let counted = Counted { unit: unit.unwrap_or(Unit::Queries), units_per_op: 1 };
             let slots = timeline.slots(counted, |interval| selected(&interval.stream));
             let points =
                 timeline.points(&slots, |slot, seconds| Point::new(0.0, of(slot, seconds)));
@@ -77,12 +74,7 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
     }
     let drawn = values(&series).next().is_some();
     drawn.then(|| Chart {
-        x: Axis::between(
-            "time since the start of each run",
-            Quantity::Time,
-            0.0,
-            longest,
-        ),
+        x: Axis::between("time since the start of each run", Quantity::Time, 0.0, longest),
         series,
         ..Chart::default()
     })

@@ -9,8 +9,10 @@ const SHAPES: [Shape; 3] = [Shape::Dot, Shape::Diamond, Shape::Ring];
 
 /// None where no run ended as planned.
 pub(in crate::html) fn runs(group: &GroupRecord) -> Vec<Chart> {
-    let variants = group.variants.iter().enumerate();
-    let series: Vec<Series> = variants
+    let series: Vec<Series> = group
+        .variants
+        .iter()
+        .enumerate()
         .map(|(number, variant)| {
             let points = group
                 .complete(number)
@@ -24,12 +26,7 @@ pub(in crate::html) fn runs(group: &GroupRecord) -> Vec<Chart> {
         return Vec::new();
     }
     let unit = format!("{}/s", group.unit.name());
-    let last = group
-        .trials
-        .iter()
-        .map(|trial| trial.number)
-        .max()
-        .unwrap_or(1);
+    let last = group.trials.iter().map(|trial| trial.number).max().unwrap_or(1);
     vec![Chart {
         id: "runs-throughput".to_owned(),
         title: format!("Throughput of each run, {unit}"),

@@ -29,10 +29,7 @@ const KINDS: [Kind<ProbeRecord>; 4] = [
         probe.verdict == ProbeVerdict::Passed && confirms
     }),
     ("failed", Shape::Cross, 1, |probe| {
-        matches!(
-            probe.verdict,
-            ProbeVerdict::Failed | ProbeVerdict::WrongData
-        )
+        matches!(probe.verdict, ProbeVerdict::Failed | ProbeVerdict::WrongData)
     }),
     ("not decided", Shape::Ring, 3, |probe| {
         matches!(
@@ -75,10 +72,7 @@ fn drawn(search: &SearchRecord) -> Drawn<'_> {
     };
     let (near, far): (Vec<_>, Vec<_>) = all.partition(is_near);
     if far.len() > near.len() {
-        return Drawn {
-            probes: [near, far].concat(),
-            left_out: String::new(),
-        };
+        return Drawn { probes: [near, far].concat(), left_out: String::new() };
     }
     let mut values: Vec<f64> = far.iter().map(|probe| probe.at).collect();
     values.sort_by(f64::total_cmp);
@@ -87,10 +81,7 @@ fn drawn(search: &SearchRecord) -> Drawn<'_> {
         "" => String::new(),
         values => format!(" Far from the mark, so not drawn: {values}."),
     };
-    Drawn {
-        probes: near,
-        left_out,
-    }
+    Drawn { probes: near, left_out }
 }
 
 fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
@@ -155,16 +146,18 @@ fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
 }
 
 fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
-    let probes = drawn.probes.iter();
-    let points = probes.filter_map(|probe| Some((*probe, Point::new(probe.at, Some(of(probe)?)))));
+    let points = drawn
+        .probes
+        .iter()
+        .filter_map(|probe| Some((*probe, Point::new(probe.at, Some(of(probe)?)))));
     of_kinds(&KINDS, &points.collect::<Vec<_>>())
 }
 
 /// Signs of each kind, the kinds without any left out.
 pub(super) fn of_kinds<T>(kinds: &[Kind<T>], of: &[(&T, Point)]) -> Vec<Series> {
     let series = kinds.iter().map(|(name, shape, color, is)| {
-        let points = of.iter().filter(|(of, _)| is(of));
-        let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
+        let mut points: Vec<Point> =
+            of.iter().filter(|(of, _)| is(of)).map(|(_, point)| *point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series::new(name, *shape, *color, points)
     });
@@ -175,9 +168,7 @@ pub(super) fn of_kinds<T>(kinds: &[Kind<T>], of: &[(&T, Point)]) -> Vec<Series> 
 fn diagonal(x: &Axis, y: &Axis) -> Series {
     const STEPS: u32 = 80;
     let at = |step: u32| x.value(f64::from(step) / f64::from(STEPS));
-    let on_both = (0..=STEPS)
-        .map(at)
-        .filter(|at| (y.from..=y.to).contains(at));
+    let on_both = (0..=STEPS).map(at).filter(|at| (y.from..=y.to).contains(at));
     let points = on_both.map(|at| Point::new(at, Some(at))).collect();
     Series::new("all acknowledged", Shape::Dashed, 7, points)
 }

@@ -62,16 +62,8 @@ pub(in crate::html) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> 
         telemetry.halve();
     }
     let end = telemetry.times_ns.last().copied().map(Nanos);
-    let x = Axis::between(
-        "",
-        Quantity::Time,
-        0.0,
-        end.unwrap_or_default().as_secs_f64(),
-    );
-    let blank = Chart {
-        x,
-        ..Chart::default()
-    };
+    let x = Axis::between("", Quantity::Time, 0.0, end.unwrap_or_default().as_secs_f64());
+    let blank = Chart { x, ..Chart::default() };
     charts(&telemetry, &blank, "target", |_| true)
 }
 
@@ -101,8 +93,10 @@ fn charts(
             }
         }
     }
-    let figures = figures.into_iter().take(CHARTS_MAX).enumerate();
     figures
+        .into_iter()
+        .take(CHARTS_MAX)
+        .enumerate()
         .map(|(number, figure)| Chart {
             id: format!("{id}-{number}"),
             ..chart(blank, telemetry, figure)
@@ -118,8 +112,8 @@ fn says_anything(series: &TelemetrySeries) -> bool {
 /// The figure of this name and source.
 fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -> Chart {
     let [name, source] = figure;
-    let of_figure = telemetry.series.iter();
-    let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
+    let of_figure =
+        telemetry.series.iter().filter(|series| series.name == name && series.source == source);
     let lines: Vec<&TelemetrySeries> = of_figure.collect();
     let counted = lines.iter().any(|series| series.kind == SeriesKind::Count);
     let unit = lines.first().map_or("", |series| series.unit.as_str());

@@ -28,8 +28,8 @@ pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
         return Vec::new();
     };
     let throughputs = [Unit::Rows, Unit::Queries];
-    let throughputs = throughputs.into_iter();
     throughputs
+        .into_iter()
         .filter_map(|unit| throughput(&timeline, unit))
         .chain(failures(&timeline))
         .chain(refusals(&timeline))
@@ -40,8 +40,7 @@ pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
 
 /// Offered and acknowledged units per second, of each stream that counts in this unit.
 fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
-    let streams = timeline.streams().into_iter();
-    let streams = streams.filter(|(_, counted)| counted.unit == unit);
+    let streams = timeline.streams().into_iter().filter(|(_, counted)| counted.unit == unit);
     let mut series = Vec::new();
     for (number, (name, counted)) in streams.enumerate() {
         let slots = timeline.slots(counted, |interval| interval.stream == name);
@@ -56,9 +55,7 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
         1 => " The red bar is a time without any answer.".to_owned(),
         _ => " Red bars are times without any answer.".to_owned(),
     };
-    let thinned = timeline
-        .thinning
-        .note("their mean, and from the lowest to the highest second");
+    let thinned = timeline.thinning.note("their mean, and from the lowest to the highest second");
     let texts = Chart {
         id: format!("throughput-{unit}"),
         title: format!("Throughput, {unit} per second"),
@@ -96,12 +93,7 @@ fn rates(
         let offered = timeline.per_second(slots, |slot| slot.offered);
         series.push(Series {
             color: OFFERED,
-            ..one(
-                &format!("{name}, offered"),
-                "offered",
-                Shape::Dashed,
-                offered,
-            )
+            ..one(&format!("{name}, offered"), "offered", Shape::Dashed, offered)
         });
     }
     let reached = timeline.per_second(slots, |slot| slot.acknowledged);
@@ -154,8 +146,9 @@ fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
 fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Option<Chart> {
     let slots = timeline.slots(Counted::OPS, |_| true);
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
-    let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
+        .iter()
+        .filter(|(_, _, of)| all(*of) > 0.0)
         .map(|(name, color, of)| {
             let points = timeline.per_second(&slots, *of);
             Series::new(name, Shape::Bars, *color, points)
@@ -171,17 +164,13 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let mut series = Vec::new();
     for (color, (stream, op)) in ops.iter().enumerate() {
         let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
-        let name = if stream == op {
-            (*op).to_owned()
-        } else {
-            format!("{stream} {op}")
-        };
+        let name = if stream == op { (*op).to_owned() } else { format!("{stream} {op}") };
         let few = ops.len() <= BANDS_MAX;
         series.extend(percentiles(timeline, &slots, &name, color, few));
     }
     series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
-    let values = series.iter().flat_map(|s| &s.points);
-    let values = values.flat_map(|point| [point.y, point.low]).flatten();
+    let values =
+        series.iter().flat_map(|s| &s.points).flat_map(|point| [point.y, point.low]).flatten();
     let levels = bounds(timeline.record);
     let values = values.chain(levels.iter().map(|level| level.at));
     let y = Axis::around("latency", Quantity::Latency, values);
@@ -233,11 +222,7 @@ fn percentiles(
         })
     };
     let one = |part: &'static str, shape, points| Series {
-        name: if few {
-            name.to_owned()
-        } else {
-            format!("{name} {part}")
-        },
+        name: if few { name.to_owned() } else { format!("{name} {part}") },
         part: if few { part } else { "" },
         shape,
         color,
@@ -273,23 +258,18 @@ fn middle(values: &[u64]) -> Option<u64> {
 
 /// Bounds of latency percentiles that the objective names.
 pub(super) fn bounds(record: &RunRecord) -> Vec<Label> {
-    let stated = record.plan.definition.objectives.iter();
-    stated
+    record
+        .plan
+        .definition
+        .objectives
+        .iter()
         .filter_map(|objective| {
-            let Objective::Latency {
-                quantile_ppm,
-                max,
-                op,
-            } = objective
-            else {
+            let Objective::Latency { quantile_ppm, max, op } = objective else {
                 return None;
             };
             let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
             let (name, bound) = (quantile(*quantile_ppm), span(max.0));
-            Some(Label {
-                at: to_f64(max.0),
-                name: format!("objective: {op}{name} ≤ {bound}"),
-            })
+            Some(Label { at: to_f64(max.0), name: format!("objective: {op}{name} ≤ {bound}") })
         })
         .collect()
 }

@@ -34,10 +34,7 @@ pub(super) struct Counted {
 
 impl Counted {
     /// Ops, each of them one.
-    pub(super) const OPS: Self = Self {
-        unit: Unit::Queries,
-        units_per_op: 1,
-    };
+    pub(super) const OPS: Self = Self { unit: Unit::Queries, units_per_op: 1 };
 }
 
 /// What happened in the seconds of a point.
@@ -68,18 +65,16 @@ pub(super) struct Slot {
 impl<'a> Timeline<'a> {
     /// Absent where no second is known.
     pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
-        let phases = record.phases.iter();
-        let end = phases
+        let end = record
+            .phases
+            .iter()
             .filter(|phase| is_paced(phase.kind))
             .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
             .max()?;
         // The last second counts only if it was whole, or nearly.
         let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
         let has_seconds = record.intervals.iter().any(|i| i.second < total);
-        has_seconds.then_some(Self {
-            record,
-            thinning: Thinning::of(total),
-        })
+        has_seconds.then_some(Self { record, thinning: Thinning::of(total) })
     }
 
     /// Intervals of phases with a pace.
@@ -89,8 +84,7 @@ impl<'a> Timeline<'a> {
             let phase = record.phases.iter().find(|phase| phase.name == name);
             phase.is_some_and(|phase| is_paced(phase.kind))
         };
-        let intervals = record.intervals.iter();
-        intervals.filter(move |interval| paced(&interval.phase))
+        record.intervals.iter().filter(move |interval| paced(&interval.phase))
     }
 
     /// Streams with what each counts, in the order of the plan.
@@ -118,8 +112,11 @@ impl<'a> Timeline<'a> {
             }
         }
         ops.sort_by_key(|(stream, _)| {
-            let plans = self.record.plan.definition.streams.iter();
-            plans
+            self.record
+                .plan
+                .definition
+                .streams
+                .iter()
                 .map(|plan| plan.name.as_str())
                 .position(|name| name == *stream)
         });
@@ -173,25 +170,19 @@ impl<'a> Timeline<'a> {
 
     /// These series over the time of the run, with the texts and the vertical axis of `of`; none without any.
     pub(super) fn chart(&self, of: Chart, series: Vec<Series>) -> Option<Chart> {
-        (!series.is_empty()).then(|| Chart {
-            series,
-            ..self.blank(of)
-        })
+        (!series.is_empty()).then(|| Chart { series, ..self.blank(of) })
     }
 
     /// The axis of time, and what is drawn behind all lines.
     pub(super) fn blank(&self, of: Chart) -> Chart {
-        Chart {
-            x: self.axis(),
-            spans: self.spans(),
-            ..of
-        }
+        Chart { x: self.axis(), spans: self.spans(), ..of }
     }
 
     /// A point in the middle of the seconds of each slot; `of` says where above them, of a slot and its seconds.
     pub(super) fn points<T>(&self, slots: &[T], of: impl Fn(&T, f64) -> Point) -> Vec<Point> {
-        let slots = slots.iter().enumerate();
         slots
+            .iter()
+            .enumerate()
             .map(|(number, slot)| Point {
                 x: self.thinning.middle(number),
                 ..of(slot, self.thinning.length(number))
@@ -201,15 +192,15 @@ impl<'a> Timeline<'a> {
 
     /// What each slot has of something in a second.
     pub(super) fn per_second(&self, slots: &[Slot], of: fn(&Slot) -> f64) -> Vec<Point> {
-        self.points(slots, |slot, seconds| {
-            Point::new(0.0, Some(of(slot) / seconds))
-        })
+        self.points(slots, |slot, seconds| Point::new(0.0, Some(of(slot) / seconds)))
     }
 
     /// Phases, and the gaps that stand out.
     pub(super) fn spans(&self) -> Vec<Span> {
-        let phases = self.record.phases.iter();
-        let mut spans: Vec<Span> = phases
+        let mut spans: Vec<Span> = self
+            .record
+            .phases
+            .iter()
             .filter_map(|phase| {
                 let kind = match phase.kind {
                     PhaseKind::WarmUp => SpanKind::LeftOut,
@@ -233,8 +224,7 @@ impl<'a> Timeline<'a> {
         let seconds = u64::try_from(seen.acknowledged_per_s.len()).unwrap_or(0);
         let usual = (seconds * Nanos::SECOND.0).checked_div(answers);
         let least = GAP_NS.max(usual.unwrap_or(0).saturating_mul(GAP_TIMES));
-        let gaps = seen.gaps.iter().filter(|[_, length]| *length >= least);
-        gaps.copied().collect()
+        seen.gaps.iter().filter(|[_, length]| *length >= least).copied().collect()
     }
 }
 
@@ -246,8 +236,7 @@ const fn is_paced(kind: PhaseKind) -> bool {
 pub(in crate::html) fn notes(
     interventions: &[InterventionRecord],
 ) -> impl Iterator<Item = Span> + '_ {
-    let notes = interventions.iter().take(NOTES_MAX);
-    notes.filter_map(|done| match &done.change {
+    interventions.iter().take(NOTES_MAX).filter_map(|done| match &done.change {
         Change::Note { text } => Some(span(done.time_ns, 0, &foreign(text, WORDS), SpanKind::Note)),
         Change::Stop | Change::Pace { .. } | Change::Pause { .. } => None,
     })

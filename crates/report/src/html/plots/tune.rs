@@ -16,9 +16,7 @@ const NS: f64 = 1e9;
 
 /// Every configuration with a figure is of exactly one of them.
 const KINDS: [Kind<TrialRecord>; 3] = [
-    ("search", Shape::Dot, 2, |trial| {
-        counts(trial) && trial.purpose == TrialPurpose::Search
-    }),
+    ("search", Shape::Dot, 2, |trial| counts(trial) && trial.purpose == TrialPurpose::Search),
     ("confirming round", Shape::Diamond, 0, |trial| {
         counts(trial) && trial.purpose == TrialPurpose::Confirm
     }),
@@ -35,15 +33,15 @@ pub(in crate::html) fn tune(tune: &TuneRecord) -> Vec<(usize, Chart)> {
         return Vec::new();
     };
     let axes = 0..tune.axes.len();
-    axes.filter_map(|axis| Some((axis, along(tune, base, axis)?)))
-        .collect()
+    axes.filter_map(|axis| Some((axis, along(tune, base, axis)?))).collect()
 }
 
 fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     let name = &tune.axes[axis].name;
     let (x, places) = Axis::of_values(name.as_str(), &tune.axes[axis].values);
-    let trials = tune.trials.iter();
-    let trials: Vec<(&TrialRecord, Point)> = trials
+    let trials: Vec<(&TrialRecord, Point)> = tune
+        .trials
+        .iter()
         .filter(|trial| is_along(trial, base, axis))
         .filter_map(|trial| {
             let place = *places.get(*trial.at.get(axis)?)?;
@@ -56,11 +54,9 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     }
     let (unit, title) = (tune.unit.name(), by(tune.by));
     let (of, suffix, quantity) = match tune.by {
-        TuneFigure::Throughput => (
-            format!(", {unit} per second"),
-            format!("{unit}/s"),
-            Quantity::Rate,
-        ),
+        TuneFigure::Throughput => {
+            (format!(", {unit} per second"), format!("{unit}/s"), Quantity::Rate)
+        }
         TuneFigure::ServerCpuPerRow => (String::new(), "CPU".to_owned(), Quantity::Latency),
         TuneFigure::DiskBytesPerRow => (String::new(), "bytes".to_owned(), Quantity::Number),
     };
@@ -120,10 +116,7 @@ fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
 fn series(trials: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
     let (means, extents) = means.into_iter().unzip();
     let mut series = vec![
-        Series {
-            part: "least to greatest",
-            ..Series::new("mean", Shape::Band, 0, extents)
-        },
+        Series { part: "least to greatest", ..Series::new("mean", Shape::Band, 0, extents) },
         Series::new("mean", Shape::Line, 0, means),
     ];
     series.retain(|series| !series.points.is_empty());

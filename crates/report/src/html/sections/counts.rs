@@ -103,10 +103,7 @@ fn four(row: &Row) -> Markup {
 fn audited(record: &RunRecord) -> Markup {
     let audit = &record.audit;
     let figures = [
-        (
-            "acknowledged, load and warm-up included",
-            Some(audit.acknowledged),
-        ),
+        ("acknowledged, load and warm-up included", Some(audit.acknowledged)),
         ("found", Some(audit.found)),
         ("missing", Some(audit.missing)),
         ("surplus", Some(audit.surplus)),
@@ -114,19 +111,15 @@ fn audited(record: &RunRecord) -> Markup {
         ("refused, and there", Some(audit.refused_found)),
         ("of another writer", Some(audit.foreign)),
         ("altered", Some(audit.altered)),
-        (
-            "with an unknown outcome when the load ended",
-            Some(audit.unknown),
-        ),
+        ("with an unknown outcome when the load ended", Some(audit.unknown)),
         ("rows read back and compared", Some(audit.read_back)),
-        (
-            "the target's own count of rows inserted",
-            audit.server_counter,
-        ),
+        ("the target's own count of rows inserted", audit.server_counter),
     ];
     let done = audit.status == AuditStatus::Done;
-    let shown = figures.into_iter().filter(|_| done);
-    let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
+    let shown = figures
+        .into_iter()
+        .filter(|_| done)
+        .filter_map(|(name, figure)| Some((name, count(figure?))));
     let took = done.then(|| ("it took", to_the_second(audit.duration_ns)));
     html! {
         h3 { "Audit" }
@@ -158,12 +151,7 @@ fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
     let rows = invariants.iter().map(|invariant| {
         let found = invariant.found.as_deref().unwrap_or("not one value");
         let holds = if invariant.holds { "yes" } else { "no" };
-        let cells = [
-            &invariant.name,
-            &invariant.expected,
-            &foreign(found, WORDS),
-            holds,
-        ];
+        let cells = [&invariant.name, &invariant.expected, &foreign(found, WORDS), holds];
         Row::new(cells.map(|cell: &str| cell.to_owned()))
     });
     headed("invariant | must be | is | holds", rows)

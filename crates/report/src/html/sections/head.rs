@@ -66,10 +66,6 @@ pub(in crate::html) fn tags(run: &MeasuredRun<'_>) -> Vec<String> {
     if run.target.sink {
         tags.push("a sink that stores nothing: the load generator's ceiling".to_owned());
     }
-    tags.extend(
-        tail::changes(run)
-            .iter()
-            .map(|change| format!("changed: {change}")),
-    );
+    tags.extend(tail::changes(run).iter().map(|change| format!("changed: {change}")));
     tags
 }

@@ -31,11 +31,5 @@ pub(crate) use tables::table;
 pub(super) use tune::tune;
 
 /// Parts that show one run; on the page of an experiment they say of which.
-pub(super) const IS_OF_LAST_RUN: [&str; 6] = [
-    "latency-of-ops",
-    "over-time",
-    "machines",
-    "rows",
-    "answers",
-    "settings",
-];
+pub(super) const IS_OF_LAST_RUN: [&str; 6] =
+    ["latency-of-ops", "over-time", "machines", "rows", "answers", "settings"];

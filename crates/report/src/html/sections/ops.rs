@@ -72,13 +72,9 @@ fn slowest(measured: &[MeasuredStream<'_>]) -> String {
         ("p99", result.latency_ns.p99),
         ("max", result.latency_ns.max),
     ];
-    let shown = shown.into_iter();
-    let shown = shown.filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))));
-    let which = if all().count() > 1 {
-        "slowest op: "
-    } else {
-        ""
-    };
+    let shown =
+        shown.into_iter().filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))));
+    let which = if all().count() > 1 { "slowest op: " } else { "" };
     let place = foreign(&stream.place_of(result), WORDS);
     format!("{which}{place} {}", list(shown, ", "))
 }
@@ -125,8 +121,11 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> {
     let head = "op | responses | bytes per response | rows per response | bytes per second";
     let of_streams = measured.iter().flat_map(|stream| {
-        let answered = stream.results.iter().filter(|r| r.response_bytes > 0);
-        answered.map(move |result| answer(stream, result))
+        stream
+            .results
+            .iter()
+            .filter(|r| r.response_bytes > 0)
+            .map(move |result| answer(stream, result))
     });
     let rows = headed(head, of_streams);
     if rows.len() == 1 {

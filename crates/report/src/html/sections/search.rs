@@ -47,8 +47,7 @@ pub(in crate::html) fn search(
 /// `11 probes: 126,900 rows/s confirmed 3 of 3 times for 30 s; 4 failed`.
 fn abstract_line(search: &SearchRecord, unit: &str) -> String {
     let number = |verdict: ProbeVerdict| {
-        let probes = search.probes.iter();
-        probes.filter(|probe| probe.verdict == verdict).count()
+        search.probes.iter().filter(|probe| probe.verdict == verdict).count()
     };
     let confirmed = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => {
@@ -58,10 +57,7 @@ fn abstract_line(search: &SearchRecord, unit: &str) -> String {
         _ => format!(": {} passed", number(ProbeVerdict::Passed)),
     };
     let failed = number(ProbeVerdict::Failed);
-    format!(
-        "{}{confirmed}; {failed} failed",
-        plural(search.probes.len(), "probe")
-    )
+    format!("{}{confirmed}; {failed} failed", plural(search.probes.len(), "probe"))
 }
 
 fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {

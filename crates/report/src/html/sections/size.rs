@@ -18,8 +18,8 @@ const WORDS: usize = 200;
 
 /// Where the figures of a plan come from; "measured" and "published" are never the same word.
 pub(in crate::html) fn size_facts(plan: &SizePlan) -> Vec<String> {
-    let needs = plan.needs.iter();
-    needs
+    plan.needs
+        .iter()
         .map(|need| {
             let origin = &need.origin;
             let detail = foreign(origin.detail(), WORDS);
@@ -37,8 +37,7 @@ pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
 
 /// `charts` are those that do not stand above the folds.
 pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
-    let assumed = plan.inputs.iter();
-    let assumed = assumed.filter(|input| input.origin.is_assumption());
+    let assumed = plan.inputs.iter().filter(|input| input.origin.is_assumption());
     vec![
         decision(plan),
         Part {
@@ -116,15 +115,14 @@ fn decision(plan: &SizePlan) -> Part {
 }
 
 fn growth(plan: &SizePlan, charts: &[Chart]) -> Part {
-    let points = plan.needs.iter().flat_map(|need| &need.curve);
-    let known = points
+    let known = plan
+        .needs
+        .iter()
+        .flat_map(|need| &need.curve)
         .filter(|point| point.measured_per_s.is_some())
         .count();
     let models: usize = plan.needs.iter().map(|need| need.models.len()).sum();
-    let word = plan
-        .needs
-        .first()
-        .map_or("measured", |need| known_word(need));
+    let word = plan.needs.first().map_or("measured", |need| known_word(need));
     Part {
         id: "growth",
         title: "Growth",

@@ -94,11 +94,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart
 /// Every configuration that was measured; of two axes as a grid, too.
 fn trials(tune: &TuneRecord) -> Markup {
     let different = tune_text::different(tune);
-    let list = table(
-        "All configurations",
-        &rows_of(tune, &different),
-        tune.axes.len(),
-    );
+    let list = table("All configurations", &rows_of(tune, &different), tune.axes.len());
     html! {
         @if let [down, right] = &tune.axes[..] {
             @let label = format!("{} down, {} to the right", down.name, right.name);
@@ -113,8 +109,11 @@ fn trials(tune: &TuneRecord) -> Markup {
 
 /// Figures of a configuration's measurements that count.
 fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
-    let of_configuration = tune.trials.iter().filter(|trial| trial.at == at);
-    let counting = of_configuration.filter(|trial| trial.verdict == TrialVerdict::Counts);
+    let counting = tune
+        .trials
+        .iter()
+        .filter(|trial| trial.at == at)
+        .filter(|trial| trial.verdict == TrialVerdict::Counts);
     counting.filter_map(|trial| trial.figure).collect()
 }
 
@@ -156,8 +155,7 @@ fn rows_of(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
             |figure: Option<f64>| or_absent(figure, |figure| tune_text::figure(tune, figure));
         let of_configuration = || tune.trials.iter().filter(|trial| trial.at == *at);
         let values = tune.axes.iter().zip(*at);
-        let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));
-        let trials = values.chain([
+        let trials = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS)).chain([
             shown(mean(&figures)),
             shown(figures.iter().copied().min_by(f64::total_cmp)),
             shown(figures.iter().copied().max_by(f64::total_cmp)),

@@ -62,11 +62,7 @@ pub(super) fn hour() -> RunRecord {
 fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
     let spread = (second * 7_919 + number * 104_729) % 101;
     let acknowledged = if second == SILENT { 0 } else { 400 + spread };
-    let p99 = if second == SLOW.0 {
-        SLOW.1
-    } else {
-        (20 + spread) * MS
-    };
+    let p99 = if second == SLOW.0 { SLOW.1 } else { (20 + spread) * MS };
     IntervalRecord {
         second,
         phase: if second < 2 { "warm-up" } else { "measure" }.to_owned(),
@@ -145,8 +141,10 @@ pub(super) fn tuned() -> TuneRecord {
         (confirm, [2, 1], 288_000.0),
         (search, [1, 2], 310_000.0),
     ];
-    let trials = trials.into_iter().zip(1..);
-    let trials = trials.map(|((purpose, at, figure), number)| trial(number, purpose, &at, figure));
+    let trials = trials
+        .into_iter()
+        .zip(1..)
+        .map(|((purpose, at, figure), number)| trial(number, purpose, &at, figure));
     TuneRecord {
         axes: vec![
             axis("batch", &["500", "4000", "32000"]),

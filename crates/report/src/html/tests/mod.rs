@@ -23,17 +23,8 @@ fn size_plan() -> SizePlan {
 
 #[test]
 fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
-    let runs = [
-        fixture::closed(),
-        fixture::open_steps(),
-        fixture::open_gate(),
-    ];
-    let experiments = [
-        made::searched(),
-        made::of_tuning(made::tuned()),
-        grouped(),
-        grown(),
-    ];
+    let runs = [fixture::closed(), fixture::open_steps(), fixture::open_gate()];
+    let experiments = [made::searched(), made::of_tuning(made::tuned()), grouped(), grown()];
     let mut pages: Vec<String> = Vec::new();
     let records = runs.iter().map(RecordRef::from);
     for record in records.chain(experiments.iter().map(Into::into)) {
@@ -46,9 +37,7 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
     assert_eq!(pages.last(), Some(&size_html(&plan.clone())));
     for page in pages {
         // Addresses that a browser would follow by itself.
-        for elsewhere in [
-            "src=", "url(", "@import", "<link", "<img", "<iframe", "fetch(",
-        ] {
+        for elsewhere in ["src=", "url(", "@import", "<link", "<img", "<iframe", "fetch("] {
             assert!(!page.contains(elsewhere), "{elsewhere}");
         }
     }
@@ -68,8 +57,7 @@ fn the_answer_comes_first_and_everything_else_is_folded() {
     let order = "Probes, Judgments, Latency, Over time, Machines, Rows and audit, Findings, Response sizes, \
                  Environment and plan, Cite and repeat";
     let summary = |title: &str| format!("<summary><h2>{title}</h2><p>");
-    let places = order.split(", ");
-    let places = places.map(|title| folds.find(&summary(title)).expect(title));
+    let places = order.split(", ").map(|title| folds.find(&summary(title)).expect(title));
     let places: Vec<usize> = places.collect();
     assert!(places.is_sorted(), "{places:?}");
     let unwanted = ["<h2>Probes</h2><p></p>", "<details open", "\" open"];
@@ -166,8 +154,8 @@ fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
     let chart = page.split("id=\"axis-0\"").nth(1).unwrap();
     let ticks = chart.split("class=\"x-ticks\">").nth(1).unwrap();
     let ticks = ticks.split("</g>").next().unwrap();
-    let texts = ticks.split("text-anchor=\"middle\">").skip(1);
-    let texts = texts.map(|text| text.split('<').next().unwrap());
+    let texts =
+        ticks.split("text-anchor=\"middle\">").skip(1).map(|text| text.split('<').next().unwrap());
     assert!(texts.eq(["500", "4,000", "32,000"]), "{ticks}");
 }
 

@@ -16,11 +16,7 @@ use highwater_model::tune::TuneFigure;
 
 /// Whole numbers, and three digits of shares.
 fn figure(y: f64) -> String {
-    if y.abs() < 10.0 {
-        ((y * 1e3).round() / 1e3).to_string()
-    } else {
-        format!("{y:.0}")
-    }
+    if y.abs() < 10.0 { ((y * 1e3).round() / 1e3).to_string() } else { format!("{y:.0}") }
 }
 
 /// All charts of the page of a record.
@@ -98,8 +94,12 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     record.availability.gaps = vec![[14_000_000_000, 3_000_000_000], [4_000_000_000, 2_000_000]];
     let charts = plots::over_time(&(&record).into());
     let kinds = |kind| {
-        let of_kind = charts[0].spans.iter().filter(|span| span.kind == kind);
-        of_kind.map(|span| [span.from, span.to]).collect::<Vec<_>>()
+        charts[0]
+            .spans
+            .iter()
+            .filter(|span| span.kind == kind)
+            .map(|span| [span.from, span.to])
+            .collect::<Vec<_>>()
     };
     assert_eq!(kinds(SpanKind::LeftOut), [[0.0, 2.0]]);
     assert_eq!(kinds(SpanKind::Measured), [[2.0, 12.0], [12.0, 22.0]]);
@@ -119,10 +119,7 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
         value.split('"').next().unwrap().parse().unwrap()
     };
     let seconds = wide * 10.0 / 22.0;
-    let off = [
-        figure("x") / seconds - 14.0,
-        figure(" width") / seconds - 3.0,
-    ];
+    let off = [figure("x") / seconds - 14.0, figure(" width") / seconds - 3.0];
     assert!(off.iter().all(|off| off.abs() * seconds <= 1.0), "{off:?}");
     let spans = ["left-out", "measured", "measured odd", "gap"];
     let last = spans.map(|span| place(&format!("span {span}"))).into_iter();
@@ -169,10 +166,7 @@ fn rejections() {
 }
 
 fn overlaid<const N: usize>(groups: [(&str, Vec<&RunRecord>); N]) -> Vec<Chart> {
-    plots::overlay(&groups.map(|(name, runs)| plots::Overlaid {
-        name: name.to_owned(),
-        runs,
-    }))
+    plots::overlay(&groups.map(|(name, runs)| plots::Overlaid { name: name.to_owned(), runs }))
 }
 
 #[test]
@@ -180,10 +174,7 @@ fn courses_end_where_the_longest_does_wherever_it_stands() {
     let (long, rows_only) = (fixture::open_steps(), fixture::closed());
     let ends = [vec![&long], vec![&rows_only], vec![&long, &rows_only]];
     let ends = ends.map(|runs| overlaid([("all", runs)])[0].x.to);
-    assert!(
-        ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
-        "{ends:?}"
-    );
+    assert!(ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(), "{ends:?}");
 }
 
 /// Each run of two groups, from its own start: a line of its group's color with the values of its
@@ -207,8 +198,8 @@ fn courses_of_groups_are_laid_over_each_other() {
     let drawn: Vec<String> = plotted(&charts)
         .lines()
         .map(|line| {
-            let parts = line.split(' ');
-            let known = parts.filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
+            let known =
+                line.split(' ').filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
             known.collect::<Vec<_>>().join(" ")
         })
         .collect();
@@ -252,9 +243,7 @@ fn a_search() {
 #[test]
 fn a_search_whose_first_guess_was_far_off() {
     let mut record = made::searched();
-    let Question::Search(search) = &mut record.question else {
-        unreachable!()
-    };
+    let Question::Search(search) = &mut record.question else { unreachable!() };
     search.probes[1].at = 64_000.0;
     let charts = plots::search(&record.last_run, search);
     for chart in &charts {
@@ -273,8 +262,8 @@ fn a_search_whose_first_guess_was_far_off() {
 
 #[test]
 fn a_tuning() {
-    let charts = plots::tune(&made::tuned()).into_iter();
-    let charts: Vec<Chart> = charts.map(|(_, chart)| chart).collect();
+    let charts: Vec<Chart> =
+        plots::tune(&made::tuned()).into_iter().map(|(_, chart)| chart).collect();
     insta::assert_snapshot!(plotted(&charts));
 }
 
@@ -297,10 +286,7 @@ fn a_tuning_that_did_not_end() {
 /// Figures per row are drawn in their own unit.
 #[test]
 fn a_tuning_by_cpu_or_disk() {
-    for (by, per_unit) in [
-        (TuneFigure::ServerCpuPerRow, 1e9),
-        (TuneFigure::DiskBytesPerRow, 1.0),
-    ] {
+    for (by, per_unit) in [(TuneFigure::ServerCpuPerRow, 1e9), (TuneFigure::DiskBytesPerRow, 1.0)] {
         let mut tune = made::tuned();
         tune.by = by;
         let (_, chart) = plots::tune(&tune).swap_remove(0);
@@ -331,11 +317,13 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
     let plotted: f64 = rate.points.iter().filter_map(|p| p.y).sum::<f64>() * 6.0;
     let counted: u64 = record.intervals.iter().map(|i| i.rows_acknowledged).sum();
     assert!((plotted / to_f64(counted) - 1.0).abs() < 1e-9);
-    let [seconds] = series(&charts, "throughput-rows", "seconds")[..] else {
-        panic!("one band")
-    };
-    let silent = seconds.points.iter().filter(|p| p.low == Some(0.0));
-    let silent: Vec<f64> = silent.map(|p| p.x - to_f64(made::SILENT)).collect();
+    let [seconds] = series(&charts, "throughput-rows", "seconds")[..] else { panic!("one band") };
+    let silent: Vec<f64> = seconds
+        .points
+        .iter()
+        .filter(|p| p.low == Some(0.0))
+        .map(|p| p.x - to_f64(made::SILENT))
+        .collect();
     assert!(silent.len() == 1 && silent[0].abs() <= 3.0, "{silent:?}");
     let latency = charts.iter().find(|chart| chart.id == "latency").unwrap();
     let series = latency.series.iter();
@@ -377,8 +365,11 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
     };
     let points = |chart: &Chart, name: &str| -> String {
         let series = chart.series.iter().find(|series| series.name == name);
-        let points = series.expect(name).points.iter();
-        let points = points.map(|point| format!("{}:{:.0}", point.x, point.y.unwrap()));
+        let points = series
+            .expect(name)
+            .points
+            .iter()
+            .map(|point| format!("{}:{:.0}", point.x, point.y.unwrap()));
         points.collect::<Vec<_>>().join(" ")
     };
     let measured = "1:293147 2:493723 3:676781 4:856460";
@@ -434,11 +425,7 @@ fn the_limit_of_each_size_stands_below_its_place() {
     let page = html(&record);
     let chart = page.split("id=\"scale\"").nth(1).unwrap();
     let said = "Limited by: 1 node: CPU of node 2, 97% (next: disk of node 1, 71%); 2 nodes: locks";
-    assert_eq!(
-        chart.matches(said).count(),
-        2,
-        "once for each width: {chart}"
-    );
+    assert_eq!(chart.matches(said).count(), 2, "once for each width: {chart}");
     for (name, width) in [("wide", 1120.0), ("narrow", 358.0)] {
         let begin = format!("<svg class=\"{name}\"");
         let drawing = chart.split(&begin).nth(1).unwrap();
@@ -457,10 +444,7 @@ fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
     for (cell, (at, name, _)) in cells.iter().zip(expected) {
         let middle = attribute(cell, "x") + attribute(cell, "width") / 2.0;
         let place = left + at / 5.5 * plot;
-        assert!(
-            (middle - place).abs() < 0.1,
-            "{name} at {middle}, not {place}"
-        );
+        assert!((middle - place).abs() < 0.1, "{name} at {middle}, not {place}");
         assert!(cell.contains(&format!(">{name}</text>")), "{cell}");
         // The words touch no others of their line, and lie inside.
         let words = cell.split("<text ").nth(1).unwrap();
@@ -481,10 +465,7 @@ fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
 fn strip_of(scale: &ScaleRecord) -> Vec<(f64, String, usize)> {
     let of_growth = highwater_sizing::growth::report(scale);
     let charts = plots::scale(scale, &of_growth);
-    let cells = charts[0].strip.cells.iter();
-    cells
-        .map(|cell| (cell.at, cell.name.clone(), cell.color))
-        .collect()
+    charts[0].strip.cells.iter().map(|cell| (cell.at, cell.name.clone(), cell.color)).collect()
 }
 
 /// The first attribute of this name, a number.

@@ -25,11 +25,9 @@ type Kind = (&'static str, usize, fn(&SlotStream) -> u64);
 /// All charts, as far as there is something to draw.
 pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
     let seconds = &run.seconds;
-    let units = [Unit::Rows, Unit::Queries].into_iter();
-    let throughputs = units.filter_map(|unit| throughput(seconds, unit));
-    let charts = throughputs
-        .chain(latency(seconds, &run.objectives))
-        .chain(failures(seconds));
+    let throughputs =
+        [Unit::Rows, Unit::Queries].into_iter().filter_map(|unit| throughput(seconds, unit));
+    let charts = throughputs.chain(latency(seconds, &run.objectives)).chain(failures(seconds));
     let mut interventions = run.interventions.clone();
     let noted: Vec<Span> = notes(interventions.make_contiguous()).collect();
     let mut charts: Vec<Chart> = charts.collect();
@@ -53,9 +51,7 @@ fn to_come(run: &RunWatched) -> Vec<Span> {
     let now = to_f64(last.from_s + last.seconds);
     let shown = (now * SHOWN_AHEAD).max(SHOWN_S);
     let steps = length.map_or_else(Vec::new, |length| steps(run, length));
-    let ahead = steps
-        .iter()
-        .filter(|step| step.to > now && step.from < shown);
+    let ahead = steps.iter().filter(|step| step.to > now && step.from < shown);
     let spans = ahead.map(|step| Span {
         from: step.from.max(now),
         to: step.to.min(shown),
@@ -115,9 +111,7 @@ fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
     let mut series = Vec::new();
     for (number, name) in streams(seconds, |stream| stream.unit == unit) {
         let per_s = |of: fn(&SlotStream) -> Option<f64>| {
-            points(seconds, |slot| {
-                Some(of(slot.streams.get(number)?)? / to_f64(slot.seconds))
-            })
+            points(seconds, |slot| Some(of(slot.streams.get(number)?)? / to_f64(slot.seconds)))
         };
         let reached = per_s(|stream| Some(stream.units));
         series.push(Series::new(&name, Shape::Line, number, reached));
@@ -148,33 +142,29 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
             points(seconds, |slot| ns(slot.streams.get(*number)?).map(to_f64))
         };
         let (p50, p99) = (of(|stream| stream.p50_ns), of(|stream| stream.p99_ns));
-        let between = p99
-            .iter()
-            .zip(&p50)
-            .map(|(p99, p50)| Point { low: p50.y, ..*p99 });
+        let between = p99.iter().zip(&p50).map(|(p99, p50)| Point { low: p50.y, ..*p99 });
         let band = (all.len() <= BANDS_MAX)
             .then(|| ("p50 to p99", Shape::Band, between.collect::<Vec<_>>()));
         let lines = [("p99", Shape::Line, p99), ("p50", Shape::Dashed, p50)];
         for (part, shape, points) in band.into_iter().chain(lines) {
             if points.iter().any(|point| point.y.is_some()) {
-                series.push(Series {
-                    part,
-                    ..Series::new(name, shape, *number, points)
-                });
+                series.push(Series { part, ..Series::new(name, shape, *number, points) });
             }
         }
     }
-    let levels = objectives.iter().filter_map(|objective| match objective {
-        Objective::Latency { max, op, .. } => Some(Label {
-            at: to_f64(max.0),
-            name: match op {
-                Some(op) => format!("allowed for {op}"),
-                None => "allowed".to_owned(),
-            },
-        }),
-        _ => None,
-    });
-    let levels: Vec<Label> = levels.collect();
+    let levels: Vec<Label> = objectives
+        .iter()
+        .filter_map(|objective| match objective {
+            Objective::Latency { max, op, .. } => Some(Label {
+                at: to_f64(max.0),
+                name: match op {
+                    Some(op) => format!("allowed for {op}"),
+                    None => "allowed".to_owned(),
+                },
+            }),
+            _ => None,
+        })
+        .collect();
     let about = about(seconds, "the slowest second");
     chart(seconds, series, |series| Chart {
         id: "latency".to_owned(),
@@ -202,13 +192,11 @@ fn about(seconds: &Seconds, joined: &str) -> String {
 /// Streams that are drawn, with their place.
 fn streams(seconds: &Seconds, drawn: impl Fn(&SlotStream) -> bool) -> Vec<(usize, String)> {
     let last = seconds.slots.last();
-    let streams = last
+    let drawn = last
         .into_iter()
-        .flat_map(|slot| slot.streams.iter().enumerate());
-    let drawn = streams.filter(|(_, stream)| drawn(stream));
-    drawn
-        .map(|(number, stream)| (number, stream.stream.clone()))
-        .collect()
+        .flat_map(|slot| slot.streams.iter().enumerate())
+        .filter(|(_, stream)| drawn(stream));
+    drawn.map(|(number, stream)| (number, stream.stream.clone())).collect()
 }
 
 /// A point in the middle of each slot.

@@ -45,15 +45,8 @@ pub enum LiveRights {
 const PHASES_MAX: usize = 12;
 
 /// Columns of figures in the table of streams; on a phone each figure has the name of its column.
-const FIGURES: [&str; 7] = [
-    "offered/s",
-    "last second",
-    "so far",
-    "p50",
-    "p99",
-    "acknowledged",
-    "failed",
-];
+const FIGURES: [&str; 7] =
+    ["offered/s", "last second", "so far", "p50", "p99", "acknowledged", "failed"];
 
 /// What ends behind the last phase is in no rate.
 const DRAIN: &str = "drain";
@@ -177,11 +170,7 @@ fn status(watched: &Watched) -> Markup {
         let elapsed = run.last.as_ref().map_or(0, |last| last.second);
         let left = left_at_most(progress, Nanos::from_secs(elapsed));
         let number = progress.done + 1;
-        format!(
-            "trial {number} of at most {}, at most {} left",
-            progress.most,
-            to_the_second(left)
-        )
+        format!("trial {number} of at most {}, at most {} left", progress.most, to_the_second(left))
     });
     html! {
         p class="status" data-held=(watched.is_held) {
@@ -222,11 +211,7 @@ fn loading(run: &RunWatched, bounds: LoadBounds) -> String {
         format!(", {} left", span(length.0.saturating_sub(passed)))
     });
     let phase = &last.phase;
-    format!(
-        "Running: {phase}, {} s{}",
-        last.second,
-        left.unwrap_or_default()
-    )
+    format!("Running: {phase}, {} s{}", last.second, left.unwrap_or_default())
 }
 
 fn elapsed_share(run: &RunWatched, bounds: LoadBounds) -> Option<f64> {
@@ -296,8 +281,8 @@ fn judged(directory: &str, judgments: &Judgments) -> Markup {
 
 /// Sessions, and what target and host said of themselves, as small multiples.
 fn machines(run: &RunWatched) -> Markup {
-    let sessions = charts::sessions(&run.seconds).into_iter();
-    let all: Vec<_> = sessions.chain(target_so_far(&run.telemetry)).collect();
+    let all: Vec<_> =
+        charts::sessions(&run.seconds).into_iter().chain(target_so_far(&run.telemetry)).collect();
     html! {
         @if !all.is_empty() {
             section id="machines" {
@@ -339,8 +324,7 @@ fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
 fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Markup {
     let unit = stream.unit.name();
     let all = |of: fn(&SlotStream) -> u64| {
-        let slots = run.seconds.slots.iter();
-        let streams = slots.filter_map(|slot| slot.streams.get(number));
+        let streams = run.seconds.slots.iter().filter_map(|slot| slot.streams.get(number));
         count(streams.map(of).sum())
     };
     let figures = [

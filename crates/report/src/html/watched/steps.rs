@@ -26,21 +26,13 @@ pub(super) fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
     let planned = run.phases.iter();
     let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
     if whole != length.0 {
-        return vec![Step {
-            from: 0.0,
-            to: to_f64(length.0) / 1e9,
-            name: "",
-        }];
+        return vec![Step { from: 0.0, to: to_f64(length.0) / 1e9, name: "" }];
     }
     let mut end = 0.0;
     let steps = planned.map(|phase| {
         let from = end;
         end += to_f64(phase.duration.0) / 1e9;
-        Step {
-            from,
-            to: end,
-            name: &phase.name,
-        }
+        Step { from, to: end, name: &phase.name }
     });
     steps.collect()
 }

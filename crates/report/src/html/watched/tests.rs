@@ -46,10 +46,7 @@ fn second(second: u64, phase: &str, rate: f64) -> Event {
     };
     Event::Second(SecondProgress {
         sessions: 24,
-        objectives: vec![ObjectiveSoFar::Part {
-            missed: 4,
-            counted: 1_000,
-        }],
+        objectives: vec![ObjectiveSoFar::Part { missed: 4, counted: 1_000 }],
         ..second_of(second, phase, vec![stream])
     })
 }
@@ -111,10 +108,7 @@ fn controls_are_there_for_those_who_may() {
 #[test]
 fn without_the_script_there_are_no_controls_that_do_nothing() {
     let page = live_page(&watched(), LiveRights::Control);
-    assert!(
-        page.contains(r#"<form id="controls" aria-label="Control" hidden>"#),
-        "{page}"
-    );
+    assert!(page.contains(r#"<form id="controls" aria-label="Control" hidden>"#), "{page}");
 }
 
 #[test]
@@ -146,10 +140,7 @@ fn planned_phases_are_named_and_which_of_them_runs() {
     // Where the phases make up the load, its bar has a part for each: the first is over, the second runs.
     watched.run.phases = vec![phase("warm-up", 1), phase("one", 19), phase("two", 40)];
     let parts = live_parts(&watched);
-    assert_says(
-        &parts,
-        &[r#"role="progressbar""#, r#"aria-valuenow="0.050""#],
-    );
+    assert_says(&parts, &[r#"role="progressbar""#, r#"aria-valuenow="0.050""#]);
     assert_eq!(parts.matches(r#"class="done""#).count(), 3);
     // The axis has all of it: the rest of the second phase, and the third one, which is named.
     assert_eq!(parts.matches("span to-come").count(), 3 * 2 * 2);
@@ -165,9 +156,7 @@ fn a_note_is_drawn_where_it_was_made() {
     watched.event(&Event::Intervention(InterventionRecord {
         time_ns: Nanos::from_secs(2).0,
         phase: "measure".to_owned(),
-        change: Change::Note {
-            text: "<b>vacuum".to_owned(),
-        },
+        change: Change::Note { text: "<b>vacuum".to_owned() },
     }));
     let parts = live_parts(&watched);
     assert!(parts.contains(r#"class="span note""#), "{parts}");
@@ -219,10 +208,7 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
     watched.event(&second(90, "measure", 6_000.0));
     assert!(live_parts(&watched).contains("Judged by the first 60 s"));
     // Nothing is at its limit yet, and what is nearest is named.
-    record.limit = Some(Limit {
-        by: None,
-        ..fixture::cpu_limit()
-    });
+    record.limit = Some(Limit { by: None, ..fixture::cpu_limit() });
     watched.run.record = Some(Arc::new(record.clone()));
     let parts = live_parts(&watched);
     assert_says(&parts, &["Limit <b>not identified: ", "(nearest: disk"]);
@@ -241,10 +227,7 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
 fn the_audit_says_what_it_does_and_how_far_it_is() {
     let mut watched = watched();
     watched.event(&Event::Audit(AuditProgress {
-        doing: AuditStage::Table {
-            table: "<cpu>".to_owned(),
-            step: TableStep::Summing,
-        },
+        doing: AuditStage::Table { table: "<cpu>".to_owned(), step: TableStep::Summing },
         rows: 2_500,
         of: 10_000,
         ..AuditProgress::default()
@@ -267,11 +250,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     watched.experiments = vec![Arc::new(record)];
     watched.event(&Event::Trial {
         number: 6,
-        trial: Trial::Variant {
-            name: "a".to_owned(),
-            round: 1,
-            times: 2,
-        },
+        trial: Trial::Variant { name: "a".to_owned(), round: 1, times: 2 },
         progress: ExperimentProgress {
             done: 5,
             most: 20,
@@ -291,10 +270,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     assert!(live_parts(&watched).contains("pauses when this trial is over"));
     watched.event(&Event::Part(Part::Paused));
     let parts = live_parts(&watched);
-    assert_says(
-        &parts,
-        &["paused between two trials", r#"data-held="true""#],
-    );
+    assert_says(&parts, &["paused between two trials", r#"data-held="true""#]);
     assert!(!parts.contains("pauses when"), "{parts}");
 }
 
@@ -318,9 +294,7 @@ fn a_day_of_everything_keeps_no_more_and_draws_no_more_than_its_first_hours() {
         let busy = 0.5 + to_f64(s % 10) / 100.0;
         watched.telemetry(&TelemetryPoint {
             time_ns: s * 1_000_000_000,
-            values: (0..4)
-                .map(|node| cpu_of(&format!("n{node}"), busy))
-                .collect(),
+            values: (0..4).map(|node| cpu_of(&format!("n{node}"), busy)).collect(),
         });
         if s % 60 == 0 {
             watched.event(&Event::Warning {
@@ -341,8 +315,7 @@ fn a_day_of_everything_keeps_no_more_and_draws_no_more_than_its_first_hours() {
     // Each is a saw: it grows until its points are joined, and all of them are at their peaks at once sometimes.
     let flat = |values: &[usize]| {
         let early = values[..first].iter().max().unwrap();
-        let later = values[first..].iter();
-        later.max() <= Some(&(early + early / 2))
+        values[first..].iter().max() <= Some(&(early + early / 2))
     };
     assert!(flat(&most), "{most:?}");
     assert!(flat(&bytes), "{bytes:?}");

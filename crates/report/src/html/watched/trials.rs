@@ -35,8 +35,11 @@ pub(super) fn so_far(experiment: &ExperimentRecord) -> Markup {
 /// Between which values the mark must be, by the probes so far.
 fn bracket(search: &SearchRecord) -> String {
     let of = |verdict: ProbeVerdict| {
-        let judging = search.probes.iter().filter(|probe| probe.purpose.judges());
-        let found = judging.filter(move |probe| probe.verdict == verdict);
+        let found = search
+            .probes
+            .iter()
+            .filter(|probe| probe.purpose.judges())
+            .filter(move |probe| probe.verdict == verdict);
         found.map(|probe| probe.at)
     };
     let failed = of(ProbeVerdict::Failed).reduce(f64::min);
@@ -76,12 +79,7 @@ mod tests {
         check(&[], "So far no probe has");
         check(&[(10.0, NotDecided)], "So far no probe has");
         check(&[(10.0, Passed), (20.0, Passed)], "So far: 20.0 ");
-        let four = [
-            (10.0, Passed),
-            (40.0, Failed),
-            (20.0, Passed),
-            (80.0, Failed),
-        ];
+        let four = [(10.0, Passed), (40.0, Failed), (20.0, Passed), (80.0, Failed)];
         check(&four, "So far: 20.0 ");
         // One that passed above the lowest that failed narrows nothing.
         let above = [(10.0, Passed), (20.0, Failed), (30.0, Passed)];

@@ -35,10 +35,12 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> Vec<Vec<S
     if grown.models.is_empty() {
         models.clear();
     }
-    models.extend(grown.identifiability.iter().flat_map(|of_usl| {
-        let sentences = of_usl.sentences.iter();
-        sentences.map(|sentence| labeled("", sentence))
-    }));
+    models.extend(
+        grown
+            .identifiability
+            .iter()
+            .flat_map(|of_usl| of_usl.sentences.iter().map(|sentence| labeled("", sentence))),
+    );
     vec![
         vec![title(record, scale), question(record, scale)],
         answer_lines(scale, &grown),
@@ -50,10 +52,7 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> Vec<Vec<S
 }
 
 fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
-    let (targets, traits) = (
-        foreign(&scale.targets.join(" "), WORDS),
-        head::traits(record),
-    );
+    let (targets, traits) = (foreign(&scale.targets.join(" "), WORDS), head::traits(record));
     format!("{} → {targets}   {traits}", record.workload.name)
 }
 
@@ -153,16 +152,9 @@ pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
 
 /// What making the sizes ready took, which is in no budget; nothing where it took nothing.
 fn made_ready(scale: &ScaleRecord) -> Option<String> {
-    let sum = |of: fn(&ScaleTrial) -> u64| {
-        let trials = scale.trials.iter().map(of);
-        trials.fold(0, u64::saturating_add)
-    };
+    let sum = |of: fn(&ScaleTrial) -> u64| scale.trials.iter().map(of).fold(0, u64::saturating_add);
     let (ready, all) = (sum(|trial| trial.ready_ns), sum(|trial| trial.took_ns));
-    let besides = if scale.budget_ns.is_some() {
-        ", beside the budget"
-    } else {
-        ""
-    };
+    let besides = if scale.budget_ns.is_some() { ", beside the budget" } else { "" };
     let [took, of] = [ready, all].map(duration);
     let text =
         format!("{took} of {of} were clusters that start and tables that are filled{besides}");
@@ -276,9 +268,7 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
     let rule = compared.rule_of_thumb;
     let mut cells = vec![
         size.trial.size.nodes.to_string(),
-        or_absent(compared.increase, |part| {
-            format!("+{}", percent_whole(part))
-        }),
+        or_absent(compared.increase, |part| format!("+{}", percent_whole(part))),
         rate(per_s),
         or_absent(compared.gain, rate_signed),
         or_absent(compared.change, percent_signed),
@@ -293,8 +283,7 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
 
 /// The head and a row for each size that counts: what each op makes; nothing where the stream has one op.
 pub(crate) fn by_op_table(grown: &GrowthReport<'_>) -> Vec<Row> {
-    let sizes = grown.sizes.iter();
-    let sizes = sizes.map(|size| size.trial.size.nodes.to_string());
+    let sizes = grown.sizes.iter().map(|size| size.trial.size.nodes.to_string());
     by_op::rows("nodes", sizes, &grown.by_op)
 }
 
@@ -342,9 +331,7 @@ fn row(trial: &ScaleTrial) -> Row {
         or_absent(figures.shards, |shards| shards.to_string()),
         or_absent(measured, rate),
         or_absent(predicted, about),
-        or_absent(off, |(predicted, measured)| {
-            percent_signed(predicted / measured - 1.0)
-        }),
+        or_absent(off, |(predicted, measured)| percent_signed(predicted / measured - 1.0)),
         or_absent(figures.p99_ns, duration),
         or_absent(figures.target_cpu, percent_whole),
         percent_whole(figures.client_cpu),
@@ -356,12 +343,11 @@ fn row(trial: &ScaleTrial) -> Row {
 /// Settings of the size, what is wrong with it, and whether it was predicted.
 fn remark(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
-    let settings = trial.size.settings.iter();
-    let settings = settings.map(|(name, value)| format!("{name} {value}"));
+    let settings = trial.size.settings.iter().map(|(name, value)| format!("{name} {value}"));
     let outside = trial
         .predicted
-        .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s));
-    let outside = outside.map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
+        .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s))
+        .map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
     let best = figures.best.iter();
     let best = best.map(|(axis, value)| format!("best {axis} {value}"));
     let not_warm = "NOT WARM: throughput was not steady";

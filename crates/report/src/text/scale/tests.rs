@@ -66,16 +66,10 @@ fn a_growth_of_several_ops_shows_each_of_them() {
          24      18.3   +463.9%      17.5   +476.5%      17.8   +458.8%
     ");
     let markdown = markdown(&queried, "highwater-runs/growth");
-    let said = [
-        "Each op: queries/s, and the gain over the first row",
-        "| 24 | 18.3 | ",
-    ];
+    let said = ["Each op: queries/s, and the gain over the first row", "| 24 | 18.3 | "];
     assert_says(&markdown, &said);
     let page = crate::html(&queried);
-    assert_says(
-        &page,
-        &["<h3>Each op</h3>", "data-label=\"q2 gain\">+476.5%</td>"],
-    );
+    assert_says(&page, &["<h3>Each op</h3>", "data-label=\"q2 gain\">+476.5%</td>"]);
     let of_one = grown();
     assert!(!crate::text(&of_one).contains("each op"));
     assert!(!crate::html(&of_one).contains("Each op"));
@@ -104,9 +98,7 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     scale.variant = Some(GrowthVariant {
         name: "old".to_owned(),
         command: Some("./use old".to_owned()),
-        all: [("old", "a"), ("new", "b")]
-            .map(|both| (both.0.to_owned(), both.1.to_owned()))
-            .into(),
+        all: [("old", "a"), ("new", "b")].map(|both| (both.0.to_owned(), both.1.to_owned())).into(),
         before: [].into(),
     });
     let again = highwater_next::again((&grown).into());
@@ -114,10 +106,8 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     assert!(again.starts_with(begin), "{again}");
     assert_says(&again, &[" --cluster lab.toml --no-measure-nodes "]);
     let text = text(&grown);
-    let said = [
-        "variant old, in turns with 1 more",
-        "nodes alone    not measured: --no-measure-nodes",
-    ];
+    let said =
+        ["variant old, in turns with 1 more", "nodes alone    not measured: --no-measure-nodes"];
     assert_says(&text, &said);
 }
 

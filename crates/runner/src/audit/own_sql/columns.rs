@@ -22,10 +22,7 @@ impl SeenRow<'_> {
     /// What one column has otherwise, read as `column`.
     fn difference(&self, at: usize, column: &BoundColumn, found: &Value) -> Option<Difference> {
         let data = self.known.batch.columns.get(at)?;
-        let batch = RowBatch {
-            columns: vec![data.clone()],
-            ..self.known.batch.clone()
-        };
+        let batch = RowBatch { columns: vec![data.clone()], ..self.known.batch.clone() };
         let found = std::slice::from_ref(found);
         difference(std::slice::from_ref(column), &batch, 0, found)
     }
@@ -52,10 +49,7 @@ impl OwnSql<'_, '_, '_> {
         plain: &BoundTable,
         ranges: &[KeyRange],
     ) -> Result<Option<WrongSql>, TargetError> {
-        let only = |columns| BoundTable {
-            columns,
-            ..plain.clone()
-        };
+        let only = |columns| BoundTable { columns, ..plain.clone() };
         if self.read(&only(Vec::new()), ranges).await?.is_err() {
             return Ok(None);
         }
@@ -112,14 +106,8 @@ impl OwnSql<'_, '_, '_> {
         if seen(&self.known, rows).iter().all(|s| differs(s).is_none()) {
             return Ok(None);
         }
-        let itself = BoundColumn {
-            value: None,
-            ..column.clone()
-        };
-        let of_itself = BoundTable {
-            columns: vec![itself.clone()],
-            ..plain.clone()
-        };
+        let itself = BoundColumn { value: None, ..column.clone() };
+        let of_itself = BoundTable { columns: vec![itself.clone()], ..plain.clone() };
         let ranges = self.ranges();
         // A column of another type may not be readable as this one.
         let stored = self.read(&of_itself, &ranges).await?.unwrap_or_default();
@@ -163,8 +151,7 @@ impl OwnSql<'_, '_, '_> {
         let right = |seen: &SeenRow<'_>| seen.known.is_stored_as(plain, &seen.stored.values);
         let keys: Vec<u64> = {
             let seen = seen(&self.known, rows);
-            let right = seen.iter().filter(|row| right(row));
-            right.map(|row| row.known.row).collect()
+            seen.iter().filter(|row| right(row)).map(|row| row.known.row).collect()
         };
         if keys.is_empty() {
             return Ok(None);
@@ -228,14 +215,10 @@ fn wrong(table: &BoundTable, column: &BoundColumn, part: SqlPart, evidence: Stri
 /// is the value that was sent in another form, and no row holds anything else.
 fn wrong_type(column: &BoundColumn, at: usize, seen: &[SeenRow<'_>]) -> Option<String> {
     let sent = |row: &SeenRow<'_>| value_at(column, &row.known.batch.columns[at], 0);
-    let different: Vec<&SeenRow<'_>> = seen
-        .iter()
-        .filter(|row| row.difference(at, column, row.value(at)).is_some())
-        .collect();
+    let different: Vec<&SeenRow<'_>> =
+        seen.iter().filter(|row| row.difference(at, column, row.value(at)).is_some()).collect();
     let most = different.len() >= ALL_WRONG_MIN && different.len() * 2 >= seen.len();
-    let same = different
-        .iter()
-        .all(|row| is_same_otherwise(&sent(row), row.value(at)));
+    let same = different.iter().all(|row| is_same_otherwise(&sent(row), row.value(at)));
     let single = seen.iter().all(|row| match row.value(at) {
         Value::Float(found) => is_single(*found),
         _ => true,

@@ -17,8 +17,8 @@ impl Conditions {
     /// The table in which the rows are numbered by the condition that they fulfil, with one column
     /// more.
     fn of(&self, table: &BoundTable, column: &str) -> BoundTable {
-        let cases = self.0.iter().enumerate();
-        let cases = cases.map(|(at, condition)| format!(" WHEN {condition} THEN {at}"));
+        let cases =
+            self.0.iter().enumerate().map(|(at, condition)| format!(" WHEN {condition} THEN {at}"));
         let mut columns = table.columns.clone();
         columns.push(BoundColumn {
             value: Some(column.to_owned()),
@@ -34,8 +34,12 @@ impl Conditions {
 
     /// An expression that is evaluated for rows that fulfil one of the conditions, and for no others.
     fn only_there(&self, expression: &str) -> String {
-        let each = self.0.iter().map(|condition| format!("({condition})"));
-        let any = each.collect::<Vec<_>>().join(" OR ");
+        let any = self
+            .0
+            .iter()
+            .map(|condition| format!("({condition})"))
+            .collect::<Vec<_>>()
+            .join(" OR ");
         format!("CASE WHEN {any} THEN ({expression}) END")
     }
 }
@@ -57,8 +61,10 @@ impl OwnSql<'_, '_, '_> {
             let mut same = by_key.iter().filter(|row| row.key == known.row);
             !same.any(|row| known.is_stored_as(self.table, &row.values))
         });
-        let conditions = sought.filter_map(|known| self.condition(known));
-        let conditions: Vec<String> = conditions.filter(|text| !text.is_empty()).collect();
+        let conditions: Vec<String> = sought
+            .filter_map(|known| self.condition(known))
+            .filter(|text| !text.is_empty())
+            .collect();
         let step = conditions.len().div_ceil(SOUGHT_MAX).max(1);
         Conditions(conditions.into_iter().step_by(step).collect())
     }
@@ -71,10 +77,7 @@ impl OwnSql<'_, '_, '_> {
         if conditions.0.is_empty() {
             return Ok(None);
         }
-        let all = [KeyRange {
-            first: 0,
-            end: conditions.0.len() as u64,
-        }];
+        let all = [KeyRange { first: 0, end: conditions.0.len() as u64 }];
         let with_key = conditions.of(self.table, &conditions.only_there(self.key));
         let evidence = match self.read(&with_key, &all).await? {
             Ok(rows) => self.other_key(&rows),
@@ -102,9 +105,7 @@ impl OwnSql<'_, '_, '_> {
     /// A known row whose key is another number wherever the row is found.
     fn other_key(&mut self, rows: &[StoredRow]) -> Option<String> {
         for known in &self.known {
-            let same = rows
-                .iter()
-                .filter(|row| known.is_stored_as(self.table, &row.values));
+            let same = rows.iter().filter(|row| known.is_stored_as(self.table, &row.values));
             let keys: Vec<&Value> = same.clone().filter_map(|row| row.values.last()).collect();
             let own = i64::try_from(known.row).map_or(Value::Null, Value::Integer);
             if keys.contains(&&own) {

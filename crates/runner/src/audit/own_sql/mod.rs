@@ -71,10 +71,7 @@ impl TableAudit<'_, '_> {
         let found = found.transpose()?.flatten();
         let is_wrong = found.is_some();
         if is_wrong {
-            self.figures = Figures {
-                wrong_sql: found,
-                ..Figures::default()
-            };
+            self.figures = Figures { wrong_sql: found, ..Figures::default() };
         }
         Ok(is_wrong)
     }
@@ -89,8 +86,11 @@ impl TableAudit<'_, '_> {
         known.extend(spread(&drawn, DRAWN_MAX));
         let known = known.into_iter().map(|row| {
             let batch = self.rows.batch(row..row + 1);
-            let columns = table.columns.iter().zip(&batch.columns);
-            let values = columns.map(|(column, data)| value_at(column, data, 0));
+            let values = table
+                .columns
+                .iter()
+                .zip(&batch.columns)
+                .map(|(column, data)| value_at(column, data, 0));
             let values = values.collect();
             KnownRow { row, batch, values }
         });
@@ -120,10 +120,7 @@ impl OwnSql<'_, '_, '_> {
         if !self.has_sql() {
             return Ok(None);
         }
-        let plain = BoundTable {
-            locate: None,
-            ..self.table.clone()
-        };
+        let plain = BoundTable { locate: None, ..self.table.clone() };
         let ranges = self.ranges();
         let rows = self.read(&plain, &ranges).await?.ok();
         // First, because under a wrong key there is another row.
@@ -203,9 +200,7 @@ impl OwnSql<'_, '_, '_> {
         };
         let unlocated = unlocated.intersection(&keys(&again)).next().copied();
         Ok(unlocated.map(|row| {
-            wrong(format!(
-                "it does not find row {row}, which a pass over the table finds"
-            ))
+            wrong(format!("it does not find row {row}, which a pass over the table finds"))
         }))
     }
 }

@@ -138,12 +138,7 @@ impl Database {
                     self.execute(&mutation(server, *planted));
                 }
             }
-            _ => self.execute(
-                &planted
-                    .iter()
-                    .map(|planted| planted.sql())
-                    .collect::<String>(),
-            ),
+            _ => self.execute(&planted.iter().map(|planted| planted.sql()).collect::<String>()),
         }
     }
 

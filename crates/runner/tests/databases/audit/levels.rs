@@ -10,10 +10,7 @@ use super::planted::Planted;
 
 fn audited(level: AuditLevel, planted: &[Planted]) -> RunRecord {
     let root = tempfile::tempdir().unwrap();
-    let plan = FaultPlan {
-        planted: planted.to_vec(),
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan { planted: planted.to_vec(), ..FaultPlan::default() };
     let database = Database::sqlite(root.path());
     carry_out(&plan, &database, level, root.path()).0
 }

@@ -76,11 +76,7 @@ fn expect_found(
     planted: &[Planted],
     by_trigger: bool,
 ) -> RunRecord {
-    let plan = FaultPlan {
-        planted: planted.to_vec(),
-        by_trigger,
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan { planted: planted.to_vec(), by_trigger, ..FaultPlan::default() };
     let (record, done) = audited(&plan, database, level);
     assert_eq!(done, planted);
     let what = format!("{}, {level:?}", database.name());
@@ -109,20 +105,15 @@ fn expect_each_fault(database: &Database) {
 fn expect_more_than_are_named_to_be_counted(database: &Database) {
     let planted: Vec<Planted> = (0..ROWS).step_by(100).map(Planted::Edited).collect();
     let altered = planted.len() as u64;
-    let plan = FaultPlan {
-        planted,
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan { planted, ..FaultPlan::default() };
     let (record, _) = audited(&plan, database, AuditLevel::Sums);
     assert_eq!(record.audit.altered, altered, "{}", database.name());
     assert_eq!(record.judgments.data.value, Data::Altered);
 }
 
 fn expect_changes_too_small_for_the_sums_in_the_sample(database: &Database) {
-    let plan = FaultPlan {
-        besides: "UPDATE meters SET x = x + 0.0000000000001;",
-        ..FaultPlan::default()
-    };
+    let plan =
+        FaultPlan { besides: "UPDATE meters SET x = x + 0.0000000000001;", ..FaultPlan::default() };
     let (record, _) = audited(&plan, database, AuditLevel::Sums);
     let audit = &record.audit;
     let counts = (audit.altered, audit.missing);
@@ -146,10 +137,7 @@ fn expect_lost_answers_to_be_resolved(database: &Database) {
 
 /// Acknowledgements that the server sent and no one received.
 fn expect_answers_lost_on_the_wire_to_be_resolved(database: &Database) {
-    let plan = FaultPlan {
-        lost_on_wire: Some((3, 9_000)),
-        ..FaultPlan::default()
-    };
+    let plan = FaultPlan { lost_on_wire: Some((3, 9_000)), ..FaultPlan::default() };
     assert_three_applied(&clean(&plan, database));
 }
 
@@ -157,10 +145,7 @@ fn assert_three_applied(record: &RunRecord) {
     let audit = &record.audit;
     assert_eq!(audit.unknown, 3 * BATCH, "{audit:#?}");
     let resolved = audit.resolved;
-    assert_eq!(
-        (resolved.applied, resolved.partly, resolved.not_applied),
-        (3, 0, 0)
-    );
+    assert_eq!((resolved.applied, resolved.partly, resolved.not_applied), (3, 0, 0));
 }
 
 fn expect_cuts_to_leave_whole_batches_or_none(database: &Database) {
@@ -212,10 +197,7 @@ fn digits_below_a_millisecond_and_added_attributes_are_seen_by_reading_back() {
     let added = "UPDATE meters SET tags = tags || '{\"extra\": 1}' WHERE id = 123;";
     on(Database::postgres(), |database, _| {
         for (besides, column) in [(later, "at"), (added, "tags")] {
-            let plan = FaultPlan {
-                besides,
-                ..FaultPlan::default()
-            };
+            let plan = FaultPlan { besides, ..FaultPlan::default() };
             let (record, _) = audited(&plan, database, AuditLevel::Full);
             let audit = &record.audit;
             assert_eq!((audit.altered, audit.missing), (1, 0), "{audit:?}");

@@ -67,12 +67,7 @@ struct Named {
 }
 
 fn key(expression: &'static str, evidence: &'static str) -> Named {
-    Named {
-        part: SqlPart::Key,
-        column: None,
-        expression,
-        evidence,
-    }
+    Named { part: SqlPart::Key, column: None, expression, evidence }
 }
 
 fn assert_named(record: &RunRecord, named: &Named) {
@@ -94,14 +89,7 @@ fn assert_named(record: &RunRecord, named: &Named) {
 }
 
 fn assert_wrong(text: &str, database: &Database, root: &Path, named: &Named) {
-    let record = record(
-        text,
-        database,
-        AuditLevel::Sums,
-        root,
-        Faults::default(),
-        "",
-    );
+    let record = record(text, database, AuditLevel::Sums, root, Faults::default(), "");
     assert_named(&record, named);
 }
 
@@ -126,12 +114,7 @@ fn a_key_that_is_null_or_negative_is_named() {
             let one = format!("sqlite = \"{expression}\"");
             let other = format!("postgresql = \"{expression}\"");
             let text = changed(&[("sqlite = \"id\"", &one), ("postgresql = \"id\"", &other)]);
-            assert_wrong(
-                &text,
-                database,
-                root,
-                &key(expression, "its key comes out as"),
-            );
+            assert_wrong(&text, database, root, &key(expression, "its key comes out as"));
         }
     });
 }
@@ -139,10 +122,7 @@ fn a_key_that_is_null_or_negative_is_named() {
 #[test]
 fn a_key_that_the_target_refuses_is_named_with_its_words() {
     on(Database::postgres(), |database, root| {
-        let text = changed(&[(
-            "postgresql = \"id\"",
-            "postgresql = \"CAST(city AS bigint)\"",
-        )]);
+        let text = changed(&[("postgresql = \"id\"", "postgresql = \"CAST(city AS bigint)\"")]);
         let named = key("CAST(city AS bigint)", "invalid input syntax");
         assert_wrong(&text, database, root, &named);
     });
@@ -156,14 +136,7 @@ fn a_key_is_wrong_too_where_rows_are_lost_besides() {
             ("postgresql = \"id\"", "postgresql = \"id + 1\""),
         ]);
         let tamper = "DELETE FROM meters WHERE id % 3 = 0;";
-        let record = record(
-            &text,
-            database,
-            AuditLevel::Sums,
-            root,
-            Faults::default(),
-            tamper,
-        );
+        let record = record(&text, database, AuditLevel::Sums, root, Faults::default(), tamper);
         assert_named(&record, &key("id + 1", "its key comes out as"));
     });
 }
@@ -247,10 +220,7 @@ fn a_column_of_another_type_than_the_workloads_is_named() {
 #[test]
 fn a_checksum_that_the_target_makes_otherwise_is_named() {
     on_both(|database, root| {
-        let faults = Faults {
-            other_sums_of: Some(3),
-            ..Faults::default()
-        };
+        let faults = Faults { other_sums_of: Some(3), ..Faults::default() };
         let record = record(METERS, database, AuditLevel::Sums, root, faults, "");
         let named = Named {
             part: SqlPart::Type,
@@ -274,10 +244,7 @@ fn with_locate(condition: &str) -> String {
 #[test]
 fn an_index_that_does_not_find_rows_is_named() {
     on_both(|database, root| {
-        for condition in [
-            "id > :first AND id < :last",
-            "city || :first = note || :last",
-        ] {
+        for condition in ["id > :first AND id < :last", "city || :first = note || :last"] {
             let named = Named {
                 part: SqlPart::Locate,
                 column: None,
@@ -303,10 +270,7 @@ fn right_expressions_accuse_a_database_that_is_at_fault() {
         ("UPDATE meters SET note = city;", Data::Altered),
         ("UPDATE meters SET x = x + 0.0000000000001;", Data::Altered),
         ("UPDATE meters SET ok = NOT ok;", Data::Altered),
-        (
-            "UPDATE meters SET note = note || ' ' WHERE id < 100;",
-            Data::Altered,
-        ),
+        ("UPDATE meters SET note = note || ' ' WHERE id < 100;", Data::Altered),
         ("INSERT INTO meters SELECT * FROM meters;", Data::Duplicated),
         (
             "INSERT INTO meters SELECT id + 100000, n, x, ok, at, city, note, tags FROM meters;",

@@ -91,8 +91,7 @@ impl FaultPlan {
         }
         if plan.by_trigger {
             let unknown = &plan.lost_answers | &plan.applied_late;
-            plan.planted
-                .retain(|planted| !unknown.contains(&(planted.last_row() / BATCH)));
+            plan.planted.retain(|planted| !unknown.contains(&(planted.last_row() / BATCH)));
         }
         plan
     }
@@ -107,8 +106,10 @@ pub(crate) fn carry_out(
 ) -> (RunRecord, Vec<Planted>) {
     let cuts = plan.cuts.map(|cuts| (Cut::Request, cuts));
     let cuts = cuts.or(plan.lost_on_wire.map(|cuts| (Cut::Answer, cuts)));
-    let proxy = database.port().zip(cuts);
-    let proxy = proxy.map(|(port, (cut, (cuts, after)))| Proxy::start(port, cut, cuts, after));
+    let proxy = database
+        .port()
+        .zip(cuts)
+        .map(|(port, (cut, (cuts, after)))| Proxy::start(port, cut, cuts, after));
     let inner = database.open(proxy.as_ref().map(|proxy| proxy.port), None);
     let mut faults = Faults {
         lost_answers: plan.lost_answers.clone(),
@@ -147,10 +148,7 @@ pub(crate) fn job(level: AuditLevel) -> Job {
     job.sessions = 4;
     job.audit = level;
     job.drop_tables = true;
-    job.stop = StopRule {
-        rows: Some(ROWS),
-        ..StopRule::default()
-    };
+    job.stop = StopRule { rows: Some(ROWS), ..StopRule::default() };
     job
 }
 
@@ -158,13 +156,13 @@ pub(crate) fn job(level: AuditLevel) -> Job {
 pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) {
     let audit = &record.audit;
     let count = |fault: Fault| -> u64 {
-        let of_fault = planted.iter().filter(|planted| planted.fault().0 == fault);
-        of_fault.map(|planted| planted.count()).sum()
+        planted
+            .iter()
+            .filter(|planted| planted.fault().0 == fault)
+            .map(|planted| planted.count())
+            .sum()
     };
-    let context = format!(
-        "{what}: {planted:?}\n{audit:#?}\n{:?}",
-        record.judgments.data
-    );
+    let context = format!("{what}: {planted:?}\n{audit:#?}\n{:?}", record.judgments.data);
     assert_eq!(audit.status, AuditStatus::Done, "{context}");
     assert!(audit.narrowed, "{context}");
     assert_eq!(audit.missing, count(Fault::Missing), "{context}");

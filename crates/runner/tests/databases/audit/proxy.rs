@@ -41,11 +41,7 @@ impl Proxy {
                 else {
                     continue;
                 };
-                let left = if number == 0 {
-                    Arc::default()
-                } else {
-                    Arc::clone(&left)
-                };
+                let left = if number == 0 { Arc::default() } else { Arc::clone(&left) };
                 let (mut from, mut back) =
                     (server.try_clone().unwrap(), client.try_clone().unwrap());
                 let mute = Arc::new(AtomicBool::new(false));
@@ -96,21 +92,14 @@ fn pass(mut client: TcpStream, mut server: TcpStream, left: &AtomicU32, plan: &P
     let mut buffer = [0; 512];
     let mut passed = 0;
     while let Ok(count @ 1..) = client.read(&mut buffer) {
-        let part = if passed + count >= after {
-            after.saturating_sub(passed)
-        } else {
-            count
-        };
+        let part = if passed + count >= after { after.saturating_sub(passed) } else { count };
         if server.write_all(&buffer[..part]).is_err() {
             break;
         }
         passed += count;
         let takes = |cuts: u32| cuts.checked_sub(1);
         if passed >= after {
-            if left
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, takes)
-                .is_ok()
-            {
+            if left.fetch_update(Ordering::AcqRel, Ordering::Acquire, takes).is_ok() {
                 if plan.cut == Cut::Request {
                     break;
                 }

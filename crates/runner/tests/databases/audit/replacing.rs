@@ -37,10 +37,7 @@ fn upserts(settings: &[(&'static str, &str)]) -> Job {
     .chain(settings)
     .map(|(name, value)| (*name, (*value).to_owned()))
     .collect();
-    job.stop = StopRule {
-        rows: Some(WRITES),
-        ..StopRule::default()
-    };
+    job.stop = StopRule { rows: Some(WRITES), ..StopRule::default() };
     job
 }
 
@@ -73,16 +70,12 @@ fn rows_that_clickhouse_replaces_when_it_merges_them_count_as_replaced() {
     let mixed = [batch, ("read_percent", "30"), ("span_percent", "10")];
     // The last write of its keys.
     let last = BTreeSet::from([WRITES / KEYS_OF_MANY - 1]);
-    for (settings, not_applied, expected, missing) in [
-        (&mixed[..], BTreeSet::new(), Data::Clean, 0),
-        (&[batch], last, Data::Lost, KEYS_OF_MANY),
-    ] {
+    for (settings, not_applied, expected, missing) in
+        [(&mixed[..], BTreeSet::new(), Data::Clean, 0), (&[batch], last, Data::Lost, KEYS_OF_MANY)]
+    {
         let root = tempfile::tempdir().unwrap();
-        let faults = Faults {
-            not_applied,
-            lost_answers: BTreeSet::from([30, 31]),
-            ..Faults::default()
-        };
+        let faults =
+            Faults { not_applied, lost_answers: BTreeSet::from([30, 31]), ..Faults::default() };
         let mut job = upserts_in_turn(settings);
         job.drop_tables = true;
         let record = run(&job, &database, faults, root.path());
@@ -102,8 +95,7 @@ fn value_of(workload: &Workload, row: u64) -> String {
 
 /// The faults and the rows that the audit names.
 fn named(record: &RunRecord) -> Vec<(Fault, u64)> {
-    let examples = record.audit.examples.iter();
-    examples.map(|e| (e.fault, e.first_key)).collect()
+    record.audit.examples.iter().map(|e| (e.fault, e.first_key)).collect()
 }
 
 #[test]
@@ -124,10 +116,7 @@ fn every_key_has_the_value_of_its_last_write() {
 fn an_upsert_that_was_acknowledged_and_not_applied_is_lost() {
     on_each(|database, root, name| {
         // Op 57 is replaced nine times; nobody can see that it was never there.
-        let faults = Faults {
-            not_applied: BTreeSet::from([57, 1_990]),
-            ..Faults::default()
-        };
+        let faults = Faults { not_applied: BTreeSet::from([57, 1_990]), ..Faults::default() };
         let record = run(&upserts_in_turn(&[]), database, faults, root);
         assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         assert_eq!(record.audit.missing, 1, "{name}");
@@ -144,39 +133,24 @@ fn a_planted_stale_value_a_lost_row_and_an_edited_one_are_named() {
         let job = upserts(&[]);
         let stale = value_of(&job.workload(), 607);
         let own = value_of(&job.workload(), 1_850);
-        let edited = format!(
-            "{}{}",
-            &own[..15],
-            if own.ends_with('A') { 'B' } else { 'A' }
-        );
+        let edited = format!("{}{}", &own[..15], if own.ends_with('A') { 'B' } else { 'A' });
         let other = database.clone();
         let tamper = move |_: &BTreeSet<u64>| {
             other.execute(&format!("UPDATE kv SET v = '{stale}' WHERE k = 7;"));
             other.execute("DELETE FROM kv WHERE k = 33;");
             other.execute(&format!("UPDATE kv SET v = '{edited}' WHERE k = 50;"));
         };
-        let faults = Faults {
-            tamper: Some(Box::new(tamper)),
-            ..Faults::default()
-        };
+        let faults = Faults { tamper: Some(Box::new(tamper)), ..Faults::default() };
         let record = run(&job, database, faults, root);
         assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         let audit = &record.audit;
-        assert_eq!(
-            (audit.missing, audit.altered, audit.surplus),
-            (2, 1, 0),
-            "{name}"
-        );
+        assert_eq!((audit.missing, audit.altered, audit.surplus), (2, 1, 0), "{name}");
         let mut named = named(&record);
         named.sort_by_key(|(_, row)| *row);
         // A row that is stale is named by what it holds, one that is gone by what it should be.
         assert_eq!(
             named,
-            [
-                (Fault::Missing, 607),
-                (Fault::Missing, 1_833),
-                (Fault::Altered, 1_850)
-            ],
+            [(Fault::Missing, 607), (Fault::Missing, 1_833), (Fault::Altered, 1_850)],
             "{name}"
         );
     });
@@ -220,10 +194,7 @@ fn values_without_room_for_a_number_leave_their_keys_to_compare() {
             })),
             ..Faults::default()
         };
-        let again = Job {
-            audit: AuditLevel::Count,
-            ..job
-        };
+        let again = Job { audit: AuditLevel::Count, ..job };
         let record = run(&again, database, faults, &root.join("again"));
         assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         assert_eq!(record.audit.missing, 1, "{name}");
@@ -244,18 +215,8 @@ fn three_hundred_and_eighty_four_sessions_on_ten_keys_raise_no_alarm() {
     let mut job = upserts(&[("cycle_length", "10")]);
     job.streams = vec![("kv", vec![closed(384)])];
     job.step = Nanos::from_secs(30);
-    let record = run(
-        &job,
-        &Database::Postgres(server),
-        Faults::default(),
-        root.path(),
-    );
-    assert_eq!(
-        record.judgments.data.value,
-        Data::Clean,
-        "{:?}",
-        record.audit
-    );
+    let record = run(&job, &Database::Postgres(server), Faults::default(), root.path());
+    assert_eq!(record.judgments.data.value, Data::Clean, "{:?}", record.audit);
     let audit = &record.audit;
     assert_eq!((audit.acknowledged, audit.found), (WRITES, 10));
 }

@@ -46,14 +46,8 @@ struct State {
 
 /// The target with these faults.
 pub(crate) fn tampered(inner: Arc<dyn Target>, faults: Faults) -> Arc<dyn Target> {
-    let state = State {
-        faults,
-        ..State::default()
-    };
-    let hooks = Tampered {
-        target: Arc::clone(&inner),
-        state: Arc::new(Mutex::new(state)),
-    };
+    let state = State { faults, ..State::default() };
+    let hooks = Tampered { target: Arc::clone(&inner), state: Arc::new(Mutex::new(state)) };
     Arc::new(Hooked { inner, hooks })
 }
 
@@ -143,12 +137,8 @@ impl Tampering {
             (late, state.workload.clone(), tamper, state.unknown.clone())
         };
         if let Some(workload) = workload.filter(|_| !late.is_empty()) {
-            let connect = Connect {
-                workload,
-                number: 99,
-                attempt: 0,
-                timeline: Rc::clone(&self.timeline),
-            };
+            let connect =
+                Connect { workload, number: 99, attempt: 0, timeline: Rc::clone(&self.timeline) };
             let mut session = self.target.connect(connect).await?;
             let mut encoder = session.encoder();
             for op in late {

@@ -46,14 +46,8 @@ fn cases() -> Vec<(Term, String, Option<String>)> {
     let set = |what: &str, row: u64| format!("UPDATE meters SET {what} WHERE id = {row};");
     let object = |attribute: &str| {
         (
-            set(
-                &format!("tags = json_set(tags, '$.{attribute}', 'Bonn')"),
-                3,
-            ),
-            Some(set(
-                &format!("tags = jsonb_set(tags, '{{{attribute}}}', '\"Bonn\"')"),
-                3,
-            )),
+            set(&format!("tags = json_set(tags, '$.{attribute}', 'Bonn')"), 3),
+            Some(set(&format!("tags = jsonb_set(tags, '{{{attribute}}}', '\"Bonn\"')"), 3)),
         )
     };
     let (id, city) = (object("id"), object("city"));
@@ -63,11 +57,7 @@ fn cases() -> Vec<(Term, String, Option<String>)> {
         (Term::Weight, planted(Planted::Swapped(17, 518)), None),
         (Term::Weight, planted(Planted::Offset(40, 41)), None),
         // To a key of the same weight in the same bucket.
-        (
-            Term::Column("id"),
-            set(&format!("id = id + {KEY_PRIME}"), 7),
-            None,
-        ),
+        (Term::Column("id"), set(&format!("id = id + {KEY_PRIME}"), 7), None),
         (Term::Column("n"), set("n = n + 1", 700), None),
         (Term::Column("x"), set("x = x + 0.5", 701), None),
         (Term::Column("ok"), set("ok = NOT ok", 702), None),
@@ -78,10 +68,7 @@ fn cases() -> Vec<(Term, String, Option<String>)> {
         ),
         (
             Term::Column("city"),
-            set(
-                "city = CASE city WHEN 'Wien' THEN 'Graz' ELSE 'Wien' END",
-                799,
-            ),
+            set("city = CASE city WHEN 'Wien' THEN 'Graz' ELSE 'Wien' END", 799),
             None,
         ),
         (Term::Column("note"), planted(Planted::Edited(64)), None),
@@ -161,16 +148,15 @@ fn expected(table: &BoundTable, batch: &RowBatch, stride: u64) -> Vec<ExpectedBu
         let at = usize::try_from(row).unwrap();
         all.add(&batch, at..at + 1);
     }
-    let buckets = all
-        .all()
+    all.all()
         .zip(0..)
         .map(|((rows, sums), bucket)| ExpectedBucket {
             bucket,
             acknowledged: rows,
             unknown: 0,
             sums: sums.to_vec(),
-        });
-    buckets.collect()
+        })
+        .collect()
 }
 
 /// What the database holds against what was sent; `without` is left out.
@@ -193,25 +179,13 @@ fn compared(target: &Arc<dyn Target>, sent: &Sent, without: Option<Term>) -> Com
     }
     let expected = expected(&table, &batch, stride);
     assert_eq!((expected.len(), found.buckets.len()), (1, 1), "one bucket");
-    let rows = if without == Some(Term::Rows) {
-        ROWS
-    } else {
-        found.buckets[0].rows
-    };
+    let rows = if without == Some(Term::Rows) { ROWS } else { found.buckets[0].rows };
     buckets::compare(&Expectation {
         table: table.name,
         width: WIDTH,
-        columns: table
-            .columns
-            .into_iter()
-            .map(|column| column.name)
-            .collect(),
+        columns: table.columns.into_iter().map(|column| column.name).collect(),
         expected,
-        found: vec![FoundBucket {
-            bucket: 0,
-            rows,
-            sums: found.buckets[0].sums.clone(),
-        }],
+        found: vec![FoundBucket { bucket: 0, rows, sums: found.buckets[0].sums.clone() }],
     })
 }
 
@@ -226,9 +200,7 @@ fn check(database: &Database, dialect: &str, root: &std::path::Path) {
     database.execute("DROP TABLE IF EXISTS sent; CREATE TABLE sent AS SELECT * FROM meters;");
     let target = database.open(None, None);
     let workload = job(AuditLevel::Off).workload();
-    let bound = workload
-        .bind(&[dialect.to_owned()], target.placeholders())
-        .unwrap();
+    let bound = workload.bind(&[dialect.to_owned()], target.placeholders()).unwrap();
     let sent = Sent {
         table: bound.tables[0].clone(),
         batch: workload.row_batch(0, 0, usize::try_from(ROWS).unwrap()),
@@ -237,14 +209,9 @@ fn check(database: &Database, dialect: &str, root: &std::path::Path) {
         let context = format!("{dialect}: {term:?}");
         for without in [None, Some(term)] {
             let nothing = compared(&target, &sent, without);
-            assert!(
-                nothing.wrong.is_empty(),
-                "{context}: false alarm: {nothing:?}"
-            );
+            assert!(nothing.wrong.is_empty(), "{context}: false alarm: {nothing:?}");
         }
-        let sql = postgres
-            .filter(|_| dialect == "postgresql")
-            .unwrap_or(sqlite);
+        let sql = postgres.filter(|_| dialect == "postgresql").unwrap_or(sqlite);
         database.execute(&sql);
         let whole = compared(&target, &sent, None);
         assert!(term.sees(&whole), "{context}: not found: {whole:?}");

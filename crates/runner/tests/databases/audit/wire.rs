@@ -98,10 +98,7 @@ impl WireProxy {
         let shared = Arc::new(Shared {
             planned,
             server,
-            state: Mutex::new(State {
-                arrived: BEFORE,
-                ..State::default()
-            }),
+            state: Mutex::new(State { arrived: BEFORE, ..State::default() }),
             changed: Condvar::new(),
         });
         let accepting = Arc::clone(&shared);
@@ -184,13 +181,8 @@ fn converse(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
         }
         client.write_all(b"N")?;
     };
-    let mut conversation = Conversation {
-        client,
-        server,
-        shared,
-        inserts: BTreeSet::new(),
-        held: None,
-    };
+    let mut conversation =
+        Conversation { client, server, shared, inserts: BTreeSet::new(), held: None };
     conversation.server.write_all(&first)?;
     if code(&first) == CANCEL {
         return Ok(());

@@ -109,12 +109,8 @@ fn implied_by(fault: WireFault) -> Verdict {
 fn said_by(record: &RunRecord, context: &str) -> Verdict {
     let mut said = Verdict::said_by(record, context);
     let rows = measured(record, "insert").rows;
-    assert_eq!(
-        (said.acknowledged, said.unknown),
-        (rows.acknowledged, rows.unknown)
-    );
-    said.reasons
-        .retain(|reason| *reason != ReasonCode::CounterDiffers);
+    assert_eq!((said.acknowledged, said.unknown), (rows.acknowledged, rows.unknown));
+    said.reasons.retain(|reason| *reason != ReasonCode::CounterDiffers);
     said
 }
 
@@ -129,11 +125,7 @@ fn assert_named(record: &RunRecord, fault: WireFault, what: &str) {
         WireFault::AnsweredEarly | WireFault::AppliedLate | WireFault::Cut => None,
     };
     let examples = &record.audit.examples;
-    assert_eq!(
-        examples.is_empty(),
-        expected.is_none(),
-        "{what}: {examples:?}"
-    );
+    assert_eq!(examples.is_empty(), expected.is_none(), "{what}: {examples:?}");
     for example in examples {
         let named = Some((example.fault, example.column.as_deref()));
         assert_eq!(named, expected, "{what}: {examples:?}");
@@ -147,17 +139,10 @@ fn assert_named(record: &RunRecord, fault: WireFault, what: &str) {
 
 /// Runs one batch after another through the proxy.
 fn expect_verdict(server: &Arc<Postgres>, mode: &str, fault: WireFault) {
-    let planned = Planned {
-        fault,
-        batch: AT,
-        batches: BATCHES,
-    };
+    let planned = Planned { fault, batch: AT, batches: BATCHES };
     let proxy = WireProxy::start(server.port(), planned);
     let target = Database::Postgres(Arc::clone(server)).open(Some(proxy.port), Some(mode));
-    let faults = Faults {
-        made: Some(proxy.beginner()),
-        ..Faults::default()
-    };
+    let faults = Faults { made: Some(proxy.beginner()), ..Faults::default() };
     let target = tampered(target, faults);
     let mut job = job(AuditLevel::Sums);
     // With one session the order of batches is that of rows.

@@ -33,11 +33,7 @@ fn expect_every_row_accounted_for(record: &RunRecord) {
     let text = report::text(record);
     let insert = measured(record, "insert");
     let rows = insert.rows;
-    assert_eq!(
-        rows.sent,
-        rows.acknowledged + rows.refused + rows.unknown,
-        "{text}"
-    );
+    assert_eq!(rows.sent, rows.acknowledged + rows.refused + rows.unknown, "{text}");
     assert_eq!(insert.sent * BATCH, rows.sent, "{text}");
     assert_eq!(insert.acknowledged * BATCH, rows.acknowledged, "{text}");
     let failed: u64 = insert.errors.values().sum();
@@ -45,15 +41,9 @@ fn expect_every_row_accounted_for(record: &RunRecord) {
     assert_eq!(failed * BATCH, rows.refused + rows.unknown, "{text}");
     let known = ["connection", "unavailable"];
     let classes: Vec<&String> = insert.errors.keys().collect();
-    assert!(
-        classes.iter().all(|class| known.contains(&class.as_str())),
-        "{classes:?}"
-    );
+    assert!(classes.iter().all(|class| known.contains(&class.as_str())), "{classes:?}");
     let audit = &record.audit;
-    assert_eq!(
-        (audit.acknowledged, audit.unknown),
-        (rows.acknowledged, rows.unknown)
-    );
+    assert_eq!((audit.acknowledged, audit.unknown), (rows.acknowledged, rows.unknown));
 }
 
 /// Everything acknowledged was found, and of the rest whole batches at most, of which the record says so.
@@ -96,10 +86,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     // A target that fails is measured all the same: it does not make the measurement invalid.
     let codes = measurement_reasons(&record);
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
-    assert_eq!(
-        database.number("SELECT count(*) FROM cpu"),
-        record.audit.found
-    );
+    assert_eq!(database.number("SELECT count(*) FROM cpu"), record.audit.found);
 }
 
 impl Database {
@@ -166,11 +153,7 @@ fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
     expect_every_row_accounted_for(record);
     assert!(record.audit.acknowledged > 0, "{text}");
     assert_eq!(record.judgments.data.value, Data::Unverified, "{text}");
-    assert_eq!(
-        record.judgments.measurement.value,
-        Measurement::Invalid,
-        "{text}"
-    );
+    assert_eq!(record.judgments.measurement.value, Measurement::Invalid, "{text}");
     let last = record.phases.last().unwrap();
     let took = Nanos(last.start_ns + last.duration_ns);
     assert!(took < Nanos(limit.0 / 2), "{took:?}\n{text}");
@@ -274,8 +257,5 @@ fn a_table_that_was_dropped_or_truncated_in_mid_run_is_lost_in_these_words() {
     let said = tries.find(|name| lost_by(name, "TRUNCATE cpu").starts_with(words));
     assert!(said.is_some(), "{words}");
     let said = lost_by("dropped", "DROP TABLE cpu");
-    assert!(
-        said.starts_with("table `cpu` was dropped during the run"),
-        "{said}"
-    );
+    assert!(said.starts_with("table `cpu` was dropped during the run"), "{said}");
 }

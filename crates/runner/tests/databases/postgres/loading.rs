@@ -17,9 +17,7 @@ fn rows_of_every_insert_mode_are_all_found() {
         let mut job = Job::new(&database.url(), &[("insert", closed(2))]);
         job.settings = vec![("batch", "500".to_owned())];
         job.step = Nanos::from_secs(1);
-        let record = try_run(&job, database.target(Some(mode)), true)
-            .unwrap()
-            .record;
+        let record = try_run(&job, database.target(Some(mode)), true).unwrap().record;
         let text = report::text(&record);
         let insert = measured(&record, "insert");
         assert_eq!(record.target.settings["insert"], mode, "{text}");
@@ -50,41 +48,21 @@ fn what_the_server_says_of_itself_fits_the_load() {
     let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["target", "host"], "{telemetry:?}");
     let is_late = |failure: &String| failure.starts_with("no answer within");
-    let mut failures = telemetry
-        .sources
-        .iter()
-        .filter_map(|source| source.failure.as_ref());
+    let mut failures = telemetry.sources.iter().filter_map(|source| source.failure.as_ref());
     assert!(failures.all(is_late), "{telemetry:?}");
     let series = |name: &str| telemetry.series.iter().find(|series| series.name == name);
-    for name in [
-        "rows_inserted",
-        "active",
-        "lock_waits",
-        "checkpoints",
-        "cpu_busy",
-    ] {
+    for name in ["rows_inserted", "active", "lock_waits", "checkpoints", "cpu_busy"] {
         assert!(series(name).is_some(), "{name}: {telemetry:?}");
     }
     // Backends report what they did with a delay of up to a second, so the end may be missing.
-    let counted: f64 = series("rows_inserted")
-        .unwrap()
-        .values
-        .iter()
-        .flatten()
-        .sum();
+    let counted: f64 = series("rows_inserted").unwrap().values.iter().flatten().sum();
     let rows = measured(&record, "insert").rows.acknowledged;
     let rows = f64::from(u32::try_from(rows).unwrap());
     // After a slow answer it was not polled for a while.
     let polled = &telemetry.sources[0];
-    let least = if polled.failed == 0 && 9 * polled.longest_ns < Nanos::SECOND.0 {
-        0.3
-    } else {
-        0.0
-    };
-    assert!(
-        counted > least * rows && counted < 1.1 * rows,
-        "{counted} of {rows}"
-    );
+    let least =
+        if polled.failed == 0 && 9 * polled.longest_ns < Nanos::SECOND.0 { 0.3 } else { 0.0 };
+    assert!(counted > least * rows && counted < 1.1 * rows, "{counted} of {rows}");
     assert!(record.target.disk_bytes_per_row.unwrap() > 10.0);
 }
 

@@ -84,9 +84,6 @@ pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<d
 /// Runs, with `--drop` or without.
 pub(crate) fn try_run(job: &Job, target: Arc<dyn Target>, drop: bool) -> Result<RunEnd, RunError> {
     let root = tempfile::tempdir().unwrap();
-    let job = Job {
-        drop_tables: drop,
-        ..job.clone()
-    };
+    let job = Job { drop_tables: drop, ..job.clone() };
     try_run_on(&job, target, root.path())
 }

@@ -78,15 +78,11 @@ fn sessions_are_spread_over_all_hosts() {
             database.url(),
             format!("postgres://{SUPERUSER}@localhost:{port}/hosts?sslmode=disable"),
         ],
-        vec![format!(
-            "postgres://{SUPERUSER}@127.0.0.1:{port},localhost:{port}/hosts"
-        )],
+        vec![format!("postgres://{SUPERUSER}@127.0.0.1:{port},localhost:{port}/hosts")],
     ] {
         let mut job = short(&database);
         job.streams[0].1 = vec![closed(5)];
-        let record = try_run(&job, target(&urls, "hosts", None), true)
-            .unwrap()
-            .record;
+        let record = try_run(&job, target(&urls, "hosts", None), true).unwrap().record;
         let hosts = &record.target.hosts;
         let sessions: Vec<u64> = hosts.iter().map(|host| host.sessions).collect();
         assert_eq!(sessions, [3, 2]);

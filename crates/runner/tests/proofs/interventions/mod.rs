@@ -33,11 +33,7 @@ fn rate(stream: &str, per_s: f64) -> Command {
 
 fn sessions(stream: &str, sessions: u32) -> Command {
     let stream = stream.to_owned();
-    Command::Sessions {
-        stream,
-        sessions,
-        ramp_per_s: None,
-    }
+    Command::Sessions { stream, sessions, ramp_per_s: None }
 }
 
 fn note(text: &str) -> Command {
@@ -53,17 +49,12 @@ fn steady() -> Job {
 
 /// Name, begin and length of each phase with a pace, in milliseconds.
 fn phases(record: &RunRecord) -> Vec<(&str, u64, u64)> {
-    let phases = record.phases.iter().filter(|phase| phase.name != "drain");
-    let phases = phases.filter(|phase| phase.name != "audit");
-    phases
-        .map(|p| {
-            (
-                p.name.as_str(),
-                p.start_ns / 1_000_000,
-                p.duration_ns / 1_000_000,
-            )
-        })
-        .collect()
+    let phases = record
+        .phases
+        .iter()
+        .filter(|phase| phase.name != "drain")
+        .filter(|phase| phase.name != "audit");
+    phases.map(|p| (p.name.as_str(), p.start_ns / 1_000_000, p.duration_ns / 1_000_000)).collect()
 }
 
 fn result<'a>(record: &'a RunRecord, phase: &str, stream: &str) -> &'a ResultRecord {
@@ -99,19 +90,12 @@ fn open_at(per_second: u64) -> Pace {
 #[test]
 fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     let job = steady();
-    let Commanded {
-        end,
-        answers,
-        events,
-        ..
-    } = job.run_commanded(&[(At::Second(4), rate("insert", 2_000.0))]);
+    let Commanded { end, answers, events, .. } =
+        job.run_commanded(&[(At::Second(4), rate("insert", 2_000.0))]);
     let record = &end.record;
     assert_eq!(
         phases(record),
-        [
-            ("measure", 0, 4_000 + LEAD_MS),
-            ("measure-2", 4_000 + LEAD_MS, 6_000 - LEAD_MS)
-        ]
+        [("measure", 0, 4_000 + LEAD_MS), ("measure-2", 4_000 + LEAD_MS, 6_000 - LEAD_MS)]
     );
     // A batch is due when its tenth row has arrived: after 9 ms and every 10 ms, after 4.5 ms and every 5 ms.
     let [first, second] = ["measure", "measure-2"].map(|phase| result(record, phase, "insert"));
@@ -123,11 +107,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     let planned = ["measure", "measure-2"].map(|phase| stream(record, phase).planned_rate);
     assert_eq!(planned, [Some(1_000.0), Some(2_000.0)]);
     let steps: Vec<_> = record.phases.iter().map(|phase| phase.step).collect();
-    assert_eq!(
-        steps[..2],
-        [Some(0), None],
-        "a pace of the plan, and none of it"
-    );
+    assert_eq!(steps[..2], [Some(0), None], "a pace of the plan, and none of it");
     let done = InterventionRecord {
         time_ns: Nanos::from_millis(4_000 + LEAD_MS).0,
         phase: "measure-2".to_owned(),
@@ -142,11 +122,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     assert_eq!(record.interventions, std::slice::from_ref(&done));
     assert_eq!(events, std::slice::from_ref(&done));
     assert_eq!(answers, [Ok(done)]);
-    assert_eq!(
-        record.plan,
-        job.run().record.plan,
-        "the plan and its hash stay"
-    );
+    assert_eq!(record.plan, job.run().record.plan, "the plan and its hash stay");
     assert_eq!(end.ended, Ended::Complete);
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
 }
@@ -157,32 +133,18 @@ fn latencies_of_an_overload_stay_in_its_phase() {
     let target = one_node("cores=1&service=constant&request=10ms");
     let mut job = Job::new(&target, &[("insert", open(500))]);
     job.step = Nanos::from_secs(20);
-    let commands = [
-        (At::Second(6), rate("insert", 2_000.0)),
-        (At::Second(12), rate("insert", 500.0)),
-    ];
+    let commands =
+        [(At::Second(6), rate("insert", 2_000.0)), (At::Second(12), rate("insert", 500.0))];
     let record = job.run_commanded(&commands).end.record;
     let [before, overload, after] =
         ["measure", "measure-2", "measure-3"].map(|phase| result(&record, phase, "insert"));
-    assert!(
-        seconds(before.latency_ns.max) < 0.0101,
-        "{:?}",
-        before.latency_ns
-    );
+    assert!(seconds(before.latency_ns.max) < 0.0101, "{:?}", before.latency_ns);
     assert!(seconds(overload.latency_ns.p50) > 1.0);
     assert!(overload.dropped > 0 && overload.backlog);
     assert!(!before.backlog && !after.backlog);
     // Sixteen ops were under way when the overload ended: what came next waits for those, and no longer.
-    assert!(
-        seconds(after.latency_ns.max) < 0.18,
-        "{:?}",
-        after.latency_ns
-    );
-    assert!(
-        seconds(after.latency_ns.p90) < 0.0101,
-        "{:?}",
-        after.latency_ns
-    );
+    assert!(seconds(after.latency_ns.max) < 0.18, "{:?}", after.latency_ns);
+    assert!(seconds(after.latency_ns.p90) < 0.0101, "{:?}", after.latency_ns);
     check_totals(&record);
 }
 
@@ -191,37 +153,19 @@ fn latencies_of_an_overload_stay_in_its_phase() {
 fn closed_sessions_grow_beyond_those_of_the_plan_and_shrink() {
     let target = one_node("cores=inf&service=constant&request=10ms");
     let job = Job::new(&target, &[("insert", closed(2))]);
-    let commands = [
-        (At::Second(3), sessions("insert", 40)),
-        (At::Second(6), sessions("insert", 1)),
-    ];
+    let commands =
+        [(At::Second(3), sessions("insert", 40)), (At::Second(6), sessions("insert", 1))];
     let Commanded { end, .. } = job.run_commanded(&commands);
     let record = &end.record;
     assert_eq!(
         phases(record),
-        [
-            ("measure", 0, 3_350),
-            ("measure-2", 3_350, 3_000),
-            ("measure-3", 6_350, 3_650)
-        ]
+        [("measure", 0, 3_350), ("measure-2", 3_350, 3_000), ("measure-3", 6_350, 3_650)]
     );
-    let expected = [
-        ("measure", 2, 2 * 335),
-        ("measure-2", 40, 40 * 300),
-        ("measure-3", 1, 365),
-    ];
+    let expected = [("measure", 2, 2 * 335), ("measure-2", 40, 40 * 300), ("measure-3", 1, 365)];
     for (phase, sessions, ops) in expected {
         let (counted, stream) = (result(record, phase, "insert"), stream(record, phase));
-        assert_eq!(
-            (counted.offered, counted.acknowledged),
-            (ops, ops),
-            "{phase}"
-        );
-        assert_eq!(
-            (stream.sessions, stream.working),
-            (sessions, Some(sessions)),
-            "{phase}"
-        );
+        assert_eq!((counted.offered, counted.acknowledged), (ops, ops), "{phase}");
+        assert_eq!((stream.sessions, stream.working), (sessions, Some(sessions)), "{phase}");
     }
     assert_eq!(record.target.hosts[0].sessions, 40, "opened once, and kept");
     check_totals(record);
@@ -235,17 +179,10 @@ fn closed_sessions_grow_beyond_those_of_the_plan_and_shrink() {
 fn a_change_in_the_warm_up_holds_for_what_is_measured() {
     let mut job = steady();
     job.warm_up = Nanos::from_secs(3);
-    let record = job
-        .run_commanded(&[(At::Second(1), rate("insert", 2_000.0))])
-        .end
-        .record;
+    let record = job.run_commanded(&[(At::Second(1), rate("insert", 2_000.0))]).end.record;
     assert_eq!(
         phases(&record),
-        [
-            ("warm-up", 0, 1_350),
-            ("warm-up-2", 1_350, 1_650),
-            ("measure-2", 3_000, 10_000)
-        ]
+        [("warm-up", 0, 1_350), ("warm-up-2", 1_350, 1_650), ("measure-2", 3_000, 10_000)]
     );
     assert_eq!(record.interventions[0].phase, "warm-up-2");
     assert_eq!(result(&record, "measure-2", "insert").offered, 2_000);
@@ -258,25 +195,17 @@ fn a_change_in_the_warm_up_holds_for_what_is_measured() {
 #[test]
 fn a_change_holds_until_the_plan_changes_the_stream_itself() {
     let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
-    let mut job = Job::new(
-        &target,
-        &[("insert", open(1_000)), ("dashboards", open(50))],
-    );
+    let mut job = Job::new(&target, &[("insert", open(1_000)), ("dashboards", open(50))]);
     job.streams[0].1 = vec![open(1_000), open(2_000), open(3_000)];
-    let commands = [
-        (At::Second(4), rate("insert", 500.0)),
-        (At::Second(14), rate("dashboards", 80.0)),
-    ];
+    let commands =
+        [(At::Second(4), rate("insert", 500.0)), (At::Second(14), rate("dashboards", 80.0))];
     let record = job.run_commanded(&commands).end.record;
     let planned: Vec<_> = record
         .streams
         .iter()
         .map(|s| (s.phase.as_str(), s.stream.as_str(), s.planned_rate.unwrap()))
         .collect();
-    let pairs: Vec<_> = planned
-        .chunks(2)
-        .map(|two| (two[0].0, two[0].2, two[1].2))
-        .collect();
+    let pairs: Vec<_> = planned.chunks(2).map(|two| (two[0].0, two[0].2, two[1].2)).collect();
     assert_eq!(
         pairs,
         [
@@ -294,30 +223,19 @@ fn a_change_holds_until_the_plan_changes_the_stream_itself() {
 #[test]
 fn two_changes_at_once_begin_one_phase() {
     let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
-    let mut job = Job::new(
-        &target,
-        &[("insert", open(1_000)), ("dashboards", open(50))],
-    );
+    let mut job = Job::new(&target, &[("insert", open(1_000)), ("dashboards", open(50))]);
     job.arrivals = Some(Arrivals::Constant);
-    let commands = [
-        (At::Second(4), rate("insert", 2_000.0)),
-        (At::Second(4), rate("dashboards", 100.0)),
-    ];
+    let commands =
+        [(At::Second(4), rate("insert", 2_000.0)), (At::Second(4), rate("dashboards", 100.0))];
     let record = job.run_commanded(&commands).end.record;
-    assert_eq!(
-        phases(&record),
-        [("measure", 0, 4_350), ("measure-2", 4_350, 5_650)]
-    );
-    let done: Vec<_> = record
-        .interventions
-        .iter()
-        .map(|done| done.phase.as_str())
-        .collect();
+    assert_eq!(phases(&record), [("measure", 0, 4_350), ("measure-2", 4_350, 5_650)]);
+    let done: Vec<_> = record.interventions.iter().map(|done| done.phase.as_str()).collect();
     assert_eq!(done, ["measure-2", "measure-2"]);
     assert_eq!(result(&record, "measure-2", "insert").offered, 1_130);
-    let results = record.results.iter();
-    let queries =
-        results.filter(|r| (r.phase.as_str(), r.stream.as_str()) == ("measure-2", "dashboards"));
+    let queries = record
+        .results
+        .iter()
+        .filter(|r| (r.phase.as_str(), r.stream.as_str()) == ("measure-2", "dashboards"));
     assert_eq!(queries.map(|result| result.offered).sum::<u64>(), 565);
     check_totals(&record);
 }
@@ -325,18 +243,12 @@ fn two_changes_at_once_begin_one_phase() {
 /// A second is too short to say anything of; what is long enough is judged.
 #[test]
 fn a_phase_that_changes_cut_short_does_not_spoil_the_others() {
-    let commands = [
-        (At::Second(4), rate("insert", 2_000.0)),
-        (At::Second(5), rate("insert", 3_000.0)),
-    ];
+    let commands =
+        [(At::Second(4), rate("insert", 2_000.0)), (At::Second(5), rate("insert", 3_000.0))];
     let record = steady().run_commanded(&commands).end.record;
     assert_eq!(
         phases(&record),
-        [
-            ("measure", 0, 4_350),
-            ("measure-2", 4_350, 1_000),
-            ("measure-3", 5_350, 4_650)
-        ]
+        [("measure", 0, 4_350), ("measure-2", 4_350, 1_000), ("measure-3", 5_350, 4_650)]
     );
     let judged = &record.judgments.measurement;
     assert_eq!(judged.value, Measurement::Valid, "{judged:?}");
@@ -345,11 +257,7 @@ fn a_phase_that_changes_cut_short_does_not_spoil_the_others() {
     // A phase that is short by the plan is no such phase.
     let mut short = steady();
     short.step = Nanos::from_secs(2);
-    let judged = short
-        .run_commanded(&[(At::Second(1), note("short"))])
-        .end
-        .record
-        .judgments;
+    let judged = short.run_commanded(&[(At::Second(1), note("short"))]).end.record.judgments;
     assert_eq!(judged.measurement.value, Measurement::Inconclusive);
     check_totals(&record);
 }
@@ -368,11 +276,7 @@ fn a_stop_by_command_is_the_stop_of_the_user() {
             change: Change::Stop,
         };
         assert_eq!(stops, vec![stop; times as usize]);
-        let kinds: Vec<_> = commanded
-            .incidents
-            .iter()
-            .map(|incident| incident.kind)
-            .collect();
+        let kinds: Vec<_> = commanded.incidents.iter().map(|incident| incident.kind).collect();
         assert_eq!(kinds, [IncidentKind::Interrupted]);
         commanded.header.clone_from(&interrupted.header);
         commanded.clients.clone_from(&interrupted.clients);
@@ -384,24 +288,17 @@ fn a_stop_by_command_is_the_stop_of_the_user() {
 #[test]
 fn a_note_is_kept_with_its_time_and_changes_nothing() {
     let job = steady();
-    let commands = [
-        (At::Second(2), note("switched to RocksDB ")),
-        (At::Audit, note("no load any more")),
-    ];
+    let commands =
+        [(At::Second(2), note("switched to RocksDB ")), (At::Audit, note("no load any more"))];
     let mut noted = job.run_commanded(&commands).end.record;
     let notes = std::mem::take(&mut noted.interventions);
     let times: Vec<_> = notes
         .iter()
         .map(|done| (done.time_ns / 1_000_000, done.phase.as_str(), &done.change))
         .collect();
-    let text = |text: &str| Change::Note {
-        text: text.to_owned(),
-    };
+    let text = |text: &str| Change::Note { text: text.to_owned() };
     assert_eq!(times[0], (2_250, "measure", &text("switched to RocksDB")));
-    assert_eq!(
-        (times[1].1, times[1].2),
-        ("audit", &text("no load any more"))
-    );
+    assert_eq!((times[1].1, times[1].2), ("audit", &text("no load any more")));
     assert!(times[1].0 >= 10_000);
     let plain = job.run().record;
     noted.header.clone_from(&plain.header);
@@ -415,10 +312,7 @@ fn a_note_is_kept_with_its_time_and_changes_nothing() {
 fn random_arrivals_have_the_changed_rate() {
     let mut job = steady();
     job.arrivals = Some(Arrivals::Poisson);
-    let record = job
-        .run_commanded(&[(At::Second(4), rate("insert", 2_000.0))])
-        .end
-        .record;
+    let record = job.run_commanded(&[(At::Second(4), rate("insert", 2_000.0))]).end.record;
     let offered = result(&record, "measure-2", "insert").offered;
     assert!(offered.abs_diff(1_130) < 4 * 34, "{offered}");
     check_totals(&record);
@@ -429,20 +323,11 @@ fn random_arrivals_have_the_changed_rate() {
 fn an_open_stream_can_be_closed_for_a_time() {
     let mut job = steady();
     job.sessions = 4;
-    let commands = [
-        (At::Second(3), sessions("insert", 8)),
-        (At::Second(6), rate("insert", 1_000.0)),
-    ];
+    let commands =
+        [(At::Second(3), sessions("insert", 8)), (At::Second(6), rate("insert", 1_000.0))];
     let record = job.run_commanded(&commands).end.record;
-    let open: Vec<_> = record
-        .results
-        .iter()
-        .map(|r| (r.phase.as_str(), r.open))
-        .collect();
-    assert_eq!(
-        open,
-        [("measure", true), ("measure-2", false), ("measure-3", true)]
-    );
+    let open: Vec<_> = record.results.iter().map(|r| (r.phase.as_str(), r.open)).collect();
+    assert_eq!(open, [("measure", true), ("measure-2", false), ("measure-3", true)]);
     // Each session does 200 ops a second; of those under way at an end, the next phase has the answers.
     let closed = result(&record, "measure-2", "insert");
     assert!(closed.offered.abs_diff(8 * 600) <= 8, "{}", closed.offered);

@@ -3,11 +3,7 @@
 use super::*;
 
 fn ramped(to: u32, per_s: f64) -> Command {
-    Command::Sessions {
-        stream: "insert".to_owned(),
-        sessions: to,
-        ramp_per_s: Some(per_s),
-    }
+    Command::Sessions { stream: "insert".to_owned(), sessions: to, ramp_per_s: Some(per_s) }
 }
 
 /// So many sessions, each of which does a hundred ops a second, change at the end of the third second.
@@ -24,26 +20,15 @@ fn sessions_come_one_by_one_and_the_new_phase_begins_when_all_are_there() {
     let record = &end.record;
     assert_eq!(
         phases(record),
-        [
-            ("measure", 0, 3_350),
-            ("measure-2-ramp", 3_350, 2_000),
-            ("measure-2", 5_350, 4_650)
-        ]
+        [("measure", 0, 3_350), ("measure-2-ramp", 3_350, 2_000), ("measure-2", 5_350, 4_650)]
     );
     // The two do 200 ops in the two seconds; the ten 180, 160 … 0.
     let ramp = result(record, "measure-2-ramp", "insert");
-    assert_eq!(
-        (ramp.offered, ramp.acknowledged),
-        (2 * 200 + 900, 2 * 200 + 900)
-    );
+    assert_eq!((ramp.offered, ramp.acknowledged), (2 * 200 + 900, 2 * 200 + 900));
     let after = result(record, "measure-2", "insert");
     assert_eq!((after.offered, after.acknowledged), (12 * 465, 12 * 465));
     let streams: Vec<&str> = record.streams.iter().map(|of| of.phase.as_str()).collect();
-    assert_eq!(
-        streams,
-        ["measure", "measure-2"],
-        "the ramp is in no result"
-    );
+    assert_eq!(streams, ["measure", "measure-2"], "the ramp is in no result");
     let after = stream(record, "measure-2");
     assert_eq!((after.sessions, after.working), (12, Some(12)));
     let done = InterventionRecord {
@@ -68,11 +53,7 @@ fn sessions_go_one_by_one() {
     let record = changed(6, 1, 5.0).end.record;
     assert_eq!(
         phases(&record),
-        [
-            ("measure", 0, 3_350),
-            ("measure-2-ramp", 3_350, 1_000),
-            ("measure-2", 4_350, 5_650)
-        ]
+        [("measure", 0, 3_350), ("measure-2-ramp", 3_350, 1_000), ("measure-2", 4_350, 5_650)]
     );
     // Six, five, four, three, two of them for 200 ms each; one that goes may have begun an op in that moment.
     let offered = result(&record, "measure-2-ramp", "insert").offered;
@@ -95,10 +76,7 @@ fn a_ramp_that_cannot_be_is_refused_and_changes_nothing() {
     assert_eq!(refused(open(1_000), ramped(4, 1.0)), Refusal::NotARamp);
     assert_eq!(refused(closed(2), ramped(2, 1.0)), Refusal::Unchanged);
     // From 3.35 s on there are 6.65 s left.
-    let too_long = Refusal::RampTooLong {
-        takes_s: 10.0,
-        left_s: 6.65,
-    };
+    let too_long = Refusal::RampTooLong { takes_s: 10.0, left_s: 6.65 };
     assert_eq!(refused(closed(2), ramped(12, 1.0)), too_long);
     assert_eq!(refused(closed(2), Command::Pause), Refusal::NoTrials);
     assert_eq!(refused(closed(2), Command::Resume), Refusal::NoTrials);
@@ -128,10 +106,7 @@ fn no_pace_changes_while_a_ramp_goes_on() {
     let of_ramp = |record: &RunRecord| result(record, "measure-2-ramp", "insert").offered;
     assert_eq!(of_ramp(record), of_ramp(&alone));
     let names: Vec<&str> = phases(record).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(
-        names,
-        ["measure", "measure-2-ramp", "measure-2", "measure-3"]
-    );
+    assert_eq!(names, ["measure", "measure-2-ramp", "measure-2", "measure-3"]);
     check_totals(record);
 }
 
@@ -141,10 +116,7 @@ fn a_stop_ends_a_ramp_and_opens_no_session_more() {
     let target = one_node("cores=inf&service=constant&request=10ms");
     let mut job = Job::new(&target, &[("insert", closed(2))]);
     job.step = Nanos::from_secs(2_000);
-    let commands = [
-        (At::Second(3), ramped(1_000, 1.0)),
-        (At::Second(5), Command::Stop),
-    ];
+    let commands = [(At::Second(3), ramped(1_000, 1.0)), (At::Second(5), Command::Stop)];
     let record = job.run_commanded(&commands).end.record;
     let last = record.phases.iter().find(|phase| phase.name == "drain");
     let drain = last.unwrap();

@@ -12,9 +12,7 @@ fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecor
     let target = job.open_target(root.path());
     let share = |index| {
         let part = job.share_of(index, of);
-        part.run_commanded_on(Arc::clone(&target), root.path(), commands)
-            .end
-            .record
+        part.run_commanded_on(Arc::clone(&target), root.path(), commands).end.record
     };
     (1..=of).map(share).collect()
 }
@@ -34,10 +32,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
         assert_eq!(merged.latency_ns, whole.latency_ns, "{phase}");
     }
     let planned = |record: &RunRecord| -> Vec<_> {
-        let streams = record.streams.iter();
-        streams
-            .map(|s| (s.phase.clone(), s.planned_rate, s.sessions))
-            .collect()
+        record.streams.iter().map(|s| (s.phase.clone(), s.planned_rate, s.sessions)).collect()
     };
     assert_eq!(planned(&merged), planned(whole));
     assert_eq!(merged.interventions, whole.interventions);
@@ -48,10 +43,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
     assert!(analysis::merge(&parts).is_err());
     let more = [(At::Second(4), sessions("insert", 10))];
     let records = shares(3, closed(3), &more);
-    let opened: Vec<u32> = records
-        .iter()
-        .map(|r| stream(r, "measure-2").sessions)
-        .collect();
+    let opened: Vec<u32> = records.iter().map(|r| stream(r, "measure-2").sessions).collect();
     assert_eq!(opened, [4, 3, 3]);
     let few = [(At::Second(4), sessions("insert", 2))];
     let refused = shares(3, closed(3), &few);
@@ -61,11 +53,8 @@ fn shares_take_their_parts_of_a_changed_pace() {
 /// Two hundred ops a second in each session: 400 of each of the two in the ramp, and of the ten that come 360, 320 … 0.
 #[test]
 fn shares_ramp_together() {
-    let ramped = Command::Sessions {
-        stream: "insert".to_owned(),
-        sessions: 12,
-        ramp_per_s: Some(5.0),
-    };
+    let ramped =
+        Command::Sessions { stream: "insert".to_owned(), sessions: 12, ramp_per_s: Some(5.0) };
     let records = shares(2, closed(2), &[(At::Second(3), ramped)]);
     let of_ramp = |record: &RunRecord| result(record, "measure-2-ramp", "insert").offered;
     assert_eq!(records.iter().map(of_ramp).sum::<u64>(), 800 + 1_800);

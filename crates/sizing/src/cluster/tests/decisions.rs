@@ -56,9 +56,7 @@ fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_fo
             need.basis.growth_origin = origin;
         }
         let weights = decision(&request).assumptions;
-        weights
-            .iter()
-            .any(|weight| weight.what == Assumption::Scaling)
+        weights.iter().any(|weight| weight.what == Assumption::Scaling)
     };
     let measured = || Origin::Measured("a run".to_owned());
     let published = || Origin::Published("an article".to_owned());

@@ -70,11 +70,7 @@ fn a_copy_that_costs_as_much_as_the_first_doubles_the_work() {
     assert!((with / without - 2.0).abs() < 1e-9);
     request.replicas = Traced::given(1, "--replicas");
     let plan = size(&request).unwrap();
-    let cost = plan
-        .inputs
-        .iter()
-        .find(|input| input.flag == "--replica-cost")
-        .unwrap();
+    let cost = plan.inputs.iter().find(|input| input.flag == "--replica-cost").unwrap();
     assert!(matches!(cost.origin, Origin::Assumed(_)));
 }
 
@@ -103,11 +99,7 @@ fn rows_and_queries_share_the_cluster() {
     let rows = || need(5e5, basis("rows/s", &INGEST));
     let queries = || need(5.0, basis("queries/s", &QUERIES));
     let alone = request(vec![rows()]).carried(6, 0).unwrap().used().expected;
-    let other = request(vec![queries()])
-        .carried(6, 0)
-        .unwrap()
-        .used()
-        .expected;
+    let other = request(vec![queries()]).carried(6, 0).unwrap().used().expected;
     let both = request(vec![rows(), queries()]);
     let together = both.carried(6, 0).unwrap().used().expected;
     assert!((together - alone - other).abs() < 1e-9);
@@ -133,12 +125,8 @@ fn one_measured_cluster_grows_as_published_ones_did() {
 #[test]
 fn a_cluster_whose_nodes_hold_all_rows_grows_as_published_ones_of_its_kind_did() {
     let points = everywhere();
-    let points = points.iter();
-    let galera: Vec<_> = points.filter(|of| of.series == "galera-ec2").collect();
-    let reading = Reading {
-        published: true,
-        ..Reading::default()
-    };
+    let galera: Vec<_> = points.iter().filter(|of| of.series == "galera-ec2").collect();
+    let reading = Reading { published: true, ..Reading::default() };
     let published = Basis::new(&galera, &reading).unwrap().assuming(None);
     assert_eq!(published.placement, Some(Placement::Everywhere));
     // Own nodes grow like those of the series that is named, unless their file says how rows are placed.
@@ -146,18 +134,12 @@ fn a_cluster_whose_nodes_hold_all_rows_grows_as_published_ones_of_its_kind_did()
     for (basis, nodes, measured) in [(published, 4.0, 1_034.0), (own, 3.0, 300.0)] {
         let doubled = basis.forecast(2.0 * nodes, 0.0, None).prediction();
         let expected = measured * 2f64.powf(0.45);
-        assert!(
-            (doubled.expected / expected - 1.0).abs() < 1e-3,
-            "{doubled:?}"
-        );
+        assert!((doubled.expected / expected - 1.0).abs() < 1e-3, "{doubled:?}");
         let plan = size(&request(vec![need(measured / 2.0, basis)])).unwrap();
         assert!(plan.summary.contains("nodes^0.45"), "{}", plan.summary);
     }
     let mut divided = point("tx/s", 300.0, &[(names::NODES, 3.0)]);
-    divided.settings.insert(
-        names::PLACEMENT.to_owned(),
-        Setting::Word("divided".to_owned()),
-    );
+    divided.settings.insert(names::PLACEMENT.to_owned(), Setting::Word("divided".to_owned()));
     let divided = Basis::new(&[&divided], &Reading::default()).unwrap();
     let divided = divided.assuming(Some(Placement::Everywhere));
     assert_eq!(divided.placement, Some(Placement::Divided));
@@ -256,27 +238,18 @@ fn points_that_miss_the_latency_objective_are_left_out() {
     let mut fast = point("rows/s", 2e5, &[(names::NODES, 1.0)]);
     fast.figures.insert(names::P99_LATENCY.to_owned(), 0.02);
     let silent = point("rows/s", 4e5, &[(names::NODES, 2.0)]);
-    let reading = Reading {
-        p99_s: Some(0.05),
-        ..Reading::default()
-    };
+    let reading = Reading { p99_s: Some(0.05), ..Reading::default() };
     let basis = Basis::new(&[&slow, &fast, &silent], &reading).unwrap();
     assert_eq!(basis.sweep.sizes().len(), 2);
     assert_eq!(basis.notes.len(), 2, "{:?}", basis.notes);
-    assert!(matches!(
-        Basis::new(&[&slow], &reading),
-        Err(BasisError::TooSlow)
-    ));
+    assert!(matches!(Basis::new(&[&slow], &reading), Err(BasisError::TooSlow)));
 }
 
 #[test]
 fn points_without_nodes_need_a_flag_for_them() {
     let point = point("rows/s", 2e5, &[]);
     let read = |nodes| {
-        let reading = Reading {
-            nodes,
-            ..Reading::default()
-        };
+        let reading = Reading { nodes, ..Reading::default() };
         Basis::new(&[&point], &reading).map(|basis| basis.sweep.largest())
     };
     assert_eq!(read(None), Err(BasisError::NoNodes));
@@ -289,20 +262,14 @@ fn one_model_alone_predicts_by_itself_and_its_lack_of_sizes_is_said() {
     let points = [point(1.0, 293e3), point(2.0, 494e3), point(3.0, 677e3)];
     let points: Vec<_> = points.iter().collect();
     let by = |model| {
-        let reading = Reading {
-            model,
-            ..Reading::default()
-        };
+        let reading = Reading { model, ..Reading::default() };
         Basis::new(&points, &reading).unwrap()
     };
     let (averaged, alone) = (by(None), by(Some(ScalingModel::Usl)));
     let five = |basis: &Basis| basis.forecast(5.0, 0.0, None).prediction();
     assert!(averaged.notes.is_empty(), "{:?}", averaged.notes);
     let linear = by(Some(ScalingModel::Linear));
-    assert!(
-        five(&linear).expected > five(&averaged).high,
-        "the middle is the model's"
-    );
+    assert!(five(&linear).expected > five(&averaged).high, "the middle is the model's");
     assert_eq!(alone.growth.average().unwrap().members().len(), 1);
     let notes = alone.notes.join(" ");
     assert!(notes.contains("3 parameters, and 3 sizes"), "{notes}");
@@ -312,11 +279,7 @@ fn one_model_alone_predicts_by_itself_and_its_lack_of_sizes_is_said() {
 #[test]
 fn clusters_with_copies_show_what_a_copy_costs() {
     let with = |replicas: f64, per_s: f64| {
-        point(
-            "rows/s",
-            per_s,
-            &[(names::NODES, 3.0), (names::REPLICAS, replicas)],
-        )
+        point("rows/s", per_s, &[(names::NODES, 3.0), (names::REPLICAS, replicas)])
     };
     let points = [with(0.0, 300e3), with(1.0, 200e3)];
     let points: Vec<_> = points.iter().collect();

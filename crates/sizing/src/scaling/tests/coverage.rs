@@ -20,26 +20,10 @@ struct Design {
 }
 
 const DESIGNS: [Design; 4] = [
-    Design {
-        known: &[1.0, 2.0, 3.0],
-        predicted_size: 5.0,
-        seed: 10_000_000,
-    },
-    Design {
-        known: &[3.0, 6.0, 12.0],
-        predicted_size: 24.0,
-        seed: 20_000_000,
-    },
-    Design {
-        known: &[1.0, 2.0, 3.0, 4.0, 5.0],
-        predicted_size: 8.0,
-        seed: 30_000_000,
-    },
-    Design {
-        known: &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0],
-        predicted_size: 16.0,
-        seed: 40_000_000,
-    },
+    Design { known: &[1.0, 2.0, 3.0], predicted_size: 5.0, seed: 10_000_000 },
+    Design { known: &[3.0, 6.0, 12.0], predicted_size: 24.0, seed: 20_000_000 },
+    Design { known: &[1.0, 2.0, 3.0, 4.0, 5.0], predicted_size: 8.0, seed: 30_000_000 },
+    Design { known: &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], predicted_size: 16.0, seed: 40_000_000 },
 ];
 
 /// A truth whose efficiency at the largest size, relative to the smallest, is drawn.
@@ -53,10 +37,9 @@ fn truth(model: ScalingModel, design: &Design, noise: &mut Noise) -> Curve {
             fixed: 1e5 * (largest - growth * smallest).max(0.0) / (growth - 1.0),
             per_node: 1e5,
         },
-        ScalingModel::Power => Curve::Power {
-            first: 1e5,
-            exponent: growth.ln() / (largest / smallest).ln(),
-        },
+        ScalingModel::Power => {
+            Curve::Power { first: 1e5, exponent: growth.ln() / (largest / smallest).ln() }
+        }
         ScalingModel::Amdahl | ScalingModel::Usl => {
             let ratio = match model {
                 ScalingModel::Usl => 10f64.powf(-3.0 + 2.0 * noise.uniform()),
@@ -81,10 +64,7 @@ fn coverage(model: ScalingModel, design: &Design, sweeps: u32) -> f64 {
             Noise::new(design.seed + u64::from(model as u8) * 1_000_000 + u64::from(sweep));
         let curve = truth(model, design, &mut noise);
         let mut measure = |size: f64| curve.per_s(size) * (NOISE * noise.normal()).exp();
-        let point = |&size: &f64| Point {
-            size,
-            per_s: measure(size),
-        };
+        let point = |&size: &f64| Point { size, per_s: measure(size) };
         let points: Vec<Point> = design.known.iter().map(point).collect();
         let measured = measure(design.predicted_size);
         let average = Average::new(&Sweep::new(&points, None).unwrap());
@@ -98,8 +78,8 @@ fn coverage(model: ScalingModel, design: &Design, sweeps: u32) -> f64 {
 fn check(sweeps: u32) {
     let error = 3.0 * (0.85 * 0.15 / f64::from(4 * sweeps)).sqrt();
     for model in ScalingModel::ALL {
-        let of_designs = DESIGNS.iter().map(|design| coverage(model, design, sweeps));
-        let of_designs: Vec<f64> = of_designs.collect();
+        let of_designs: Vec<f64> =
+            DESIGNS.iter().map(|design| coverage(model, design, sweeps)).collect();
         let mean = of_designs.iter().sum::<f64>() / 4.0;
         println!("{:<8} {mean:.3}, by design {of_designs:.3?}", model.name());
         assert!(mean >= 0.85 - error, "{model:?}: {mean}");

@@ -28,22 +28,9 @@ fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
 /// γ, σ, κ with their standard errors.
 fn usl(pairs: &[(f64, f64)], weighting: Weighting) -> (Curve, Vec<f64>, Vec<Option<f64>>, f64) {
     let fit = fit(ScalingModel::Usl, &points(pairs), weighting).unwrap();
-    let values = fit
-        .parameters
-        .iter()
-        .map(|parameter| parameter.value)
-        .collect();
-    let errors = fit
-        .parameters
-        .iter()
-        .map(|parameter| parameter.error)
-        .collect();
-    (
-        fit.curve,
-        values,
-        errors,
-        fit.residual_error().unwrap_or(0.0),
-    )
+    let values = fit.parameters.iter().map(|parameter| parameter.value).collect();
+    let errors = fit.parameters.iter().map(|parameter| parameter.error).collect();
+    (fit.curve, values, errors, fit.residual_error().unwrap_or(0.0))
 }
 
 /// Equal when rounded to so many decimal places.
@@ -82,14 +69,8 @@ fn relative_squares_are_another_fit() {
 
 #[test]
 fn points_of_a_curve_give_that_curve() {
-    let pairs = [
-        (1.0, 1.0),
-        (2.0, 1.8868),
-        (4.0, 3.0769),
-        (6.0, 3.5294),
-        (8.0, 3.5398),
-        (10.0, 3.3557),
-    ];
+    let pairs =
+        [(1.0, 1.0), (2.0, 1.8868), (4.0, 3.0769), (6.0, 3.5294), (8.0, 3.5398), (10.0, 3.3557)];
     for weighting in [Weighting::Absolute, Weighting::Relative] {
         let (_, values, _, _) = usl(&pairs, weighting);
         rounds_to(values[0], 1.0, 3);

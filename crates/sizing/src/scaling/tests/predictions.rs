@@ -8,20 +8,10 @@ use crate::scaling::{
 };
 
 /// Nodes and rows/s of the 1M-rows article.
-const INGEST: [(f64, f64); 5] = [
-    (1.0, 293_147.0),
-    (2.0, 493_723.0),
-    (3.0, 676_781.0),
-    (4.0, 856_460.0),
-    (5.0, 1_043_659.0),
-];
+const INGEST: [(f64, f64); 5] =
+    [(1.0, 293_147.0), (2.0, 493_723.0), (3.0, 676_781.0), (4.0, 856_460.0), (5.0, 1_043_659.0)];
 /// Nodes and queries/s of the query-scaling article.
-const QUERIES: [(f64, f64); 4] = [
-    (3.0, 9.0698),
-    (6.0, 17.0139),
-    (12.0, 29.8725),
-    (24.0, 52.0404),
-];
+const QUERIES: [(f64, f64); 4] = [(3.0, 9.0698), (6.0, 17.0139), (12.0, 29.8725), (24.0, 52.0404)];
 
 fn sweep(pairs: &[(f64, f64)]) -> Sweep {
     let point = |&(size, per_s): &(f64, f64)| Point { size, per_s };
@@ -52,12 +42,7 @@ fn predictions_are_those_of_the_reference() {
 /// Half-widths at a doubling after near-linear growth, which is what most who add nodes have.
 #[test]
 fn near_linear_growth_is_predicted_to_a_fifth() {
-    for sizes in [
-        &[1.0, 2.0][..],
-        &[1.0, 2.0, 3.0],
-        &[3.0, 6.0, 12.0],
-        &[2.0, 4.0, 6.0, 8.0],
-    ] {
+    for sizes in [&[1.0, 2.0][..], &[1.0, 2.0, 3.0], &[3.0, 6.0, 12.0], &[2.0, 4.0, 6.0, 8.0]] {
         for exponent in [0.9, 0.95, 1.0, 1.05] {
             let power = |n: &f64| (*n, n.powf(exponent));
             let pairs: Vec<(f64, f64)> = sizes.iter().map(power).collect();
@@ -74,11 +59,9 @@ fn near_linear_growth_is_predicted_to_a_fifth() {
 fn chances_are_those_of_the_interval() {
     let forecast = Average::new(&sweep(&INGEST)).forecast(8.0);
     let prediction = forecast.prediction();
-    for (per_s, probability) in [
-        (prediction.low, 0.95),
-        (prediction.expected, 0.5),
-        (prediction.high, 0.05),
-    ] {
+    for (per_s, probability) in
+        [(prediction.low, 0.95), (prediction.expected, 0.5), (prediction.high, 0.05)]
+    {
         let off = forecast.chance_of(per_s) - probability;
         assert!(off.abs() < 1e-9, "{per_s}");
     }
@@ -89,20 +72,13 @@ fn alone(model: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
     let points: Vec<Point> = sweep(known)
         .sizes()
         .iter()
-        .map(|size| Point {
-            size: size.size,
-            per_s: size.per_s,
-        })
+        .map(|size| Point { size: size.size, per_s: size.per_s })
         .collect();
     let fit = fit(model, &points, Weighting::Relative).unwrap();
     let expected = fit.curve.per_s(size);
     // Without a spare point a fit has no error of its own; then it is given that of a measurement.
     let error = 1.644_85 * fit.residual_error().unwrap_or(0.03);
-    Prediction {
-        expected,
-        low: expected * (1.0 - error),
-        high: expected * (1.0 + error),
-    }
+    Prediction { expected, low: expected * (1.0 - error), high: expected * (1.0 + error) }
 }
 
 #[test]
@@ -146,16 +122,7 @@ fn replicates_say_how_well_a_size_is_known() {
 
 #[test]
 fn no_error_is_believed_below_the_floor() {
-    let points = [
-        Point {
-            size: 1.0,
-            per_s: 10.0,
-        },
-        Point {
-            size: 2.0,
-            per_s: 19.0,
-        },
-    ];
+    let points = [Point { size: 1.0, per_s: 10.0 }, Point { size: 2.0, per_s: 19.0 }];
     let error = |stated| {
         let sweep = Sweep::new(&points, stated).unwrap();
         (sweep.error(), sweep.error_source())
@@ -169,16 +136,8 @@ fn no_error_is_believed_below_the_floor() {
 fn what_no_cluster_can_have_is_no_sweep() {
     let one = |size, per_s| Sweep::new(&[Point { size, per_s }], None).err();
     assert_eq!(Sweep::new(&[], None).err(), Some(SweepError::Empty));
-    for (size, per_s) in [
-        (0.0, 1.0),
-        (1.0, 0.0),
-        (1.0, f64::NAN),
-        (f64::INFINITY, 1.0),
-    ] {
-        assert!(matches!(
-            one(size, per_s),
-            Some(SweepError::Impossible { .. })
-        ));
+    for (size, per_s) in [(0.0, 1.0), (1.0, 0.0), (1.0, f64::NAN), (f64::INFINITY, 1.0)] {
+        assert!(matches!(one(size, per_s), Some(SweepError::Impossible { .. })));
     }
     assert_eq!(one(1.0, 1.0), None);
 }
@@ -190,12 +149,7 @@ fn crosstalk_is_identifiable_from_a_long_range_and_not_from_a_short_one() {
     assert_eq!((short.crosstalk.low, short.peak_size.high), (0.0, None));
     let said = &short.sentences[1];
     assert!(said.contains("cannot be identified from this range"));
-    let usl = |n: f64| {
-        (
-            n,
-            1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.004 * n * (n - 1.0)),
-        )
-    };
+    let usl = |n: f64| (n, 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.004 * n * (n - 1.0)));
     let long = identified(&[1.0, 4.0, 8.0, 16.0, 24.0, 32.0].map(usl));
     let (crosstalk, peak) = (long.crosstalk, long.peak_size);
     assert!(crosstalk.low < 0.004, "{long:?}");
@@ -208,13 +162,7 @@ fn crosstalk_is_identifiable_from_a_long_range_and_not_from_a_short_one() {
 fn points_that_no_law_follows_widen_the_error() {
     let smooth = Average::new(&sweep(&INGEST));
     assert!(smooth.widened <= 1.0, "{}", smooth.widened);
-    let jumps = [
-        (1.0, 100.0),
-        (2.0, 100.0),
-        (3.0, 300.0),
-        (4.0, 200.0),
-        (5.0, 480.0),
-    ];
+    let jumps = [(1.0, 100.0), (2.0, 100.0), (3.0, 300.0), (4.0, 200.0), (5.0, 480.0)];
     let jumping = Average::new(&sweep(&jumps));
     assert!(jumping.widened > 5.0, "{}", jumping.widened);
     assert!(jumping.error > 0.15);
@@ -258,10 +206,7 @@ fn sweeps() -> impl Strategy<Value = (Vec<(f64, f64)>, f64)> {
         let mut noise = highwater_analysis::synthetic::Noise::new(seed);
         let measure = |size: u32| {
             let size = f64::from(size);
-            (
-                size,
-                100.0 * size.powf(exponent) * (0.03 * noise.normal()).exp(),
-            )
+            (size, 100.0 * size.powf(exponent) * (0.03 * noise.normal()).exp())
         };
         let pairs: Vec<(f64, f64)> = sizes.into_iter().map(measure).collect();
         let farther = times * pairs[pairs.len() - 1].0;
@@ -270,11 +215,7 @@ fn sweeps() -> impl Strategy<Value = (Vec<(f64, f64)>, f64)> {
 }
 
 fn sides(forecast: Forecast) -> (f64, f64) {
-    let Prediction {
-        expected,
-        low,
-        high,
-    } = forecast.prediction();
+    let Prediction { expected, low, high } = forecast.prediction();
     ((expected / low).ln(), (high / expected).ln())
 }
 
@@ -309,11 +250,7 @@ proptest! {
 #[test]
 fn copies_cost_what_pairs_of_clusters_show() {
     // c = 0.5: one copy takes a third of the throughput.
-    let copies = |size, replicas, per_s| Copies {
-        size,
-        replicas,
-        per_s,
-    };
+    let copies = |size, replicas, per_s| Copies { size, replicas, per_s };
     let points = [
         copies(3.0, 0.0, 300.0),
         copies(3.0, 1.0, 200.0),

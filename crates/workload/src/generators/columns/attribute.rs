@@ -66,16 +66,10 @@ struct Codes {
 
 impl Fill for Codes {
     fn fill(&self, segments: Segments, data: &mut ColumnData) {
-        codes(
-            data,
-            &self.values,
-            segments,
-            ColumnData::TextDictionary,
-            |segment, codes| {
-                let first = usize::try_from(segment.entity).unwrap_or(0);
-                let entities = self.of_entity.get(first..first + segment.rows);
-                codes.extend_from_slice(entities.unwrap_or_default());
-            },
-        );
+        codes(data, &self.values, segments, ColumnData::TextDictionary, |segment, codes| {
+            let first = usize::try_from(segment.entity).unwrap_or(0);
+            let entities = self.of_entity.get(first..first + segment.rows);
+            codes.extend_from_slice(entities.unwrap_or_default());
+        });
     }
 }

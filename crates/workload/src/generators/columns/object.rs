@@ -130,10 +130,9 @@ fn read_fields(of: &Section<'_>, depth: usize) -> Option<Vec<Field>> {
         let repeat = part.optional("repeat").is_some();
         let count = part.integer("repeat", 0..=1_000, Some(1));
         match read_field(&part, name, depth) {
-            Some(field) if repeat => fields.extend((0..count).map(|n| Field {
-                name: format!("{}{n}", field.name),
-                ..field.clone()
-            })),
+            Some(field) if repeat => fields.extend(
+                (0..count).map(|n| Field { name: format!("{}{n}", field.name), ..field.clone() }),
+            ),
             Some(field) => fields.push(field),
             None => complete = false,
         }
@@ -149,11 +148,7 @@ fn read_field(of: &Section<'_>, name: String, depth: usize) -> Option<Field> {
     };
     of.finish();
     let generator = generator?;
-    Some(Field {
-        name,
-        kind,
-        generator,
-    })
+    Some(Field { name, kind, generator })
 }
 
 /// Fields, as far as others refer to them.
@@ -182,17 +177,11 @@ impl Fill for Objects {
     fn fill(&self, segments: Segments, data: &mut ColumnData) {
         match self {
             Self::Coded(values) => {
-                codes(
-                    data,
-                    values,
-                    segments,
-                    ColumnData::ObjectDictionary,
-                    |segment, codes| {
-                        let first = u32::try_from(segment.entity).unwrap_or(0);
-                        let rows = u32::try_from(segment.rows).unwrap_or(0);
-                        codes.extend(first..first.saturating_add(rows));
-                    },
-                );
+                codes(data, values, segments, ColumnData::ObjectDictionary, |segment, codes| {
+                    let first = u32::try_from(segment.entity).unwrap_or(0);
+                    let rows = u32::try_from(segment.rows).unwrap_or(0);
+                    codes.extend(first..first.saturating_add(rows));
+                });
             }
             Self::Made(fields) => {
                 let rows = segments.left;

@@ -45,11 +45,7 @@ impl Generate for Reference {
         let rows = of.optional("rows").map(|_| of.natural("rows", 1, None));
         let distribution = Distribution::read(of);
         let reference = read_place(of, scope)?;
-        of.good(Self {
-            rows,
-            distribution: distribution?,
-            ..reference
-        })
+        of.good(Self { rows, distribution: distribution?, ..reference })
     }
 
     fn made(&self, column: &MadeFor<'_>) -> impl Fill + 'static {
@@ -66,9 +62,7 @@ impl Generate for Reference {
 /// Reads a `table` and perhaps a `column` of it and a `field` of that, which has the type of what
 /// is read.
 pub(crate) fn read_place(of: &Section<'_>, scope: &Scope<'_>) -> Option<Reference> {
-    let table = of
-        .required("table", "\"…\"")?
-        .position("table", scope.tables)?;
+    let table = of.required("table", "\"…\"")?.position("table", scope.tables)?;
     let mut reference = Reference {
         table,
         column: None,
@@ -90,22 +84,13 @@ pub(crate) fn read_place(of: &Section<'_>, scope: &Scope<'_>) -> Option<Referenc
     if target.kind != scope.kind || column.refers {
         let message = format!(
             "column `{}` is {}of type `{}`, {} of type `{}`",
-            [std::slice::from_ref(&column.name), &reference.field[..]]
-                .concat()
-                .join("."),
-            if column.refers {
-                "a reference itself, "
-            } else {
-                ""
-            },
+            [std::slice::from_ref(&column.name), &reference.field[..]].concat().join("."),
+            if column.refers { "a reference itself, " } else { "" },
             target.kind.name(),
             of.place,
             scope.kind.name()
         );
-        return entry.error(
-            message,
-            "both have one type, and a reference ends at a value",
-        );
+        return entry.error(message, "both have one type, and a reference ends at a value");
     }
     reference.column = Some(position);
     Some(reference)
@@ -144,8 +129,7 @@ struct Referring {
 
 impl Fill for Referring {
     fn fill(&self, segments: Segments, data: &mut ColumnData) {
-        let rows = segments.flat_map(Segment::row_indexes);
-        let targets = rows.map(|row| match &self.fixed {
+        let targets = segments.flat_map(Segment::row_indexes).map(|row| match &self.fixed {
             Some(sampler) => sampler.pick(&self.draws, row),
             None => Sampler::new(self.distribution, row).pick(&self.draws, row),
         });

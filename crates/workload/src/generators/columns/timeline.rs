@@ -33,10 +33,8 @@ impl Generate for Timeline {
 /// `jitter = ["-5ms", "14ms"]`: how far a row may be from its tick.
 fn read_jitter(of: &Section<'_>) -> Option<(i64, i64)> {
     let entry = of.optional("jitter")?;
-    let ends = entry.list()?.into_iter();
-    let ends: Vec<i64> = ends
-        .filter_map(|end| end.number(ParameterKind::Duration))
-        .collect();
+    let ends: Vec<i64> =
+        entry.list()?.into_iter().filter_map(|end| end.number(ParameterKind::Duration)).collect();
     match ends[..] {
         [before, after] if before <= after => Some((before, after)),
         _ => {

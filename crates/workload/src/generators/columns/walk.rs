@@ -58,12 +58,7 @@ impl Generate for Walk {
         let message = format!("the numbers of {} do not make a walk", of.place);
         let hint = "`noise` is from 0 to max − min; integers need a whole `min`, within 2e9";
         of.check(good, message, hint);
-        of.good(Self {
-            min,
-            max,
-            epoch,
-            noise,
-        })
+        of.good(Self { min, max, epoch, noise })
     }
 
     fn made(&self, column: &MadeFor<'_>) -> impl Fill + 'static {
@@ -71,10 +66,7 @@ impl Generate for Walk {
             shape: self.clone(),
             is_float: column.kind == ColumnType::Float,
             anchors: column.draws(),
-            noise: Draws::of(
-                column.seed,
-                &["column", column.table, column.column, "noise"],
-            ),
+            noise: Draws::of(column.seed, &["column", column.table, column.column, "noise"]),
         }
     }
 }
@@ -107,19 +99,11 @@ struct Bridge {
 const LEAST_P: f64 = 1e-8;
 
 impl Bridge {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an epoch has far fewer than 2^53 ticks"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "an epoch has far fewer than 2^53 ticks")]
     fn at(tick_of_epoch: u64, epoch: u64) -> Self {
         let s = tick_of_epoch as f64 / epoch as f64;
         let (p, q) = (s.min(1.0 - s).max(LEAST_P), s.max(1.0 - s));
-        Self {
-            near: 1.0 - s,
-            far: s,
-            p,
-            inverse_2pq: 1.0 / (2.0 * p * q),
-        }
+        Self { near: 1.0 - s, far: s, p, inverse_2pq: 1.0 / (2.0 * p * q) }
     }
 
     #[inline]
@@ -164,9 +148,7 @@ impl Walks {
         // Four uniform 16-bit numbers have a deviation of 65,536 / √3.
         let noise_scale = self.shape.noise * SQRT_3 / 65_536.0;
         let mut near = self.anchors.weyl((epoch << 32) | segment.entity);
-        let mut far = self
-            .anchors
-            .weyl((epoch.wrapping_add(1) << 32) | segment.entity);
+        let mut far = self.anchors.weyl((epoch.wrapping_add(1) << 32) | segment.entity);
         let mut noise = self.noise.weyl(segment.row);
         let done = values.len();
         values.resize(done + segment.rows, T::default());

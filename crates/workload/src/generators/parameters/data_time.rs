@@ -21,18 +21,11 @@ impl Parameter for DataTime {
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
         let offset = of.duration("offset", Some(0));
         let (table, timeline) = read_ticks(of, scope)?;
-        of.good(Self {
-            table,
-            timeline,
-            offset,
-        })
+        of.good(Self { table, timeline, offset })
     }
 
     fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {
-        let time = self
-            .timeline
-            .at(op.last_tick(self.table))
-            .saturating_add(self.offset);
+        let time = self.timeline.at(op.last_tick(self.table)).saturating_add(self.offset);
         op.append_each(values, |_| Value::TimestampMs(time));
     }
 }

@@ -29,8 +29,7 @@ impl Parameter for Distinct {
         let all = all.map(Vec::as_slice).unwrap_or_default();
         op.append_each(values, |n| {
             let pick = usize::try_from(op.draws.below(n, all.len() as u64)).unwrap_or(0);
-            all.get(pick)
-                .map_or(Value::Null, |value| Value::Text(Arc::clone(value)))
+            all.get(pick).map_or(Value::Null, |value| Value::Text(Arc::clone(value)))
         });
     }
 }

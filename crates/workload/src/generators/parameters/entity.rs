@@ -8,10 +8,7 @@ use highwater_model::numbers::{to_f64, truncate_to_u64};
 
 /// An attribute of an entity out of `first..=last`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names are part of fingerprints"
-)]
+#[expect(clippy::struct_field_names, reason = "the names are part of fingerprints")]
 pub(crate) struct Entity {
     entity: usize,
     attribute: usize,
@@ -31,28 +28,15 @@ impl Parameter for Entity {
         let (entity, attribute) = read_attribute(of, scope)?;
         let good = 0.0 <= from && from <= to && to <= 1.0;
         let message = format!("`from` and `to` of {} are not shares", of.place);
-        of.check(
-            good,
-            message,
-            "0 ≤ from ≤ to ≤ 1, such as from = 0.25, to = 0.75",
-        );
+        of.check(good, message, "0 ≤ from ≤ to ≤ 1, such as from = 0.25, to = 0.75");
         let count = of.good(scope.entities.get(entity)?.count)?;
         // The number of the entity at a share of all, at most the last one.
         let at = |share| truncate_to_u64(to_f64(count) * share).min(count.saturating_sub(1));
         let (first, last) = (at(from), at(to));
         let (there, requested) = (last - first + 1, scope.count);
         let message = format!("{} wants {requested} of {there} entities", of.place);
-        of.check(
-            there >= requested,
-            message,
-            "a smaller `count`, or more entities",
-        );
-        of.good(Self {
-            entity,
-            attribute,
-            first,
-            last,
-        })
+        of.check(there >= requested, message, "a smaller `count`, or more entities");
+        of.good(Self { entity, attribute, first, last })
     }
 
     fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {

@@ -60,9 +60,7 @@ impl OpScope<'_> {
     /// The tick of the last row before the op.
     pub(super) fn last_tick(&self, table: usize) -> u64 {
         let last_row = self.first_row.saturating_sub(1);
-        self.tables
-            .get(table)
-            .map_or(0, |table| table.tick(last_row))
+        self.tables.get(table).map_or(0, |table| table.tick(last_row))
     }
 }
 

@@ -31,10 +31,7 @@ impl Parameter for Plus {
     }
 
     fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {
-        let earlier = op
-            .begins
-            .get(self.parameter)
-            .and_then(|begin| values.get(*begin));
+        let earlier = op.begins.get(self.parameter).and_then(|begin| values.get(*begin));
         values.push(match earlier {
             Some(Value::TimestampMs(time)) => Value::TimestampMs(time.saturating_add(self.add)),
             _ => Value::Null,

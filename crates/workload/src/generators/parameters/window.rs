@@ -28,13 +28,7 @@ impl Parameter for Window {
         let step = of.positive("step", Some(1));
         let offset = of.duration("offset", Some(0));
         let (table, timeline) = read_ticks(of, scope)?;
-        of.good(Self {
-            table,
-            timeline,
-            length,
-            step,
-            offset,
-        })
+        of.good(Self { table, timeline, length, step, offset })
     }
 
     fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {

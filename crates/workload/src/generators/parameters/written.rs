@@ -22,10 +22,7 @@ impl Parameter for Written {
         let (table, column) = (place.table, place.column);
         match column {
             Some(column) => of.good(Self { table, column }),
-            None => of.error(
-                format!("{} names no column", of.place),
-                "add column = \"…\"",
-            ),
+            None => of.error(format!("{} names no column", of.place), "add column = \"…\""),
         }
     }
 

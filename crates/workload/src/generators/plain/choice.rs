@@ -57,8 +57,10 @@ impl Make for Choice {
             let weights = vec![1; values.len()];
             return choice(values, &weights);
         };
-        let weights = entry.list().unwrap_or_default().into_iter();
-        let weights: Vec<u64> = weights
+        let weights: Vec<u64> = entry
+            .list()
+            .unwrap_or_default()
+            .into_iter()
             .filter_map(|weight| u64::try_from(weight.number(ParameterKind::Integer)?).ok())
             .filter(|weight| *weight <= 1_000_000_000)
             .collect();
@@ -87,12 +89,7 @@ impl Make for Choice {
     }
 
     fn texts(&self, _: &Draws) -> Option<Texts> {
-        Some(
-            self.values
-                .iter()
-                .map(|value| value.text().into())
-                .collect(),
-        )
+        Some(self.values.iter().map(|value| value.text().into()).collect())
     }
 
     fn pick(&self, draws: &Draws, n: u64) -> u64 {

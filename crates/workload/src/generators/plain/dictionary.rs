@@ -68,10 +68,7 @@ impl Make for Dictionary {
         let hint = format!("{size} different words need at least {letters} letters");
         of.check_at("length", length >= letters, message, hint);
         let sampler = Sampler::new(of.good(distribution)?, size);
-        Some(Self {
-            words: Words { size, length },
-            sampler,
-        })
+        Some(Self { words: Words { size, length }, sampler })
     }
 
     fn text(&self, draws: &Draws, n: u64) -> String {

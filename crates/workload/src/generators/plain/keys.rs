@@ -70,8 +70,7 @@ impl Make for Keys {
             let message = format!("`s` {s} and `v` {v} of {} make no power law", of.place);
             let hint = "`s` is above 1, at most 100, such as 1.1; `v` at least 1";
             of.check(good, message, hint);
-            of.good(())
-                .map(|()| Order::Zipfian(PowerLaw::new(s, v, last)))
+            of.good(()).map(|()| Order::Zipfian(PowerLaw::new(s, v, last)))
         };
         let words = [("hash", 0), ("sequential", 1), ("zipfian", 2)];
         let order = match of.word("order", &words, None)? {
@@ -86,12 +85,7 @@ impl Make for Keys {
             format!("keys of {place} begin again after {cycle}, and {least} must be different"),
             "a longer cycle, a smaller batch, or fewer rows beforehand",
         );
-        of.good(Self {
-            order,
-            cycle,
-            different,
-            apart,
-        })
+        of.good(Self { order, cycle, different, apart })
     }
 
     fn text(&self, draws: &Draws, n: u64) -> String {

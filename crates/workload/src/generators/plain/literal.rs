@@ -27,9 +27,7 @@ impl Literal {
             (ColumnType::Text, DeValue::String(_)) => return entry.text().map(Self::Text),
             (ColumnType::Integer | ColumnType::Bigint, _) => {
                 let number = entry.integer();
-                number
-                    .filter(|number| range_of(kind).contains(number))
-                    .map(Self::Integer)
+                number.filter(|number| range_of(kind).contains(number)).map(Self::Integer)
             }
             (ColumnType::Float, _) => entry.float().map(Self::Float),
             (ColumnType::Boolean, DeValue::Boolean(value)) => Some(Self::Boolean(*value)),
@@ -76,8 +74,9 @@ pub(crate) fn literals(entry: Entry<'_>, kind: ColumnType, place: &str) -> Vec<L
         let message = format!("`{}` of {place} is empty", entry.key);
         entry.error::<()>(message, format!("write at least one {}", kind.name()));
     }
-    let elements = elements.unwrap_or_default().into_iter();
     elements
+        .unwrap_or_default()
+        .into_iter()
         .filter_map(|element| Literal::read(element, kind))
         .collect()
 }

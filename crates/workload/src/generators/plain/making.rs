@@ -67,9 +67,7 @@ pub(crate) trait Make: Sized {
                 *data = ColumnData::Boolean(all.collect());
             }
             ColumnType::Text | ColumnType::Object => {
-                let all = segments
-                    .flat_map(rows)
-                    .map(|row| self.text(draws, row).into());
+                let all = segments.flat_map(rows).map(|row| self.text(draws, row).into());
                 *data = ColumnData::Text(all.collect());
             }
         }
@@ -77,16 +75,10 @@ pub(crate) trait Make: Sized {
 
     /// The same with codes of `texts`.
     fn fill_codes(&self, texts: &Texts, draws: &Draws, segments: Segments, data: &mut ColumnData) {
-        codes(
-            data,
-            texts,
-            segments,
-            ColumnData::TextDictionary,
-            |segment, all| {
-                let picks = segment.row_indexes().map(|row| self.pick(draws, row));
-                all.extend(picks.map(|pick| u32::try_from(pick).unwrap_or(0)));
-            },
-        );
+        codes(data, texts, segments, ColumnData::TextDictionary, |segment, all| {
+            let picks = segment.row_indexes().map(|row| self.pick(draws, row));
+            all.extend(picks.map(|pick| u32::try_from(pick).unwrap_or(0)));
+        });
     }
 }
 

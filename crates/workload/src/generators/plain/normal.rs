@@ -34,12 +34,7 @@ impl Make for Normal {
         let message = format!("a number of {} is out of range", of.place);
         let hint = format!("`deviation` is at least 0, the others are within {limit:e}");
         of.check(good, message, hint);
-        of.good(Self {
-            mean,
-            deviation,
-            min,
-            max,
-        })
+        of.good(Self { mean, deviation, min, max })
     }
 
     fn text(&self, draws: &Draws, n: u64) -> String {

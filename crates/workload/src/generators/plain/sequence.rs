@@ -34,8 +34,7 @@ impl Make for Sequence {
 
     fn integer(&self, _: &Draws, n: u64) -> i64 {
         let steps = if self.modulo == 0 {
-            self.step
-                .saturating_mul(i64::try_from(n).unwrap_or(i64::MAX))
+            self.step.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX))
         } else {
             let round = i128::from(self.step) * i128::from(n);
             let round = round.rem_euclid(i128::from(self.modulo));

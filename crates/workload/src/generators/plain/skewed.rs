@@ -34,11 +34,7 @@ impl Make for Skewed {
         of.check_order(min <= max);
         let items = max.abs_diff(min).saturating_add(1);
         let sampler = of.good(distribution).map(|of| Sampler::new(of, items))?;
-        Some(Self {
-            min,
-            prefix,
-            sampler,
-        })
+        Some(Self { min, prefix, sampler })
     }
 
     fn text(&self, draws: &Draws, n: u64) -> String {
@@ -46,8 +42,7 @@ impl Make for Skewed {
     }
 
     fn integer(&self, draws: &Draws, n: u64) -> i64 {
-        self.min
-            .saturating_add_unsigned(self.sampler.pick(draws, n))
+        self.min.saturating_add_unsigned(self.sampler.pick(draws, n))
     }
 
     fn prefix(&self) -> Option<&str> {

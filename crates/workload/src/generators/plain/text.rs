@@ -55,30 +55,18 @@ impl Make for Text {
         let whole = of.good(most);
         let least = of.integer("least", 0..=whole.unwrap_or(MAX_LENGTH), Some(most));
         let digits = of.integer("digits", 0..=18, Some(0));
-        let marked = of
-            .optional("marked")
-            .is_some_and(|entry| match entry.value() {
-                DeValue::Boolean(marked) => *marked,
-                _ => entry
-                    .wrong_type::<()>("boolean", entry.type_name())
-                    .is_some(),
-            });
+        let marked = of.optional("marked").is_some_and(|entry| match entry.value() {
+            DeValue::Boolean(marked) => *marked,
+            _ => entry.wrong_type::<()>("boolean", entry.type_name()).is_some(),
+        });
         let repeat = of.float("repeat", Some(1.0));
         let message = format!("`repeat` of {} is {repeat}", of.place);
         let hint = "1 for random text, 2 for text that shrinks to half of that, and so on";
         of.check_at("repeat", repeat >= 1.0, message, hint);
         let message = format!("the text of {} begins with two numbers", of.place);
-        of.check(
-            !marked || digits == 0,
-            message,
-            "`digits` or `marked`, not both",
-        );
+        of.check(!marked || digits == 0, message, "`digits` or `marked`, not both");
         let message = format!("the text of {} is too short for its digits", of.place);
-        of.check(
-            digits <= least,
-            message,
-            format!("a length of at least {digits}"),
-        );
+        of.check(digits <= least, message, format!("a length of at least {digits}"));
         of.good(Self {
             least: least.unsigned_abs(),
             most: most.unsigned_abs(),

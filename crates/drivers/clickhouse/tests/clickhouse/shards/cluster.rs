@@ -28,10 +28,7 @@ pub(crate) fn on_shards(test: impl AsyncFnOnce(Shards, Arc<dyn Target>)) {
 
 /// Opens a target.
 pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
-    let options = TargetOptions {
-        insert: insert.map(str::to_owned),
-        ..support::options()
-    };
+    let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };
     ClickHouseDriver.open(&[TargetUrl::parse(url)?], &options)
 }
 
@@ -63,9 +60,7 @@ pub(crate) async fn read(client: &mut points::Client, key: i64) -> Outcome {
 /// Rows of the table of [`points`] that each server has itself.
 pub(crate) fn own_rows(shards: &Shards) -> Vec<u64> {
     let counts = (0..SHARDS).map(|number| {
-        let count = shards
-            .server(number)
-            .sql("SELECT count() FROM default_local.points");
+        let count = shards.server(number).sql("SELECT count() FROM default_local.points");
         count.parse().unwrap()
     });
     counts.collect()

@@ -99,10 +99,7 @@ fn of_a_shard_that_was_killed_all_rows_are_there_that_it_acknowledged() {
         });
         shards.server_mut(1).restart();
         let sent = u64::try_from(2 * BATCHES * ROWS).unwrap();
-        assert!(
-            tallies.iter().all(|tally| tally.sum() == sent),
-            "{tallies:?}"
-        );
+        assert!(tallies.iter().all(|tally| tally.sum() == sent), "{tallies:?}");
         let found = block_on(counted(target.as_ref())).unwrap();
         let own = own_rows(&shards);
         assert_eq!(found, own.iter().sum::<u64>());
@@ -119,27 +116,16 @@ fn of_a_shard_that_was_killed_all_rows_are_there_that_it_acknowledged() {
                 let is_whole = surplus.is_multiple_of(ROWS.unsigned_abs());
                 assert!(surplus <= tally.unknown && is_whole, "{tally:?} {own}");
             }
-            assert_eq!(
-                (tallies[0].acknowledged, tallies[2].acknowledged),
-                (sent, sent)
-            );
+            assert_eq!((tallies[0].acknowledged, tallies[2].acknowledged), (sent, sent));
             // One was under way; later ones had nobody to connect to.
-            assert!(
-                tallies[1].unknown <= 2_000 && tallies[1].refused >= 13_000,
-                "{tallies:?}"
-            );
+            assert!(tallies[1].unknown <= 2_000 && tallies[1].refused >= 13_000, "{tallies:?}");
         } else {
             // Each of the others needs all shards.
             assert!(
-                tallies
-                    .iter()
-                    .all(|tally| tally.acknowledged <= sent / 2 + 1_000),
+                tallies.iter().all(|tally| tally.acknowledged <= sent / 2 + 1_000),
                 "{tallies:?}"
             );
-            assert!(
-                tallies[0].unknown > 0 && tallies[2].unknown > 0,
-                "{tallies:?}"
-            );
+            assert!(tallies[0].unknown > 0 && tallies[2].unknown > 0, "{tallies:?}");
         }
     }
 }

@@ -32,10 +32,8 @@ fn spooling(shards: &Shards) -> Arc<dyn Target> {
 /// A stage with a new table, whose policy has the settings, too.
 async fn set(target: &dyn Target) -> Stage {
     let settings = settings();
-    let policy = TablePolicy {
-        settings: &settings,
-        ..TablePolicy::new("f", Seed(1)).dropping(true)
-    };
+    let policy =
+        TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)).dropping(true) };
     Stage::set_by(target, points(), &policy).await
 }
 
@@ -73,11 +71,7 @@ fn every_row_is_there_once_nothing_waits() {
             assert!(outcome.is_success(), "{outcome:?}");
             assert!(stage.admin.quiesce(PATIENCE).await.unwrap());
             let own = own_rows(&shards);
-            assert_eq!(
-                own.iter().sum::<u64>(),
-                batch.unsigned_abs() * ROWS,
-                "{own:?}"
-            );
+            assert_eq!(own.iter().sum::<u64>(), batch.unsigned_abs() * ROWS, "{own:?}");
         }
     });
 }
@@ -96,10 +90,7 @@ fn the_facts_of_such_a_run_say_that_acknowledged_rows_may_be_in_a_spool() {
         assert!(said.contains("may still be in a spool"), "{said}");
         // It is nothing of the tables, which are kept.
         let settings = settings();
-        let policy = TablePolicy {
-            settings: &settings,
-            ..TablePolicy::new("f", Seed(1))
-        };
+        let policy = TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)) };
         let kept = stage.admin.create_tables(&stage.workload, &policy).await;
         assert_eq!(kept.unwrap().len(), 1);
         let made = "SELECT engine_full FROM system.tables WHERE database = 'default_local' AND name = 'points'";

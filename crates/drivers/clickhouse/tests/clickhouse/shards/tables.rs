@@ -14,10 +14,7 @@ use crate::support::{WallTimeline, block_on};
 
 /// The policy of a run, which may drop its own tables, with these settings of `--with`.
 fn policy(drop: bool, settings: &[(String, String)]) -> TablePolicy<'_> {
-    TablePolicy {
-        settings,
-        ..TablePolicy::new("f", Seed(1)).dropping(drop)
-    }
+    TablePolicy { settings, ..TablePolicy::new("f", Seed(1)).dropping(drop) }
 }
 
 /// Inserts so many rows on each server, each with keys of its own.
@@ -34,10 +31,7 @@ async fn insert_everywhere(
 }
 
 async fn count(admin: &mut dyn Admin, workload: &BoundWorkload) -> u64 {
-    let counts = admin
-        .count_by_key(&workload.tables[0], 1 << 40)
-        .await
-        .unwrap();
+    let counts = admin.count_by_key(&workload.tables[0], 1 << 40).await.unwrap();
     counts.buckets.iter().map(|(_, rows)| rows).sum()
 }
 
@@ -66,10 +60,7 @@ fn a_session_inserts_on_its_own_server_and_reads_the_rows_of_all() {
         let facts = stage.admin.facts().await.unwrap();
         assert_eq!(facts.settings["clusters"], CLUSTER);
         assert_eq!(facts.settings["insert"], "native");
-        assert_eq!(
-            facts.settings["nodes"].matches("127.0.0.1:").count(),
-            SHARDS
-        );
+        assert_eq!(facts.settings["nodes"].matches("127.0.0.1:").count(), SHARDS);
         assert!(facts.traits.contains(&"3 shards".to_owned()), "{facts:?}");
         let rights = stage.admin.try_rights("highwater_rights").await.unwrap();
         assert!(rights.unwrap().iter().all(|right| right.refusal.is_none()));
@@ -112,10 +103,7 @@ fn one_server_passes_rows_on_to_a_cluster_that_is_only_itself() {
     let error = is_made(0).unwrap_err();
     let says = "the host of the URL is no cluster of its own";
     assert!(error.message.contains(says), "{error}");
-    assert!(
-        error.message.contains("two (1 of its 2 servers)"),
-        "{error}"
-    );
+    assert!(error.message.contains("two (1 of its 2 servers)"), "{error}");
     assert!(error.hint.unwrap().contains("--insert"));
 
     let target = open(&shards.url_of(&[2]), Some("distributed")).unwrap();
@@ -162,20 +150,13 @@ fn hosts_that_are_no_cluster_are_refused_with_what_they_are() {
             let mut admin = admin(target.as_ref()).await.unwrap();
             let table = &points().tables[0];
             let errors = [
-                admin
-                    .create_tables(&points(), &policy(true, &[]))
-                    .await
-                    .err()
-                    .unwrap(),
+                admin.create_tables(&points(), &policy(true, &[])).await.err().unwrap(),
                 // Rows of a server that is not named would be missing.
                 admin.count_by_key(table, 10).await.err().unwrap(),
             ];
             for error in errors {
                 assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
-                assert!(
-                    error.message.contains("three (2 of its 3 servers)"),
-                    "{error}"
-                );
+                assert!(error.message.contains("three (2 of its 3 servers)"), "{error}");
                 assert!(error.hint.unwrap().contains("remote_servers"));
             }
         });
@@ -204,26 +185,16 @@ fn of_several_clusters_of_the_same_servers_one_is_named() {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let workload = points();
         let named = |name: &str| [("cluster".to_owned(), name.to_owned())];
-        for (settings, says) in [
-            (&[][..], "several clusters: again, three"),
-            (&named("two"), "cluster=two"),
-        ] {
-            let created = admin
-                .create_tables(&workload, &policy(true, settings))
-                .await;
+        for (settings, says) in
+            [(&[][..], "several clusters: again, three"), (&named("two"), "cluster=two")]
+        {
+            let created = admin.create_tables(&workload, &policy(true, settings)).await;
             let error = created.err().unwrap();
             assert!(error.message.contains(says), "{error}");
             assert!(error.hint.is_some());
         }
-        let with = [
-            named("again"),
-            [("index_granularity".to_owned(), "1024".to_owned())],
-        ]
-        .concat();
-        admin
-            .create_tables(&workload, &policy(true, &with))
-            .await
-            .unwrap();
+        let with = [named("again"), [("index_granularity".to_owned(), "1024".to_owned())]].concat();
+        admin.create_tables(&workload, &policy(true, &with)).await.unwrap();
         let made = |database: &str| {
             shards.server(2).sql(&format!(
                 "SELECT engine_full FROM system.tables \
@@ -248,10 +219,7 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
         insert_everywhere(cluster.as_ref(), &workload, 10).await;
         // Of the same workload, so it is kept; but what is inserted there lies elsewhere.
         let mut of_one = admin(alone.as_ref()).await.unwrap();
-        of_one
-            .create_tables(&workload, &policy(false, &[]))
-            .await
-            .unwrap();
+        of_one.create_tables(&workload, &policy(false, &[])).await.unwrap();
         let error = crate::points::Client::connect(alone.as_ref(), &workload).await;
         let error = error.err().unwrap();
         assert!(error.message.contains("engine Distributed"), "{error}");
@@ -267,10 +235,7 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
         assert_eq!(error.kind, TargetErrorKind::ForeignTable, "{error}");
         assert!(error.message.contains("its engine is MergeTree"), "{error}");
         assert_eq!(own_rows(&shards), [10; SHARDS]);
-        of_all
-            .create_tables(&workload, &policy(true, &[]))
-            .await
-            .unwrap();
+        of_all.create_tables(&workload, &policy(true, &[])).await.unwrap();
         assert_eq!(own_rows(&shards), [0; SHARDS]);
     });
 }
@@ -298,9 +263,7 @@ fn a_table_that_is_refused_on_one_server_changes_none() {
         for database in ["default", "default_local"] {
             let server = shards.server(1);
             server.sql(&format!("DROP TABLE {database}.points"));
-            server.sql(&format!(
-                "CREATE TABLE {database}.points (x Int8) ENGINE = Memory"
-            ));
+            server.sql(&format!("CREATE TABLE {database}.points (x Int8) ENGINE = Memory"));
             server.sql(&format!(
                 "ALTER TABLE {database}.highwater_tables DELETE WHERE name = 'points'"
             ));
@@ -326,26 +289,14 @@ fn each_server_is_polled_by_its_name() {
     on_shards(async |shards, target| {
         let stage = Stage::set(target.as_ref(), points()).await;
         insert_everywhere(target.as_ref(), &stage.workload, 500).await;
-        let mut reader = target
-            .telemetry(WallTimeline::start())
-            .await
-            .unwrap()
-            .unwrap();
+        let mut reader = target.telemetry(WallTimeline::start()).await.unwrap().unwrap();
         let samples = reader.read().await.unwrap();
         for number in 0..SHARDS {
             let node = format!("127.0.0.1:{}", shards.server(number).port());
-            let of_node = samples
-                .iter()
-                .filter(|sample| sample.node.as_ref() == Some(&node));
-            let rows = of_node
-                .clone()
-                .find(|sample| sample.name == "rows_inserted");
+            let of_node = samples.iter().filter(|sample| sample.node.as_ref() == Some(&node));
+            let rows = of_node.clone().find(|sample| sample.name == "rows_inserted");
             assert!(rows.unwrap().value >= 500.0, "{node}: {samples:?}");
-            assert!(
-                of_node
-                    .clone()
-                    .any(|sample| sample.name == "parts_of_fullest_partition")
-            );
+            assert!(of_node.clone().any(|sample| sample.name == "parts_of_fullest_partition"));
         }
         assert!(samples.iter().all(|sample| sample.node.is_some()));
     });

@@ -37,11 +37,7 @@ struct Racer {
 impl Racer {
     async fn new(target: Arc<dyn Target>, workload: &Arc<BoundWorkload>) -> Self {
         let client = Client::connect(target.as_ref(), workload).await.unwrap();
-        Self {
-            target,
-            workload: Arc::clone(workload),
-            client,
-        }
+        Self { target, workload: Arc::clone(workload), client }
     }
 
     async fn send(&mut self, body: OpBody) -> Outcome {
@@ -58,10 +54,7 @@ impl Racer {
 fn expect_lost(outcome: &Outcome) {
     let (code, class, certainty, _) = said(outcome);
     assert_eq!(certainty, Certainty::NotApplied, "{outcome:?}");
-    assert_eq!(
-        (code.as_deref(), class),
-        (Some("1213"), ErrorClass::Conflict)
-    );
+    assert_eq!((code.as_deref(), class), (Some("1213"), ErrorClass::Conflict));
 }
 
 fn same_on_all(cluster: &Galera, sql: &str) -> String {
@@ -125,11 +118,7 @@ fn of_two_batches_of_the_same_keys_on_two_nodes_one_is_there_as_a_whole() {
                 let expected = [ErrorClass::Constraint, ErrorClass::Conflict];
                 assert!(expected.contains(&class.unwrap()), "{mode}: {outcomes:?}");
             }
-            assert_eq!(
-                same_on_all(cluster, "SELECT count(*) FROM points"),
-                "600",
-                "{mode}"
-            );
+            assert_eq!(same_on_all(cluster, "SELECT count(*) FROM points"), "600", "{mode}");
         }
     });
 }
@@ -140,21 +129,14 @@ fn a_transaction_that_is_too_large_to_be_replicated_is_refused_as_a_whole() {
         for mode in ["values", "prepared"] {
             let mut stage = Stage::set(on(cluster, 0, Some(mode)).as_ref(), points()).await;
             for (limit, code) in [("rows = 5", "1180"), ("size = 1024", "1105")] {
-                let set = |to: &str| {
-                    cluster
-                        .node(0)
-                        .sql(&format!("SET GLOBAL wsrep_max_ws_{to}"))
-                };
+                let set = |to: &str| cluster.node(0).sql(&format!("SET GLOBAL wsrep_max_ws_{to}"));
                 set(limit);
                 let outcome = stage.client.insert(0, 200).await;
                 set("rows = DEFAULT");
                 set("size = DEFAULT");
                 let (found, class, certainty, usable) = said(&outcome);
                 assert_eq!(found.as_deref(), Some(code), "{mode} {limit}");
-                assert_eq!(
-                    (class, certainty),
-                    (ErrorClass::Resource, Certainty::NotApplied)
-                );
+                assert_eq!((class, certainty), (ErrorClass::Resource, Certainty::NotApplied));
                 assert_eq!(outcome.rows_refused, 200);
                 assert_eq!(same_on_all(cluster, "SELECT count(*) FROM points"), "0");
                 if !usable {

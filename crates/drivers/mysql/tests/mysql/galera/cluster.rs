@@ -33,10 +33,7 @@ pub(crate) fn exclusive() -> Option<Exclusive> {
             cluster
         })
     };
-    Some(Exclusive {
-        cluster,
-        _lock: LOCK.lock().unwrap_or_else(PoisonError::into_inner),
-    })
+    Some(Exclusive { cluster, _lock: LOCK.lock().unwrap_or_else(PoisonError::into_inner) })
 }
 
 /// Runs a test with the cluster, if there is one.

@@ -16,10 +16,8 @@ use crate::support::block_on;
 const SOON: Duration = Duration::from_millis(400);
 
 /// Inserts a row, and commits when nobody holds the lock `gate` any more.
-const GATED: [&str; 2] = [
-    "INSERT INTO points VALUES (1000, 'gated')",
-    "SELECT get_lock('gate', 60)",
-];
+const GATED: [&str; 2] =
+    ["INSERT INTO points VALUES (1000, 'gated')", "SELECT get_lock('gate', 60)"];
 
 #[test]
 fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unknown() {
@@ -30,16 +28,12 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
     let target = on(&cluster, 0, None);
     block_on(async {
         let mut stage = Stage::set(target.as_ref(), points()).await;
-        let mut second = Client::connect(target.as_ref(), &stage.workload)
-            .await
-            .unwrap();
+        let mut second = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
         assert!(stage.client.insert(0, 10).await.is_success());
         let lock = queries(&[("SELECT get_lock('gate', 0)", &[])]);
         let mut gate = Client::connect(target.as_ref(), &lock).await.unwrap();
         assert!(gate.send(0, nothing()).await.is_success());
-        let mut transaction = Client::connect(target.as_ref(), &transaction(&GATED))
-            .await
-            .unwrap();
+        let mut transaction = Client::connect(target.as_ref(), &transaction(&GATED)).await.unwrap();
         let mut transaction = Box::pin(transaction.send(0, nothing()));
         assert!(tokio::time::timeout(SOON, &mut transaction).await.is_err());
 
@@ -56,21 +50,11 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
         cluster.wait_for_status(0, "wsrep_ready", "OFF");
         let refused = second.insert(200, 10).await;
         let unavailable = ErrorClass::Unavailable;
-        let expected = (
-            Some("1047".to_owned()),
-            unavailable,
-            Certainty::NotApplied,
-            false,
-        );
+        let expected = (Some("1047".to_owned()), unavailable, Certainty::NotApplied, false);
         assert_eq!(said(&refused), expected);
         drop(gate);
         let transaction = transaction.await;
-        let expected = (
-            Some("1047".to_owned()),
-            unavailable,
-            Certainty::Unknown,
-            false,
-        );
+        let expected = (Some("1047".to_owned()), unavailable, Certainty::Unknown, false);
         assert_eq!(said(&transaction), expected);
 
         // It takes connections, and is nobody's target.
@@ -85,17 +69,9 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
         let alone = "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=1'";
         cluster.node(0).sql(alone);
         cluster.wait_for_status(0, "wsrep_ready", "ON");
-        let found = cluster.sql(
-            0,
-            "SELECT k DIV 100, count(*) FROM points GROUP BY 1 ORDER BY 1",
-        );
+        let found = cluster.sql(0, "SELECT k DIV 100, count(*) FROM points GROUP BY 1 ORDER BY 1");
         let found: Vec<&str> = found.lines().collect();
         assert_eq!(found[0], "0\t10", "acknowledged");
-        assert!(
-            found[1..]
-                .iter()
-                .all(|rows| ["1\t10", "10\t1"].contains(rows)),
-            "{found:?}"
-        );
+        assert!(found[1..].iter().all(|rows| ["1\t10", "10\t1"].contains(rows)), "{found:?}");
     });
 }

@@ -21,9 +21,7 @@ struct HeldBack(Client);
 impl HeldBack {
     async fn hold(cluster: &Galera, node: usize) -> Self {
         let ops = queries(&[("FLUSH TABLES WITH READ LOCK", &[]), ("UNLOCK TABLES", &[])]);
-        let mut client = Client::connect(on(cluster, node, None).as_ref(), &ops)
-            .await
-            .unwrap();
+        let mut client = Client::connect(on(cluster, node, None).as_ref(), &ops).await.unwrap();
         assert!(client.send(0, nothing()).await.is_success());
         Self(client)
     }
@@ -68,9 +66,7 @@ fn an_audit_reads_what_other_nodes_acknowledged() {
         let target = on(cluster, 1, None);
         let mut client = Client::connect(target.as_ref(), &setting).await.unwrap();
         assert_eq!(client.send(0, nothing()).await.response_rows, 100);
-        let mut client = Client::connect(target.as_ref(), &stage.workload)
-            .await
-            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
         assert_eq!(client.send(1, key(99)).await.response_rows, 1);
     });
 }
@@ -89,9 +85,7 @@ fn a_statement_that_another_node_runs_is_waited_for() {
         for op in 0..2 {
             assert!(blocker.send(op, nothing()).await.is_success());
         }
-        let mut client = Client::connect(target.as_ref(), &stage.workload)
-            .await
-            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
         let waited = tokio::time::timeout(SOON, client.insert(3, 5));
         assert!(waited.await.is_err(), "the row was not locked");
         drop(client);
@@ -116,11 +110,7 @@ fn lease(token: &str) -> Lease {
 
 async fn take(admin: &mut dyn Admin, token: &str) -> Vec<String> {
     let taken = admin.leases(LeaseAction::Take(&[lease(token)])).await;
-    taken
-        .unwrap()
-        .into_iter()
-        .map(|lease| lease.token)
-        .collect()
+    taken.unwrap().into_iter().map(|lease| lease.token).collect()
 }
 
 #[test]
@@ -156,20 +146,14 @@ fn each_node_has_a_copy_and_one_that_was_changed_behind_the_others_backs_differs
         let mut stage = Stage::set(everywhere(cluster).as_ref(), points()).await;
         assert!(stage.client.insert(0, 10).await.is_success());
         let same = copies(&mut stage, true).await;
-        assert_eq!(
-            (same.shard.as_str(), &same.rows[..]),
-            ("points", &[10; NODES][..])
-        );
+        assert_eq!((same.shard.as_str(), &same.rows[..]), ("points", &[10; NODES][..]));
         assert_eq!(same.sums, [same.sums[0]; NODES]);
 
         let alone = |sql: &str| cluster.node(1).sql(&format!("SET wsrep_on = OFF; {sql}"));
         alone("UPDATE points SET word = 'other' WHERE k = 3");
         let changed = copies(&mut stage, true).await;
         assert_eq!(changed.rows, [10; NODES]);
-        assert_eq!(
-            (changed.sums[0], changed.sums[2]),
-            (same.sums[0], same.sums[0])
-        );
+        assert_eq!((changed.sums[0], changed.sums[2]), (same.sums[0], same.sums[0]));
         assert_ne!(changed.sums[1], same.sums[1]);
 
         alone("DELETE FROM points WHERE k = 3");
@@ -199,11 +183,7 @@ fn the_record_has_the_size_of_the_cluster_and_what_each_node_does() {
             let found = facts.settings.get(name).map(String::as_str);
             assert_eq!(found, Some(value), "{name}");
         }
-        assert!(
-            facts.traits.contains(&"galera=3".to_owned()),
-            "{:?}",
-            facts.traits
-        );
+        assert!(facts.traits.contains(&"galera=3".to_owned()), "{:?}", facts.traits);
         assert!(!facts.settings.contains_key("wsrep_provider_options"));
     });
 }
@@ -213,11 +193,7 @@ fn queues_and_flow_control_are_polled_of_each_node() {
     on_cluster(async |cluster| {
         let target = everywhere(cluster);
         let mut stage = Stage::set(target.as_ref(), points()).await;
-        let mut reader = target
-            .telemetry(WallTimeline::start())
-            .await
-            .unwrap()
-            .unwrap();
+        let mut reader = target.telemetry(WallTimeline::start()).await.unwrap().unwrap();
         let nodes = [0, 1, 2].map(|node| format!("127.0.0.1:{}", cluster.node(node).port()));
         // A node that asks for a pause as soon as two transactions wait.
         let limit = |limit| {
@@ -236,13 +212,14 @@ fn queues_and_flow_control_are_polled_of_each_node() {
             }
             let samples = reader.read().await.unwrap();
             for name in ["receive_queue", "send_queue", "certification_distance"] {
-                let found = samples.iter().filter(|sample| sample.name == name);
-                let found: Vec<_> = found.map(|sample| sample.node.clone().unwrap()).collect();
+                let found: Vec<_> = samples
+                    .iter()
+                    .filter(|sample| sample.name == name)
+                    .map(|sample| sample.node.clone().unwrap())
+                    .collect();
                 assert_eq!(found, nodes, "{name}");
             }
-            let pauses = samples
-                .iter()
-                .filter(|sample| sample.name == "flow_control_paused");
+            let pauses = samples.iter().filter(|sample| sample.name == "flow_control_paused");
             paused = pauses.map(|sample| sample.value).sum();
         }
         limit(16);
