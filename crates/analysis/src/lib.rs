@@ -4,6 +4,7 @@
 //! policies of searches, tunings, growths and groups of runs. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
+mod backlog;
 pub mod buckets;
 pub mod change_points;
 pub mod changes;

@@ -121,6 +121,24 @@ pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
     busy.collect()
 }
 
+/// The node whose queue grew most from the first to the last third of a phase, and by how much; absent where no node
+/// has a queue.
+pub fn longest_growing_queue<'a>(
+    record: &'a RunRecord,
+    phase: &PhaseRecord,
+) -> Option<(&'a str, f64)> {
+    let telemetry = record.target_telemetry.as_ref()?;
+    let (from_ns, third) = (phase.start_ns, phase.duration_ns / 3);
+    let thirds = [0, 2]
+        .map(|n| TimeRange { from_ns: from_ns + n * third, to_ns: from_ns + (n + 1) * third });
+    let grown = named(telemetry, names::QUEUE).filter_map(|series| {
+        let [first, last] = thirds.map(|range| mean(telemetry, series, range));
+        // Means of thirds are two thirds of a phase apart.
+        Some((series.node.as_deref()?, (last? - first?) * 1.5))
+    });
+    grown.reduce(|most, other| if most.1 < other.1 { other } else { most })
+}
+
 /// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
 /// comes before that. Absent where the target does not report, or nothing grew.
 pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {

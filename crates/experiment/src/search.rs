@@ -3,9 +3,11 @@
 //! What to probe next is decided there.
 
 use highwater_analysis::search as policy;
-use highwater_analysis::search::{Probed, Step as Probing, end_early, measured_ns, probed};
+use highwater_analysis::search::{
+    Probed, Step as Probing, end_early, measured_ns, probed, sessions_divisor,
+};
 use highwater_model::event::{Event, ExperimentProgress, Trial};
-use highwater_model::plan::{PhaseKind, Plan};
+use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
@@ -63,6 +65,13 @@ impl Experiment for SearchRecord {
         }
         if probe.purpose == ProbePurpose::Estimate {
             plan.retry.attempts = plan.retry.attempts.max(ESTIMATE_ATTEMPTS);
+            let divisor = sessions_divisor(&self.probes);
+            let streams = plan.streams.iter_mut().filter(|stream| stream.name == self.stream);
+            for pace in streams.flat_map(|stream| &mut stream.paces) {
+                if let Pace::Closed { sessions } = pace {
+                    *sessions = (*sessions / divisor).max(1);
+                }
+            }
         }
         plan
     }

@@ -171,6 +171,7 @@ reason_codes! {
     SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.", sentence;
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.", sentence;
     NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.", sentence;
+    BacklogGrew = "backlog_grew", "measurement", "What was in flight or waiting became ever more during the measured phase: latencies depend on its length.", sentence;
     SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the bound: its drift is not known well enough.", sentence;
     SteadinessRequired = "steadiness_required", "measurement", "Steady throughput was required, and it was not shown.", sentence;
     TooShort = "too_short", "measurement", "A measured phase is too short to judge.", sentence;
@@ -212,6 +213,6 @@ reason_codes! {
     ObjectiveErrors = "errors", "objective", "Too many ops failed.", sentence;
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.", sentence;
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;
-    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended; percentiles are those of a backlog.", sentence;
+    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended, or what was in flight or waiting became ever more; percentiles are those of a backlog.", sentence;
     ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.", sentence;
 }

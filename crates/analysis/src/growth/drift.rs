@@ -21,7 +21,7 @@ pub(super) const Z95: f64 = 1.959_963_984_540_054;
 pub struct Drift {
     /// Nodes.
     pub nodes: u32,
-    /// Units per second at first; of a search what is estimated, which errs to both sides alike.
+    /// Units per second at first, as they were measured; of a search what was confirmed.
     pub first: f64,
     /// The same at the end.
     pub again: f64,
@@ -78,18 +78,14 @@ pub(super) struct LogRate {
 }
 
 impl LogRate {
-    /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
+    /// What was measured or confirmed counts, and not the middle of an interval, which may lie where nothing was seen.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
         let interval = figures.interval.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
-        let log = match (each, interval) {
-            (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
-            _ => figures.per_s.ln(),
-        };
         let z = match each {
             ScaleEach::Find => Z90,
             ScaleEach::Run | ScaleEach::Tune => Z95,
         };
         let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
-        Self { log, deviation: own.hypot(REPEAT_ERROR) }
+        Self { log: figures.per_s.ln(), deviation: own.hypot(REPEAT_ERROR) }
     }
 }

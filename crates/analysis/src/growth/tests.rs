@@ -187,8 +187,8 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
     assert!(decided(&known(100.0, 88.0, 114.0)).is_unchanged());
     let vague = decided(&known(100.0, 80.0, 125.0));
     assert!(!vague.is_drifted() && !vague.is_unchanged(), "{vague:?}");
-    // The middle of the estimate counts, not the confirmed value below it.
-    let scale = repeated(known(90.0, 99.0, 101.0), known(99.0, 99.0, 101.0));
+    // What was confirmed counts, not the middle of an estimate far from it.
+    let scale = repeated(known(99.0, 98.0, 101.0), known(99.0, 98.0, 400.0));
     assert!(drift(&scale).unwrap().change.abs() < 1e-9);
     // A run's throughput counts itself, wherever it lies in its interval.
     let mut of_runs = repeated(known(100.0, 60.0, 110.0), known(101.0, 90.0, 140.0));

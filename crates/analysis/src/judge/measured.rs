@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::backlog;
 use highwater_model::display::ratio;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::{len_to_f64, to_f64};
@@ -172,6 +173,26 @@ impl MeasuredStream<'_> {
         Some(self.stream.planned_rate? * part)
     }
 
+    /// By how many ops those in flight or waiting grew over the phase, wherever they were; absent in closed load, and
+    /// unless they were shown to grow.
+    pub(super) fn backlog_growth(&self) -> Option<f64> {
+        let count = usize::try_from(self.phase.duration_ns / WINDOW_NS).ok()?;
+        let (mut due, mut ended) = (vec![0; count], vec![0; count]);
+        for result in &self.results {
+            let windows = &result.windows;
+            // Earlier records do not know when ops failed.
+            if windows.failed.is_empty() && result.failed_ops() > 0 {
+                return None;
+            }
+            add_windows(&mut due, &windows.offered);
+            add_windows(&mut ended, &windows.acknowledged);
+            add_windows(&mut ended, &windows.failed);
+        }
+        let latency_s = self.mean_seconds(|result| result.latency_ns.mean).unwrap_or(0.0);
+        let mean_out = latency_s * self.stream.throughput.ops_per_s;
+        self.is_open().then(|| backlog::growth(&due, &ended, mean_out)).flatten()
+    }
+
     /// Acknowledged units per second, by the time of their answer.
     pub fn units_per_s(&self) -> f64 {
         match self.stream.unit {
@@ -223,6 +244,12 @@ impl MeasuredStream<'_> {
             count += result.acknowledged;
         }
         (count > 0).then(|| sum / to_f64(count))
+    }
+}
+
+fn add_windows(sums: &mut [u64], counts: &[u64]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum = sum.saturating_add(*count);
     }
 }
 

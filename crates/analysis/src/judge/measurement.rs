@@ -13,6 +13,7 @@ use super::client_lag;
 use super::measured::{
     MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions, littles_law_tolerance,
 };
+use super::objective;
 use super::reasons::{incident, judgment, reason};
 use super::shares::{Shown, latency_verdicts};
 use super::steadiness;
@@ -65,6 +66,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         outcome_unknown(measured),
         too_few_samples(record, measured),
         short,
+        backlog_grew(record, measured),
         steadiness.reason,
     ];
     // That a run was stopped for the disk's sake is the one reason for its being short.
@@ -356,6 +358,15 @@ fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Optio
     };
     let message = "too few ops for a percentile of the objective";
     reason(ReasonCode::TooFewSamples, message, &places, LONGER)
+}
+
+/// Only where no objective is stated: else it is the objective that is missed.
+fn backlog_grew(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let places =
+        if objective::has_none(record) { objective::growing(record, measured) } else { Vec::new() };
+    let message = "what was in flight or waiting became ever more, so that latencies depend on how long was measured";
+    let hint = "lower --rate or add sessions (-c)";
+    reason(ReasonCode::BacklogGrew, message, &places, hint)
 }
 
 fn phase_too_short(record: &RunRecord) -> Option<Reason> {

@@ -80,11 +80,16 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     }
 }
 
-/// Valid, or of a run whose throughput drifted, and of which nothing is asked that this spoils: a drift is first a
+/// Valid, or of a run whose throughput drifted, or whose backlog grew, and of which nothing is asked that this spoils: a drift is first a
 /// statement about the target, and of ops that failed too many failed whether it drifted or not.
 fn is_good_enough(judgments: &Judgments) -> bool {
     let measurement = &judgments.measurement;
-    let is_of_drift = |code| matches!(code, ReasonCode::NotSteady | ReasonCode::SteadinessNotShown);
+    let is_of_drift = |code| {
+        matches!(
+            code,
+            ReasonCode::NotSteady | ReasonCode::SteadinessNotShown | ReasonCode::BacklogGrew
+        )
+    };
     let objective = &judgments.objective;
     let mut missed = objective.reasons.iter();
     let is_spoiled = match objective.value {

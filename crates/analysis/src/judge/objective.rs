@@ -10,7 +10,7 @@ use highwater_model::display::{
     count, duration, percent, percent_asked, percent_of, plain, rate, ratio, span,
 };
 use highwater_model::judgment::{Judgment, ObjectiveValue, Reason, ReasonCode};
-use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::Objective;
 use highwater_model::record::{IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Rate;
@@ -24,13 +24,16 @@ use super::shares::{
     ops_to_plan, rejected_ops,
 };
 
+/// A node's queue that grew by this part of all that grew is named.
+const MOSTLY: f64 = 0.3;
+
 pub(super) fn judge(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
 ) -> Judgment<ObjectiveValue> {
     let objectives = &record.plan.definition.objectives;
     let failed_work = failed_work::reason_of(record, measured);
-    if objectives.is_empty() || failed_work::may_all_fail(objectives) {
+    if has_none(record) {
         return match failed_work {
             None => judgment(ObjectiveValue::NoneSet, Vec::new()),
             Some(reason) => judgment(ObjectiveValue::Missed, vec![reason]),
@@ -48,7 +51,7 @@ pub(super) fn judge(
         });
     }
     reasons.push(rate_not_sustained(measured));
-    reasons.push(backlog(measured));
+    reasons.push(backlog(record, measured));
     reasons.push(not_measured(measured));
     let reasons: Vec<Reason> = reasons.into_iter().flatten().collect();
     let of_ops = |of: &Reason| of.code != ReasonCode::ObjectiveLatency;
@@ -62,6 +65,12 @@ pub(super) fn judge(
         _ => ObjectiveValue::Missed,
     };
     judgment(value, reasons)
+}
+
+/// Whether no objective is stated.
+pub(super) fn has_none(record: &RunRecord) -> bool {
+    let objectives = &record.plan.definition.objectives;
+    objectives.is_empty() || failed_work::may_all_fail(objectives)
 }
 
 /// Whether an objective that is not judged as met may still be met by further ops: no more is shown than that too few
@@ -224,8 +233,13 @@ fn at_work(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
     service.unwrap_or(0.0) * offered_per_s / stream.seconds()
 }
 
-fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    let mut places = Vec::new();
+fn backlog(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let mut places = growing(record, measured);
+    let message = "what was in flight or waiting became ever more";
+    let hint = "lower --rate or add sessions (-c)";
+    if !places.is_empty() {
+        return reason(ReasonCode::Backlog, message, &places, hint);
+    }
     for stream in measured {
         for result in stream.results.iter().filter(|result| result.backlog) {
             let wait = result
@@ -239,8 +253,22 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         }
     }
     let message = "ops were still waiting for a session when the phase ended";
-    let hint = "lower --rate or add sessions (-c)";
     reason(ReasonCode::Backlog, message, &places, hint)
+}
+
+/// Where what was in flight or waiting grew, and at which node, where one node's queue alone explains most of it.
+pub(super) fn growing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let growing = measured.iter().filter_map(|stream| Some((stream, stream.backlog_growth()?)));
+    let place = |(stream, grown): (&MeasuredStream<'_>, f64)| {
+        let node = telemetry::longest_growing_queue(record, stream.phase);
+        let node = node.filter(|(_, queued)| *queued > grown * MOSTLY);
+        let at = node.map_or_else(String::new, |(node, queued)| {
+            format!("; at node {node}, its queue grew by {}", count(round_to_u64(queued)))
+        });
+        let (grown, over) = (count(round_to_u64(grown)), span(stream.phase.duration_ns));
+        format!("{stream}: ops in flight or waiting grew by {grown} over {over}{at}")
+    };
+    growing.map(place).collect()
 }
 
 /// The busiest node of the target, over all measured phases; this machine too, if the target runs on

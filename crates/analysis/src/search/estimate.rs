@@ -13,7 +13,9 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::len_to_f64;
-use highwater_model::search::{Estimate, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
+use highwater_model::search::{
+    Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
+};
 
 use super::history::{ProbeHistory, judged};
 use super::pooled_exceedance::steady_share;
@@ -36,36 +38,70 @@ const SCATTER_WEIGHT: f64 = 4.0;
 const CLOSE: f64 = 1.5;
 
 /// Absent where nothing passed or nothing failed, and no line says more.
+///
+/// It never lies above what was seen: what was reached anywhere, and the rates that were overloaded or whose
+/// confirmations missed. A line or a mean that lies there all the same is refuted, and the bracket is what is left.
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
-    let reached = reached(history);
     let found = if history.search.objective.allows_a_share() {
-        line(history).map(|line| capped(line, reached))
+        line(history)
+            .map(|line| capped(line, reached(history).map_or(f64::INFINITY, |of| of.high90)))
     } else {
-        reached
+        reached(history)
     };
-    found.or_else(|| bracket(history)).filter(|of| {
-        of.high90.is_finite() && 0.0 < of.low90 && of.low90 <= of.value && of.value <= of.high90
-    })
+    let (most, missed) = (most_seen(history), lowest_missed(history));
+    let found = found.filter(|found| found.low90 < missed && found.low90 <= most);
+    found
+        .map(|found| capped(found, most.min(missed)))
+        .or_else(|| bracket(history, most.min(missed)))
+        .filter(|of| {
+            of.high90.is_finite() && 0.0 < of.low90 && of.low90 <= of.value && of.value <= of.high90
+        })
 }
 
-/// No rate is sustained above what the target reaches.
-fn capped(line: Estimate, reached: Option<Estimate>) -> Estimate {
-    let most = reached.map_or(f64::INFINITY, |reached| reached.high90);
+/// No rate is sustained above this.
+fn capped(found: Estimate, most: f64) -> Estimate {
     Estimate {
-        value: line.value.min(most),
-        low90: line.low90.min(most),
-        high90: line.high90.min(most),
+        value: found.value.min(most),
+        low90: found.low90.min(most),
+        high90: found.high90.min(most),
     }
 }
 
-fn bracket(history: &ProbeHistory<'_>) -> Option<Estimate> {
+fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
     let low = history.low()?.at;
-    let high = history.shown_to_fail_above(low)?.at;
-    Some(Estimate { value: (low * high).sqrt(), low90: low, high90: high })
+    let high = history.shown_to_fail_above(low)?.at.min(most);
+    (low <= high).then(|| Estimate { value: (low * high).sqrt(), low90: low, high90: high })
+}
+
+/// The most that was acknowledged per second in any probe, with chance; without a bound for sessions.
+fn most_seen(history: &ProbeHistory<'_>) -> f64 {
+    if history.policy().axis == SearchAxis::Sessions {
+        return f64::INFINITY;
+    }
+    let reached = history.probes.iter().map(|probe| probe.acknowledged_per_s);
+    // Beside what was reached: a rate that passed is sustained, whatever was drawn of it.
+    let passed = history.low().map_or(0.0, |low| low.at);
+    reached.fold(passed, f64::max) * (1.0 + 2.0 * SCATTER)
+}
+
+/// The lowest value at which a probe was overloaded, or a confirmation shown to miss.
+fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
+    let low = history.confirmed().map_or(0.0, |value| value.at);
+    let missed = judged(history.probes).filter(|probe| {
+        probe.verdict == ProbeVerdict::Failed
+            && (probe.purpose == ProbePurpose::Confirm || is_overloaded(probe))
+    });
+    missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
+}
+
+fn is_overloaded(probe: &ProbeRecord) -> bool {
+    let has = |code: ReasonCode| probe.reasons.contains(&code);
+    has(ReasonCode::RateNotSustained) || has(ReasonCode::Backlog)
 }
 
 /// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of
-/// it, or where there are fewer than two.
+/// it, or where there are none. Where one node of several is overloaded the others reach more, which the rates at which
+/// it was bound.
 fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     if history.policy().axis == SearchAxis::Sessions {
         return None;
@@ -85,7 +121,7 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
         .map(|probe| probe.acknowledged_per_s)
         .collect();
     let number = len_to_f64(reached.len());
-    if number < 2.0 {
+    if number < 1.0 {
         return None;
     }
     let value = reached.iter().sum::<f64>() / number;

@@ -14,6 +14,9 @@ use super::step::{Step, askable, is_same};
 /// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
 const INVALID_TIMES: usize = 2;
 
+/// Closed load is tried so often with fewer sessions where nothing is acknowledged.
+const ESTIMATES_MAX: u32 = 4;
+
 /// The lowest value that is probed is at most this part of what closed load made.
 const BELOW_CLOSED: f64 = 0.8;
 
@@ -166,6 +169,13 @@ impl<'a> ProbeHistory<'a> {
         Some(estimate.acknowledged_per_s)
     }
 
+    /// Whether closed load answered nothing, though fewer sessions may wait less for each other.
+    pub(super) fn may_estimate_again(&self) -> bool {
+        let estimates = self.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Estimate);
+        let fewest = estimates.map(|probe| probe.at).fold(f64::INFINITY, f64::min);
+        fewest > 1.0 && estimates_without_answer(self.probes) < ESTIMATES_MAX
+    }
+
     /// Probes that passed one after the other, to the last one.
     pub(super) fn met_streak(&self) -> u32 {
         self.streak(|probe| passes(probe, self.policy()))
@@ -298,6 +308,14 @@ impl<'a> ProbeHistory<'a> {
     pub(super) fn probe(&self, at: f64) -> Step {
         Step::Probe { at: self.value(at) }
     }
+}
+
+/// Estimates of which nothing was acknowledged.
+pub(super) fn estimates_without_answer(probes: &[ProbeRecord]) -> u32 {
+    let without = probes.iter().filter(|probe| {
+        probe.verdict == ProbeVerdict::Estimated && probe.acknowledged_per_s <= 0.0
+    });
+    u32::try_from(without.count()).unwrap_or(u32::MAX)
 }
 
 /// Probes that were to judge a value.

@@ -86,6 +86,8 @@ const LOWERED_FROM: usize = 3;
 /// raised.
 const FAILED_CANDIDATES: usize = 4;
 const RAISES: usize = 2;
+/// Closed load that answered nothing is tried with so many times fewer sessions.
+const FEWER_SESSIONS: u32 = 8;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
 const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;
 
@@ -120,6 +122,12 @@ pub fn measured_ns(
         ProbePurpose::Confirm => measured(at.map_or(1, |at| history.missing_at(at))),
         ProbePurpose::Soak => measured(1),
     }
+}
+
+/// By what the sessions of the next estimate are divided: where all that closed load sends times out, each op waited for
+/// those of the others.
+pub fn sessions_divisor(probes: &[ProbeRecord]) -> u32 {
+    FEWER_SESSIONS.saturating_pow(history::estimates_without_answer(probes))
 }
 
 /// The end of a search that is not to go on, with what is known all the same.
@@ -157,6 +165,7 @@ fn first(history: &ProbeHistory<'_>) -> Step {
             };
             history.probe(reached * share)
         }
+        Some(_) if history.may_estimate_again() => Step::Estimate,
         Some(_) => no_mark(history, NoMarkReason::NothingAcknowledged),
     }
 }

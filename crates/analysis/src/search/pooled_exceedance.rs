@@ -23,7 +23,8 @@ pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
 /// The same, absent for an overloaded probe that is late by a backlog, which grows with its length. Where
 /// ops are only refused there is none.
 pub(super) fn steady_share(probe: &ProbeRecord, search: &SearchRecord) -> Option<(f64, f64)> {
-    let overloaded = probe.reasons.contains(&ReasonCode::RateNotSustained);
+    let beyond = [ReasonCode::RateNotSustained, ReasonCode::Backlog];
+    let overloaded = beyond.iter().any(|code| probe.reasons.contains(code));
     share(probe).filter(|_| !overloaded || !search.objective.bounds_latency())
 }
 

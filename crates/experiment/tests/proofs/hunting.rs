@@ -29,6 +29,7 @@ pub(crate) struct Hunt {
     pub(crate) first: Option<f64>,
     highest: Option<f64>,
     pub(crate) budget: Option<Nanos>,
+    pub(crate) closed_sessions: u32,
     pub(crate) probe: Nanos,
     pub(crate) confirm: Nanos,
     units_needed: f64,
@@ -54,6 +55,7 @@ impl Hunt {
             first: None,
             highest: None,
             budget: None,
+            closed_sessions: 64,
             probe: Nanos::from_secs(15),
             confirm: Nanos::from_secs(30),
             units_needed: 0.0,
@@ -109,7 +111,7 @@ impl Hunt {
     fn job_of(&self, requested: &Requested<Probe>) -> Job {
         let mut job = self.job.clone();
         let pace = match (requested.trial.at, self.axis) {
-            (None, _) => PaceInput::Closed(Some(64)),
+            (None, _) => PaceInput::Closed(Some(self.closed_sessions)),
             (Some(at), SearchAxis::Rate) => {
                 PaceInput::Open(Rate { micro_per_s: whole(at * 1e6 + 0.5) })
             }

@@ -16,11 +16,12 @@ use highwater_analysis::queueing::{MD1, MMc};
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::{SimParameters, capacity};
 use highwater_model::plan::{Arrivals, Objective};
+use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{ProbePurpose, SearchAxis, SearchOutcome};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 
-use crate::hunting::{Hunt, QUERY, mark, nanos, thousand, whole};
+use crate::hunting::{Hunt, QUERY, mark, nanos, probes, thousand, whole};
 use crate::support::one_node;
 
 /// Numbers of a seed (SplitMix64; Steele, Lea & Flood 2014).
@@ -265,4 +266,64 @@ fn sessions_can_be_searched_too() {
     // n sessions at one constant server wait n × 1 ms each.
     assert!((found.confirmed - 20.0).abs() < 1e-9, "{found:?}");
     assert!((found.failed.unwrap() - 21.0).abs() < 1e-9, "{found:?}");
+}
+
+/// A node of several that is half as fast, or has more of the shards, is full before the others: what it does not keep up
+/// with is far less than the 1% of all ops that need not be acknowledged, and its queue grows.
+fn hot_node(url: &str, stream: &'static str, seed: u64) -> ExperimentRecord {
+    let mut hunt = Hunt::new(url, stream);
+    if stream == "insert" {
+        hunt.job.settings = vec![("batch", "1".to_owned())];
+    }
+    hunt.job.arrivals = Some(Arrivals::Poisson);
+    hunt.job.sessions = 6_000;
+    hunt.job.seed = 1_000 * seed;
+    hunt.job.warm_up = Nanos::from_secs(10);
+    hunt.probe = Nanos::from_secs(60);
+    hunt.confirm = Nanos::from_secs(300);
+    hunt.find()
+}
+
+#[track_caller]
+fn near(record: &ExperimentRecord, truth: f64) {
+    let found = mark(record);
+    let error = found.confirmed / truth - 1.0;
+    assert!((-0.04..=0.02).contains(&error), "{error} of {truth}\n{}", report::text(record));
+    let low = found.estimate.unwrap().low90;
+    assert!(low <= truth * 1.01, "{found:?}\n{}", report::text(record));
+}
+
+#[test]
+fn one_node_of_seven_that_does_not_keep_up_bounds_the_mark_of_all() {
+    // Two of twelve shards on a node that takes 2 × 4,712 µs for an op: 6 × 106.1 a second.
+    let url = "sim:?nodes=7&cores=1&shards=12&replicas=0&request=4689us&row=23us&rtt=100us&queue=inf&slow_node=4:0.5";
+    for seed in 1..=4 {
+        near(&hot_node(url, "insert", seed), 636.7);
+    }
+}
+
+#[test]
+fn one_node_of_twenty_that_does_not_keep_up_bounds_the_mark_of_all() {
+    let url = "sim:?nodes=20&cores=1&shards=20&replicas=0&query=20ms&queue=inf&slow_node=3:0.5";
+    near(&hot_node(url, QUERY, 1), 500.0);
+}
+
+/// Each of 512 sessions waits for all others, which takes longer than an op may: closed load answers nothing at first.
+#[test]
+fn closed_load_that_times_out_is_tried_with_fewer_sessions() {
+    let mut hunt = thousand();
+    hunt.job.target = one_node("cores=1&query=10ms&service=constant");
+    hunt.job.timeout = Nanos::from_millis(500);
+    hunt.closed_sessions = 512;
+    hunt.objectives.push(Objective::Errors { max_ppm: 10_000 });
+    let record = hunt.find();
+    let found = mark(&record);
+    assert!((0.95..=1.01).contains(&(found.confirmed / 100.0)), "{}", report::text(&record));
+    let estimates: Vec<f64> = probes(&record)
+        .iter()
+        .filter(|probe| probe.purpose == ProbePurpose::Estimate)
+        .map(|probe| probe.at)
+        .collect();
+    assert_eq!(estimates, [512.0, 64.0, 8.0][..estimates.len()]);
+    assert!(estimates.len() > 1, "{}", report::text(&record));
 }

@@ -94,9 +94,10 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         Some(failed) => of_axis(search, failed),
         None => "nothing was shown to fail above it".to_owned(),
     };
+    // What may only have failed is no reason.
     let why = match mark.limited_by.as_slice() {
-        [] => String::new(),
-        reasons => format!(": {}", codes(reasons)),
+        reasons if mark.failed.is_some() && !reasons.is_empty() => format!(": {}", codes(reasons)),
+        _ => String::new(),
     };
     lines.push(labeled("failed", &format!("{failed}{why}")));
     lines.extend(of_search(search).map(tail::limited));

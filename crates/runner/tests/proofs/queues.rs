@@ -33,7 +33,8 @@
 
 use highwater_analysis::queueing::{MD1, MMc};
 use highwater_model::histogram::LatencyHistogram;
-use highwater_model::plan::Arrivals;
+use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::plan::{Arrivals, Objective};
 use highwater_model::record::ResultRecord;
 use highwater_model::units::Nanos;
 
@@ -251,4 +252,32 @@ fn long_a_target_that_is_a_queue_answers_as_theory_says() {
 #[ignore = "minutes; tolerances a fourth of those above"]
 fn long_sessions_at_the_door_are_the_servers_of_one_queue() {
     check_all(Where::Door, 16);
+}
+
+/// One of twenty nodes is half as fast, and full at 500 ops a second: of 600 all others answer theirs, and hardly 1% of
+/// the ops more wait from minute to minute.
+#[test]
+fn a_queue_that_grows_at_one_node_of_many_is_a_reason() {
+    let url = "sim:?nodes=20&cores=1&shards=20&replicas=0&query=20ms&queue=inf&slow_node=3:0.5";
+    let run_at = |per_s: u64, objectives: Vec<Objective>| {
+        let mut job = Job::new(url, &[("latest-metrics", open(per_s))]);
+        job.arrivals = Some(Arrivals::Poisson);
+        job.sessions = 20_000;
+        job.step = Nanos::from_secs(300);
+        job.objectives = objectives;
+        job.run().record.judgments
+    };
+    let grown = run_at(600, vec![]);
+    assert_eq!(grown.measurement.value, Measurement::Inconclusive);
+    let reason = &grown.measurement.reasons[0];
+    assert_eq!(reason.code, ReasonCode::BacklogGrew);
+    assert!(reason.evidence.contains("; at node 3, its queue grew by "), "{reason:?}");
+    assert_eq!(grown.objective.value, ObjectiveValue::NoneSet);
+    // With an objective it is missed, however wide its bound, and the measurement shows that.
+    let wide = Objective::Latency { quantile_ppm: 500_000, max: Nanos::from_secs(60), op: None };
+    let missed = run_at(600, vec![wide.clone()]);
+    assert_eq!(missed.measurement.value, Measurement::Valid, "{:?}", missed.measurement);
+    assert_eq!(missed.objective.codes(), [ReasonCode::Backlog]);
+    let kept_up = run_at(480, vec![wide]);
+    assert_eq!(kept_up.objective.value, ObjectiveValue::Met, "{:?}", kept_up.objective);
 }
