@@ -24,9 +24,25 @@ const LEAST_PART: f64 = 0.5;
 const CALIBRATION: Calibration =
     Calibration { removed: Removed::Mean, frequencies: 0.15, most: 8.0, margin: 0.0 };
 
-/// By how many ops the ops out grew over a phase; absent unless they were shown to grow. `due` and `ended` are counts of
-/// the same windows, and `mean_out` is what Little's law expects to be out.
-pub(crate) fn growth(due: &[u64], ended: &[u64], mean_out: f64) -> Option<f64> {
+/// What became of the ops that are out over a phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Backlog {
+    /// By how many they grew.
+    pub(crate) grown: f64,
+    /// Whether chance does not explain it.
+    pub(crate) is_shown: bool,
+}
+
+impl Backlog {
+    /// By how many they were shown to grow, and not as a latency that changes: `mean_out` is what Little's law expects to
+    /// be out.
+    pub(crate) fn growth(&self, mean_out: f64) -> Option<f64> {
+        (self.is_shown && self.grown > LEAST_PART * mean_out).then_some(self.grown)
+    }
+}
+
+/// `due` and `ended` are counts of the same windows; absent where they are too few.
+pub(crate) fn backlog(due: &[u64], ended: &[u64]) -> Option<Backlog> {
     let windows = due.len();
     if windows < MIN_WINDOWS {
         return None;
@@ -40,13 +56,17 @@ pub(crate) fn growth(due: &[u64], ended: &[u64], mean_out: f64) -> Option<f64> {
     let long_run = long_run(&residuals, CALIBRATION);
     // The ends of a phase cut an op in two, so that the sum is known to one op at best.
     let error = (long_run.variance * n).sqrt().max(1.0);
-    let is_shown = grown > error * student_quantile(LEVEL, long_run.degrees);
-    (is_shown && grown > LEAST_PART * mean_out).then_some(grown)
+    Some(Backlog { grown, is_shown: grown > error * student_quantile(LEVEL, long_run.degrees) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn growth(due: &[u64], ended: &[u64], mean_out: f64) -> Option<f64> {
+        backlog(due, ended)?.growth(mean_out)
+    }
+
     use crate::synthetic::{Noise, seeds_of_version};
     use highwater_model::numbers::round_to_u64;
 

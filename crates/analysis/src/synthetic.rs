@@ -50,15 +50,35 @@ impl Noise {
     /// Counts per window of 100 ms, 100 of them, which stop while the target stalls. Stalls and gaps
     /// between them are exponential with these means, seconds; begun long before.
     pub fn stalls(&mut self, stall: f64, gap: f64, windows: usize) -> Vec<u64> {
+        let lasts = |noise: &mut Self, mean: f64| noise.exponential(1.0 / mean);
+        self.standing_still(stall, gap, windows, lasts)
+    }
+
+    /// The same with lognormal times, whose standard deviation is their mean: most are shorter, and some much longer.
+    pub fn lognormal_stalls(&mut self, stall: f64, gap: f64, windows: usize) -> Vec<u64> {
+        let of_log = 2_f64.ln();
+        let lasts = |noise: &mut Self, mean: f64| {
+            mean * (of_log.sqrt() * noise.normal() - of_log / 2.0).exp()
+        };
+        self.standing_still(stall, gap, windows, lasts)
+    }
+
+    fn standing_still(
+        &mut self,
+        stall: f64,
+        gap: f64,
+        windows: usize,
+        lasts: impl Fn(&mut Self, f64) -> f64,
+    ) -> Vec<u64> {
         let mut running = vec![0.0; windows];
         let end = len_to_f64(windows);
         let mut at = -100.0 * (stall + gap) * (1.0 + self.uniform());
         while at < end {
-            let until = at + 10.0 * self.exponential(1.0 / gap);
+            let until = at + 10.0 * lasts(self, gap);
             for (window, part) in (0_u32..).map(f64::from).zip(&mut running) {
                 *part += (until.min(window + 1.0) - at.max(window)).max(0.0);
             }
-            at = until + 10.0 * self.exponential(1.0 / stall);
+            at = until + 10.0 * lasts(self, stall);
         }
         let expected: Vec<f64> = running.iter().map(|part| 100.0 * part).collect();
         let noisy: Vec<f64> =

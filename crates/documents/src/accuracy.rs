@@ -4,7 +4,7 @@
 //! Text of scores that the crates compute; nothing is predicted here.
 
 use highwater_analysis::comparison::accuracy as comparing;
-use highwater_analysis::search::accuracy::{Kind, Levels, levels};
+use highwater_analysis::search::accuracy::{Kind, Levels, cluster, levels};
 use highwater_analysis::synthetic::seeds_of_version;
 use highwater_analysis::throughput::accuracy::{self as steady, Level};
 use highwater_model::display;
@@ -18,6 +18,8 @@ use highwater_sizing::series;
 const SERIES: u64 = 2_000;
 /// Searches of each kind of target.
 const SEARCHES: u64 = 500;
+/// Clusters of each range of rates, whose ops are simulated.
+const CLUSTERS: u64 = 30;
 /// Pairs of groups of runs.
 const PAIRS: u64 = 2_000;
 
@@ -108,6 +110,32 @@ pub fn marks() -> String {
         }
     }
     line("all", &all);
+    text
+}
+
+/// The same at the rates that batches have.
+pub fn batches() -> String {
+    let mut text = head(
+        "ops per second | within 3% below and 2% above | within 12% below and 6% above | above that | without a mark | middle | estimates held | half-width",
+    );
+    for rates in cluster::RATES {
+        let found = cluster::levels(rates, seeds_of_version(CLUSTERS));
+        let percent = |part: f64| format!("{:.1}%", 100.0 * part);
+        let [lowest, highest] = [rates.0, rates.1].map(display::plain);
+        text += &format!(
+            "| {lowest} to {highest} | {} of {} | {} | {} | {} | {} | {} of {}: {} | {} |\n",
+            found.near,
+            found.searches,
+            found.within(cluster::ROUGHLY),
+            found.above(*cluster::ROUGHLY.end()),
+            found.without,
+            display::percent_signed(found.median_confirmed()),
+            found.held,
+            found.estimated,
+            percent(found.held_part()),
+            percent(found.median_half_width()),
+        );
+    }
     text
 }
 

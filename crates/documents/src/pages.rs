@@ -116,6 +116,7 @@ const PAGES: &[Page<'static>] = &[
     known(ACCURACY, "throughput", accuracy::throughput),
     known(ACCURACY, "drift", accuracy::drift),
     known(ACCURACY, "marks", accuracy::marks),
+    known(ACCURACY, "batches", accuracy::batches),
     known(ACCURACY, "comparisons", accuracy::comparisons),
     known("docs/concepts/limit.md", "limits", limits::matrix),
     known("docs/guide/size.md", "clusters", accuracy::clusters),

@@ -48,7 +48,8 @@ impl Drift {
     }
 }
 
-/// Compares the first size with the same again, the time at which it differed most; absent until both count.
+/// Compares what the first size made with what the same made again, as measured or confirmed, and not the middles of
+/// estimates, where nothing was seen; the time at which it differed most; absent until both count.
 pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
     let again = scale
         .trials
@@ -61,9 +62,9 @@ pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
         let deviation = before.deviation.hypot(now.deviation);
         Some(Drift {
             nodes: again.size.nodes,
-            first: before.log.exp(),
-            again: now.log.exp(),
-            change: (now.log - before.log).exp_m1(),
+            first: first.figures.per_s,
+            again: again.figures.per_s,
+            change: again.figures.per_s / first.figures.per_s - 1.0,
             allowed: (Z95 * deviation).exp_m1(),
         })
     });
@@ -78,7 +79,7 @@ pub(super) struct LogRate {
 }
 
 impl LogRate {
-    /// What was measured or confirmed counts, and not the middle of an interval, which may lie where nothing was seen.
+    /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
         let interval = figures.interval.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
         let z = match each {
@@ -86,6 +87,10 @@ impl LogRate {
             ScaleEach::Run | ScaleEach::Tune => Z95,
         };
         let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
-        Self { log: figures.per_s.ln(), deviation: own.hypot(REPEAT_ERROR) }
+        let log = match (each, interval) {
+            (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
+            _ => figures.per_s.ln(),
+        };
+        Self { log, deviation: own.hypot(REPEAT_ERROR) }
     }
 }

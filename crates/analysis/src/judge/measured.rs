@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::backlog;
+use crate::backlog::{Backlog, backlog};
 use highwater_model::display::ratio;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::{len_to_f64, to_f64};
@@ -176,11 +176,17 @@ impl MeasuredStream<'_> {
     /// By how many ops those in flight or waiting grew over the phase, wherever they were; absent in closed load, and
     /// unless they were shown to grow.
     pub(super) fn backlog_growth(&self) -> Option<f64> {
+        let latency_s = self.mean_seconds(|result| result.latency_ns.mean).unwrap_or(0.0);
+        self.backlog()?.growth(latency_s * self.stream.throughput.ops_per_s)
+    }
+
+    /// What became of the ops that are out; absent in closed load, in phases that are too short, and of records that do
+    /// not know when ops failed.
+    pub(super) fn backlog(&self) -> Option<Backlog> {
         let count = usize::try_from(self.phase.duration_ns / WINDOW_NS).ok()?;
         let (mut due, mut ended) = (vec![0; count], vec![0; count]);
         for result in &self.results {
             let windows = &result.windows;
-            // Earlier records do not know when ops failed.
             if windows.failed.is_empty() && result.failed_ops() > 0 {
                 return None;
             }
@@ -188,9 +194,7 @@ impl MeasuredStream<'_> {
             add_windows(&mut ended, &windows.acknowledged);
             add_windows(&mut ended, &windows.failed);
         }
-        let latency_s = self.mean_seconds(|result| result.latency_ns.mean).unwrap_or(0.0);
-        let mean_out = latency_s * self.stream.throughput.ops_per_s;
-        self.is_open().then(|| backlog::growth(&due, &ended, mean_out)).flatten()
+        self.is_open().then(|| backlog(&due, &ended)).flatten()
     }
 
     /// Acknowledged units per second, by the time of their answer.

@@ -28,6 +28,38 @@ impl ProbeHistory<'_> {
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
+    /// Whether so many confirmations of their full length can still be made, and so many that are as short as a probe, but
+    /// have ops enough.
+    pub(super) fn allows_short(&self, full: u32, short: u32, units_per_s: Option<f64>) -> bool {
+        let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
+        let all = full.saturating_add(short);
+        let Some(budget) = self.policy().budget_ns else {
+            return made.saturating_add(all) <= self.policy().probes_max;
+        };
+        let needed = units_per_s.map_or(0, |rate| self.policy().needed_ns(rate));
+        let shortest = self.takes(ProbePurpose::Confirm, needed.max(self.policy().probe_ns));
+        let longest = self.measured_ns(ProbePurpose::Confirm, units_per_s, all);
+        let longest = self.takes(ProbePurpose::Confirm, longest);
+        let planned = [longest.saturating_mul(full.into()), shortest.saturating_mul(short.into())];
+        let spent = self.probes.iter().map(took).chain(planned);
+        made.saturating_add(all) <= self.policy().probes_max
+            && spent.fold(0, u64::saturating_add) <= budget
+    }
+
+    /// What a confirmation measures: what its purpose asks for, but no longer than so many of them fit what is left, and
+    /// not shorter than a probe.
+    pub(super) fn confirmation_ns(&self, units_per_s: Option<f64>, probes: u32) -> u64 {
+        let planned = self.measured_ns(ProbePurpose::Confirm, units_per_s, probes);
+        let Some(budget) = self.policy().budget_ns else {
+            return planned;
+        };
+        let spent = self.probes.iter().map(took).fold(0, u64::saturating_add);
+        let one = budget.saturating_sub(spent) / u64::from(probes.max(1));
+        let fits = one.saturating_sub(self.takes(ProbePurpose::Confirm, 0));
+        let needed = units_per_s.map_or(0, |rate| self.policy().needed_ns(rate));
+        planned.min(fits.max(needed).max(self.policy().probe_ns))
+    }
+
     /// What a probe measures where so many units per second are expected, and so many probes of its length have to fit
     /// what is left; nanoseconds. Without an expectation only what its purpose asks for. One that cannot have ops
     /// enough may still show a miss, and is not lengthened for more.

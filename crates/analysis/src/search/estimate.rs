@@ -9,7 +9,8 @@
 //!   the Royal Statistical Society B 16, 1954), which is exact for the ratio of two estimates. What
 //!   overloaded probes reached caps it.
 //! - *Throughput*: what overloaded probes reached is the capacity.
-//! - Where neither is known: the highest value that passed and the lowest that was shown to fail.
+//! - Where neither is known, or what was seen refutes it: the confirmed value, or the highest that passed, and the lowest
+//!   that was shown to fail.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::len_to_f64;
@@ -68,7 +69,8 @@ fn capped(found: Estimate, most: f64) -> Estimate {
 }
 
 fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
-    let low = history.low()?.at;
+    // What only short probes passed may not hold.
+    let low = history.confirmed().or_else(|| history.low())?.at;
     let high = history.shown_to_fail_above(low)?.at.min(most);
     (low <= high).then(|| Estimate { value: (low * high).sqrt(), low90: low, high90: high })
 }
@@ -94,9 +96,11 @@ fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
 }
 
+/// Not by ops that failed, whose share the line is about.
 fn is_overloaded(probe: &ProbeRecord) -> bool {
     let has = |code: ReasonCode| probe.reasons.contains(&code);
-    has(ReasonCode::RateNotSustained) || has(ReasonCode::Backlog)
+    let fails = has(ReasonCode::ObjectiveErrors) || has(ReasonCode::ObjectiveRejected);
+    has(ReasonCode::Backlog) || (has(ReasonCode::RateNotSustained) && !fails)
 }
 
 /// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of

@@ -14,6 +14,9 @@ use super::step::{Step, askable, is_same};
 /// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
 const INVALID_TIMES: usize = 2;
 
+/// A step below refuted values is one width, and at most as many more as this power of two.
+const WIDEST_STEP: usize = 3;
+
 /// Closed load is tried so often with fewer sessions where nothing is acknowledged.
 const ESTIMATES_MAX: u32 = 4;
 
@@ -237,6 +240,22 @@ impl<'a> ProbeHistory<'a> {
             .iter()
             .filter(|v| v.status == Status::Failed)
             .filter(move |value| confirms(value.at))
+    }
+
+    /// Below the values whose confirmations refuted them, by a step that is bounded, as what passed before cannot be far
+    /// off; absent without one.
+    pub(super) fn below_refuted(&self, steps: usize) -> Option<f64> {
+        let lowest = self.refuted().next()?.at;
+        let widths = 2_f64.powi(i32::try_from(steps.min(WIDEST_STEP)).unwrap_or(0));
+        Some(self.value(lowest / (1.0 + self.policy().width).powf(1.0 + widths)))
+    }
+
+    /// Search probes that failed one after the other after the last confirmation.
+    pub(super) fn failed_since_confirmation(&self) -> u32 {
+        let failed = self.probes.iter().rev().take_while(|probe| {
+            probe.purpose == ProbePurpose::Search && has_failed(probe, self.policy())
+        });
+        u32::try_from(failed.count()).unwrap_or(u32::MAX)
     }
 
     /// The highest value with some confirmations, but not all, below all that did not pass.

@@ -119,7 +119,9 @@ pub fn measured_ns(
     match purpose {
         ProbePurpose::Estimate => measured(1).min(LONGEST_ESTIMATE_NS),
         ProbePurpose::Search => measured(1 + search.policy.confirmations),
-        ProbePurpose::Confirm => measured(at.map_or(1, |at| history.missing_at(at))),
+        ProbePurpose::Confirm => {
+            history.confirmation_ns(expected, at.map_or(1, |at| history.missing_at(at)))
+        }
         ProbePurpose::Soak => measured(1),
     }
 }
@@ -203,8 +205,17 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
         // What closed load reached is the load generator's, and says nothing of where the target's limit is.
         return history.probe(high.at / grow(SQRT_2, history.ceilings().saturating_sub(1)));
     }
-    let streak = history.failed_streak().max(1);
     let width = 1.0 + policy.width;
+    // What probes passed was refuted by longer ones: the mark cannot be far, however many of these failed.
+    if let Some(below) = history.below_refuted(history.failed_candidates().saturating_sub(1)) {
+        let near = match history.failed_since_confirmation() {
+            0 => below,
+            failed => high.at / grow(width, failed),
+        };
+        let guess = guess::mark(history, None).map_or(0.0, |mark| mark * self::below(history));
+        return history.probe(guess.max(near).min(high.at / width).max(lowest));
+    }
+    let streak = history.failed_streak().max(1);
     let at = match guess::mark(history, None) {
         Some(mark) if streak <= GUESSES => (mark * below(history)).min(high.at / width),
         Some(mark) => (mark * below(history)).min(high.at / grow(SQRT_2, streak - GUESSES)),
@@ -265,7 +276,7 @@ fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     if let Some(confirmed) = history.confirmed().filter(|_| low.confirmed == 0) {
         return raised(history, confirmed, low);
     }
-    if let Some(at) = lowered(history, low, 0) {
+    if let Some(at) = lowered(history, low) {
         return Step::Confirm { at };
     }
     if let Some(at) = candidate(history, low, high) {
@@ -301,11 +312,9 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
 
 /// The next candidate, where candidates failed before and none was confirmed. That probes passed what
 /// confirmations do not hold was chance, so from the third failure on it is lower than what passed, by
-/// steps that grow. `ahead` counts candidates that are taken to fail before they are tried.
-fn lowered(history: &ProbeHistory<'_>, low: &Value, ahead: usize) -> Option<f64> {
-    let lowest = history.refuted().next()?.at;
-    let failed = history.failed_candidates();
-    let steps = (failed + ahead).checked_sub(LOWERED_FROM)?;
+/// steps that grow.
+fn lowered(history: &ProbeHistory<'_>, low: &Value) -> Option<f64> {
+    let steps = history.failed_candidates().checked_sub(LOWERED_FROM)?;
     if history.confirmed().is_some() {
         return None;
     }
@@ -313,9 +322,7 @@ fn lowered(history: &ProbeHistory<'_>, low: &Value, ahead: usize) -> Option<f64>
     if let Some(begun) = history.begun() {
         return Some(begun.at);
     }
-    let widths = 2_f64.powi(i32::try_from(steps.min(6)).unwrap_or(6));
-    let down = (1.0 + history.policy().width).powf(1.0 + widths);
-    Some(history.value(low.at.min(lowest / down)))
+    history.below_refuted(steps).map(|at| history.value(low.at.min(at)))
 }
 
 /// A value was confirmed below what probes passed: what the line expects between them is tried, too.
@@ -353,6 +360,7 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
         }
         Step::Probe { at } => match history.low() {
             Some(low) => affordable(history, last_resort(history, low)),
+            None if history.failed_candidates() > 0 => affordable(history, Step::Confirm { at }),
             None if history.allows(1, 0, history.units_per_s(at)) => step,
             None => no_mark(history, NoMarkReason::BudgetSpent),
         },
@@ -385,30 +393,38 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     }
     let confirmations = history.policy().confirmations;
     let missing = confirmations.saturating_sub(history.confirmed_at(at));
-    // A better one that is hoped for leaves time for the one that passed.
     let low = history.low();
+    let sure = low.map(|low| last_resort(history, low));
+    // One that may fail leaves time for the one that will hold; a better one that is hoped for leaves more.
     let hoped = history.confirmed().is_none() && low.is_some_and(|low| at > low.at);
+    let is_sure = sure == Some(Step::Confirm { at }) || history.confirmed().is_some();
     let spare = if hoped { confirmations } else { 0 };
-    if history.allows(0, missing.saturating_add(spare), expected) {
+    let short = if is_sure || hoped { 0 } else { confirmations };
+    if history.allows(0, missing.saturating_add(spare), expected)
+        && history.allows_short(missing, short, expected)
+    {
         return step;
     }
-    let sure = low.map(|low| last_resort(history, low));
     match sure {
         Some(Step::Confirm { at: sure }) if sure < at => {
             affordable(history, Step::Confirm { at: sure })
         }
         Some(done @ Step::End(SearchOutcome::Mark(_))) => done,
-        _ if history.allows(0, missing, expected) => step,
+        _ if history.allows_short(0, missing, expected) => step,
         _ => Step::End(ended(history, NoMarkReason::BudgetSpent)),
     }
 }
 
-/// What is confirmed where there is no time for another candidate.
+/// What is confirmed where there is no time for another candidate: what passed, and where candidates failed, clearly
+/// below them.
 fn last_resort(history: &ProbeHistory<'_>, low: &Value) -> Step {
     if let Some(confirmed) = history.confirmed() {
         return Step::End(SearchOutcome::Mark(mark(history, confirmed)));
     }
-    let at = history.begun().map(|begun| begun.at).or_else(|| lowered(history, low, 1));
+    let begun = history.begun().map(|begun| begun.at);
+    let steps = (history.failed_candidates() + 1).checked_sub(LOWERED_FROM);
+    let below = || history.below_refuted(steps? + 1);
+    let at = begun.or_else(|| Some(history.value(low.at.min(below()?))));
     Step::Confirm { at: at.unwrap_or(low.at) }
 }
 

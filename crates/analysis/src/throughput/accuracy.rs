@@ -23,6 +23,8 @@ pub const STALLS: [[f64; 2]; 9] = [
     [2.0, 2.0],
     [2.0, 6.0],
 ];
+/// The same of those whose times are lognormal.
+pub const UNEVEN_STALLS: [[f64; 2]; 3] = [[0.5, 2.0], [1.0, 3.0], [2.0, 6.0]];
 /// Windows of a minute.
 const MINUTE: usize = 600;
 
@@ -70,6 +72,13 @@ impl Process {
         let mean = 100.0 * gap / (gap + stall);
         let name = format!("stalls of {stall} s after {gap} s");
         Self::new(name, mean, move |noise| noise.stalls(stall, gap, MINUTE))
+    }
+
+    /// The same with lognormal times: some stalls and gaps are much longer than all others.
+    pub fn stalling_unevenly(stall: f64, gap: f64) -> Self {
+        let mean = 100.0 * gap / (gap + stall);
+        let name = format!("stalls of {stall} s after {gap} s, both lognormal");
+        Self::new(name, mean, move |noise| noise.lognormal_stalls(stall, gap, MINUTE))
     }
 
     /// Counts each of which resembles the one before.
@@ -167,6 +176,7 @@ pub fn documented() -> Vec<Process> {
         Process::hidden(0.9, MINUTE),
     ];
     all.extend(STALLS.map(|[stall, gap]| Process::stalling(stall, gap)));
+    all.extend(UNEVEN_STALLS.map(|[stall, gap]| Process::stalling_unevenly(stall, gap)));
     all
 }
 

@@ -61,6 +61,14 @@ impl Shown {
         }
     }
 
+    /// It missed for other reasons, too.
+    pub fn fail_if(&mut self, missed: bool, reasons: Vec<ReasonCode>) {
+        if missed {
+            self.verdict = ProbeVerdict::Failed;
+            self.reasons.extend(reasons);
+        }
+    }
+
     /// So much was acknowledged of this rate: too little is not sustained.
     #[must_use]
     pub fn reaching(mut self, acknowledged_per_s: f64, at: f64) -> Self {

@@ -2,10 +2,11 @@
 //! that the interval of an estimate holds the truth, on targets whose mark is known. For tests and for
 //! the table of `docs/concepts/accuracy.md`; not in the program.
 
+pub mod cluster;
 pub mod harness;
 pub mod queue;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u32;
@@ -62,7 +63,7 @@ pub struct Levels {
     /// Whose interval holds the truth.
     pub held: u32,
     /// Whose interval lies above the truth.
-    pub above: u32,
+    pub interval_above: u32,
     /// Confirmed by the truth, and half-widths of the intervals by their lower end.
     confirmed: Vec<f64>,
     half_widths: Vec<f64>,
@@ -85,7 +86,7 @@ impl Levels {
         if let Some(found) = mark.estimate {
             self.estimated += 1;
             self.held += u32::from((found.low90..=found.high90).contains(&truth));
-            self.above += u32::from(truth < found.low90);
+            self.interval_above += u32::from(truth < found.low90);
             let half = (found.high90 / found.low90 - 1.0) / 2.0;
             self.half_widths.push(half);
         }
@@ -99,7 +100,7 @@ impl Levels {
         self.without += other.without;
         self.estimated += other.estimated;
         self.held += other.held;
-        self.above += other.above;
+        self.interval_above += other.interval_above;
         self.confirmed.extend(&other.confirmed);
         self.half_widths.extend(&other.half_widths);
         self.probes.extend(&other.probes);
@@ -113,6 +114,16 @@ impl Levels {
     /// Of the estimates, those whose interval holds the truth.
     pub fn held_part(&self) -> f64 {
         f64::from(self.held) / f64::from(self.estimated.max(1))
+    }
+
+    /// How many confirmed values differ from the truth by a part in this range.
+    pub fn within(&self, range: RangeInclusive<f64>) -> usize {
+        self.confirmed.iter().filter(|error| range.contains(error)).count()
+    }
+
+    /// How many are higher than this part of it above the truth.
+    pub fn above(&self, part: f64) -> usize {
+        self.confirmed.iter().filter(|error| **error > part).count()
     }
 
     /// How far the middle one of the confirmed values lies above the truth, as a part of it.

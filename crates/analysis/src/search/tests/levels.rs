@@ -2,13 +2,19 @@
 
 use std::ops::RangeInclusive;
 
+use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
+
+use crate::fixture::S;
 use crate::search::PROBES_OF_NINE_IN_TEN;
-use crate::search::accuracy::{Kind, Levels, levels};
+use crate::search::accuracy::{Kind, Levels, cluster, levels};
 use crate::synthetic::seeds_of_version;
 
 /// Least part of confirmed values from 3% below the truth to 2% above, and most above that.
 const NEAR_LEAST: f64 = 0.90;
 const TOO_HIGH_MOST: f64 = 0.02;
+/// The same of clusters whose ops are few, by their range of rates, and most without a mark.
+const BATCHES_NEAR: [f64; 3] = [0.25, 0.3, 0.4];
+const WITHOUT_MOST: f64 = 0.3;
 /// Of the intervals of estimates those that hold the truth, all kinds of targets together; the stated
 /// level is 90%.
 const HELD: std::ops::RangeInclusive<f64> = 0.86..=0.94;
@@ -55,4 +61,57 @@ fn a_confirmed_value_is_a_floor_just_below_the_truth() {
 fn long_levels_of_marks_hold() {
     let all = check(500);
     assert!(HELD.contains(&all.held_part()), "{}", all.held_part());
+}
+
+#[test]
+fn a_target_that_stalls_every_few_seconds_has_a_mark_in_the_time_that_there_is() {
+    let (mut marks, mut near) = (0, 0);
+    for seed in seeds_of_version(20) {
+        let (truth, found) = cluster::stalling(seed);
+        let took: u64 = found.probes.iter().map(|probe| probe.took_ns).sum();
+        assert!(took <= cluster::QUICK_BUDGET.0, "{seed}: {took}");
+        // Never the lowest rate of all, nor one far from all that was seen.
+        let confirms = found.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Confirm);
+        assert!(confirms.clone().all(|probe| probe.at > 0.15 * truth), "{seed}: {}", found.story());
+        let SearchOutcome::Mark(mark) = &found.outcome else {
+            println!("{seed}: {}", found.story());
+            continue;
+        };
+        println!(
+            "{seed}: {} of {truth}, {} probes, {} s",
+            mark.confirmed,
+            found.probes.len(),
+            took / S
+        );
+        marks += 1;
+        near += u32::from((0.5..=1.3).contains(&(mark.confirmed / truth)));
+        // No estimate lies above a rate that a confirmation missed.
+        let missed = confirms.filter(|probe| probe.verdict == ProbeVerdict::Failed);
+        let missed = missed.map(|probe| probe.at).filter(|at| *at > mark.confirmed);
+        let lowest = missed.fold(f64::INFINITY, f64::min);
+        assert!(mark.estimate.is_none_or(|found| found.high90 <= lowest), "{seed}: {mark:?}");
+    }
+    assert!(marks >= 12 && near >= 10, "{marks} marks, {near} near");
+}
+
+/// Of the clusters of one range of rates those that are as near as that, and as near as an hour shows where ops are few.
+fn check_batches(clusters: u64, near: [f64; 3]) {
+    for (rates, least) in cluster::RATES.into_iter().zip(near) {
+        let found = cluster::levels(rates, seeds_of_version(clusters));
+        let roughly = found.within(cluster::ROUGHLY);
+        println!("{rates:?}: {roughly} roughly, {found:.3?}");
+        assert!(found.part(found.near) >= least, "{rates:?}");
+        assert!(found.part(found.without) <= WITHOUT_MOST, "{rates:?}");
+    }
+}
+
+#[test]
+fn marks_at_the_rates_of_batches_are_near() {
+    check_batches(10, [0.1, 0.1, 0.2]);
+}
+
+#[test]
+#[ignore = "a few minutes; nine hundred clusters whose ops are simulated"]
+fn long_marks_at_the_rates_of_batches_are_near() {
+    check_batches(300, BATCHES_NEAR);
 }

@@ -19,6 +19,7 @@ use crate::trust;
 const SEARCHED: &str = "@find";
 const PROBE: Seconds = Seconds { usual: 60, with_quick: 15 };
 const CONFIRM: Seconds = Seconds { usual: 300, with_quick: 30 };
+const BUDGET_WITH_QUICK: Nanos = Nanos::from_secs(900);
 const TOLERANCE: Ppm = Ppm(20_000);
 /// What short probes show varies by several percent.
 const TOLERANCE_WITH_QUICK: Ppm = Ppm(50_000);
@@ -87,7 +88,7 @@ impl FindIntent {
             probe,
             confirm: probes::length(layers, "confirm", CONFIRM)?,
             settle: probes::settle(layers)?,
-            budget: layers.require("budget", parse_duration)?,
+            budget: budget(layers)?,
             soak: layers.parse("then", parsers::soak)?,
             floor,
             no_errors,
@@ -104,6 +105,14 @@ impl FindIntent {
         }
         Ok(intent)
     }
+}
+
+/// A rough mark is there soon, or the search says why not.
+fn budget(layers: &Layers) -> Result<Nanos, Failure> {
+    let given = layers.require("budget", parse_duration)?;
+    let is_default = layers.value("budget").is_some_and(|of| of.origin == Origin::Default);
+    let is_rough = is_default && layers.switch("quick")?;
+    Ok(if is_rough { given.min(BUDGET_WITH_QUICK) } else { given })
 }
 
 fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {

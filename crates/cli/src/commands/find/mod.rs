@@ -113,7 +113,7 @@ const SEARCH_FLAGS: &[Flag] = &[
          be the same, except --budget and --then [default: start a new one]",
     )
     .reach(Reach::File),
-    flag("--quick", "Use shorter probes for a rough mark"),
+    flag("--quick", "Use shorter probes for a rough mark, in 15m unless --budget says otherwise"),
     DRY_RUN,
 ];
 
