@@ -437,11 +437,12 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
         seconds.saturating_add(Nanos(plan.st_mtime_nsec))
     });
     let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
-    let second = id.get(..SECOND).filter(is_second).map(str::to_owned).unwrap_or_else(|| {
+    let of_file = || {
         let whole = Nanos(written.0 - written.0 % Nanos::SECOND.0);
         let instant = print_instant(whole);
         instant.trim_end_matches('Z').replace(':', "-")
-    });
+    };
+    let second = id.get(..SECOND).filter(is_second).map_or_else(of_file, str::to_owned);
     (second, written)
 }
 

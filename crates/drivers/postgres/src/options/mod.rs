@@ -228,7 +228,7 @@ fn addresses(
     let ips = settings.get("hostaddr").map(list).unwrap_or_default();
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
-        let named = settings.get("host").map(list).unwrap_or_else(|| ips.clone());
+        let named = settings.get("host").map_or_else(|| ips.clone(), list);
         let mut names: Vec<&str> = named.iter().map(String::as_str).collect();
         names.retain(|name| !name.is_empty());
         if named.is_empty() {
