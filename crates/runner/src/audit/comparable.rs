@@ -58,7 +58,7 @@ impl TableAudit<'_, '_> {
             match self.admin.read_rows(self.table, ranges, &mut take).await {
                 Ok(()) => return Ok(found),
                 Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Vec::new()),
-                Err(error) => self.admin.recover(error, &mut waits, Next::Same).await?,
+                Err(error) => self.admin.recover(error, &mut waits, Next::Nothing).await?,
             }
         }
     }

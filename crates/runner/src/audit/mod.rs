@@ -185,7 +185,7 @@ async fn compare(
     let AuditOutcome { record, idle, rows } = outcome;
     input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
-    *idle = admin.ask(async |admin| admin.quiesce(deadline).await).await?;
+    *idle = admin.quiesce(deadline).await?;
     for invariant in input.invariants {
         let name = invariant.name.clone();
         input.progress.stage(AuditStage::Invariant { name }, 0);

@@ -24,8 +24,9 @@ const PAUSE_MIN: Nanos = Nanos::from_millis(250);
 /// … and the longest one.
 const PAUSE_MAX: Nanos = Nanos::from_secs(10);
 
-/// How often a question that cannot be made smaller is asked again where the target had no room for it.
-const UNCHANGED_MAX: u32 = 8;
+/// How often the target is polled again whether it is idle, where it had no room for that: it is what others took
+/// that has to end.
+const POLLS_MAX: u32 = 8;
 
 /// Growing waits between repetitions.
 #[derive(Debug, Default)]
@@ -56,9 +57,9 @@ pub(super) struct PatientAdmin<'a> {
 pub(super) enum Next {
     /// A smaller one.
     Smaller,
-    /// The same, a few times: nothing of it grows with the table, and what others took may come back.
-    Same,
-    /// Nothing: it was as small as can be.
+    /// The same poll, a few times: the next answer may be another one.
+    Poll,
+    /// Nothing: it was as small as can be, and is not sent again as it was.
     Nothing,
 }
 
@@ -133,7 +134,7 @@ impl<'a> PatientAdmin<'a> {
         if is_exhausted {
             let ended = match next {
                 Next::Smaller => false,
-                Next::Same => waits.0 >= UNCHANGED_MAX,
+                Next::Poll => waits.0 >= POLLS_MAX,
                 Next::Nothing => true,
             };
             let exhausted = self.exhausted.get_or_insert_default();
@@ -170,12 +171,26 @@ impl<'a> PatientAdmin<'a> {
     /// Asks until there is an answer, or a refusal that stays.
     pub(super) async fn ask<T>(
         &mut self,
+        ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
+    ) -> Result<T, TargetError> {
+        self.ask_or(ask, Next::Nothing).await
+    }
+
+    /// Waits until the target is idle, at most until then; says whether it is.
+    pub(super) async fn quiesce(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+        let poll = async |admin: &mut dyn Admin| admin.quiesce(deadline).await;
+        self.ask_or(poll, Next::Poll).await
+    }
+
+    async fn ask_or<T>(
+        &mut self,
         mut ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
+        next: Next,
     ) -> Result<T, TargetError> {
         let mut waits = Waits::default();
         loop {
             match ask(self.admin.as_mut()).await {
-                Err(error) => self.recover(error, &mut waits, Next::Same).await?,
+                Err(error) => self.recover(error, &mut waits, next).await?,
                 done => return done,
             }
         }

@@ -339,6 +339,22 @@ fn a_statement_without_room_is_followed_by_smaller_ones_and_never_by_itself() {
 }
 
 #[test]
+fn a_statement_without_room_that_cannot_be_made_smaller_ends_the_audit_at_once() {
+    let faults = Arc::new(Faults {
+        room: Some((5_120, 20_000)),
+        refuses_whole_counts: true,
+        ..Faults::default()
+    });
+    let end = slow().run_faulty(&faults);
+    let audit = &end.record.audit;
+    assert_eq!(audit.status, AuditStatus::Failed, "{audit:?}");
+    assert_eq!(faults.whole_counts.load(Ordering::Relaxed), 1);
+    let exhausted = audit.exhausted.as_ref().unwrap();
+    assert!(exhausted.ended && exhausted.error == "CircuitBreakingException", "{exhausted:?}");
+    assert_eq!(end.record.judgments.data.value, Data::Unverified);
+}
+
+#[test]
 fn an_audit_whose_target_stays_away_waits_to_its_limit_and_says_for_what() {
     let end = dying(Nanos::from_secs(10)).run();
     let audit = &end.record.audit;

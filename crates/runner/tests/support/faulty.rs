@@ -33,6 +33,10 @@ pub(crate) struct Faults {
     pub(crate) reads_refused: AtomicU64,
     /// Keys of a table below an end, of which one statement makes sums; others find no memory.
     pub(crate) room: Option<(u64, u64)>,
+    /// A count of the whole table has no room either.
+    pub(crate) refuses_whole_counts: bool,
+    /// How often one was asked for.
+    pub(crate) whole_counts: AtomicU64,
     /// Slices of the sums that were asked for.
     pub(crate) slices_requested: Mutex<Vec<Option<KeyRange>>>,
     /// Something is at work for ever.
@@ -166,8 +170,9 @@ impl AdminHooks for Arc<Faults> {
 
     fn refuses_sums(&self, table: &BoundTable, width: u64) -> Option<TargetError> {
         if width == u64::MAX {
-            // One sum has room everywhere.
-            return None;
+            // One sum has room almost everywhere.
+            self.whole_counts.fetch_add(1, Ordering::Relaxed);
+            return self.refuses_whole_counts.then(no_room);
         }
         self.slices_requested.lock().unwrap().push(table.slice);
         if self.refuses_to_count {

@@ -163,7 +163,7 @@ impl OwnSql<'_, '_, '_> {
             match self.admin.read_rows(table, ranges, &mut take).await {
                 Ok(()) => return Ok(Ok(rows)),
                 Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Err(error)),
-                Err(error) => self.admin.recover(error, &mut waits, Next::Same).await?,
+                Err(error) => self.admin.recover(error, &mut waits, Next::Nothing).await?,
             }
         }
     }
