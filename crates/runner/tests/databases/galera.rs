@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use highwater_model::incident::IncidentKind;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::units::Nanos;
 use highwater_report as report;
@@ -68,7 +69,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     expect_clean_runs(&held(), 3);
 
     // The first node, which is also the one that is asked around the load.
-    let job = job(&held(), 6);
+    let job = job(&held(), 10);
     let kills = || {
         wait_for_rows(&held(), 1, 100 * BATCH);
         held().kill(0);
@@ -82,6 +83,15 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     let gap = Nanos(record.availability.longest_gap_ns);
     // The others wait until they have given it up: `evs.suspect_timeout` of these nodes.
     assert!(gap >= Nanos::from_secs(1), "{gap:?}\n{text}");
+    assert_eq!(record.audit.copies_missing, 1, "{text}");
+    let changes: Vec<&str> = record
+        .incidents
+        .iter()
+        .filter(|incident| incident.kind == IncidentKind::ClusterChanged)
+        .map(|incident| incident.message.as_str())
+        .collect();
+    let left = |change: &&str| change.starts_with("1 node of 3 left the cluster at ");
+    assert!(changes.iter().any(left), "{changes:?}\n{text}");
     let states = &record.target.settings["wsrep_nodes"];
     assert_eq!(states.matches("Synced").count(), NODES, "{states}");
 
