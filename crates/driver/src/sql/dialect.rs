@@ -361,7 +361,8 @@ impl Dialect {
     /// settings of its own: those of the database or of the user may have changed since the load, and
     /// change how values come back. PostgreSQL besides takes the rows that its workers would hand over
     /// for so costly that it computes every checksum in one process. A server that does not know these
-    /// settings is left as it is.
+    /// settings is left as it is. CockroachDB has none for one transaction before version 22: they are the session's,
+    /// which is the audit's own.
     pub fn audit_settings(self) -> Option<&'static str> {
         match self {
             Self::PostgreSql | Self::YugabyteDb => Some(
@@ -371,6 +372,12 @@ impl Dialect {
                  ('lc_monetary', 'C'), \
                  ('parallel_setup_cost', '0'), ('parallel_tuple_cost', '0')) \
                  AS v (name, value) ON s.name = v.name",
+            ),
+            Self::CockroachDb => Some(
+                "SELECT set_config('extra_float_digits', '3', false), \
+                 set_config('datestyle', 'ISO, MDY', false), \
+                 set_config('intervalstyle', 'postgres', false), \
+                 set_config('timezone', 'UTC', false), set_config('bytea_output', 'hex', false)",
             ),
             _ => None,
         }

@@ -229,8 +229,10 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, Targe
     let rows = rows_of(&mut connection, &node.shown, sql).await?;
     let [version, comment, packet_max] = values(rows.into_iter().flatten());
     let product = Product::of(&version, &comment);
-    let mut set =
-        format!("SET NAMES utf8mb4, sql_mode = '{SQL_MODE}', time_zone = '+00:00', autocommit = 1");
+    let mut set = format!(
+        "SET NAMES utf8mb4, sql_mode = '{SQL_MODE}', time_zone = '+00:00', autocommit = 1, \
+                 sql_select_limit = 18446744073709551615"
+    );
     if product.has_table_lock_timeout() {
         set.push_str(&format!(", lock_wait_timeout = {TABLE_LOCK_SECONDS}"));
     }
