@@ -5,7 +5,7 @@
 
 mod audit;
 mod binding;
-mod canary;
+pub mod canary;
 pub mod ceilings;
 pub mod clock;
 pub mod control;

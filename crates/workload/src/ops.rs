@@ -6,6 +6,7 @@ use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec};
 use super::generators::parameters::OpScope;
 use super::instance::{OpContext, Workload};
 use super::random::Draws;
+use super::rows::TableRows;
 use highwater_model::op::{Op, OpBody, OpId, RowBatch, Value};
 
 impl Workload {
@@ -14,6 +15,12 @@ impl Workload {
         let mut batch = RowBatch::default();
         self.fill_row_batch(table, first_row, rows, &mut batch);
         batch
+    }
+
+    /// The values at the ends of what the generator of each column of a table may make, among others;
+    /// none of a column whose values follow from the row's index.
+    pub fn extremes(&self, table: usize) -> Vec<Vec<Value>> {
+        self.tables.get(table).map(TableRows::extremes).unwrap_or_default()
     }
 
     /// [`Workload::row_batch`] into the memory of another batch of the same table.

@@ -6,7 +6,7 @@ use super::entity::Attributes;
 use super::generators::columns::{Fill, MadeFor};
 use super::layout::Layout;
 use super::table::{Column, Table};
-use highwater_model::op::{ColumnData, RowBatch};
+use highwater_model::op::{ColumnData, RowBatch, Value};
 use highwater_model::units::Seed;
 
 /// The rows of a table.
@@ -65,6 +65,11 @@ impl TableRows {
         for (column, data) in self.columns.iter().zip(&mut batch.columns) {
             column.fill(self.layout.segments(first_row, rows), data);
         }
+    }
+
+    /// The values at the ends of what each column's generator may make, among others.
+    pub(crate) fn extremes(&self) -> Vec<Vec<Value>> {
+        self.columns.iter().map(|column| column.extremes()).collect()
     }
 
     /// What one row has in one column; none if there is no such column.

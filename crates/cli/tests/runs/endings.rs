@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use highwater_model::group::GroupOutcome;
+use highwater_model::judgment::Data;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
@@ -117,11 +118,16 @@ fn ctrl_c_ends_the_wait_for_the_start() {
     assert!(place.newest().results.is_empty());
 }
 
-/// Holds the workload's table so that nobody else can even read it, until it is dropped.
+/// Holds a lock in a transaction, until it is dropped.
 struct Locked(Child);
 
 impl Locked {
+    /// The workload's table, so that nobody else can even read it.
     fn of(server: &Postgres) -> Self {
+        Self::by(server, "LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE")
+    }
+
+    fn by(server: &Postgres, lock: &str) -> Self {
         let mut psql = Command::new(server.client_program("psql"))
             .args(["-XAtq", "-U", SUPERUSER, "-d", "postgres", "-h"])
             .arg(server.socket_directory())
@@ -130,11 +136,16 @@ impl Locked {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lock = b"BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n";
-        psql.stdin.as_mut().unwrap().write_all(lock).unwrap();
-        let mut held = [0; 4];
+        let lock = format!("BEGIN; {lock}; SELECT 'held';\n");
+        psql.stdin.as_mut().unwrap().write_all(lock.as_bytes()).unwrap();
         let stdout = psql.stdout.as_mut().unwrap();
-        stdout.read_exact(&mut held).unwrap();
+        let held = |read: &[u8]| read.ends_with(b"held\n");
+        let mut read = Vec::new();
+        while !held(&read) {
+            let mut byte = [0];
+            stdout.read_exact(&mut byte).unwrap();
+            read.extend(byte);
+        }
         Self(psql)
     }
 }
@@ -147,13 +158,18 @@ impl Drop for Locked {
     }
 }
 
+/// Waits until so many statements wait for a lock.
+fn until_waiting(server: &Postgres, statements: u64) {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while server.sql("postgres", waiting) != statements.to_string() {
+        before_the_next_look();
+    }
+}
+
 /// Stops a call once, as soon as it waits for the table.
 #[track_caller]
 fn stopped_in_preparation(running: Running, server: &Postgres) -> Called {
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-    while server.sql("postgres", waiting) == "0" {
-        before_the_next_look();
-    }
+    until_waiting(server, 1);
     running.signal(Signal::INT);
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
@@ -204,6 +220,89 @@ fn ctrl_c_while_the_tables_of_a_second_run_are_prepared_keeps_the_first() {
     let group = group.group().unwrap();
     assert!((2..=3).contains(&group.trials.len()), "{group:?}");
     assert_eq!(group.outcome, Some(GroupOutcome::Interrupted));
+}
+
+/// Rows whose inserts wait for as long as the lock 77 is held.
+const TRIED: &str = r#"format = 1
+name = "tried"
+version = 1
+summary = "inserts that wait"
+[[tables.tried.columns]]
+name = "id"
+type = "bigint"
+generator = "sequence"
+[tables.tried.create]
+postgresql = [
+    "CREATE TABLE IF NOT EXISTS tried (id bigint PRIMARY KEY)",
+    "CREATE OR REPLACE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(77); RETURN NEW; END'",
+    "CREATE OR REPLACE TRIGGER waits BEFORE INSERT ON tried FOR EACH ROW EXECUTE FUNCTION waits()",
+]
+[tables.tried.key]
+postgresql = "id"
+[ops.insert]
+insert = "tried"
+batch = 20
+[streams.insert]
+unit = "rows"
+arrivals = "constant"
+ops = { insert = 1 }
+"#;
+
+/// A place and a server on which the audit tries itself, and waits for the lock that is held.
+fn trying(server: &Postgres) -> (Place, String, Locked) {
+    let place = Place::new().verbose();
+    place.file("tried.toml", TRIED);
+    let url = server.url(SUPERUSER, "postgres");
+    let locked = Locked::by(server, "SELECT pg_advisory_xact_lock(77)");
+    (place, format!("run -f tried.toml {url} --warm-up 0s --rows 4000 -c 1"), locked)
+}
+
+/// Nothing of a try is left: its rows and its mark.
+fn nothing_is_left(server: &Postgres) {
+    let left = "SELECT (SELECT count(*) FROM tried) || ' ' || \
+                (SELECT count(*) FROM highwater_tables WHERE fingerprint LIKE 'canary%')";
+    assert_eq!(server.sql("postgres", left), "0 0");
+}
+
+#[test]
+fn ctrl_c_while_the_audit_tries_itself_ends_the_run_and_leaves_nothing_of_it() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let (place, words, locked) = trying(&server);
+    let running = place.start(&split(&words));
+    until_waiting(&server, 1);
+    let tried = "SELECT fingerprint LIKE 'canary%' FROM highwater_tables";
+    assert_eq!(server.sql("postgres", tried), "t");
+    running.signal(Signal::INT);
+    drop(locked);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    called.reports("stopped by the user before the load began");
+    nothing_is_left(&server);
+    assert_eq!(place.runs().len(), 0);
+}
+
+#[test]
+fn a_try_of_a_killed_run_whose_statement_is_still_running_is_gone_with_the_next_run() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let (place, words, locked) = trying(&server);
+    let running = place.start(&split(&words));
+    until_waiting(&server, 1);
+    running.kill();
+    let next = place.start(&split(&words));
+    // The statement that the killed run left behind, and the next run behind it.
+    until_waiting(&server, 2);
+    drop(locked);
+    let called = next.end();
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    let record = place.newest();
+    assert_eq!(record.judgments.data.value, Data::Clean, "{:?}", record.audit);
+    assert_eq!(server.sql("postgres", "SELECT count(*) FROM tried"), "4000");
 }
 
 #[test]

@@ -220,6 +220,17 @@ pub fn reads<'r>(
     }
 }
 
+/// A statement of [`reads`] whose answer has so many rows at most: those with the least keys from `first` on.
+pub fn page(dialect: Dialect, statement: &str, first: u64, rows: usize) -> String {
+    let k = dialect.inner_name("k");
+    format!("{statement} AND {k} >= {first} ORDER BY {k} LIMIT {rows}")
+}
+
+/// A statement of [`reads`] for the rows of one key.
+pub fn of_key(dialect: Dialect, statement: &str, key: u64) -> String {
+    format!("{statement} AND {} = {key}", dialect.inner_name("k"))
+}
+
 /// A condition on `k` that all keys of the ranges fulfil, and few others.
 fn keys_within(dialect: Dialect, ranges: &[KeyRange]) -> String {
     let k = dialect.inner_name("k");
@@ -291,6 +302,18 @@ mod tests {
         let sql = sums(Dialect::PostgreSql, &table(), 1 << 30);
         assert!(sql.contains(&format!("k / {GROUP_WIDTH_MAX}")), "{sql}");
         assert!(sums(Dialect::PostgreSql, &table(), 256).contains("k / 256"));
+    }
+
+    #[test]
+    fn a_statement_of_an_audit_has_settings_of_its_transaction_or_of_its_session() {
+        for (dialect, is_local) in [(Dialect::PostgreSql, true), (Dialect::CockroachDb, false)] {
+            let sql = dialect.audit_settings().unwrap();
+            for name in ["extra_float_digits", "datestyle", "timezone", "bytea_output"] {
+                assert!(sql.to_lowercase().contains(name), "{name}: {sql}");
+            }
+            assert_eq!(sql.contains(", true)"), is_local, "{sql}");
+        }
+        assert_eq!(Dialect::CrateDb.audit_settings(), None);
     }
 
     #[test]

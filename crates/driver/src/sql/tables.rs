@@ -152,6 +152,10 @@ async fn apply_all(
         match action {
             TableAction::Keep(_) | TableAction::Create => {}
             TableAction::Remake if creates_more_than_tables(&table.create) => {
+                if dialect == Dialect::PostgreSql {
+                    // An insert that a killed run left behind is waited for.
+                    connection.texts(&format!("LOCK TABLE {name}")).await?;
+                }
                 connection.texts(&format!("DELETE FROM {name}")).await?;
             }
             TableAction::Replace | TableAction::Remake => {

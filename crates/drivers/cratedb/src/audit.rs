@@ -3,7 +3,7 @@
 //! an answer in its memory before it sends the first byte.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
-use highwater_model::stored::{KeyRange, is_within};
+use highwater_model::stored::{KeyRange, StoredRow, is_within};
 
 use super::admin_connection::AdminConnection;
 use super::query::name_list;
@@ -12,8 +12,11 @@ use highwater_driver::sql::audit as sql;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::Texts;
 
-/// Rows of one answer, at most, unless they all have one key.
-const ROWS_MAX: usize = 20_000;
+/// Rows of the first answer, and of any.
+const ROWS_FIRST: usize = 4_000;
+const ROWS_MAX: usize = 400_000;
+/// Bytes of the values of one answer, about, unless its rows all have one key: the server keeps several times as much.
+const BYTES_MAX: usize = 8 << 20;
 
 /// Runs a statement on what was written to a table, and reads its answer; `read` returns none where
 /// that is not made of integers.
@@ -36,39 +39,71 @@ pub(super) async fn read(
     take: &mut RowTaker<'_>,
 ) -> Result<(), TargetError> {
     connection.refresh(&table.name).await?;
-    let mut left = vec![ranges.to_vec()];
-    while let Some(ranges) = left.pop() {
-        for (statement, part) in sql::reads(Dialect::CrateDb, table, &ranges) {
-            let halves = halves(part);
-            let limit = match halves {
-                Some(_) => format!(" LIMIT {}", ROWS_MAX + 1),
-                None => String::new(),
-            };
-            let rows = connection.long_rows(&format!("{statement}{limit}")).await?;
-            match halves {
-                Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
-                _ => {
-                    rows.into_iter()
-                        .filter_map(|row| sql::stored(table, row))
-                        .filter(|row| is_within(part, row.key))
-                        .for_each(&mut *take);
+    let mut walk = Walk::default();
+    for (statement, part) in sql::reads(Dialect::CrateDb, table, ranges) {
+        let mut from = Some(0);
+        while let Some(first) = from {
+            let page = sql::page(Dialect::CrateDb, &statement, first, walk.rows);
+            let rows = connection.long_rows(&page).await?;
+            let (found, next) = walk.next(table, rows);
+            found.into_iter().filter(|row| is_within(part, row.key)).for_each(&mut *take);
+            from = match next {
+                Next::End => None,
+                Next::From(key) => Some(key),
+                Next::AllOf(key) => {
+                    let all = sql::of_key(Dialect::CrateDb, &statement, key);
+                    let rows = connection.long_rows(&all).await?;
+                    let found = rows.into_iter().filter_map(|row| sql::stored(table, row));
+                    found.filter(|row| is_within(part, row.key)).for_each(&mut *take);
+                    Some(key + 1)
                 }
-            }
+            };
         }
     }
     Ok(())
 }
 
-/// The keys of these ranges in two halves; none where there is no more than one key.
-fn halves(ranges: &[KeyRange]) -> Option<[Vec<KeyRange>; 2]> {
-    if let [only] = ranges {
-        let middle = only.first + only.keys() / 2;
-        let low = KeyRange { first: only.first, end: middle };
-        let high = KeyRange { first: middle, end: only.end };
-        return (only.keys() > 1).then(|| [vec![low], vec![high]]);
+/// Walks the keys of a table in ascending order, with answers of about one size.
+struct Walk {
+    /// Rows of the next answer, at most.
+    rows: usize,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self { rows: ROWS_FIRST }
     }
-    let (low, high) = ranges.split_at(ranges.len() / 2);
-    (!low.is_empty()).then(|| [low.to_vec(), high.to_vec()])
+}
+
+/// Where a walk continues.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    End,
+    /// At this key, whose rows are not all known yet.
+    From(u64),
+    /// With all rows of this key: there are more than an answer may have.
+    AllOf(u64),
+}
+
+impl Walk {
+    /// The rows of an answer that were not seen before and are complete by their key, and what follows.
+    fn next(&mut self, table: &BoundTable, rows: Texts) -> (Vec<StoredRow>, Next) {
+        let (count, limit) = (rows.len(), self.rows);
+        let bytes: usize = rows.iter().flatten().flatten().map(String::len).sum();
+        let mut found: Vec<StoredRow> =
+            rows.into_iter().filter_map(|row| sql::stored(table, row)).collect();
+        if count < limit {
+            return (found, Next::End);
+        }
+        let fit = (BYTES_MAX / (bytes / count.max(1)).max(1)).clamp(1, ROWS_MAX);
+        self.rows = fit.min(limit.saturating_mul(8));
+        let Some(last) = found.last().map(|row| row.key) else {
+            return (found, Next::End);
+        };
+        found.retain(|row| row.key < last);
+        let next = if found.is_empty() { Next::AllOf(last) } else { Next::From(last) };
+        (found, next)
+    }
 }
 
 /// Rows of each copy of each shard; see [`highwater_driver::contract::TableReader::copies`].
@@ -171,15 +206,50 @@ mod tests {
         assert_eq!(of_rows(&vec![row("0", Some("many"), "1")]), None);
     }
 
+    /// Walks a table with these keys to its end; the keys in the order in which they were taken, and the
+    /// limits of the answers.
+    fn walked(keys: &[u64], text: &str) -> (Vec<u64>, Vec<usize>) {
+        let columns = vec![BoundColumn::new("data", ColumnType::Text)];
+        let table = BoundTable { columns, ..BoundTable::default() };
+        let row = |key: &u64| vec![Some(key.to_string()), Some(text.to_owned())];
+        let (mut walk, mut taken, mut limits) = (Walk::default(), Vec::new(), Vec::new());
+        let mut from = 0;
+        loop {
+            limits.push(walk.rows);
+            let page = keys.iter().filter(|key| **key >= from).take(walk.rows).map(row);
+            let (found, next) = walk.next(&table, page.collect());
+            taken.extend(found.iter().map(|row| row.key));
+            match next {
+                Next::End => return (taken, limits),
+                Next::From(key) => from = key,
+                Next::AllOf(key) => {
+                    taken.extend(keys.iter().filter(|other| **other == key));
+                    from = key + 1;
+                }
+            }
+        }
+    }
+
     #[test]
-    fn ranges_are_halved_down_to_one_key() {
-        let range = |first, end| KeyRange { first, end };
-        let both = |ranges: &[KeyRange]| halves(ranges).map(|[low, high]| (low, high));
-        assert_eq!(both(&[range(4, 5)]), None);
-        assert_eq!(both(&[]), None);
-        let halved = (vec![range(4, 5)], vec![range(5, 7)]);
-        assert_eq!(both(&[range(4, 7)]), Some(halved));
-        let halved = (vec![range(0, 9)], vec![range(10, 11)]);
-        assert_eq!(both(&[range(0, 9), range(10, 11)]), Some(halved));
+    fn a_walk_takes_each_row_once_whatever_the_keys_are() {
+        let many = ROWS_FIRST as u64 * 3;
+        let all: Vec<u64> = (0..many).collect();
+        let some = ROWS_FIRST as u64 / 2;
+        let twice: Vec<u64> = (0..many).flat_map(|key| [key, key]).collect();
+        let crowd: Vec<u64> =
+            (0..some).chain(vec![some; ROWS_FIRST * 2]).chain([some + 9]).collect();
+        for keys in [&all, &twice, &crowd, &vec![7; ROWS_FIRST], &vec![7; ROWS_FIRST * 9], &vec![]]
+        {
+            assert_eq!(&walked(keys, "").0, keys);
+        }
+    }
+
+    #[test]
+    fn an_answer_has_as_many_rows_as_fit_and_no_more_than_its_bound() {
+        let keys: Vec<u64> = (0..200_000).collect();
+        let (_, short) = walked(&keys, "");
+        assert!(short.len() < 10 && short.iter().all(|rows| *rows <= ROWS_MAX), "{short:?}");
+        let (_, long) = walked(&keys[..9_000], &"x".repeat(BYTES_MAX / 1_000));
+        assert!(long[1..].iter().all(|rows| (900..=1_000).contains(rows)), "{long:?}");
     }
 }

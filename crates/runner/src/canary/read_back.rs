@@ -41,7 +41,7 @@ impl TriedTable<'_> {
         match admin.read_rows(&self.table, &ranges, &mut take).await {
             Ok(()) => {}
             // The audit says it, with the expression that is to blame.
-            Err(error) if is_lasting(&error) => return Ok(uncompared),
+            Err(error) if is_lasting(&error) && self.before_load => return Ok(uncompared),
             Err(error) => return Err(error),
         }
         // Under a wrong key there are other rows, or none: that, too, is the audit's to say.
@@ -49,7 +49,7 @@ impl TriedTable<'_> {
             return Ok(uncompared);
         }
         for row in found.values().filter(|row| written.contains(&row.key)) {
-            let sent = self.rows(row.key, 1);
+            let sent = self.sent(row.key);
             for (at, column) in self.table.columns.iter().enumerate() {
                 if column.value.is_some() || uncompared.contains(&at) {
                     continue;
@@ -65,7 +65,7 @@ impl TriedTable<'_> {
     /// Whether a row is found under the key of another one.
     fn has_other_keys(&self, found: &BTreeMap<u64, StoredRow>, written: &[u64]) -> bool {
         let is_row = |row: &StoredRow, number: u64| {
-            let sent = self.rows(number, 1);
+            let sent = self.sent(number);
             difference(&self.table.columns, &sent, 0, &row.values).is_none()
         };
         let mut others = found.values().filter(|row| !is_row(row, row.key));
@@ -95,7 +95,7 @@ impl TriedTable<'_> {
     /// Columns of which the target makes no checksum.
     async fn without_checksum(&self, admin: &mut dyn Admin) -> Result<Vec<usize>, TargetError> {
         match admin.sums_by_key(&self.table, 1).await {
-            Err(error) if is_lasting(&error) => {}
+            Err(error) if is_lasting(&error) && self.before_load => {}
             summed => return summed.map(|_| Vec::new()),
         }
         let mut refused = Vec::new();
@@ -143,10 +143,10 @@ impl TriedTable<'_> {
         }
         let (expected, found) = (form(&value_at(column, data, 0)), form(value));
         let (table, name, kind) = (&self.table.name, &column.name, kind_of(column));
-        let row = count(stored.key);
+        let origin = self.origin(stored.key);
         let message = format!(
-            "table `{table}`: column `{name}` is {kind} and cannot store {expected}, its value in row \
-             {row}: it gives back {found}"
+            "table `{table}`: column `{name}` is {kind} and cannot store {expected}, {origin}: it gives \
+             back {found}"
         );
         Err(TargetError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`; --audit off \

@@ -7,6 +7,7 @@ use highwater_model::stored::value_at;
 
 use crate::audit::form;
 
+use super::sampled::{extreme_values, set};
 use super::tried::{TriedTable, kind_of};
 use super::writing::{Sent, Writer};
 
@@ -44,25 +45,77 @@ impl TriedTable<'_> {
             Exchange::AllRefused => self.by_type(admin, &sent).await?,
             Exchange::Unclear => return Ok(None),
         };
-        let column = column.and_then(|at| Some((at, self.table.columns.get(at)?)));
-        let (table, number) = (&self.table.name, count(row));
-        let message = match column {
-            Some((at, column)) => {
-                let value = value_at(column, &sent.columns[at], 0);
-                let (name, kind, value) = (&column.name, kind_of(column), form(&value));
-                format!(
-                    "table `{table}`: column `{name}` is {kind} and cannot store {value}, its value \
-                     in row {number}: {why}"
-                )
-            }
-            None => {
-                format!("table `{table}`: row {number} cannot be stored, nor another one: {why}")
-            }
-        };
+        let message = column.and_then(|at| self.cannot_store(at, &sent, &why));
+        let message = message.unwrap_or_else(|| {
+            let (table, number) = (&self.table.name, count(row));
+            format!("table `{table}`: row {number} cannot be stored, nor another one: {why}")
+        });
         Ok(Some(TargetError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`, or end the run \
              before that row with --rows",
         )))
+    }
+
+    /// Sends rows with the values at the ends of what the columns' generators may make, of all columns at
+    /// once; returns those that are stored. Fails with a column whose value the target refuses.
+    pub(super) async fn write_extremes(
+        &mut self,
+        writer: &mut Writer,
+    ) -> Result<Vec<u64>, TargetError> {
+        let mut stored = Vec::new();
+        let ends = extreme_values(self.workload, self.position);
+        let rows = ends.iter().map(Vec::len).max().unwrap_or(0);
+        for number in 0..rows {
+            let Some(row) = writer.fresh(self.first_row) else {
+                break;
+            };
+            let mut batch = self.rows(row, 1);
+            for (data, values) in batch.columns.iter_mut().zip(&ends) {
+                if let Some(value) = values.get(number) {
+                    set(data, value);
+                }
+            }
+            match writer.send(self.op, batch.clone()).await {
+                Sent::Stored => stored.push(row),
+                Sent::Unclear(_) => break,
+                Sent::Refused(why) => {
+                    let named = self.refused_extreme(writer, batch, &why).await;
+                    named.map_or(Ok(()), Err)?;
+                    continue;
+                }
+            }
+            self.made.push(batch);
+        }
+        Ok(stored)
+    }
+
+    /// The error that names the column whose value the target refuses in a row that was made; none if it
+    /// is not one column's: together the ends of several columns may be no row of the workload.
+    async fn refused_extreme(
+        &mut self,
+        writer: &mut Writer,
+        sent: RowBatch,
+        why: &str,
+    ) -> Option<TargetError> {
+        let Exchange::Column(column) = self.by_exchange(writer, &sent).await else {
+            return None;
+        };
+        self.made.push(sent.clone());
+        let message = self.cannot_store(column, &sent, why)?;
+        Some(TargetError::usage(message).with_hint(
+            "give the column a type that keeps the workload's values, in its `create`, or narrow its \
+             generator",
+        ))
+    }
+
+    fn cannot_store(&self, at: usize, sent: &RowBatch, why: &str) -> Option<String> {
+        let column = self.table.columns.get(at)?;
+        let value = form(&value_at(column, sent.columns.get(at)?, 0));
+        let (table, name, kind) = (&self.table.name, &column.name, kind_of(column));
+        let origin = self.origin(sent.first_row);
+        Some(format!(
+            "table `{table}`: column `{name}` is {kind} and cannot store {value}, {origin}: {why}"
+        ))
     }
 
     /// The first row that is refused, where all before it are stored, as of values that rise.
@@ -87,7 +140,7 @@ impl TriedTable<'_> {
             match writer.send(self.op, self.rows(middle, 1)).await {
                 Sent::Stored => low = Some(middle),
                 Sent::Refused(why) => found = (middle, why),
-                Sent::Unclear => break,
+                Sent::Unclear(_) => break,
             }
         }
         found
@@ -133,7 +186,7 @@ impl TriedTable<'_> {
             match writer.send(self.op, batch).await {
                 Sent::Stored => return Some(false),
                 Sent::Refused(_) => {}
-                Sent::Unclear => return None,
+                Sent::Unclear(_) => return None,
             }
         }
         Some(true)

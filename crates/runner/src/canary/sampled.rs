@@ -5,18 +5,23 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use highwater_model::numbers::truncate_to_i64;
-use highwater_model::op::{RowBatch, Value};
+use highwater_model::op::{ColumnData, RowBatch, Value};
 use highwater_model::plan::{Pace, Plan, Unit};
+
+use highwater_workload::Workload;
 
 use super::tried::TriedTable;
 
 /// Rows in whose columns extremes are looked for: that many at the begin, and as many in all of the run.
 const LOOKED_AT: u64 = 256;
+/// Rows at the begin besides, as long as all values together have no more bytes: entities come in turn.
+const MORE_LOOKED_AT: u64 = 8_192;
+const BYTES_MAX: usize = 8 << 20;
 /// Rows per second that closed load may reach: a row beyond is hardly sent.
 const CLOSED_ROWS_PER_S: f64 = 50_000.0;
 
 /// The last row that a run may send.
-pub(super) fn last_row(plan: &Plan, first_row: u64) -> u64 {
+pub(crate) fn last_row(plan: &Plan, first_row: u64) -> u64 {
     let begin = first_row.max(plan.workload.rows_to_load);
     let seconds: f64 = plan.phases.iter().map(|phase| phase.duration.as_secs_f64()).sum();
     let per_s = plan.streams.iter().filter(|stream| stream.unit == Unit::Rows).map(|stream| {
@@ -44,12 +49,23 @@ pub(super) fn extremes(table: &TriedTable<'_>, first: u64, last: u64) -> Vec<u64
     let near = first..first.saturating_add(LOOKED_AT).min(last);
     let far = (first..last).step_by(usize::try_from(step).unwrap_or(usize::MAX));
     let looked_at: BTreeSet<u64> = near.chain(far).chain([last]).collect();
+    let more = (first..last).take(usize::try_from(MORE_LOOKED_AT).unwrap_or(0));
+    let more = more.filter(|row| !looked_at.contains(row)).map(|row| (row, true));
     let mut extremes: Vec<Extremes> = Vec::new();
-    for row in looked_at {
+    let mut bytes = 0_usize;
+    for (row, is_more) in looked_at.iter().map(|row| (*row, false)).chain(more) {
+        if is_more && bytes > BYTES_MAX {
+            break;
+        }
         let batch = table.rows(row, 1);
         extremes.resize_with(batch.columns.len(), Default::default);
         for (column, kept) in extremes.iter_mut().enumerate() {
-            kept.keep(row, value(&batch, column));
+            let value = value(&batch, column);
+            bytes += match &value {
+                Value::Text(text) => text.len(),
+                _ => size_of::<Value>(),
+            };
+            kept.keep(row, value);
         }
     }
     let mut rows = vec![last];
@@ -59,6 +75,34 @@ pub(super) fn extremes(table: &TriedTable<'_>, first: u64, last: u64) -> Vec<u64
         }
     }
     rows
+}
+
+/// Of each column the least and the greatest value that its generator may make, or its shortest and its
+/// longest text; none of a column whose values follow from the row's index.
+pub(super) fn extreme_values(workload: &Workload, table: usize) -> Vec<Vec<Value>> {
+    let ends = workload.extremes(table).into_iter().map(|values| {
+        let mut kept = Extremes::default();
+        for (number, value) in (0..).zip(values) {
+            kept.keep(number, value);
+        }
+        let both = kept.least.into_iter().chain(kept.greatest);
+        both.map(|(_, value)| value).collect()
+    });
+    ends.collect()
+}
+
+/// Gives one row of a column another value of its type.
+pub(super) fn set(data: &mut ColumnData, value: &Value) {
+    match (data, value) {
+        (ColumnData::Integer(all), Value::Integer(value))
+        | (ColumnData::TimestampMs(all), Value::TimestampMs(value)) => *all = vec![*value],
+        (ColumnData::Float(all), Value::Float(value)) => *all = vec![*value],
+        (ColumnData::Boolean(all), Value::Boolean(value)) => *all = vec![*value],
+        (data @ (ColumnData::Text(_) | ColumnData::TextDictionary(_)), Value::Text(text)) => {
+            *data = ColumnData::Text(vec![(**text).into()]);
+        }
+        _ => {}
+    }
 }
 
 fn value(batch: &RowBatch, column: usize) -> Value {

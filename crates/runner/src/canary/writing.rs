@@ -1,10 +1,12 @@
 //! Sends rows as the load does: by the same session, encoder and op. Must not know which rows.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use highwater_driver::{Encoder, Request, Session};
+use highwater_driver::{Encoder, Request, Session, Timeline};
 use highwater_model::op::{Op, OpBody, OpId, RowBatch};
-use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::units::Nanos;
 
 /// What became of a batch.
 pub(super) enum Sent {
@@ -12,8 +14,8 @@ pub(super) enum Sent {
     Stored,
     /// A value does not fit its column, in the target's words; none of its rows is stored.
     Refused(String),
-    /// Anything else, about which the load may say more.
-    Unclear,
+    /// Anything else, about which the load may say more, and why.
+    Unclear(Option<OpError>),
 }
 
 /// A session that sends a bounded number of rows.
@@ -25,11 +27,22 @@ pub(super) struct Writer {
     left: usize,
     /// Rows of the table that were sent.
     sent: BTreeSet<u64>,
+    timeline: Rc<dyn Timeline>,
+    /// Nothing is sent from then on.
+    end: Nanos,
 }
 
 impl Writer {
-    pub(super) fn new(session: Box<dyn Session>, rows: usize) -> Self {
+    /// A writer that sends so many rows at most, for so long.
+    pub(super) fn new(
+        session: Box<dyn Session>,
+        rows: usize,
+        timeline: &Rc<dyn Timeline>,
+        time: Nanos,
+    ) -> Self {
         Self {
+            end: timeline.now().saturating_add(time),
+            timeline: Rc::clone(timeline),
             encoder: session.encoder(),
             session,
             request: Request::empty(),
@@ -50,8 +63,9 @@ impl Writer {
 
     /// Sends a batch.
     pub(super) async fn send(&mut self, op: OpId, batch: RowBatch) -> Sent {
-        let Some(left) = self.left.checked_sub(batch.rows) else {
-            return Sent::Unclear;
+        let is_late = self.timeline.now() >= self.end;
+        let Some(left) = self.left.checked_sub(batch.rows).filter(|_| !is_late) else {
+            return Sent::Unclear(None);
         };
         self.left = left;
         self.sent.extend((batch.first_row..).take(batch.rows));
@@ -76,6 +90,6 @@ fn judged(outcome: Outcome, rows: u64) -> Sent {
         {
             Sent::Refused(error.message)
         }
-        _ => Sent::Unclear,
+        error => Sent::Unclear(error),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Admin, TargetFacts};
+use highwater_driver::{Admin, TargetError, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunNote;
@@ -19,7 +19,11 @@ use crate::record::note;
 use crate::table_setup::writes;
 
 /// For a statement that was given up.
-const IDLE_LIMIT: Nanos = Nanos::from_secs(10);
+const IDLE_LIMIT: Nanos = Nanos::from_secs(15);
+/// Shares write from their common start on: the first one tries only where it is further away than this, and
+/// recreates no table in the last part of it.
+const BEFORE_START: Nanos = Nanos::from_secs(5);
+const LAST_MOMENT: Nanos = Nanos::SECOND;
 
 impl Run {
     /// Has the audit try itself on the tables that this run has made, which are made anew then, and
@@ -30,8 +34,7 @@ impl Run {
         bound: Arc<BoundWorkload>,
         facts: &TargetFacts,
     ) -> Result<Arc<BoundWorkload>, RunError> {
-        // A cluster allocates the shards of a table that is made: that alone takes longer than a try may.
-        if facts.tables.shards || !self.has_canary() {
+        if !self.has_canary() {
             return Ok(bound);
         }
         let tried = self.kept.as_ref().and_then(KeptLeases::tried);
@@ -49,13 +52,21 @@ impl Run {
         self.bind(&facts.dialects)
     }
 
-    /// A model has no types; and another share may write to a table that is about to be made again.
+    /// A model has no types; and another share must not write yet to a table that is about to be made again.
     fn has_canary(&self) -> bool {
         let (plan, capabilities) = (&self.request.plan, self.request.target.capabilities());
         let level = plan.audit.level.min(capabilities.auditable);
         let is_database = capabilities.stores_values && !capabilities.simulated;
         let audits = level > AuditLevel::Off && is_database;
-        audits && plan.share.of == 1 && writes(&self.request)
+        audits && writes(&self.request) && (plan.share.of == 1 || self.is_alone_for(BEFORE_START))
+    }
+
+    /// Whether this is the first of several shares, and the others write nothing for so long.
+    fn is_alone_for(&self, time: Nanos) -> bool {
+        let plan = &self.request.plan;
+        // Rows to load are loaded by each share at once.
+        let waits = plan.share.index == 1 && plan.workload.rows_to_load == 0;
+        waits && self.request.start_in > self.timeline.now().saturating_add(time)
     }
 
     async fn try_new_tables(
@@ -73,10 +84,11 @@ impl Run {
         unless_stopped(&stop, begun).await?;
         let canary = Canary {
             target: self.request.target.as_ref(),
-            plan: &self.request.plan,
             workload: &self.request.workload,
             bound,
             first_row: self.tables.first_row,
+            last_row: canary::last_row(&self.request.plan, self.tables.first_row),
+            before_load: true,
             timeline: &self.timeline,
         };
         let tried = async {
@@ -89,7 +101,15 @@ impl Run {
             // A statement was given up, whose rows may still come.
             self.renew(admin).await;
             let deadline = self.timeline.now().saturating_add(IDLE_LIMIT);
-            admin.quiesce(deadline).await?;
+            let start = Some(self.request.start_in).filter(|_| self.request.plan.share.of > 1);
+            if !admin.quiesce(start.unwrap_or(deadline).min(deadline)).await? {
+                // Its rows would be behind those of the load; the next run recreates the tables.
+                tried?;
+                return Err(still_running().into());
+            }
+        }
+        if self.request.plan.share.of > 1 && !self.is_alone_for(LAST_MOMENT) {
+            return Err(too_late().into());
         }
         let (request, identity) = (&self.request, self.row_identity.clone());
         let ended = self.tables.end_canary(admin.as_mut(), bound, request, &identity);
@@ -99,6 +119,18 @@ impl Run {
         ended?;
         Ok(uncompared)
     }
+}
+
+/// Its rows may come at any time.
+fn still_running() -> TargetError {
+    TargetError::statement("a statement of the audit's try in the new tables is still running")
+        .with_hint("find out what it waits for; --audit off begins the load without a try")
+}
+
+/// The other shares begin to write, to tables that should have been recreated before.
+fn too_late() -> TargetError {
+    TargetError::statement("the audit's try in the new tables was not over before --start-at")
+        .with_hint("start all shares again, with --drop for the first one and a later --start-at")
 }
 
 /// A note on the columns that are not compared.

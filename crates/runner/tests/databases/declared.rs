@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use highwater_driver::{Target, TargetErrorKind};
 use highwater_model::judgment::Data;
-use highwater_model::plan::{AuditLevel, StopRule};
+use highwater_model::plan::{AuditLevel, Share, StopRule};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts;
@@ -243,8 +243,31 @@ fn rows_that_a_policy_hides_are_not_lost() {
     assert_clean(&open, "a policy for all rows");
 }
 
+#[test]
+fn a_limit_of_rows_that_the_server_was_given_hides_none() {
+    on(Database::mariadb(), |database, root| {
+        let job =
+            Job { drop_tables: false, ..job(include_str!("audit/meters.toml"), AuditLevel::Full) };
+        assert_clean(&job.run_on(database.open(None, None), root).record, "first");
+        database.execute("SET GLOBAL sql_select_limit = 1");
+        assert_clean(&audited_again(&job, database.open(None, None), root), "again");
+        let more = tempfile::tempdir().unwrap();
+        let continued = job.run_on(database.open(None, None), more.path()).record;
+        assert_clean(&continued, "continued");
+    });
+}
+
 /// Why a run on these columns does not begin; nothing of what it tried is left.
 fn refusal(database: &Database, columns: &[(&str, &str, &str)]) -> String {
+    refusal_of(database, columns, |job| job)
+}
+
+/// The same of a job that is changed.
+fn refusal_of(
+    database: &Database,
+    columns: &[(&str, &str, &str)],
+    changed: impl Fn(Job) -> Job,
+) -> String {
     let dialect = match database {
         Database::MariaDb(_) => "mysql",
         Database::Sqlite(_) => "sqlite",
@@ -255,7 +278,7 @@ fn refusal(database: &Database, columns: &[(&str, &str, &str)]) -> String {
         stop: StopRule { rows: Some(40_000), ..StopRule::default() },
         ..job(&typed(dialect, columns), AuditLevel::Sums)
     };
-    let refused = match try_run_on(&job, database.open(None, None), root.path()) {
+    let refused = match try_run_on(&changed(job), database.open(None, None), root.path()) {
         Err(RunError::Target(error)) => error,
         Err(other) => panic!("{other}"),
         Ok(end) => panic!("it ran: {:#?}", end.record.audit),
@@ -321,6 +344,70 @@ fn a_value_that_its_column_cannot_store_is_named_before_the_load() {
     let database = Database::sqlite(root.path());
     let says = refusal(&database, &[("q", COUNTER, "text")]);
     assert_says(&says, &["column `q`", "cannot store the integer 1"]);
+}
+
+#[test]
+fn values_that_hardly_any_row_has_are_tried_too() {
+    let rare = "type = \"text\"\ngenerator = \"choice\"\nvalues = [\"a\", \"bb\", \"much too long\"]\n\
+                weights = [1000000000, 1, 1]";
+    let never = "type = \"text\"\ngenerator = \"choice\"\nvalues = [\"a\", \"much too long\"]\n\
+                 weights = [1, 0]";
+    let up_to = |max: u64| {
+        format!(
+            "type = \"integer\"\ngenerator = \"zipfian\"\nmin = 0\nmax = {max}\ntheta = 0.99\n\
+                 order = \"ranked\""
+        )
+    };
+    let letters = "type = \"text\"\ngenerator = \"text\"\nleast = 1\nlength = 100000";
+    let check = |database: &Database| {
+        for (lines, declared, value) in [
+            (rare, "varchar(5)", "'much too long'"),
+            (&up_to(32_768), "smallint", "the integer 32768"),
+            (letters, "varchar(99999)", "the text '000"),
+        ] {
+            if declared == "varchar(99999)" && matches!(database, Database::MariaDb(_)) {
+                continue;
+            }
+            let says = refusal(database, &[("x", lines, declared), ("q", COUNTER, "bigint")]);
+            for part in ["column `x` is", value, "which its generator may make"] {
+                assert!(says.contains(part), "{part}: {says}");
+            }
+        }
+        // What is never chosen, and ends that fit, are no reason.
+        let dialect = if matches!(database, Database::MariaDb(_)) { "mysql" } else { "postgresql" };
+        let columns = [("x", never, "varchar(5)"), ("y", &*up_to(32_767), "smallint")];
+        let job = job(&typed(dialect, &columns), AuditLevel::Full);
+        let root = tempfile::tempdir().unwrap();
+        assert_clean(&job.run_on(database.open(None, None), root.path()).record, "it fits");
+    };
+    on(Database::postgres(), |database, _| check(database));
+    on(Database::mariadb(), |database, _| check(database));
+}
+
+/// Share 1 of 2, whose start is so far away.
+fn first_share(job: Job, start_in: Nanos) -> Job {
+    Job { share: Share { index: 1, of: 2, start_at: None }, start_in, ..job }
+}
+
+#[test]
+fn the_first_of_several_shares_tries_the_audit_before_they_start() {
+    on(Database::postgres(), |database, root| {
+        let overflows = [("q", COUNTER, "smallint")];
+        let later = |job| first_share(job, Nanos::from_secs(600));
+        let says = refusal_of(database, &overflows, later);
+        assert!(says.contains("column `q` is smallint"), "{says}");
+        // Where others write at once, or load rows before the start, nothing is tried, and nothing recreated.
+        let text = typed("postgresql", &overflows);
+        for start_in in [Nanos::ZERO, Nanos::from_secs(6)] {
+            let job = first_share(job(&text, AuditLevel::Sums), start_in);
+            let more = tempfile::tempdir_in(root).unwrap();
+            let record = job.run_on(database.open(None, None), more.path()).record;
+            let rows = record.audit.acknowledged;
+            assert_eq!(answer(database, "SELECT count(*) FROM typed"), rows.to_string());
+            let tried = "SELECT count(*) FROM highwater_tables WHERE fingerprint LIKE 'canary%'";
+            assert_eq!(answer(database, tried), "0");
+        }
+    });
 }
 
 #[test]

@@ -138,6 +138,11 @@ impl Serialize for Sampler {
 }
 
 impl Sampler {
+    /// How many items there are: at least 1.
+    pub(crate) fn items(&self) -> u64 {
+        self.items
+    }
+
     /// For `items` items, at least one.
     pub(crate) fn new(distribution: Distribution, items: u64) -> Self {
         let items = items.max(1);

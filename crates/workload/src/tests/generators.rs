@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::{floats, integers, owned, parsed, timestamps};
 use crate::{OpContext, StreamSpec, Unit, Workload};
+use highwater_model::numbers::signed_to_f64;
 use highwater_model::op::{
     BoundOpKind, ColumnData, Op, OpBody, OpId, PlaceholderStyle, RowBatch, Value,
 };
@@ -43,6 +44,42 @@ fn golden_rows_of_every_generator() {
     1582977600250 | {"part":"y2","id":"thing \"a-b\" 30"} | y | 9 | 73 | row 9 | 3 | 5500109655314376379 | -0.8079839668911245 | c36 | 116 | 0.37303924560546875 | false | 0.5 | green | 1 | 1000 | a-b | 11 | 0.919001301462395
     1582977600500 | {"part":"y1","id":"thing \"a-b\" 10"} | y | 10 | 70 | row 10 | 2 | 6260603427284901459 | 1.2620695813618399 | c78 | 120 | -0.02447509765625 | true | 2.0 | red | 1 | 1000 | a-b | 29 | 0.7840432373361373
     "#);
+}
+
+/// Where a value stands among others of its column: a text by its length.
+fn rank(value: &Value) -> f64 {
+    match value {
+        Value::Integer(number) | Value::TimestampMs(number) => signed_to_f64(*number),
+        Value::Float(number) => *number,
+        Value::Text(text) => f64::from(u32::try_from(text.len()).unwrap()),
+        Value::Boolean(_) | Value::Null => 0.0,
+    }
+}
+
+#[test]
+fn no_value_is_beyond_the_ends_that_its_generator_states() {
+    const ROWS: usize = 20_000;
+    let mut stated = 0;
+    for text in [EVERYTHING, include_str!("made.toml")] {
+        let workload = parsed(text).instantiate(&[].into(), Seed(2)).unwrap();
+        for table in 0..workload.tables() {
+            let batch = workload.row_batch(table, 0, ROWS);
+            for (data, ends) in batch.columns.iter().zip(workload.extremes(table)) {
+                let ends: Vec<f64> = ends.iter().map(rank).collect();
+                let Some(least) = ends.iter().copied().reduce(f64::min) else {
+                    continue;
+                };
+                let most = ends.iter().copied().fold(least, f64::max);
+                let ranks = (0..ROWS).map(|row| rank(&data.value(row)));
+                let beyond = ranks.filter(|rank| !(least..=most).contains(rank)).count();
+                // Of a normal distribution 6 of 100,000 are beyond four deviations: 8 or more of these
+                // rows once in 20,000 times.
+                assert!(beyond < 8, "{beyond} beyond {ends:?}: {data:?}");
+                stated += 1;
+            }
+        }
+    }
+    assert!(stated > 12, "{stated} columns");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use super::scope::Scope;
 use crate::entity::Attributes;
 use crate::generators::plain::{Plain, Texts};
-use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec};
+use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec, Value};
 use crate::layout::Layout;
 use highwater_model::units::Seed;
 
@@ -27,6 +27,11 @@ pub(crate) trait Generate: Sized {
 pub(crate) trait Fill: std::fmt::Debug + Send + Sync {
     /// Makes `data` the values of the rows of all segments.
     fn fill(&self, segments: Segments, data: &mut ColumnData);
+
+    /// The values at the ends of what it may make, among others; none where they follow from the row.
+    fn extremes(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 /// The column that values are made for.
@@ -76,5 +81,9 @@ impl Fill for PlainColumn {
             Some(texts) => self.plain.fill_codes(texts, &self.draws, segments, data),
             None => self.plain.fill(self.kind, &self.draws, segments, data),
         }
+    }
+
+    fn extremes(&self) -> Vec<Value> {
+        self.plain.extremes(self.kind)
     }
 }

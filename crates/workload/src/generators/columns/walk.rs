@@ -22,7 +22,7 @@ use super::making::{Fill, Generate, MadeFor};
 use super::scope::Scope;
 use crate::filling::{floats, integers};
 use crate::generators::prelude::{
-    ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, specs,
+    ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, Value, specs,
 };
 use crate::random::{mix, sum_of_parts, unit_of};
 use crate::segment::Segment;
@@ -117,6 +117,13 @@ impl Bridge {
 }
 
 impl Fill for Walks {
+    fn extremes(&self) -> Vec<Value> {
+        let value = |end: f64| {
+            if self.is_float { Value::Float(end) } else { Value::Integer(truncate_to_i64(end)) }
+        };
+        [self.shape.min, self.shape.max].map(value).to_vec()
+    }
+
     fn fill(&self, segments: Segments, data: &mut ColumnData) {
         if self.is_float {
             let min = self.shape.min;

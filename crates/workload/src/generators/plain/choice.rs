@@ -2,7 +2,9 @@
 
 use super::literal::{Literal, literals};
 use super::making::{Make, Texts};
-use crate::generators::prelude::{ColumnType, Draws, SCALARS, Section, Serialize, Spec, specs};
+use crate::generators::prelude::{
+    ColumnType, Draws, SCALARS, Section, Serialize, Spec, Value, specs,
+};
 use crate::parameter::ParameterKind;
 
 /// Values to choose from.
@@ -90,6 +92,16 @@ impl Make for Choice {
 
     fn texts(&self, _: &Draws) -> Option<Texts> {
         Some(self.values.iter().map(|value| value.text().into()).collect())
+    }
+
+    fn extremes(&self, _: ColumnType) -> Vec<Value> {
+        let mut before = 0;
+        let weighted = self.values.iter().zip(&self.cumulative).filter(|(_, sum)| {
+            let is_chosen = **sum > before;
+            before = **sum;
+            is_chosen
+        });
+        weighted.map(|(value, _)| value.value()).collect()
     }
 
     fn pick(&self, draws: &Draws, n: u64) -> u64 {

@@ -5,7 +5,7 @@
 use toml::de::DeValue;
 
 use super::making::range_of;
-use crate::generators::prelude::{ColumnType, Entry, Serialize};
+use crate::generators::prelude::{ColumnType, Entry, Serialize, Value};
 use crate::parameter::ParameterKind;
 
 /// A value of a column or of a parameter.
@@ -47,6 +47,17 @@ impl Literal {
             Self::Float(number) => number.to_string(),
             Self::Boolean(value) => value.to_string(),
             Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// The value as a column has it.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Self::Integer(number) => Value::Integer(*number),
+            Self::Float(number) => Value::Float(*number),
+            Self::Boolean(value) => Value::Boolean(*value),
+            Self::Timestamp(ms) => Value::TimestampMs(*ms),
+            Self::Text(text) => Value::Text(text.as_str().into()),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! What must not be here: a generator, and how files are read.
 
-use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec};
+use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec, Value};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -49,6 +49,12 @@ pub(crate) trait Make: Sized {
         0
     }
 
+    /// The values at the ends of what it may make for a column of that type, among others; none where
+    /// they follow from the row, or all are alike.
+    fn extremes(&self, _: ColumnType) -> Vec<Value> {
+        Vec::new()
+    }
+
     /// Makes `data` the values of the rows of all segments; its memory is used again.
     fn fill(&self, kind: ColumnType, draws: &Draws, segments: Segments, data: &mut ColumnData) {
         let rows = Segment::row_indexes;
@@ -88,6 +94,15 @@ pub(super) fn range_of(kind: ColumnType) -> RangeInclusive<i64> {
         ColumnType::Integer => i64::from(i32::MIN)..=i64::from(i32::MAX),
         _ => i64::MIN..=i64::MAX,
     }
+}
+
+/// The ends of a range of integers, as a column of that type has them.
+pub(super) fn ends(kind: ColumnType, prefix: &str, ends: [i64; 2]) -> Vec<Value> {
+    let value = |number: i64| match kind {
+        ColumnType::Integer | ColumnType::Bigint => Value::Integer(number),
+        _ => Value::Text(format!("{prefix}{number}").into()),
+    };
+    ends.map(value).to_vec()
 }
 
 /// The `prefix` of a text; other types have none.

@@ -21,7 +21,7 @@ use super::spec::Specs;
 use crate::input::Section;
 use crate::layout::Segments;
 use crate::random::Draws;
-use highwater_model::op::{ColumnData, ColumnType};
+use highwater_model::op::{ColumnData, ColumnType, Value};
 
 pub(crate) use choice::{Choice, choice};
 pub(crate) use dictionary::{MAX_WORD, MAX_WORDS, letters};
@@ -80,6 +80,11 @@ macro_rules! generators {
             /// The texts that it picks from, if they can be kept.
             pub(crate) fn texts(&self, draws: &Draws) -> Option<Texts> {
                 match self { $(Self::$name(it) => it.texts(draws),)* }
+            }
+
+            /// The values at the ends of what it may make for a column of that type.
+            pub(crate) fn extremes(&self, kind: ColumnType) -> Vec<Value> {
+                match self { $(Self::$name(it) => it.extremes(kind),)* }
             }
 
             /// Makes `data` the values of the rows of all segments; its memory is used again.

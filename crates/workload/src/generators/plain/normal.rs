@@ -1,8 +1,13 @@
 //! `normal`: around a mean; clamped, and rounded down for integers.
 
 use super::making::Make;
-use crate::generators::prelude::{ColumnType, Draws, NUMBERS, Section, Serialize, Spec, specs};
+use crate::generators::prelude::{
+    ColumnType, Draws, NUMBERS, Section, Serialize, Spec, Value, specs,
+};
 use highwater_model::numbers::truncate_to_i64;
+
+/// Deviations from the mean that one value in 16,000 reaches on each side.
+const REACHED: f64 = 4.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Normal {
@@ -47,5 +52,16 @@ impl Make for Normal {
 
     fn float(&self, draws: &Draws, n: u64) -> f64 {
         (self.mean + self.deviation * draws.normal(n)).clamp(self.min, self.max)
+    }
+
+    fn extremes(&self, kind: ColumnType) -> Vec<Value> {
+        let ends = [-REACHED, REACHED].map(|deviations| {
+            let end = (self.mean + self.deviation * deviations).clamp(self.min, self.max);
+            match kind {
+                ColumnType::Float => Value::Float(end),
+                _ => Value::Integer(truncate_to_i64(end.floor())),
+            }
+        });
+        ends.to_vec()
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! What must not be here: the distributions themselves.
 
-use super::making::{Make, prefix_of, range_of};
+use super::making::{Make, ends, prefix_of, range_of};
 use crate::generators::distribution::{Distribution, Sampler};
-use crate::generators::prelude::{ColumnType, Draws, NUMBERED, Section, Serialize, Spec, specs};
+use crate::generators::prelude::{
+    ColumnType, Draws, NUMBERED, Section, Serialize, Spec, Value, specs,
+};
 
 /// `min` and an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +45,11 @@ impl Make for Skewed {
 
     fn integer(&self, draws: &Draws, n: u64) -> i64 {
         self.min.saturating_add_unsigned(self.sampler.pick(draws, n))
+    }
+
+    fn extremes(&self, kind: ColumnType) -> Vec<Value> {
+        let max = self.min.saturating_add_unsigned(self.sampler.items() - 1);
+        ends(kind, &self.prefix, [self.min, max])
     }
 
     fn prefix(&self) -> Option<&str> {

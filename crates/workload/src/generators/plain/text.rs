@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use toml::de::DeValue;
 
 use super::making::Make;
-use crate::generators::prelude::{ColumnType, Draws, Section, Serialize, Spec, TEXT, specs};
+use crate::generators::prelude::{ColumnType, Draws, Section, Serialize, Spec, TEXT, Value, specs};
 
 /// Six bits a character; none needs escaping in JSON, CSV or SQL.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -105,6 +105,11 @@ impl Make for Text {
             text.push_str(part.get(..missing.min(part.len())).unwrap_or_default());
         }
         text
+    }
+
+    fn extremes(&self, _: ColumnType) -> Vec<Value> {
+        let text = |length: u64| "0".repeat(usize::try_from(length).unwrap_or(0));
+        [self.least, self.most].map(|length| Value::Text(text(length).into())).to_vec()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `uniform`: all numbers of a range alike.
 
-use super::making::{Make, prefix_of, range_of};
-use crate::generators::prelude::{ColumnType, Draws, Section, Serialize, Spec, specs};
+use super::making::{Make, ends, prefix_of, range_of};
+use crate::generators::prelude::{ColumnType, Draws, Section, Serialize, Spec, Value, specs};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -56,6 +56,13 @@ impl Make for Uniform {
                 (min + draws.unit(n) * (max - min)).min(max.next_down())
             }
             Self::Uniform { .. } => 0.0,
+        }
+    }
+
+    fn extremes(&self, kind: ColumnType) -> Vec<Value> {
+        match self {
+            Self::Uniform { min, max, prefix } => ends(kind, prefix, [*min, *max]),
+            Self::UniformFloat { min, max } => [*min, max.next_down()].map(Value::Float).to_vec(),
         }
     }
 
