@@ -242,6 +242,7 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
         matches!(
             code,
             ReasonCode::NotSteady
+                | ReasonCode::BacklogGrew
                 | ReasonCode::SteadinessNotShown
                 | ReasonCode::TooShort
                 | ReasonCode::ClientStalled
