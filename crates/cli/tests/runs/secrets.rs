@@ -1,12 +1,15 @@
 //! A password is in no file, no output, no error and not in what others see of the process.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use highwater_testing::postgres::{Postgres, Setup, skipped};
+use highwater_testing::{clickhouse, mariadb};
 use proptest::prelude::*;
+use tempfile::TempDir;
 
-use crate::called::{Called, Place, split};
+use crate::called::{Called, Place, finish, measured, record, split};
 use crate::pages::{events_of, fetched, served};
 
 const PASSWORD: &str = "s3cr3t-Geheim";
@@ -22,11 +25,15 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// Searches for the password in everything that was written.
 fn assert_secret(place: &Place, called: &Called) {
-    assert!(!called.stdout.contains(PASSWORD), "stdout: {}", called.stdout);
-    assert!(!called.stderr.contains(PASSWORD), "stderr: {}", called.stderr);
+    assert_nowhere(PASSWORD, place, called);
+}
+
+fn assert_nowhere(password: &str, place: &Place, called: &Called) {
+    assert!(!called.stdout.contains(password), "stdout: {}", called.stdout);
+    assert!(!called.stderr.contains(password), "stderr: {}", called.stderr);
     for path in files(place.path()) {
         let bytes = fs::read(&path).unwrap();
-        let found = bytes.windows(PASSWORD.len()).any(|w| w == PASSWORD.as_bytes());
+        let found = bytes.windows(password.len()).any(|w| w == password.as_bytes());
         assert!(!found, "{}", path.display());
     }
 }
@@ -163,4 +170,150 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
     assert_eq!(refused.code, Some(5), "{refused:?}");
     assert!(refused.stderr.contains("\nhint: "), "{refused:?}");
     assert_secret(&place, &refused);
+}
+
+/// Where a password comes from: what is added to the URL, and the environment.
+type Origin<'a> = (String, Vec<(&'a str, String)>);
+
+/// A server on whose tables each insert fails with the password in the server's words: neither files, nor outputs, nor
+/// the page have it, wherever it comes from.
+fn assert_not_repeated(password: &str, origins: &[Origin<'_>]) {
+    for (number, (url, environment)) in origins.iter().enumerate() {
+        let place = Place::new().verbose();
+        let words = split("-c 2 --batch 20 --set hosts=20 -d 1s --warm-up 0s --audit count --json");
+        let mut command = place.command(&[&["run", "cpu", url], &words[..]].concat());
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let called = finish(&mut command);
+        assert_nowhere(password, &place, &called);
+        let run = record(&called);
+        let failures = &measured(&run).failures;
+        let told = failures.first().unwrap_or_else(|| panic!("{number}: {called:?}"));
+        assert!(told.message.contains("***"), "{number}: {told:?}");
+        for format in ["text", "json", "csv", "html", "markdown"] {
+            assert_nowhere(password, &place, &place.call(&["show", "--format", format]));
+        }
+    }
+}
+
+/// Writes a file that only its user can read.
+fn private(directory: &TempDir, name: &str, text: &str) -> String {
+    let path = directory.path().join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_password_that_postgresql_repeats_is_kept_nowhere_whatever_its_origin() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 scram-sha-256".to_owned()],
+        ..Setup::default()
+    });
+    server.sql("postgres", &format!("CREATE ROLE bench LOGIN PASSWORD '{PASSWORD}'"));
+    server.sql("postgres", "CREATE DATABASE bench OWNER bench");
+    let at = format!("127.0.0.1:{}/bench", server.port());
+    let in_url = format!("postgres://bench:{PASSWORD}@{at}");
+    let made = Place::new().typed(&format!("load cpu {in_url} --rows 100 --set hosts=20 -q"));
+    assert!(matches!(made.code, Some(0 | 3)), "{made:?}");
+    server.sql(
+        "bench",
+        &format!(
+            "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             RAISE EXCEPTION 'bench came with {PASSWORD}, and so did \n{PASSWORD}'; END $$; \
+             CREATE TRIGGER tell BEFORE INSERT ON cpu FOR EACH STATEMENT EXECUTE FUNCTION tell()"
+        ),
+    );
+    let kept = TempDir::new().unwrap();
+    let pgpass = private(&kept, "pgpass", &format!("127.0.0.1:*:*:bench:{PASSWORD}\n"));
+    let services = private(&kept, "services", &format!("[own]\nuser=bench\npassword={PASSWORD}\n"));
+    let home = kept.path().display().to_string();
+    private(&kept, ".pg_service.conf", &format!("[other]\npassword={PASSWORD}\n"));
+    private(&kept, ".pgpass", &format!("*:*:*:*:{PASSWORD}\n"));
+    let without = format!("postgres://bench@{at}");
+    assert_not_repeated(
+        PASSWORD,
+        &[
+            (in_url.clone(), vec![]),
+            (format!("{without}?password={PASSWORD}"), vec![]),
+            (without.clone(), vec![("PGPASSWORD", PASSWORD.to_owned())]),
+            (without.clone(), vec![("PGPASSFILE", pgpass.clone())]),
+            (format!("{without}?passfile={pgpass}"), vec![]),
+            (without.clone(), vec![("HOME", home.clone())]),
+            (
+                format!("postgres://{at}"),
+                vec![("PGSERVICE", "own".to_owned()), ("PGSERVICEFILE", services)],
+            ),
+            (format!("{without}?service=other"), vec![("HOME", home)]),
+        ],
+    );
+
+    // What a browser is shown meanwhile.
+    let place = Place::new().verbose();
+    let words = split("-c 2 --batch 20 --set hosts=20 -d 3s --warm-up 0s --audit count --ui=0");
+    let mut running = place.start(&[&["run", "cpu", &in_url], &words[..]].concat());
+    let page = served(&mut running, "page");
+    running.wait_for("  measure  ");
+    let parts = events_of(page, "/live").skip_while(|line| line != "event: parts");
+    let parts: Vec<String> = parts.take_while(|line| !line.is_empty()).collect();
+    for shown in [fetched(page, "GET /", ""), parts.join("\n")] {
+        assert!(!shown.contains(PASSWORD), "{shown}");
+        assert!(shown.contains("cpu"), "{shown}");
+    }
+    assert_secret(&place, &running.end());
+}
+
+#[test]
+fn a_password_that_mariadb_repeats_is_kept_nowhere_whatever_its_origin() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = mariadb::MariaDb::start();
+    server.sql(&format!(
+        "CREATE USER bench@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+         GRANT ALL ON {}.* TO bench@'127.0.0.1'",
+        mariadb::DATABASE
+    ));
+    let without = server.url("bench");
+    let in_url = without.replacen("bench@", &format!("bench:{PASSWORD}@"), 1);
+    let made = Place::new().typed(&format!("load cpu {in_url} --rows 100 --set hosts=20 -q"));
+    assert!(matches!(made.code, Some(0 | 3)), "{made:?}");
+    server.sql(&format!(
+        "CREATE TRIGGER tell BEFORE INSERT ON cpu FOR EACH ROW \
+         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'bench came with {PASSWORD}'"
+    ));
+    let kept = TempDir::new().unwrap();
+    private(&kept, ".my.cnf", &format!("[client]\npassword={PASSWORD}\n"));
+    assert_not_repeated(
+        PASSWORD,
+        &[
+            (in_url, vec![]),
+            (without.clone(), vec![("MYSQL_PWD", PASSWORD.to_owned())]),
+            (without, vec![("HOME", kept.path().display().to_string())]),
+        ],
+    );
+}
+
+#[test]
+fn a_password_that_clickhouse_repeats_is_kept_nowhere_whatever_its_origin() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let (user, password) = (clickhouse::USER, clickhouse::PASSWORD);
+    let server = clickhouse::ClickHouse::start();
+    let without = server.url(user);
+    let in_url = without.replacen(&format!("{user}@"), &format!("{user}:{password}@"), 1);
+    let made = Place::new().typed(&format!("load cpu {in_url} --rows 100 --set hosts=20 -q"));
+    assert!(matches!(made.code, Some(0 | 3)), "{made:?}");
+    // The words of the server repeat what is no number.
+    server.sql(&format!(
+        "CREATE MATERIALIZED VIEW tell ENGINE = Null AS \
+         SELECT toUInt8(concat('{password}', hostname)) AS n FROM cpu"
+    ));
+    assert_not_repeated(
+        password,
+        &[(in_url, vec![]), (without, vec![("CLICKHOUSE_PASSWORD", password.to_owned())])],
+    );
 }

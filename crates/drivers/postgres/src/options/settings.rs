@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use highwater_driver::contract::TargetError;
-use highwater_driver::redaction::is_secret;
+use highwater_driver::redaction::{is_secret, remember};
 use highwater_driver::target_url::{Environment, TargetUrl};
 
 use super::service;
@@ -187,6 +187,8 @@ impl<'a> Settings<'a> {
                 let cause = format!("service `{name}`: unknown parameter `{unknown}`");
                 return Err(TargetError::usage(cause).with_hint(known_names(&known)));
             }
+            // Nothing else sees what a service file holds, and no server's text may show it.
+            found.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| remember(value));
             settings.service = found;
         }
         settings.check()?;
