@@ -80,14 +80,20 @@ impl KeyHistory {
             // One delete that may have happened is equivalent to many.
             return;
         }
-        self.writes.push(write);
+        // First, so that a key whose writes follow each other never needs room for two.
         self.settle();
+        if self.latest.is_none_or(|latest| write.finished >= latest) {
+            self.writes.push(write);
+        }
     }
 
-    /// Drops writes that were certainly replaced.
+    /// Drops writes that were certainly replaced, and the memory that they needed.
     fn settle(&mut self) {
         if let Some(latest) = self.latest {
             self.writes.retain(|write| write.finished >= latest);
+        }
+        if self.writes.spilled() && self.writes.len() <= self.writes.inline_size() {
+            self.writes.shrink_to_fit();
         }
     }
 
@@ -315,6 +321,21 @@ mod tests {
     fn without_a_mark_in_the_row_any_write_of_the_key_fits() {
         check(&[(Some(4), 0, Some(10))], None, Verdict::Fits);
         check(&[(None, 0, Some(10))], None, Verdict::Deleted);
+    }
+
+    #[test]
+    fn a_key_that_is_written_again_and_again_allocates_nothing() {
+        let mut all = Replacements::default();
+        for number in 0..9 {
+            let started = 10 * number;
+            all.note(&[1], Some(number), MS(started), Some(MS(started + 5)));
+            assert!(!all.keys[&1].writes.spilled(), "after write {number}");
+        }
+        // Two that overlap need room until one that follows both.
+        for (number, started) in [(9, 100), (10, 101), (11, 200)] {
+            all.note(&[1], Some(number), MS(started), Some(MS(started + 5)));
+            assert_eq!(all.keys[&1].writes.spilled(), number == 10, "after write {number}");
+        }
     }
 
     #[test]
