@@ -2,6 +2,8 @@
 //!
 //! Must not retry or print; a question that a target cannot answer has a default that says so.
 
+use std::collections::BTreeMap;
+
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
 use highwater_model::stored_form::DeclaredColumn;
@@ -138,6 +140,13 @@ pub trait TableAdmin {
     /// Bytes on disk of the workload's tables, if known.
     fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+    /// What the workload's tables set for themselves, whoever made them, by the names of the settings.
+    fn table_settings<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> Response<'a, BTreeMap<String, String>> {
+        Box::pin(std::future::ready(Ok(BTreeMap::new())))
     }
 }
 

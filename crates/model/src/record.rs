@@ -23,9 +23,9 @@ pub use super::result_record::{
 };
 pub use super::run_record::{
     AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord, EstimateRecord,
-    HostRecord, IntervalRecord, MemoryRecord, PhaseRecord, PlanRecord, RecoveryRecord, RunNote,
-    RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, TABLE_SETTING, TableRecord,
-    TableStart, TargetRecord, TelemetrySample, WorkloadRecord,
+    HostRecord, IntervalRecord, MemoryRecord, OWN_SETTING, PhaseRecord, PlanRecord, RecoveryRecord,
+    RunNote, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, TABLE_SETTING,
+    TableRecord, TableStart, TargetRecord, TelemetrySample, WorkloadRecord,
 };
 
 use super::judgment::Judgments;

@@ -151,16 +151,23 @@ impl MemoryRecord {
 }
 
 impl TargetRecord {
-    /// What is in force for the workload's tables under this name: a table's own setting, else the server's.
+    /// What is in force for the workload's tables under this name: their own setting, else the server's.
     pub fn setting(&self, name: &str) -> Option<&str> {
-        let of_table = self.settings.get(&format!("{TABLE_SETTING}{name}"));
-        let setting = of_table.or_else(|| self.settings.get(name));
-        setting.map(String::as_str)
+        self.of_tables(name).or_else(|| self.settings.get(name).map(String::as_str))
+    }
+
+    /// What the workload's tables set for themselves under this name: as the target has it, else as it was given.
+    pub fn of_tables(&self, name: &str) -> Option<&str> {
+        let mut origins = [OWN_SETTING, TABLE_SETTING].into_iter();
+        let found = origins.find_map(|origin| self.settings.get(&format!("{origin}{name}")));
+        found.map(String::as_str)
     }
 }
 
-/// Begins the names of settings of the workload's tables.
+/// Begins the names of settings that `--with` gave the workload's tables.
 pub const TABLE_SETTING: &str = "with.";
+/// Begins the names of settings that the workload's tables have, whoever made them.
+pub const OWN_SETTING: &str = "table.";
 
 /// What a node may use of the CPUs of its machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

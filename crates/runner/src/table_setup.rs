@@ -4,6 +4,7 @@
 //! run then queries the table itself for its last row. What must not be here: SQL, and names of
 //! databases.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -44,6 +45,8 @@ pub(crate) struct ExistingTables {
     taken_as_found: bool,
     /// The server's own counter of rows inserted, before this run's first one.
     pub(crate) counter: Option<u64>,
+    /// What the tables set for themselves.
+    pub(crate) settings: BTreeMap<String, String>,
 }
 
 /// Whether a run may write rows.
@@ -110,7 +113,8 @@ pub(crate) async fn prepare(
             recovered,
         })
         .collect();
-    Ok(ExistingTables { entries, tables, first_row, taken_as_found, counter })
+    let settings = admin.table_settings(bound).await?;
+    Ok(ExistingTables { entries, tables, first_row, taken_as_found, counter, settings })
 }
 
 /// Rejects shares on tables with rows: each load generator would need the others' first rows.

@@ -94,3 +94,24 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
     let found = found.audit;
     assert_eq!((found.missing, found.duplicated, found.altered), (1, 1, 4));
 }
+
+/// What a server kept of its table's own limits is in the record of a run that found the table.
+#[test]
+fn settings_of_a_table_that_is_there_are_known_beside_those_of_the_server() {
+    if skipped() {
+        return;
+    }
+    let server = ClickHouse::start();
+    let place = Place::new();
+    let run = |more: &str| {
+        let url = server.url(SUPERUSER);
+        place.typed(&format!("run cpu {url} --set hosts=20 {more} --audit count --rows 2k --json"))
+    };
+    let made = record(&run("--with parts_to_delay_insert=7"));
+    assert_eq!(made.target.setting("parts_to_delay_insert"), Some("7"));
+    let found = record(&run(""));
+    let settings = &found.target.settings;
+    assert_eq!(settings.get("with.parts_to_delay_insert"), None);
+    assert_ne!(settings.get("parts_to_delay_insert").map(String::as_str), Some("7"));
+    assert_eq!(found.target.setting("parts_to_delay_insert"), Some("7"));
+}

@@ -3,6 +3,7 @@
 //!
 //! Must not measure time, or know a wire.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +17,9 @@ use highwater_model::units::Nanos;
 use super::connection::{Kept, Row, SqlConnection, TextWire};
 use super::describe::number;
 use super::dialect::Dialect;
+use super::facts::readable;
 use super::leases::LeaseWords;
-use super::{appended_leases, audit, leases, registry, tables};
+use super::{appended_leases, audit, facts, leases, registry, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
     TableReader, TargetError, TargetErrorKind, TargetFacts,
@@ -98,6 +100,15 @@ pub trait SqlServer {
         Ok(None)
     }
 
+    /// Table, name, and value of what the tables in a list of names, as literals, set for themselves.
+    async fn table_settings(
+        &self,
+        _connection: &mut SqlConnection<Self::Wire>,
+        _names: &str,
+    ) -> Result<Texts, TargetError> {
+        Ok(Vec::new())
+    }
+
     /// Asks for the bytes of the tables in a list of names, as literals; none where the server reports
     /// none.
     fn storage_query(&self, _names: &str) -> Option<String> {
@@ -110,8 +121,7 @@ pub trait SqlServer {
         connection: &mut SqlConnection<Self::Wire>,
         workload: &BoundWorkload,
     ) -> Result<Option<u64>, TargetError> {
-        let names = workload.tables.iter().map(|table| self.dialect().literal(&table.name));
-        let names = names.collect::<Vec<String>>().join(", ");
+        let names = literals(self.dialect(), workload);
         match self.storage_query(&names) {
             Some(_) if names.is_empty() => Ok(Some(0)),
             Some(query) => Ok(Some(number(&connection.rows(&query).await?, 0))),
@@ -134,6 +144,8 @@ pub struct SqlAdmin<S: SqlServer> {
     lingering: Arc<LingeringBackends>,
     /// The server's directories, if it is on this machine; none until they were queried.
     directories: Option<Vec<PathBuf>>,
+    /// It had no room for a statement of the audit: the next ones take little, and longer.
+    is_frugal: bool,
 }
 
 impl<S: SqlServer> SqlAdmin<S> {
@@ -151,6 +163,7 @@ impl<S: SqlServer> SqlAdmin<S> {
             application_name,
             lingering,
             directories: (!is_local).then(Vec::new),
+            is_frugal: false,
         }
     }
 
@@ -230,18 +243,20 @@ impl<S: SqlServer> SqlAdmin<S> {
         sql: &str,
         take: &mut dyn FnMut(Row) -> io::Result<()>,
     ) -> Result<(), TargetError> {
-        let Some(settings) = self.server.dialect().audit_settings() else {
-            return self.connection.each_row(sql, take).await;
-        };
-        let mut is_of_settings = true;
+        let dialect = self.server.dialect();
+        let settings = dialect.audit_settings().map(|settings| format!("{settings}; "));
+        let frugal = if self.is_frugal { dialect.frugal_settings() } else { "" };
+        let mut is_of_settings = settings.is_some();
         let mut behind = |row| {
             if std::mem::take(&mut is_of_settings) {
                 return Ok(());
             }
             take(row)
         };
-        let both = format!("{settings}; {sql}");
-        self.connection.each_row(&both, &mut behind).await
+        let all = format!("{}{sql}{frugal}", settings.unwrap_or_default());
+        let read = self.connection.each_row(&all, &mut behind).await;
+        self.is_frugal |= matches!(&read, Err(of) if of.kind == TargetErrorKind::Exhausted);
+        read
     }
 
     /// Runs a statement of the audit, and reads its response; `read` returns none if that is not
@@ -331,6 +346,26 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
     fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(self.server.storage_bytes(&mut self.connection, workload))
     }
+
+    fn table_settings<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> Response<'a, BTreeMap<String, String>> {
+        Box::pin(async move {
+            let names = literals(self.server.dialect(), workload);
+            if names.is_empty() {
+                return Ok(BTreeMap::new());
+            }
+            let found = self.server.table_settings(&mut self.connection, &names).await;
+            Ok(facts::of_tables(workload.tables.len(), readable(found)?))
+        })
+    }
+}
+
+/// The names of the workload's tables in a list of literals.
+fn literals(dialect: Dialect, workload: &BoundWorkload) -> String {
+    let names = workload.tables.iter().map(|table| dialect.literal(&table.name));
+    names.collect::<Vec<String>>().join(", ")
 }
 
 impl<S: SqlServer> TableReader for SqlAdmin<S> {

@@ -20,6 +20,25 @@ pub fn readable(rows: Result<Texts, TargetError>) -> Result<Texts, TargetError> 
     }
 }
 
+/// What so many tables set for themselves, of rows of table, name, and value. Where they differ, each value has the
+/// names of its tables: it is no number then, and not in force for all of them.
+pub(super) fn of_tables(tables: usize, rows: Texts) -> BTreeMap<String, String> {
+    let mut by_name: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for row in rows {
+        if let [Some(table), Some(name), Some(value)] = row.as_slice() {
+            let values = by_name.entry(name.clone()).or_default();
+            values.entry(value.clone()).or_default().push(table.clone());
+        }
+    }
+    let shown = by_name.into_iter().map(|(name, values)| {
+        let words = values.into_iter().map(|(value, of)| {
+            if of.len() == tables { value } else { format!("{value} ({})", of.join(", ")) }
+        });
+        (name, words.collect::<Vec<_>>().join(", "))
+    });
+    shown.collect()
+}
+
 /// Adds the insert mode, and whether the connection is encrypted.
 pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, encrypted: bool) {
     let tls = if encrypted { "on" } else { "off" };
@@ -81,6 +100,15 @@ mod tests {
         assert_eq!(readable(Err(refused)), Ok(Vec::new()));
         let lost = Err(TargetError::unreachable("gone"));
         assert_eq!(readable(lost.clone()), lost);
+    }
+
+    #[test]
+    fn a_setting_of_tables_is_theirs_alone_where_all_have_it() {
+        let row = |of: [&str; 3]| of.map(|text| Some(text.to_owned())).to_vec();
+        let rows = [["cpu", "fill", "70"], ["kv", "fill", "70"], ["cpu", "parts", "150"]];
+        let found = of_tables(2, rows.map(row).to_vec());
+        let expected = [("fill", "70"), ("parts", "150 (cpu)")];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     }
 
     #[test]

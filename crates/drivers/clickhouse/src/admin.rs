@@ -10,6 +10,7 @@ use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::{Texts, pairs};
 use highwater_driver::table_registry::REGISTRY_TABLE;
 use highwater_model::table_shape::TableShape;
 
@@ -116,4 +117,29 @@ impl SqlServer for ClickHouseServer {
              WHERE active AND database = currentDatabase() AND table IN ({names})"
         ))
     }
+
+    async fn table_settings(
+        &self,
+        connection: &mut SqlConnection<Wire>,
+        names: &str,
+    ) -> Result<Texts, TargetError> {
+        let sql = format!(
+            "SELECT name, engine_full FROM system.tables \
+             WHERE database = currentDatabase() AND name IN ({names})"
+        );
+        let found = pairs(connection.rows(&sql).await?).flat_map(|(table, engine)| {
+            let of_table = move |(name, value)| vec![Some(table.clone()), Some(name), Some(value)];
+            engine_settings(&engine).into_iter().map(of_table).collect::<Texts>()
+        });
+        Ok(found.collect())
+    }
+}
+
+/// The settings at the end of a table's engine, such as `MergeTree ORDER BY k SETTINGS a = 1, b = 'x'`.
+fn engine_settings(engine: &str) -> Vec<(String, String)> {
+    let Some((_, settings)) = engine.rsplit_once(" SETTINGS ") else {
+        return Vec::new();
+    };
+    let pairs = settings.split(", ").filter_map(|pair| pair.split_once(" = "));
+    pairs.map(|(name, value)| (name.to_owned(), value.trim_matches('\'').to_owned())).collect()
 }

@@ -20,7 +20,7 @@ use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::leases::LeaseWords;
-use highwater_driver::sql_query::first_value;
+use highwater_driver::sql_query::{Texts, first_value};
 
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
@@ -176,6 +176,23 @@ impl SqlServer for PostgresServer {
             Dialect::PostgreSql => settled_inserts(connection, workload).await.map(Some),
             _ => Ok(None),
         }
+    }
+
+    async fn table_settings(
+        &self,
+        connection: &mut SqlConnection<Connection>,
+        names: &str,
+    ) -> Result<Texts, TargetError> {
+        if self.dialect != Dialect::PostgreSql {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT c.relname, o.option_name, o.option_value FROM pg_catalog.pg_class c \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace, \
+             pg_catalog.pg_options_to_table(c.reloptions) o \
+             WHERE n.nspname = current_schema() AND c.relname IN ({names})"
+        );
+        connection.rows(&sql).await
     }
 
     async fn storage_bytes(

@@ -28,9 +28,9 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, ClientRecord, CpuQuota, Header, HostRecord, Incident, IncidentKind, PlanRecord,
-    ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass,
-    StreamRecord, TABLE_SETTING, TargetRecord, WorkloadRecord,
+    AuditRecord, ClientRecord, CpuQuota, Header, HostRecord, Incident, IncidentKind, OWN_SETTING,
+    PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord,
+    SchedulingClass, StreamRecord, TABLE_SETTING, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -81,6 +81,9 @@ impl Parts {
         for (name, value) in &request.tables.settings {
             let settings = &mut record.target.settings;
             settings.insert(format!("{TABLE_SETTING}{name}"), value.clone());
+        }
+        for (name, value) in &existing.settings {
+            record.target.settings.insert(format!("{OWN_SETTING}{name}"), value.clone());
         }
         Self { ceiling: ceiling(request, &facts), facts, audited: PhaseTimes::default(), record }
     }

@@ -4,7 +4,7 @@ use crate::judge::shares::rejected_ops;
 use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::{len_to_f64, round_to_u64};
-use highwater_model::record::{PhaseRecord, RunRecord, TABLE_SETTING};
+use highwater_model::record::{OWN_SETTING, PhaseRecord, RunRecord, TABLE_SETTING};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::rule::{RuleFinding, RuleInput};
@@ -277,17 +277,19 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// What is acknowledged may be lost.
 pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
-    let of_table = |name: &str| settings.get(&format!("{TABLE_SETTING}{name}"));
     // What the tables set for themselves is in force there.
     let is_in_force = |stated: &&str| {
-        let own = stated.split_once('=').and_then(|(name, value)| Some((of_table(name)?, value)));
+        let own = stated
+            .split_once('=')
+            .and_then(|(name, value)| Some((read.record.target.of_tables(name)?, value)));
         own.is_none_or(|(own, value)| own == value)
     };
     let stated = settings.get("durability.relaxed").map_or("", String::as_str);
     let stated: String =
         stated.split_inclusive(' ').filter(|part| is_in_force(&part.trim_end())).collect();
     let mut of_tables = settings.iter().filter_map(|(name, value)| {
-        let name = name.strip_prefix(TABLE_SETTING)?;
+        let of_table = name.strip_prefix(OWN_SETTING).or_else(|| name.strip_prefix(TABLE_SETTING));
+        let name = of_table?;
         let is_relaxed = name.contains("durability") && value.eq_ignore_ascii_case("async");
         is_relaxed.then(|| format!("{name}={value}"))
     });

@@ -65,18 +65,24 @@ fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
     // A table may have a limit of its own.
     assert_eq!(parts(20.0, Some("150"), 1.0), ["too_many_parts"]);
     assert_eq!(parts(900.0, None, 0.0), NONE, "nobody knows the limit");
-    let of_table = |most: f64| {
-        codes_after(move |record| {
-            cpu(record, 0.9);
-            let settings = &mut record.target.settings;
-            for (name, limit) in [(PARTS_LIMIT, "150"), ("with.parts_to_delay_insert", "300")] {
-                settings.insert(name.to_owned(), limit.to_owned());
-            }
-            add_levels(record, names::PARTS_OF_PARTITION, "n1", move |_| most);
-        })
-    };
-    assert_eq!(of_table(299.0), NONE, "its own limit is in force");
-    assert_eq!(of_table(300.0), ["too_many_parts"]);
+    // As it was given, and as the target has it, whoever made the table.
+    for (of_tables, of_given) in
+        [(None, Some("300")), (Some("300"), None), (Some("300"), Some("9"))]
+    {
+        let of_table = |most: f64| {
+            codes_after(move |record| {
+                cpu(record, 0.9);
+                let given = [("", Some("150")), ("with.", of_given), ("table.", of_tables)];
+                for (origin, limit) in given {
+                    let name = format!("{origin}{PARTS_LIMIT}");
+                    record.target.settings.extend(limit.map(|limit| (name, limit.to_owned())));
+                }
+                add_levels(record, names::PARTS_OF_PARTITION, "n1", move |_| most);
+            })
+        };
+        assert_eq!(of_table(299.0), NONE, "their own limit is in force");
+        assert_eq!(of_table(300.0), ["too_many_parts"]);
+    }
     let warming_up = codes_after(|record| {
         cpu(record, 0.9);
         let early = |second| if second <= 1 { 9.0 } else { 0.0 };

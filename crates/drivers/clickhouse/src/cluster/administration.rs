@@ -1,6 +1,6 @@
 //! What a run learns of the servers as a whole, and who keeps its tables. Must not read a table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use highwater_driver::Right;
@@ -111,5 +111,13 @@ impl TableAdmin for Cluster {
             let bytes: Result<Vec<Option<u64>>, TargetError> = bytes.await;
             Ok(bytes?.into_iter().sum())
         })
+    }
+
+    /// Those of the first server: the tables of all were made alike.
+    fn table_settings<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> Response<'a, BTreeMap<String, String>> {
+        Box::pin(async move { self.first().await?.own.table_settings(workload).await })
     }
 }
