@@ -148,6 +148,18 @@ impl ClickHouse {
         }
     }
 
+    /// The same, with these settings of its users.
+    ///
+    /// # Panics
+    ///
+    /// As [`ClickHouse::restart`].
+    pub fn restart_with(&mut self, settings: &str) {
+        if let Err(error) = self.write_users(settings) {
+            panic!("the users of ClickHouse cannot be written: {error}");
+        }
+        self.restart();
+    }
+
     /// Ends the process at once, as a lost machine does.
     pub fn kill(&mut self) {
         kill(&mut self.child);
@@ -200,6 +212,12 @@ impl ClickHouse {
                 schemas = place("schemas"),
             ),
         )?;
+        self.write_users(settings)?;
+        give_away(OS_USER, self.directory.path())
+    }
+
+    /// The users, all but the reader with these settings.
+    fn write_users(&self, settings: &str) -> io::Result<()> {
         let user = |name: &str, password: &str, profile: &str| {
             format!(
                 "<{name}><password>{password}</password><networks><ip>127.0.0.1</ip></networks>\
@@ -216,8 +234,7 @@ impl ClickHouse {
                 user(USER, PASSWORD, "default"),
                 user(READER, "", "readonly"),
             ),
-        )?;
-        give_away(OS_USER, self.directory.path())
+        )
     }
 
     fn begin(&mut self) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use highwater_model::judgment::Data;
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::{clickhouse, mariadb};
 use highwater_workload::builtin;
 use rustix::process::Signal;
 
@@ -237,4 +238,60 @@ fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
     let earlier = next.audit.earlier.as_ref().unwrap();
     let missing: Vec<_> = earlier.runs.iter().map(|run| run.missing).collect();
     assert_eq!(missing, [3], "{earlier:?}");
+}
+
+/// Loads rows, leaves the server less room than their audit takes as a whole, and audits them.
+#[track_caller]
+fn expect_smaller_statements(url: &str, limit: impl FnOnce(), words: &str) {
+    let place = Place::new();
+    let load = "--set hosts=200 --rows 40k --batch 1k --warm-up 0s --json";
+    let run = record(&place.typed(&format!("run cpu {url} {load}")));
+    assert_eq!(run.judgments.data.value, Data::Clean);
+    assert_eq!(run.audit.exhausted, None);
+    limit();
+    let (code, again) = audit(&place, &[]);
+    assert!(is_clean(code), "{code:?} {:?}", again.audit);
+    assert_eq!((again.judgments.data.value, again.audit.found), (Data::Clean, 40_000));
+    let exhausted = again.audit.exhausted.unwrap();
+    assert!(exhausted.statements > 0 && !exhausted.ended, "{exhausted:?}");
+    assert!(exhausted.error.contains(words), "{exhausted:?}");
+}
+
+#[test]
+fn an_audit_makes_its_statements_smaller_where_postgresql_limits_temporary_files() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let limit = || {
+        for setting in ["work_mem = '64kB'", "temp_file_limit = '500kB'"] {
+            server.sql("postgres", &format!("ALTER SYSTEM SET {setting}"));
+        }
+        server.sql("postgres", "SELECT pg_reload_conf()");
+    };
+    expect_smaller_statements(&server.url(SUPERUSER, "postgres"), limit, "53400");
+}
+
+#[test]
+fn an_audit_makes_its_statements_smaller_where_mariadb_limits_temporary_tables() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = mariadb::MariaDb::start();
+    let limit = || {
+        server
+            .sql("SET GLOBAL tmp_memory_table_size = 1024; SET GLOBAL tmp_disk_table_size = 20000");
+    };
+    expect_smaller_statements(&server.url(mariadb::SUPERUSER), limit, "1114");
+}
+
+#[test]
+fn an_audit_makes_its_statements_smaller_where_clickhouse_limits_memory() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let mut server = clickhouse::ClickHouse::start();
+    let url = server.url(clickhouse::SUPERUSER);
+    let limit = || server.restart_with("<max_memory_usage>25000000</max_memory_usage>");
+    expect_smaller_statements(&url, limit, "Code: 241");
 }
