@@ -30,6 +30,8 @@ impl Incident {
 pub enum IncidentKind {
     /// The user stopped the run before its last measured phase was over.
     Interrupted,
+    /// The program ended without writing its record, which is made from the run's journal.
+    Killed,
     /// The user stopped the run after the measurement was complete.
     AuditInterrupted,
     /// The target could not be reached any more.
@@ -54,7 +56,7 @@ impl IncidentKind {
     /// The reason that a judgment gives for it; none where no judgment changes.
     pub const fn reason(self) -> Option<ReasonCode> {
         match self {
-            Self::Interrupted => Some(ReasonCode::Interrupted),
+            Self::Interrupted | Self::Killed => Some(ReasonCode::Interrupted),
             Self::AuditInterrupted | Self::Hopeless | Self::ClusterChanged => None,
             Self::TargetLost => Some(ReasonCode::TargetLost),
             Self::DiskFull => Some(ReasonCode::DiskFull),
@@ -72,7 +74,7 @@ impl IncidentKind {
 pub enum Ended {
     /// As its plan says.
     Complete,
-    /// By its user.
+    /// By its user, or with its program.
     Interrupted,
     /// Because the target could not be reached any more.
     TargetLost,
@@ -84,10 +86,14 @@ impl Ended {
         let has = |kinds: &[IncidentKind]| incidents.iter().any(|i| kinds.contains(&i.kind));
         if has(&[IncidentKind::TargetLost]) {
             Self::TargetLost
-        } else if has(&[IncidentKind::Interrupted, IncidentKind::AuditInterrupted]) {
+        } else if has(&STOPPED) {
             Self::Interrupted
         } else {
             Self::Complete
         }
     }
 }
+
+/// Neither the plan nor the target ended these runs.
+const STOPPED: [IncidentKind; 3] =
+    [IncidentKind::Interrupted, IncidentKind::Killed, IncidentKind::AuditInterrupted];

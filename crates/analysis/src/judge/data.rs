@@ -320,7 +320,11 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             ReasonCode::AuditFailed,
             "the run was ended before its audit was done",
             why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
-            "one Ctrl-C lets what is in flight finish and audits; a second one ends at once",
+            if incident(record, IncidentKind::Killed).is_some() {
+                "`highwater audit` compares the rows that its ledger names"
+            } else {
+                "one Ctrl-C lets what is in flight finish and audits; a second one ends at once"
+            },
         ),
         _ => (
             ReasonCode::AuditFailed,

@@ -39,6 +39,7 @@ pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
 pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgment<Measurement> {
     let ended = [
         IncidentKind::Interrupted,
+        IncidentKind::Killed,
         IncidentKind::TargetLost,
         IncidentKind::DiskFull,
         IncidentKind::RecordIncomplete,
@@ -91,6 +92,10 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
 fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
     let (message, hint) = match kind {
         IncidentKind::Interrupted => ("you stopped the run before its plan was complete", ""),
+        IncidentKind::Killed => (
+            "the program ended without writing its record",
+            "look in the system's log for what ended it",
+        ),
         IncidentKind::TargetLost => {
             ("lost the connection to the target", "check the target's log, then run again")
         }

@@ -195,7 +195,7 @@ fn shares_of_version_1_merge_to_what_they_merged_to() {
 fn a_killed_run_of_version_1_is_put_together() {
     let (code, record) = shown("killed");
     assert_eq!(code, Some(130));
-    assert_eq!(record["incidents"][0]["kind"], "interrupted");
+    assert_eq!(record["incidents"][0]["kind"], "killed");
     assert_eq!(record["audit"]["status"], "failed");
     let journal = fs::read_to_string(fixture("killed").join("intervals.jsonl")).unwrap();
     let acknowledged: u64 = journal

@@ -316,6 +316,7 @@ fn a_killed_run_is_shown_from_what_it_had_written() {
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(130), "{shown:?}");
     shown.prints("the program ended without writing its record");
+    assert!(!shown.stdout.contains("you stopped"), "{shown:?}");
     shown.prints("\ndata           UNVERIFIED ");
     let record = place.newest();
     let result = &record.results[0];

@@ -404,3 +404,25 @@ pub(crate) fn not_done(
         ..AuditRecord::empty(level)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refusal_is_a_question_of_privileges() {
+        for (kind, own, hint) in [
+            (TargetErrorKind::Statement, None, Some("--audit count")),
+            (TargetErrorKind::MissingTable, None, Some("--audit count")),
+            (TargetErrorKind::Statement, Some("as the driver says"), Some("as the driver says")),
+            (TargetErrorKind::Refused, Some("grant the user the right"), Some("grant the user")),
+            (TargetErrorKind::Exhausted, None, None),
+        ] {
+            let mut error = TargetError::new(kind, "function md5(date) does not exist");
+            error.hint = own.map(str::to_owned);
+            let found = hint_of(&error);
+            let is_it = |hint: &str| found.as_ref().is_some_and(|found| found.contains(hint));
+            assert!(hint.map_or(found.is_none(), is_it), "{error:?}: {found:?}");
+        }
+    }
+}

@@ -35,9 +35,8 @@ pub(super) fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRe
     record.audit.status = AuditStatus::Failed;
     record.audit.error = Some("the program ended before the audit".to_owned());
     record.incidents.push(Incident::new(
-        IncidentKind::Interrupted,
-        "the program ended without writing its record; this one comes from its journal, with \
-         latencies at two significant digits and gaps in whole seconds",
+        IncidentKind::Killed,
+        "this one comes from its journal, with latencies at two significant digits and gaps in whole seconds",
     ));
     record.judgments = analysis::judge(&record);
     record.limit = analysis::limit(&record);
