@@ -268,6 +268,9 @@ pub struct Histograms {
 pub struct Windows {
     /// Acknowledged ops, by finished.
     pub acknowledged: Vec<u64>,
+    /// Rows of these ops that were not acknowledged; empty where no op was acknowledged in part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<u64>,
     /// Ops due, by intended; open load only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<u64>,

@@ -2,12 +2,10 @@
 
 use crate::availability::of_gaps;
 use crate::judge::{littles_law_sessions, measured_streams};
-use crate::throughput::throughput;
-use highwater_model::plan::{SteadinessRule, Unit};
+use crate::throughput::{counted, throughput};
+use highwater_model::plan::SteadinessRule;
 use highwater_model::record::{ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
-
-use super::timeline::add_each;
 
 /// Draws throughput, interval and steadiness of the streams, Little's law, and the availability.
 pub(super) fn draw(record: &mut RunRecord) {
@@ -31,22 +29,12 @@ pub(super) fn draw(record: &mut RunRecord) {
 }
 
 fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
-    let ops =
-        || results.iter().filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream));
-    let mut counts = Vec::new();
-    for result in ops() {
-        add_each(&mut counts, &result.windows.acknowledged);
-    }
-    let ops_per_s: f64 = ops().map(|r| r.throughput.ops_per_s).sum();
-    let rows_per_s: f64 = ops().map(|r| r.throughput.rows_per_s).sum();
-    let units_per_op = match stream.unit {
-        Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
-        _ => 1.0,
-    };
-    let drawn = throughput(&counts, Nanos(WINDOW_NS));
-    stream.throughput.ops_per_s = ops_per_s;
-    stream.throughput.rows_per_s = rows_per_s;
-    drawn.describe(stream, units_per_op, rule);
+    let mut ops: Vec<&ResultRecord> = results.iter().collect();
+    ops.retain(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream));
+    let (counts, units) = counted(stream.unit, &ops);
+    stream.throughput.ops_per_s = ops.iter().map(|r| r.throughput.ops_per_s).sum();
+    stream.throughput.rows_per_s = ops.iter().map(|r| r.throughput.rows_per_s).sum();
+    throughput(&counts, Nanos(WINDOW_NS)).describe(stream, units, rule);
 }
 
 /// A stream's interval is that of its op where it has but one.

@@ -89,6 +89,7 @@ fn add_classes(sum: &mut BTreeMap<String, u64>, other: &BTreeMap<String, u64>) {
 
 fn add_windows(sum: &mut Windows, other: &Windows) {
     add_each(&mut sum.acknowledged, &other.acknowledged);
+    add_each(&mut sum.missing, &other.missing);
     add_reported(&mut sum.offered, &other.offered);
     add_reported(&mut sum.failed, &other.failed);
     add_each(&mut sum.ended, &other.ended);

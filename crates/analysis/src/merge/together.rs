@@ -138,8 +138,13 @@ fn fill_up(share: &mut Cow<'_, RunRecord>, phase: &PhaseRecord) {
         let results = share.to_mut().results.iter_mut();
         for result in results.filter(|result| result.phase == phase.name) {
             let windows = &mut result.windows;
-            let counts = [&mut windows.acknowledged, &mut windows.offered, &mut windows.failed];
-            let counts = counts.into_iter().chain([&mut windows.ended]).chain(&mut windows.over);
+            let counts = [&mut windows.acknowledged, &mut windows.missing];
+            let of_open = [&mut windows.offered, &mut windows.failed];
+            let counts = counts
+                .into_iter()
+                .chain(of_open)
+                .chain([&mut windows.ended])
+                .chain(&mut windows.over);
             for counts in counts.filter(|counts| !counts.is_empty()) {
                 counts.splice(0..0, std::iter::repeat_n(0, missing));
             }

@@ -6,13 +6,15 @@
 //! would lie too high. Both are absent where the series is worth fewer than 12 independent windows:
 //! an interval is never invented.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::long_run::{Calibration, LongRun, Removed, long_run, student_quantile};
 use super::skewness::{batch_skewness, skewed};
-use highwater_model::numbers::{len_to_f64, to_f64};
-use highwater_model::plan::SteadinessRule;
-use highwater_model::record::{Steadiness, StreamRecord};
+use highwater_model::display::ratio;
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
+use highwater_model::plan::{SteadinessRule, Unit};
+use highwater_model::record::{ResultRecord, Steadiness, StreamRecord, ThroughputRecord};
 use highwater_model::units::Nanos;
 
 #[cfg(any(test, feature = "fixture"))]
@@ -95,6 +97,39 @@ impl Throughput {
         stream.drift_ci95 = self.drift.map(|drift| [drift.ci95.0, drift.ci95.1]);
         stream.thirds_per_s = self.thirds_per_s.map(|thirds| thirds.map(|of| of * units));
     }
+}
+
+/// What a stream acknowledged in each window, and how many of its units a count stands for: ops, which are all alike;
+/// or rows, where ops of rows were acknowledged in part and are not.
+pub fn counted<'a>(unit: Unit, results: &[&'a ResultRecord]) -> (Cow<'a, [u64]>, f64) {
+    let is_partial = |result: &&ResultRecord| !result.windows.missing.is_empty();
+    let in_rows = unit == Unit::Rows && results.iter().any(is_partial);
+    let sum = |of: fn(&ThroughputRecord) -> f64| -> f64 {
+        results.iter().map(|result| of(&result.throughput)).sum()
+    };
+    let [ops_per_s, rows_per_s] = [sum(|of| of.ops_per_s), sum(|of| of.rows_per_s)];
+    let units = match unit {
+        Unit::Rows if ops_per_s > 0.0 && !in_rows => rows_per_s / ops_per_s,
+        _ => 1.0,
+    };
+    // A day has 7 MB of them: those of a single op are not copied.
+    if let ([only], false) = (results, in_rows) {
+        return (Cow::Borrowed(&only.windows.acknowledged), units);
+    }
+    let windows = results.iter().map(|result| result.windows.acknowledged.len()).max();
+    let mut counts = vec![0; windows.unwrap_or(0)];
+    for result in results {
+        let missing = &result.windows.missing;
+        let rows = result.answered.rows + missing.iter().sum::<u64>();
+        let rows_per_op = ratio(rows, result.answered.ops.max(1));
+        let missing = missing.iter().chain(std::iter::repeat(&0));
+        let acknowledged = result.windows.acknowledged.iter().zip(missing);
+        for (sum, (ops, missing)) in counts.iter_mut().zip(acknowledged) {
+            let rows = || round_to_u64(to_f64(*ops) * rows_per_op).saturating_sub(*missing);
+            *sum += if in_rows { rows() } else { *ops };
+        }
+    }
+    (Cow::Owned(counts), units)
 }
 
 /// The rate of things counted per window, its interval and its drift.

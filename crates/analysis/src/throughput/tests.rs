@@ -4,8 +4,9 @@ use super::accuracy::{Level, Process, STALLS};
 use super::*;
 use crate::synthetic::{Noise, seeds_of_version};
 use highwater_model::numbers::truncate_to_u64;
-use highwater_model::plan::SteadinessRule;
-use highwater_model::record::Steadiness;
+use highwater_model::record::{
+    AnsweredRecord, ResultRecord, Steadiness, ThroughputRecord, Windows,
+};
 
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
@@ -216,4 +217,28 @@ fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
     halves.sort_by(f64::total_cmp);
     // With waves of a second and longer, 2.4%.
     assert!(halves[200] < 0.02, "{}", halves[200]);
+}
+
+/// A stream whose ops have ten rows, of which in every other second all are acknowledged in half.
+#[test]
+fn rows_count_where_ops_are_acknowledged_in_part() {
+    let ops = vec![10_u64; 600];
+    let missing: Vec<u64> = (0..600).map(|window| window / 10 % 2 * 50).collect();
+    let rows = 10 * 6_000 - missing.iter().sum::<u64>();
+    let result = |missing: Vec<u64>| ResultRecord {
+        answered: AnsweredRecord { ops: 6_000, rows },
+        throughput: ThroughputRecord { ops_per_s: 100.0, rows_per_s: 750.0, ci95: None },
+        windows: Windows { acknowledged: ops.clone(), missing, ..Windows::default() },
+        ..ResultRecord::default()
+    };
+    let [whole, partial] = [vec![], missing].map(result);
+    let (counts, units) = counted(Unit::Rows, &[&whole]);
+    assert_eq!((&*counts, units), (&ops[..], 7.5), "ops that are alike");
+    let (counts, units) = counted(Unit::Rows, &[&partial]);
+    assert_eq!((&counts[8..12], units), (&[100, 100, 50, 50][..], 1.0));
+    let (counts, units) = counted(Unit::Queries, &[&partial]);
+    assert_eq!((&*counts, units), (&ops[..], 1.0));
+    // Ops of a stream are added up.
+    let (counts, _) = counted(Unit::Rows, &[&partial, &partial]);
+    assert_eq!(&counts[8..12], [200, 200, 100, 100]);
 }

@@ -1,13 +1,12 @@
 //! Totals become the figures of a record. Pure.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use highwater_analysis as analysis;
 use highwater_analysis::availability::{acknowledged_per_s, of_gaps};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
+use highwater_model::plan::{LANES, Pace, PhaseKind, Plan};
 use highwater_model::record::{
     AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
     StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
@@ -102,6 +101,7 @@ fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputR
 fn of_phase(open: bool, duration: Nanos, mut counted: Windows) -> Windows {
     let whole = usize::try_from(duration.0 / WINDOW_NS).unwrap_or(0);
     counted.acknowledged.resize(whole, 0);
+    counted.missing.truncate(whole);
     for of_open in [&mut counted.offered, &mut counted.failed] {
         of_open.resize(if open { whole } else { 0 }, 0);
     }
@@ -118,14 +118,11 @@ pub(crate) fn stream_record(
 ) -> StreamRecord {
     let stream = &plan.streams[position];
     let pace = phase.paces[position];
-    let counts = acknowledged(results);
+    let ops: Vec<&ResultRecord> = results.iter().collect();
+    let (counts, units) = analysis::throughput::counted(stream.unit, &ops);
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
     let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
     let rows_per_s: f64 = results.iter().map(|r| r.throughput.rows_per_s).sum();
-    let unit = match stream.unit {
-        Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
-        _ => 1.0,
-    };
     let throughput = ThroughputRecord { ops_per_s, rows_per_s, ci95: None };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
@@ -144,7 +141,7 @@ pub(crate) fn stream_record(
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
         ..StreamRecord::default()
     };
-    statistics.describe(&mut record, unit, plan.steadiness);
+    statistics.describe(&mut record, units, plan.steadiness);
     record
 }
 
@@ -175,22 +172,6 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[ResultRecord]) ->
         })
         .sum();
     (acknowledged > 0).then(|| ops_per_s * weighted / to_f64(acknowledged))
-}
-
-/// Acknowledged ops per window, of all ops together.
-fn acknowledged(results: &[ResultRecord]) -> Cow<'_, [u64]> {
-    let series = results.iter().map(|r| r.windows.acknowledged.as_slice());
-    // A day has 7 MB of them: those of a single op are not copied.
-    if let [only] = results {
-        return Cow::Borrowed(only.windows.acknowledged.as_slice());
-    }
-    let mut counts = vec![0_u64; series.clone().map(<[u64]>::len).max().unwrap_or(0)];
-    for of_op in series {
-        for (sum, n) in counts.iter_mut().zip(of_op) {
-            *sum += n;
-        }
-    }
-    Cow::Owned(counts)
 }
 
 /// Availability over the measured phases, from the gaps in them and the phases, seconds and results of the record.

@@ -205,7 +205,12 @@ impl Recorder {
         if acknowledged {
             answered.ops += 1;
             answered.rows += op.outcome.rows_applied;
-            self.windows.at(key).acknowledged.add(offset, 1);
+            let windows = self.windows.at(key);
+            windows.acknowledged.add(offset, 1);
+            let missing = op.rows_failed();
+            if missing > 0 {
+                windows.missing.add(offset, u32::try_from(missing).unwrap_or(u32::MAX));
+            }
         } else if !op.closed {
             self.windows.at(key).failed.add(offset, 1);
         }

@@ -72,6 +72,8 @@ pub struct WindowDelta {
     pub key: usize,
     /// Acknowledged ops, by finished.
     pub acknowledged: WindowCounts,
+    /// Rows of these ops that were not acknowledged.
+    pub missing: WindowCounts,
     /// Ops due, by intended; open load only.
     pub offered: WindowCounts,
     /// Failed ops, by finished; open load only.
@@ -86,6 +88,7 @@ impl WindowDelta {
     /// Adds other additions to the same key.
     pub fn merge(&mut self, other: &Self) {
         self.acknowledged.merge(&other.acknowledged);
+        self.missing.merge(&other.missing);
         self.offered.merge(&other.offered);
         self.failed.merge(&other.failed);
         self.ended.merge(&other.ended);
@@ -97,6 +100,7 @@ impl WindowDelta {
     /// Adds them to the counts of the whole phase.
     pub fn add_to(&self, whole: &mut Windows) {
         self.acknowledged.add_to(&mut whole.acknowledged);
+        self.missing.add_to(&mut whole.missing);
         self.offered.add_to(&mut whole.offered);
         self.failed.add_to(&mut whole.failed);
         self.ended.add_to(&mut whole.ended);
