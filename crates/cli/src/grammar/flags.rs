@@ -148,19 +148,21 @@ pub(crate) const MAX_CPU: Flag = flag(
 .old_name("cpu");
 pub(crate) const AUDIT_TIMEOUT: Flag =
     flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").default("10m");
+pub(crate) const FILE: Flag = flag(
+    "-f, --file <FILE[@WEIGHT]>...",
+    "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
+     BEGIN…END transaction each, on your own tables. Repeat with weights for a mix",
+)
+.reach(Reach::File);
+pub(crate) const SET: Flag = flag(
+    "--set <NAME=VALUE>...",
+    "Set a workload parameter. Parameters of built-in workloads are also flags, such as \
+     --read-percent 0",
+);
 /// The workload and its tables.
 pub(crate) const TABLES: &[Flag] = &[
-    flag(
-        "-f, --file <FILE[@WEIGHT]>...",
-        "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
-         BEGIN…END transaction each, on your own tables. Repeat with weights for a mix",
-    )
-    .reach(Reach::File),
-    flag(
-        "--set <NAME=VALUE>...",
-        "Set a workload parameter. Parameters of built-in workloads are also flags, such as \
-         --read-percent 0",
-    ),
+    FILE,
+    SET,
     flag(
         "--batch <N>",
         "Insert N rows per batch (same as --set batch=N) [default: set by the workload]",
@@ -239,7 +241,8 @@ pub(crate) const BOUNDS: &[Flag] = &[
     ),
     flag(
         "--errors <PERCENT>",
-        "Allow at most PERCENT of offered ops to fail or be dropped, such as 0.1%",
+        "Allow at most PERCENT of offered ops to fail or be dropped, such as 0.1% [default: 1% of those \
+         sent may fail; find and tune: 0]",
     ),
     flag(
         "--rejected <PERCENT>",

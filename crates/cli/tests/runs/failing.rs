@@ -4,6 +4,7 @@
 use highwater_model::display::{count, percent_of};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::RunRecord;
+use highwater_testing::clickhouse;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Called, Place, measured};
@@ -104,21 +105,55 @@ fn rows_that_a_rule_of_the_table_leaves_out_are_named_although_no_op_failed() {
     called.prints(" in part: ");
 }
 
-/// As a standby among the hosts refuses every write.
 #[test]
-fn the_host_that_refuses_every_write_is_named() {
+fn a_standby_among_the_hosts_that_refuses_every_write_is_named() {
     if skipped() {
         return;
     }
-    let (_primary, url) = server("SELECT 1");
-    let read_only = "ALTER DATABASE postgres SET default_transaction_read_only = on";
-    let (standby, _) = server(read_only);
+    let (server, url) = server("SELECT 1");
+    let standby = server.standby();
     let host = format!("127.0.0.1:{}", standby.port());
     let primary = url.strip_suffix("/postgres").unwrap();
     let both = format!("{primary},{host}/postgres");
     let (called, run) = run(&both, "");
     assert!(measured(&run).acknowledged > 0, "{run:?}");
     expect_missed(&called, &run, &["insert: ", " ops (", &host]);
+}
+
+#[test]
+fn inserts_that_clickhouse_refuses_for_too_many_parts_are_named() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let server = clickhouse::ClickHouse::start();
+    let url = server.url(clickhouse::SUPERUSER);
+    let place = Place::new();
+    let own = "--with parts_to_throw_insert=20";
+    let made = place.typed(&format!("load cpu {url} --rows 100 --set hosts=20 -q {own}"));
+    assert!(matches!(made.code, Some(0 | 3)), "{made:?}");
+    server.sql("SYSTEM STOP MERGES");
+    let load = "-c 4 --batch 20 --warm-up 0s -d 4s --set hosts=20";
+    let called = place.typed(&format!("run cpu {url} {load}"));
+    let run = place.newest();
+    let result = measured(&run);
+    assert!(result.acknowledged > 0, "{result:?}");
+    let refused: Vec<&str> = result.failures.iter().filter_map(|of| of.code.as_deref()).collect();
+    assert_eq!(refused, ["252"], "{result:?}");
+    expect_missed(&called, &run, &["insert: ", " ops (", "rejected"]);
+}
+
+#[test]
+fn a_group_of_runs_begins_with_what_failed_of_them() {
+    if skipped() {
+        return;
+    }
+    let (_server, url) = server(CONFLICTS);
+    let place = Place::new();
+    let called = place.typed(&format!("run cpu {url} {LOAD} --repeat 2 --settle 10ms"));
+    let line = called.stdout.lines().next().unwrap_or_default();
+    for part in ["too much failed in 2 of 2 runs: insert: ", "conflict"] {
+        assert!(line.contains(part), "{part}: {called:?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ use highwater_analysis::comparison::{Comparison, Verdict};
 use highwater_analysis::group::comparisons;
 use highwater_model::display::{foreign, rate};
 use highwater_model::group::GroupRecord;
+use highwater_model::judgment::{Reason, ReasonCode};
+use highwater_model::plan::Objective;
 use highwater_model::record::MeasuredRun;
 
 use super::layout::{Ink, Line, Span};
@@ -24,11 +26,30 @@ pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>
     if answer.is_empty() {
         answer.push(Line::Answer(repeated(group)));
     }
+    if let (Some(failed), Some(Line::Answer(first))) = (failed(record, group), answer.first_mut()) {
+        first.insert(0, failed);
+    }
     if group.variants.len() > 1 {
         answer.extend(first_rows(report::variants(group), 1));
     }
     let load = Line::labeled("load", report::question(record, group));
     (answer, vec![load])
+}
+
+/// Of how many runs too much failed without a stated bound, and what of the first of them.
+fn failed(record: &MeasuredRun<'_>, group: &GroupRecord) -> Option<Span> {
+    let mut objectives = record.plan.definition.objectives.iter();
+    if objectives.any(|of| matches!(of, Objective::Errors { .. })) {
+        return None;
+    }
+    let is_it = |reason: &&Reason| reason.code == ReasonCode::ObjectiveErrors;
+    let judged = || group.trials.iter().filter_map(|trial| trial.judgments.as_ref());
+    let failed: Vec<&Reason> =
+        judged().filter_map(|of| of.objective.reasons.iter().find(is_it)).collect();
+    let first = foreign(&failed.first()?.sentence(), WORDS);
+    let runs = judged().count();
+    let text = format!("too much failed in {} of {runs} runs: {first}", failed.len());
+    Some(Span::new(Ink::Bad, text))
 }
 
 /// `B is worse than A: insert throughput −20.0%`.

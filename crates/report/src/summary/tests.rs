@@ -5,7 +5,8 @@ use crate::compare_report::{CompareReport, Group, GrowthsReport};
 use highwater_analysis::comparison::Criteria;
 use highwater_analysis::fixture;
 use highwater_analysis::{search as searching, tuning};
-use highwater_model::plan::Arrivals;
+use highwater_model::judgment::{ObjectiveValue, Reason, ReasonCode};
+use highwater_model::plan::{Arrivals, Objective};
 use highwater_model::record::{ExperimentRecord, HostRecord, IncidentKind, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
@@ -50,6 +51,36 @@ fn a_draw_of_fewer_arrivals_than_the_mean_is_no_shortfall_of_the_target() {
     assert!(short.contains("892 of 893 rows/s"), "{short}");
     let constant = of(Arrivals::Constant, 8_930);
     assert!(constant.contains("892 of 1,000 rows/s"), "{constant}");
+}
+
+#[test]
+fn a_group_of_which_too_much_failed_begins_with_that() {
+    let failed = |of: usize, bound: Option<Objective>| {
+        let mut record = fixture::group::grouped();
+        record.last_run.plan.definition.objectives.extend(bound);
+        let Question::Group(group) = &mut record.question else {
+            panic!("it is a group");
+        };
+        for trial in group.trials.iter_mut().take(of) {
+            let judged = &mut trial.judgments.as_mut().unwrap().objective;
+            judged.value = ObjectiveValue::Missed;
+            judged.reasons.push(Reason {
+                code: ReasonCode::ObjectiveErrors,
+                message: "too much failed of what was sent".to_owned(),
+                evidence: "insert: 5,050 of 10,000 ops (50.5%) failed: conflict".to_owned(),
+                hint: None,
+            });
+        }
+        shown(&record, 200)
+    };
+    let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let some = first(failed(2, None));
+    assert!(some.starts_with("too much failed in 2 of 6 runs: insert: 5,050 of 10,000"), "{some}");
+    assert!(some.contains("WORSE"), "{some}");
+    assert!(!first(failed(0, None)).contains("failed"));
+    // What is stated is judged below, as it is of one run.
+    let bound = Objective::Errors { max_ppm: 1_000 };
+    assert!(!first(failed(2, Some(bound))).contains("failed"));
 }
 
 #[test]
