@@ -21,7 +21,7 @@ use highwater_runner::request::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
-pub use self::rehearsal::Rehearsal;
+pub use self::rehearsal::{OwnStatements, Rehearsal};
 pub use self::stops::{Stops, signals, stops};
 use self::target::open;
 use crate::ceiling;

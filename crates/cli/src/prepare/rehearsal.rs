@@ -1,6 +1,6 @@
 //! What a run of each built-in workload does first, tried on a small scale: its tables, the rows by which the audit
-//! tries itself, and each other op once. The tables have names of their own, and are removed again. Must not load a
-//! target, or judge.
+//! tries itself, and each other op once. The tables have names of their own, and are removed again. A user's own
+//! statements are prepared and never executed. Must not load a target, or judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -31,6 +31,54 @@ pub enum Rehearsal {
     NotWritten,
     /// The target refuses some of it.
     Refused(TargetError),
+}
+
+/// What a target makes of a user's own statements.
+#[derive(Debug)]
+pub enum OwnStatements {
+    /// It prepared those of so many ops.
+    Prepared(usize),
+    /// They cannot be prepared yet: a run creates this table first.
+    Absent(String),
+    /// A run would be refused for this.
+    Refused(TargetError),
+}
+
+/// Lets the target prepare a user's own statements, as a run does before it sends anything.
+///
+/// # Errors
+///
+/// If the connection to the target was lost.
+pub(super) async fn prepare_own(
+    target: &dyn Target,
+    admin: &mut dyn Admin,
+    facts: &TargetFacts,
+    timeline: &Rc<dyn Timeline>,
+    workload: &Workload,
+) -> Result<OwnStatements, TargetError> {
+    let bound = match workload.bind(&facts.dialects, target.placeholders()) {
+        Ok(bound) => Arc::new(bound),
+        Err(error) => return Ok(OwnStatements::Refused(TargetError::usage(error.message))),
+    };
+    let mut ops = bound.ops.iter();
+    let transaction = ops.find(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
+    if let Some(op) = transaction.filter(|_| !facts.transactions) {
+        return Ok(OwnStatements::Refused(TargetError::no_transactions(&op.name)));
+    }
+    for table in &bound.tables {
+        match admin.query(&format!("SELECT 1 FROM {} WHERE 1 = 0", table.name)).await {
+            Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
+            Err(_) => return Ok(OwnStatements::Absent(table.name.clone())),
+            Ok(_) => {}
+        }
+    }
+    let prepared = bound.ops.len();
+    let connect = Connect { workload: bound, number: 0, attempt: 0, timeline: Rc::clone(timeline) };
+    match target.check_statements(connect).await {
+        Ok(()) => Ok(OwnStatements::Prepared(prepared)),
+        Err(error) if error.kind == TargetErrorKind::Unreachable => Err(error),
+        Err(error) => Ok(OwnStatements::Refused(error)),
+    }
 }
 
 /// Tries the built-in workloads one after the other; names of tables begin with `prefix`.

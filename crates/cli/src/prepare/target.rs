@@ -11,8 +11,9 @@ use highwater_driver::{
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
+use highwater_workload::Workload;
 
-use super::rehearsal::{Rehearsal, rehearse};
+use super::rehearsal::{OwnStatements, Rehearsal, prepare_own, rehearse};
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prompt;
@@ -88,24 +89,34 @@ pub struct TargetInspection {
     pub refused_inserts: Vec<(&'static str, &'static str)>,
     /// What runs of the built-in workloads would meet; empty if that was not tried.
     pub workloads: Vec<(&'static str, Rehearsal)>,
+    /// What became of the user's own statements, if there are any.
+    pub own: Option<OwnStatements>,
 }
 
-/// Connects to every host, and queries the facts of the target; with the name of a table also the
-/// privileges of the user on a table of that name, and what runs of the built-in workloads would meet on tables
-/// whose names begin with it.
+/// What is tried on a target.
+#[derive(Clone)]
+pub struct Trials {
+    /// A table of this name, for the user's privileges; and such whose names begin with it, for the built-in workloads.
+    pub table: String,
+    /// The user's own workload, whose statements are prepared in place of trying the built-in ones.
+    pub own: Option<Arc<Workload>>,
+}
+
+/// Connects to every host, and queries the facts of the target; with trials also the privileges of the user, and what
+/// runs would meet.
 pub fn inspect(
     target: &Arc<dyn Target>,
-    table: Option<String>,
+    trials: Option<Trials>,
 ) -> Result<TargetInspection, TargetError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();
-        let inspection = timeline.block_on(inspect_on(target, Rc::new(timeline.clone()), table));
+        let inspection = timeline.block_on(inspect_on(target, Rc::new(timeline.clone()), trials));
         return inspection
             .unwrap_or_else(|| Err(TargetError::unreachable("the target did not respond")));
     }
     let inspection =
-        RealTimeline::block_on(RealClock::start(), |timeline| inspect_on(target, timeline, table));
+        RealTimeline::block_on(RealClock::start(), |timeline| inspect_on(target, timeline, trials));
     inspection.unwrap_or_else(|error| {
         let cause = format!("cannot wait for the target: {error}");
         Err(TargetError::unreachable(cause))
@@ -115,7 +126,7 @@ pub fn inspect(
 async fn inspect_on(
     target: Arc<dyn Target>,
     timeline: Rc<dyn Timeline>,
-    table: Option<String>,
+    trials: Option<Trials>,
 ) -> Result<TargetInspection, TargetError> {
     let nothing = Arc::new(BoundWorkload { tables: Vec::new(), ops: Vec::new(), rows: None });
     // First, because it says what answers there if it is not such a target.
@@ -131,14 +142,18 @@ async fn inspect_on(
     }
     let facts = admin.facts().await?;
     let (mut rights, mut disk) = (None, None);
-    let mut workloads = Vec::new();
-    if let Some(table) = table {
+    let (mut workloads, mut own) = (Vec::new(), None);
+    if let Some(Trials { table, own: workload }) = trials {
         disk = admin.disk().await?;
         rights = admin.try_rights(&table).await?;
         let all: Option<&Vec<Right>> = rights.as_ref();
         let is_allowed = all.is_none_or(|all| all.iter().all(|right| right.refusal.is_none()));
         let capabilities = target.capabilities();
-        if is_allowed && capabilities.stores_values && !capabilities.simulated {
+        if let Some(workload) = workload {
+            let prepared =
+                prepare_own(target.as_ref(), admin.as_mut(), &facts, &timeline, &workload);
+            own = Some(prepared.await?);
+        } else if is_allowed && capabilities.stores_values && !capabilities.simulated {
             let prefix = format!("{table}_");
             let tried = rehearse(target.as_ref(), admin.as_mut(), &facts, &timeline, &prefix);
             workloads = tried.await?;
@@ -150,5 +165,6 @@ async fn inspect_on(
         rights,
         disk,
         workloads,
+        own,
     })
 }

@@ -140,8 +140,13 @@ fn help_of_check() {
           --help-all  Also print all other flags, settings from the environment and file, and exit codes
 
     Workload:
-          --insert <MODE>  Insert with MODE, one of the target's insert modes [default: the target's
-                           first]
+      -f, --file <FILE[@WEIGHT]>  Let the target prepare the statements of your own workload file
+                                  (.toml) or SQL files (.sql), and execute none, in place of trying the
+                                  built-in workloads
+          --set <NAME=VALUE>      Set a workload parameter. Parameters of built-in workloads are also
+                                  flags, such as --read-percent 0
+          --insert <MODE>         Insert with MODE, one of the target's insert modes [default: the
+                                  target's first]
 
     Figures:
           --model <MODEL>  Predict with this scaling model alone, and warn if too few sizes were
@@ -157,6 +162,8 @@ fn help_of_check() {
       highwater check $URL
           connect to each host; print version, privileges, session spread, disk space, and the load
           generator's ceiling
+      highwater check $URL -f my-query.sql
+          let the target prepare your own statements, without executing them
       highwater check my-workload.toml
           read a workload file and describe it
       highwater check my-cluster.toml

@@ -1,8 +1,10 @@
 //! `highwater check TARGET`, and what a table may have besides columns.
 
+use highwater_model::judgment::Data;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
+use highwater_testing::{clickhouse, mariadb};
 
-use crate::called::Place;
+use crate::called::{Place, record};
 
 /// The value of a line of what `check` prints.
 fn fact<'a>(text: &'a str, name: &str) -> &'a str {
@@ -75,6 +77,7 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     let run = |more: &str| place.typed(&format!("{words} {more}"));
     let called = run("--with fillfactor=70 --with autovacuum_enabled=off");
     called.prints("\"with.fillfactor\": \"70\"");
+    called.prints("\"table.fillfactor\": \"70\"");
     let options = server.sql("postgres", "SELECT reloptions FROM pg_class WHERE relname = 'cpu'");
     assert_eq!(options.trim(), "{autovacuum_enabled=off,fillfactor=70}");
     // They are for new tables only.
@@ -82,8 +85,126 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     assert_eq!(again.code, Some(2), "{again:?}");
     again.reports("--with is for new tables");
     assert!(again.stderr.contains("hint: add --drop"), "{again:?}");
-    assert!(run("").stdout.contains("\"continued\""));
+    let continued = run("");
+    continued.prints("\"continued\"");
+    // What the table sets for itself is known of one that is there, too.
+    continued.prints("\"table.fillfactor\": \"70\"");
+    assert!(!continued.stdout.contains("\"with.fillfactor\""), "{continued:?}");
     let sharded = run("--shards 3");
     assert_eq!(sharded.code, Some(2), "{sharded:?}");
     sharded.reports("--shards: tables of PostgreSQL");
+}
+
+/// As relatives of PostgreSQL lack some of what tells their settings, and roles the right to it.
+#[test]
+fn settings_that_cannot_be_read_end_neither_check_nor_run() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", "CREATE ROLE bench LOGIN");
+    server.sql("postgres", "CREATE DATABASE bench OWNER bench");
+    let url = server.url("bench", "bench");
+    let place = Place::new();
+    for hidden in [
+        "EXECUTE ON FUNCTION pg_catalog.current_setting(text)",
+        "EXECUTE ON FUNCTION pg_catalog.pg_size_bytes(text)",
+        "EXECUTE ON FUNCTION pg_catalog.pg_options_to_table(text[])",
+        "SELECT ON pg_catalog.pg_settings",
+    ] {
+        server.sql("bench", &format!("REVOKE {hidden} FROM PUBLIC"));
+        let checked = place.call(&["check", &url]);
+        assert_eq!(checked.code, Some(0), "{hidden}: {checked:?}");
+        let words = "--set hosts=20 -d 1s --warm-up 0s --json";
+        let run = place.typed(&format!("run cpu {url} {words}"));
+        // A second is too short to judge the measurement.
+        assert!(matches!(run.code, Some(0 | 3)), "{hidden}: {run:?}");
+        // Without the view an audit cannot set how values come back.
+        let data = record(&run).judgments.data.value;
+        assert!(matches!(data, Data::Clean | Data::Unverified), "{hidden}: {run:?}");
+        assert_eq!(data == Data::Clean, !hidden.ends_with("pg_settings"), "{hidden}: {run:?}");
+    }
+}
+
+#[test]
+fn own_statements_are_prepared_and_never_executed() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)");
+    expect_prepared(&server.url(SUPERUSER, "postgres"), &|sql| server.sql("postgres", sql));
+}
+
+#[test]
+fn own_statements_are_prepared_and_never_executed_on_mariadb() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = mariadb::MariaDb::start();
+    server.sql("CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)");
+    expect_prepared(&server.url(mariadb::SUPERUSER), &|sql| server.sql(sql));
+}
+
+#[test]
+fn own_statements_are_prepared_and_never_executed_on_sqlite() {
+    let place = Place::new();
+    let made = "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)";
+    place.database("own.db", made);
+    let url = format!("sqlite:{}", place.path().join("own.db").display());
+    let accounts = "SELECT count(*) || ' ' || sum(balance) FROM account";
+    expect_prepared(&url, &|_| place.query("own.db", accounts));
+}
+
+#[test]
+fn own_questions_are_read_by_clickhouse() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let server = clickhouse::ClickHouse::start();
+    server.sql("CREATE TABLE account (balance Int64) ENGINE = Memory");
+    let url = server.url(clickhouse::SUPERUSER);
+    let place = Place::new();
+    place.file("good.sql", "SELECT sum(balance) FROM account;\n");
+    place.file("bad.sql", "SELECT sum(balanse) FROM account;\n");
+    let good = place.call(&["check", &url, "-f", "good.sql"]);
+    assert_eq!(good.code, Some(0), "{good:?}");
+    let bad = place.call(&["check", &url, "-f", "bad.sql"]);
+    assert_eq!(bad.code, Some(2), "{bad:?}");
+}
+
+/// Checks statements on a table with one account; `ask` gives the number of accounts and the sum of their balances.
+fn expect_prepared(url: &str, ask: &dyn Fn(&str) -> String) {
+    let place = Place::new();
+    place.file("put.sql", "\\set sum random(1, 9)\nINSERT INTO account VALUES (:sum);\n");
+    place.file(
+        "transfer.sql",
+        "BEGIN;\nUPDATE account SET balance = balance + 1;\nDELETE FROM account;\nEND;\n",
+    );
+    place.file("typo.sql", "UPDATE account\n  SET balanse = 1;\n");
+    place.file("own.toml", &place.typed("workloads new").stdout);
+    let check = |files: &str| place.typed(&format!("check {url} {files}"));
+    let good = check("-f put.sql -f transfer.sql@2");
+    assert_eq!(good.code, Some(0), "{good:?}");
+    assert_eq!(fact(&good.stdout, "statements"), "prepared those of 2 ops, executed none");
+    assert!(!good.stdout.contains("\nworkloads "), "it is not about the built-in ones: {good:?}");
+    let asked = ask("SELECT concat(count(*), ' ', sum(balance)) FROM account");
+    assert_eq!(asked.trim(), "1 0");
+    // As `run` refuses it, at the same place.
+    let bad = check("-f put.sql -f typo.sql");
+    let run = place.typed(&format!("run {url} -f put.sql -f typo.sql -d 1s"));
+    assert_eq!((bad.code, run.code), (Some(2), Some(2)), "{bad:?} {run:?}");
+    bad.prints("NOT taken: ");
+    assert!(bad.stderr.contains("--> typo.sql:") && bad.stderr == run.stderr, "{bad:?} {run:?}");
+    let own = check("-f own.toml");
+    if url.starts_with("mysql:") {
+        assert_eq!(own.code, Some(2), "it has no statements for this target: {own:?}");
+    } else {
+        assert_eq!(own.code, Some(0), "{own:?}");
+        let why = "not prepared: a run creates table `readings` first";
+        assert_eq!(fact(&own.stdout, "statements"), why);
+    }
+    let alone = place.typed("check own.toml -f put.sql");
+    assert_eq!(alone.code, Some(2), "{alone:?}");
+    alone.reports("--file: is for a target");
 }

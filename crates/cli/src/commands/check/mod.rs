@@ -8,24 +8,35 @@ mod figures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use highwater_driver::{Capabilities, DiskSpace, Right, Target, TargetOptions, TargetUrl};
 use highwater_model::cluster::is_cluster_file;
 use highwater_model::display::{bytes, duration, rate};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::units::Seed;
+use highwater_runner::run::RunError;
 use highwater_sizing::scaling::ScalingModel;
+use highwater_workload::Workload;
 
 use self::facts::{Fact, fact, table};
 use crate::failure::Failure;
-use crate::grammar::flags::{CONFIG, DATA, FIGURES, INSERT, MODEL, NO_COLOR, OUT, OUTPUT};
-use crate::grammar::{CommandSpec, Positional};
-use crate::intent::parsers;
-use crate::intent::resolve::{as_values, targets};
-use crate::layers::{Layers, has_scheme};
-use crate::prepare::Rehearsal;
-use crate::prepare::target::{self, TargetInspection, inspect};
+use crate::grammar::flags::{
+    CONFIG, DATA, FIGURES, FILE, INSERT, MODEL, NO_COLOR, OUT, OUTPUT, SET,
+};
+use crate::grammar::{CommandSpec, Flag, Positional};
+use crate::intent::resolve::{as_values, files, pairs, targets};
+use crate::intent::{WorkloadChoice, parsers};
+use crate::layers::{Layers, Origin, has_scheme};
+use crate::prepare::target::{self, TargetInspection, Trials, inspect};
+use crate::prepare::{OwnStatements, Rehearsal};
 use crate::{cluster_file, exit, terminal, workload_file};
+
+/// What of the user's is prepared.
+const OWN: Flag = FILE.help(
+    "Let the target prepare the statements of your own workload file (.toml) or SQL files (.sql), and execute none, in \
+     place of trying the built-in workloads",
+);
 
 /// `highwater check`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -39,10 +50,12 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         setting: Some("target"),
         repeats: true,
     }],
-    flags: &[(DATA, &[INSERT]), (FIGURES, &[MODEL]), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
+    flags: &[(DATA, &[OWN, SET, INSERT]), (FIGURES, &[MODEL]), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
     examples: "  highwater check $URL
       connect to each host; print version, privileges, session spread, disk space, and the load
       generator's ceiling
+  highwater check $URL -f my-query.sql
+      let the target prepare your own statements, without executing them
   highwater check my-workload.toml
       read a workload file and describe it
   highwater check my-cluster.toml
@@ -68,6 +81,8 @@ pub(crate) enum CheckSubject {
         urls: Vec<TargetUrl>,
         /// `--insert`.
         insert: Option<String>,
+        /// `--file`, and the values of its parameters.
+        own: Option<(WorkloadChoice, BTreeMap<String, String>)>,
     },
     /// A workload or cluster file, or figures: CSV files, records, directories of runs. Never empty.
     Files {
@@ -82,17 +97,27 @@ impl CheckIntent {
     pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let given = as_values("target", &words);
+        let own = layers.value("file");
         let subject = match &given[..] {
-            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
-                names: layers.positionals.clone(),
-                model: layers.parse("model", parsers::model)?,
-            },
+            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => {
+                if let Some(file) = own.filter(|file| file.origin == Origin::CommandLine) {
+                    let cause = "is for a target, which prepares its statements";
+                    return Err(file.failure(cause).with_hint("name the target by its URL"));
+                }
+                CheckSubject::Files {
+                    names: layers.positionals.clone(),
+                    model: layers.parse("model", parsers::model)?,
+                }
+            }
             words => CheckSubject::Target {
                 urls: match words {
                     [] => targets(layers, layers.list("target"))?,
                     urls => targets(layers, urls)?,
                 },
                 insert: layers.parse("insert", parsers::word)?,
+                own: own
+                    .map(|_| Ok::<_, Failure>((files(layers.list("file"))?, pairs(layers, "set")?)))
+                    .transpose()?,
             },
         };
         Ok(Self { subject, out: layers.require("out", parsers::word)?.into() })
@@ -109,7 +134,10 @@ fn check(settings: &CheckIntent) -> Result<u8, Failure> {
             [name] if !figures::is_figures(name) => (describe_file(Path::new(name))?, None),
             names => return figures::check(names, *model, &settings.out),
         },
-        CheckSubject::Target { urls, insert } => check_target(urls.clone(), insert.as_ref())?,
+        CheckSubject::Target { urls, insert, own } => {
+            let own = own.as_ref().map(OwnWorkload::read).transpose()?;
+            check_target(urls.clone(), insert.as_ref(), own.as_ref())?
+        }
     };
     terminal::data(&text)?;
     missing.map_or(Ok(exit::SUCCESS), Err)
@@ -142,10 +170,35 @@ fn describe_workload(path: &Path) -> Result<String, Failure> {
     Ok(table(&facts))
 }
 
+/// The user's own workload.
+struct OwnWorkload<'a> {
+    choice: &'a WorkloadChoice,
+    workload: Arc<Workload>,
+}
+
+impl<'a> OwnWorkload<'a> {
+    fn read(
+        (choice, parameters): &'a (WorkloadChoice, BTreeMap<String, String>),
+    ) -> Result<Self, Failure> {
+        let spec = workload_file::choose(choice, parameters)?;
+        Ok(Self { choice, workload: Arc::new(spec.instantiate(parameters, SEED)?) })
+    }
+
+    /// Why a run would be refused, at its place in the file.
+    fn refused(&self, inspection: &TargetInspection) -> Option<Failure> {
+        let Some(OwnStatements::Refused(error)) = &inspection.own else {
+            return None;
+        };
+        let error = RunError::Target(error.clone());
+        Some(workload_file::located(error, self.choice, &self.workload))
+    }
+}
+
 /// The facts of a target, and the first missing privilege or refused workload.
 fn check_target(
     urls: Vec<TargetUrl>,
     insert: Option<&String>,
+    own: Option<&OwnWorkload<'_>>,
 ) -> Result<(String, Option<Failure>), Failure> {
     let probe = format!("highwater_check_{}", std::process::id());
     // For an embedded target whose URL names no file.
@@ -158,14 +211,19 @@ fn check_target(
     };
     let sink = highwater_drivers::driver_of(&urls)?.sink();
     let inspected = target::opened(urls, &options, |target| {
-        Ok(inspect(target, Some(probe.clone())).map(|inspection| {
+        let trials = Trials { table: probe.clone(), own: own.map(|own| Arc::clone(&own.workload)) };
+        Ok(inspect(target, Some(trials)).map(|inspection| {
             let lines = describe_target(target.as_ref(), &inspection);
-            let failure = missing(&inspection, &probe);
-            (lines, failure.or_else(|| refused_workload(&inspection)))
+            // Who runs statements on his own tables may need no right to make others.
+            let needs_tables = own.is_none_or(|own| own.workload.tables() > 0);
+            let failure = missing(&inspection, &probe).filter(|_| needs_tables);
+            let refused = || own.and_then(|own| own.refused(&inspection));
+            (lines, failure.or_else(refused).or_else(|| refused_workload(&inspection)))
         }))
     });
     let (mut lines, missing) = inspected?;
-    if let Some(sink) = sink {
+    // It is that of a built-in workload.
+    if let Some(sink) = sink.filter(|_| own.is_none()) {
         lines.push(fact("ceiling", ceiling_of(sink, insert, scratch.path())?));
     }
     Ok((table(&lines), missing))
@@ -221,6 +279,7 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fa
         fact("disk", disk(inspection.disk.as_ref())),
     ]);
     lines.extend(workloads(inspection));
+    lines.extend(inspection.own.as_ref().map(own_statements));
     if !facts.traits.is_empty() {
         lines.push(fact("note", facts.traits.join(" · ")));
     }
@@ -264,6 +323,19 @@ fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
     }
     let line = (!parts.is_empty()).then(|| fact("workloads", parts.join("; ")));
     line.into_iter().collect()
+}
+
+/// What became of the user's own statements.
+fn own_statements(own: &OwnStatements) -> Fact {
+    let text = match own {
+        OwnStatements::Prepared(1) => "prepared those of 1 op, executed none".to_owned(),
+        OwnStatements::Prepared(ops) => format!("prepared those of {ops} ops, executed none"),
+        OwnStatements::Absent(table) => {
+            format!("not prepared: a run creates table `{table}` first")
+        }
+        OwnStatements::Refused(error) => format!("NOT taken: {}", error.message),
+    };
+    fact("statements", text)
 }
 
 /// The first built-in workload that the target refuses.
