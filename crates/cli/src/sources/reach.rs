@@ -44,6 +44,12 @@ pub(super) fn check(
     match reach {
         Reach::Shell if kind != FileKind::Named => Err(of_shell(setting)),
         Reach::Settings => Err(of_settings(setting)),
+        // Settings of new tables can name files and servers.
+        Reach::Outside
+            if is_of_directory && setting == "with" && texts.iter().all(|text| is_plain(text)) =>
+        {
+            Ok(())
+        }
         Reach::Outside if is_of_directory => Err(beyond(setting, "reaches beyond this directory")),
         Reach::File if is_of_directory => {
             let mut places = texts.iter().map(|text| path_of(setting, text));
@@ -52,11 +58,11 @@ pub(super) fn check(
                 .then_some(())
                 .ok_or_else(|| beyond(setting, "names a place outside of this directory"))
         }
-        // Settings of new tables can name files and servers.
         Reach::Behavior if is_of_directory && setting == "over" => {
             let mut axes = texts.iter();
-            let is_of_table = axes.any(|axis| axis.trim_start().starts_with(WITH));
-            if is_of_table { Err(beyond(setting, "reaches beyond this directory")) } else { Ok(()) }
+            let names_more =
+                axes.any(|axis| axis.trim_start().starts_with(WITH) && !is_plain(axis));
+            if names_more { Err(beyond(setting, "reaches beyond this directory")) } else { Ok(()) }
         }
         _ => Ok(()),
     }
@@ -88,6 +94,11 @@ fn beyond(setting: &str, why: &str) -> Failure {
          ~/.config/highwater/config.toml",
             super::variable(setting)
         ))
+}
+
+/// Whether a setting of new tables can name neither a file nor a server: it has words and numbers only.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphanumeric() || "_.,=-+% ".contains(letter))
 }
 
 /// The path in a value; a workload file has its weight behind it.

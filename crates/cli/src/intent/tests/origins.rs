@@ -24,7 +24,8 @@ fn refused(kind: FileKind, text: &str, why: &str) {
 
 /// A value for each kind of setting, as TOML.
 fn sample(name: &str) -> String {
-    format!("{name} = 'x'")
+    let value = if name == "with" { "location=s3://elsewhere" } else { "x" };
+    format!("{name} = '{value}'")
 }
 
 #[test]
@@ -57,6 +58,13 @@ fn a_weight_is_no_part_of_a_path_and_an_axis_may_be_a_setting_of_tables() {
     assert!(with_file(FileKind::Directory, "file = ['a.sql@2', './b.sql']").is_ok());
     assert!(with_file(FileKind::Directory, "over = ['batch=1,2']").is_ok());
     refused(FileKind::Directory, "over = ['with.engine=File(CSV)']", "reaches beyond");
+    assert!(with_file(FileKind::Directory, "over = ['with.fillfactor=70,90']").is_ok());
+    // Words and numbers name neither a file nor a server.
+    assert!(with_file(FileKind::Directory, "with = ['fillfactor=70', 'codec=best_1']").is_ok());
+    for named in ["data directory=/srv", "connection=mysql://h/d", "path='x'"] {
+        let text = format!("with = [\"{named}\"]");
+        refused(FileKind::Directory, &text, "reaches beyond");
+    }
 }
 
 #[test]
