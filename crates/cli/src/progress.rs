@@ -154,7 +154,7 @@ fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
         Event::Trial { progress, .. } => live.probe(now, *progress),
         Event::Begun { objectives, settings_file, .. } => {
-            live.begin(objectives, settings_file.as_deref())
+            live.begin(objectives, settings_file.as_deref());
         }
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),

@@ -36,6 +36,7 @@ impl Collector for Snapshot {
     }
 }
 
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
 fn one(family: &Family, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
     let (unit, kind) = match &family.points {
         Points::Info(_) => (None, MetricType::Info),

@@ -73,7 +73,7 @@ fn questions(rows: &[HistoryRow]) -> Vec<Question<'_>> {
         match questions.iter().position(same) {
             Some(at) => questions[at].runs += 1,
             None if questions.len() < QUESTIONS_MAX => {
-                questions.push(Question { newest: row, runs: 1 })
+                questions.push(Question { newest: row, runs: 1 });
             }
             None => {}
         }

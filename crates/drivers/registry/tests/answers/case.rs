@@ -302,7 +302,7 @@ fn expect_same(context: &str, ordered: bool, answers: [Answer; 2]) {
     for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
         match (one.parse::<f64>(), other.parse::<f64>()) {
             (Ok(a), Ok(b)) => {
-                assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{context}: {a}, {b}")
+                assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{context}: {a}, {b}");
             }
             _ => assert_eq!(one, other, "{context}"),
         }
