@@ -188,8 +188,8 @@ fn expect_prepared(url: &str, ask: &dyn Fn(&str) -> String) {
     assert_eq!(good.code, Some(0), "{good:?}");
     assert_eq!(fact(&good.stdout, "statements"), "prepared those of 2 ops, executed none");
     assert!(!good.stdout.contains("\nworkloads "), "it is not about the built-in ones: {good:?}");
-    let asked = ask("SELECT concat(count(*), ' ', sum(balance)) FROM account");
-    assert_eq!(asked.trim(), "1 0");
+    let accounts = ask("SELECT concat(count(*), ' ', sum(balance)) FROM account");
+    assert_eq!(accounts.trim(), "1 0");
     // As `run` refuses it, at the same place.
     let bad = check("-f put.sql -f typo.sql");
     let run = place.typed(&format!("run {url} -f put.sql -f typo.sql -d 1s"));

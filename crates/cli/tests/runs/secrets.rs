@@ -187,8 +187,8 @@ fn assert_not_repeated(password: &str, origins: &[Origin<'_>]) {
         assert_nowhere(password, &place, &called);
         let run = record(&called);
         let failures = &measured(&run).failures;
-        let told = failures.first().unwrap_or_else(|| panic!("{number}: {called:?}"));
-        assert!(told.message.contains("***"), "{number}: {told:?}");
+        let failure = failures.first().unwrap_or_else(|| panic!("{number}: {called:?}"));
+        assert!(failure.message.contains("***"), "{number}: {failure:?}");
         for format in ["text", "json", "csv", "html", "markdown"] {
             assert_nowhere(password, &place, &place.call(&["show", "--format", format]));
         }

@@ -135,7 +135,8 @@ fn check(settings: &CheckIntent) -> Result<u8, Failure> {
             names => return figures::check(names, *model, &settings.out),
         },
         CheckSubject::Target { urls, insert, own } => {
-            let own = own.as_ref().map(OwnWorkload::read).transpose()?;
+            let own = own.as_ref().map(|(choice, values)| OwnWorkload::read(choice, values));
+            let own = own.transpose()?;
             check_target(urls.clone(), insert.as_ref(), own.as_ref())?
         }
     };
@@ -178,7 +179,8 @@ struct OwnWorkload<'a> {
 
 impl<'a> OwnWorkload<'a> {
     fn read(
-        (choice, parameters): &'a (WorkloadChoice, BTreeMap<String, String>),
+        choice: &'a WorkloadChoice,
+        parameters: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
         let spec = workload_file::choose(choice, parameters)?;
         Ok(Self { choice, workload: Arc::new(spec.instantiate(parameters, SEED)?) })
