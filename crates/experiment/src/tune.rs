@@ -38,6 +38,7 @@ impl Experiment for TuneRecord {
         let took = self.trials.iter().map(|trial| trial.took_ns);
         let (planned, budget) = (self.policy.trial_cost_ns, self.policy.budget_ns);
         let budget = Some(Nanos(budget));
+        let most = self.policy.probes_max.saturating_add(policy::probes_left_out(self));
         Some(Planned {
             is_nested: false,
             number,
@@ -46,7 +47,7 @@ impl Experiment for TuneRecord {
                 purpose,
                 values: values.map(|(axis, value)| [axis, value]).collect(),
             },
-            progress: progress(took, self.policy.probes_max, Nanos(planned), budget),
+            progress: progress(took, most, Nanos(planned), budget),
             trial: Configuration { purpose, at },
         })
     }

@@ -147,7 +147,11 @@ fn of_tuning(tune: &TuneRecord) -> SizeFigures {
         Some(TuneOutcome::NoBest(no_best)) => {
             let gave_out = client_gave_out(tune, 0.0);
             let verdict = match no_best.why {
-                NoBestReason::NoneCounts if gave_out.is_some() => SizeVerdict::ClientCeiling,
+                NoBestReason::NoneCounts | NoBestReason::BudgetSpent
+                    if gave_out.is_some() && no_best.best_so_far.is_none() =>
+                {
+                    SizeVerdict::ClientCeiling
+                }
                 NoBestReason::NoneCounts | NoBestReason::BudgetSpent => SizeVerdict::NotMeasured,
                 NoBestReason::TargetLost => SizeVerdict::TargetLost,
                 NoBestReason::WrongData => SizeVerdict::WrongData,

@@ -6,12 +6,13 @@
 //!
 //! 1. *Sample*: of a large grid some configurations, drawn by the seed; the best half of them is measured
 //!    again, then the best half of these … (successive halving: Z. Karnin, T. Koren & O. Somekh,
-//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). A small grid is its own sample,
-//!    and the last two of it are left to the confirming round.
+//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). While no configuration of the sample is
+//!    valid, another one is drawn. A small grid is its own sample, and the last two of it are left to the
+//!    confirming round.
 //! 2. *Lines*: from the best of the sample along one axis after the other, all other values kept, with
 //!    halving on each line; again along the axes, near the best, until nothing better is found.
-//! 3. *Confirming round*: winner and runner-up in turn, in random order. Only this round says whether
-//!    one is better: figures by which a configuration was chosen flatter it.
+//! 3. *Confirming round*: winner and runner-up in turn, in random order. Only this round says which one is better:
+//!    figures by which a configuration was chosen flatter it. Of two that are tied the smaller one is the best.
 
 mod compare;
 mod conclusion;
@@ -27,7 +28,7 @@ use highwater_model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord}
 pub use conclusion::conclude;
 pub(crate) use figures::is_client_limited;
 pub use figures::{Measured, measured, server_cpu_per_row, showed};
-pub use state::{is_small, probes_most};
+pub use state::{is_small, probes_left_out, probes_most};
 
 pub use step::TuneStep;
 

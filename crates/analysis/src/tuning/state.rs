@@ -9,8 +9,8 @@ use super::step::TuneStep;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::quantity::parse_count;
 use highwater_model::tune::{
-    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
-    TuneOutcome, TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialRecord, TrialVerdict,
+    TuneAxis, TuneOutcome, TuneRecord,
 };
 
 /// A grid of at most so many configurations is measured whole.
@@ -27,6 +27,10 @@ const PAIR: usize = 2;
 /// Begin of axes that are settings of new tables.
 const TABLE_SETTING: &str = "with.";
 
+/// Two that the confirming round cannot tell apart, and that are no further apart than this part, are tied: nobody
+/// would pay for the difference. Further apart, the faster one is named, however uncertain its lead is.
+const TIE: f64 = 0.01;
+
 /// Position of the value on each axis.
 type Configuration = Vec<usize>;
 
@@ -35,7 +39,8 @@ type Missing<T> = Result<T, TuneStep>;
 
 /// What a search of these axes measures at most, the confirming round included: of a small grid each
 /// configuration, and the better half of them again and again; of a large one a third of its configurations; of one between
-/// them as many as its sample and one time along its axes take.
+/// them as many as its sample and one time along its axes take. While none is valid, a larger sample comes on top
+/// ([`probes_left_out`]).
 pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
     let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
@@ -52,6 +57,20 @@ pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
 /// Configurations of the sample.
 fn sample(configurations: usize) -> usize {
     (configurations / SAMPLE).max(2)
+}
+
+/// Measurements that do not count towards [`probes_most`]: those of the samples after the first, as long as none was
+/// valid.
+pub fn probes_left_out(tune: &TuneRecord) -> u32 {
+    let is_invalid = |trial: &&TrialRecord| trial.verdict != TrialVerdict::Counts;
+    let invalid = tune.trials.iter().take_while(is_invalid).count();
+    let beyond = if is_small(&tune.axes) {
+        0
+    } else {
+        let configurations = tune.axes.iter().map(|axis| axis.values.len()).product();
+        invalid.saturating_sub(sample(configurations))
+    };
+    u32::try_from(beyond).unwrap_or(u32::MAX)
 }
 
 /// Whether each configuration is measured.
@@ -97,7 +116,8 @@ impl<'a> TuneState<'a> {
         };
         let mut ranked = self.ranked();
         if ranked.is_empty() {
-            return Ok(no_best(NoBestReason::NoneCounts, None));
+            let why = if cut_short { NoBestReason::BudgetSpent } else { NoBestReason::NoneCounts };
+            return Ok(no_best(why, None));
         }
         ranked.truncate(2);
         if let [winner, runner_up] = &ranked[..] {
@@ -129,7 +149,8 @@ impl<'a> TuneState<'a> {
             0 => policy.trial_cost_ns,
             made => spent / made,
         };
-        made.saturating_add(trials) <= policy.probes_max
+        let most = policy.probes_max.saturating_add(probes_left_out(self.tune));
+        made.saturating_add(trials) <= most
             && spent.saturating_add(cost.saturating_mul(trials.into())) <= policy.budget_ns
     }
 
@@ -158,9 +179,7 @@ impl<'a> TuneState<'a> {
             // Which of the last two is better says the confirming round.
             return self.halved(0, self.grid(), PAIR).map(|_| ());
         }
-        let mut sample = shuffled(self.tune.policy.seed, 0, self.grid());
-        sample.truncate(self::sample(sample.len()));
-        let Some(mut best) = self.halved(0, sample, 1)? else {
+        let Some(mut best) = self.best_of_samples()? else {
             return Ok(());
         };
         for round in 1..=ROUNDS {
@@ -175,6 +194,28 @@ impl<'a> TuneState<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The best of the first sample that has a valid configuration. Absent where the whole grid has none, and where
+    /// the first sample shows that the figure is not measured on this target.
+    fn best_of_samples(&mut self) -> Missing<Option<Configuration>> {
+        let grid = shuffled(self.tune.policy.seed, 0, self.grid());
+        for part in grid.chunks(sample(grid.len())) {
+            let best = self.halved(0, part.to_vec(), 1)?;
+            if best.is_some() || part.iter().all(|at| self.lacks_figure(at)) {
+                return Ok(best);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether runs of a configuration were judged as they should be, and did not have the figure.
+    fn lacks_figure(&self, at: &Configuration) -> bool {
+        let of_it = |trial: &&TrialRecord| trial.at == *at;
+        let lacks = |trial: &TrialRecord| {
+            trial.verdict == TrialVerdict::NotMeasured && trial.reasons.is_empty()
+        };
+        self.tune.trials.iter().filter(of_it).all(lacks)
     }
 
     /// Every combination of values.
@@ -279,24 +320,26 @@ impl<'a> TuneState<'a> {
         cut_short: bool,
     ) -> TuneOutcome {
         let (a, b) = (self.confirmations(winner), self.confirmations(runner_up));
-        // Whichever the round shows to be ahead is the winner; of two that it cannot tell apart the smaller one,
-        // which costs less.
-        let is_ahead =
-            |own: &[f64], other: &[f64]| gain95(own, other).is_some_and(|gain| gain[0] > 0.0);
-        let is_told = is_ahead(&a, &b) || is_ahead(&b, &a);
-        let prefers =
-            |one: &Configuration, other: &Configuration| !is_told && self.is_smaller(one, other);
-        match (mean(&a), mean(&b)) {
-            (None, None) => no_best(NoBestReason::NoneCounts, None),
-            (Some(_), None) => self.best(winner, None, cut_short),
-            (None, Some(_)) => self.best(runner_up, None, cut_short),
-            (Some(_), Some(_)) if prefers(runner_up, winner) => {
-                self.best(runner_up, Some((winner, &a)), cut_short)
-            }
-            (Some(x), Some(y)) if x >= y || prefers(winner, runner_up) => {
-                self.best(winner, Some((runner_up, &b)), cut_short)
-            }
-            _ => self.best(runner_up, Some((winner, &a)), cut_short),
+        let (x, y) = match (mean(&a), mean(&b)) {
+            (None, None) => return no_best(NoBestReason::NoneCounts, None),
+            (Some(_), None) => return self.best(winner, None, cut_short),
+            (None, Some(_)) => return self.best(runner_up, None, cut_short),
+            (Some(x), Some(y)) => (x, y),
+        };
+        // Whichever the round measured to be ahead is the winner; of two that are tied the smaller one, which costs
+        // less.
+        let is_tied = is_tied(&a, &b);
+        let winner_is_best = if is_tied && self.is_smaller(winner, runner_up) {
+            true
+        } else if is_tied && self.is_smaller(runner_up, winner) {
+            false
+        } else {
+            x >= y
+        };
+        if winner_is_best {
+            self.best(winner, Some((runner_up, &b)), cut_short)
+        } else {
+            self.best(runner_up, Some((winner, &a)), cut_short)
         }
     }
 
@@ -339,6 +382,7 @@ impl<'a> TuneState<'a> {
                 figure: self.figure(mean(scores)?),
                 gain95,
                 is_significant: gain95[0] > 0.0,
+                is_tied: is_tied(&own, scores),
             })
         });
         let score = mean(&own).or_else(|| self.score(at).map(f64::exp));
@@ -360,6 +404,13 @@ impl<'a> TuneState<'a> {
 /// The end of a tuning that names no best configuration.
 pub(super) fn no_best(why: NoBestReason, best_so_far: Option<Configuration>) -> TuneOutcome {
     TuneOutcome::NoBest(NoBest { why, best_so_far })
+}
+
+/// Whether the confirming round cannot tell two apart, and measured about the same of both.
+fn is_tied(a: &[f64], b: &[f64]) -> bool {
+    let apart = mean(a).zip(mean(b)).map(|(x, y)| (x / y).ln().abs());
+    let includes_zero = gain95(a, b).is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high);
+    includes_zero && apart.is_some_and(|apart| apart <= TIE)
 }
 
 /// Absent without scores, and where one is.

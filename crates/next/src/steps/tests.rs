@@ -431,6 +431,7 @@ fn best(at: usize) -> TuneOutcome {
             figure: 400_000.0,
             gain95: [0.03, 0.06],
             is_significant: true,
+            is_tied: false,
         }),
         cut_short: false,
     })

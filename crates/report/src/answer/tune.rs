@@ -52,7 +52,11 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
             let basis = format!("compared with {second}, each measured {times} times more");
             let figure = figure(tune, other.figure);
             keys.push(KeyFigure::new("runner-up", figure, second));
-            let open = "inconclusive: it cannot be distinguished from the runner-up";
+            let open = if other.is_tied {
+                "a tie: the runner-up is as good; of two that are tied the smaller one is named"
+            } else {
+                "inconclusive: it cannot be distinguished from the runner-up"
+            };
             let caveat = (!other.is_significant).then_some(open);
             (format!("95% CI {low} to {high}"), basis, caveat)
         }

@@ -338,6 +338,7 @@ fn tuned(sessions: u32) -> ExperimentRecord {
             figure: 160_000.0,
             gain95: [0.2, 0.28],
             is_significant: true,
+            is_tied: false,
         }),
         cut_short: false,
     }));

@@ -87,7 +87,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
         None => lines.push(Remark::new("runner-up", "no other configuration is valid")),
         Some(other) => {
             lines.push(Remark::new("runner-up", configuration(&other.at, other.figure)));
-            lines.push(Remark::new("better", comparison(tune, other)));
+            lines.push(Remark::new("better", comparison(tune, best, other)));
         }
     }
     if best.cut_short {
@@ -102,21 +102,33 @@ pub(crate) const fn standing(best: &BestConfiguration) -> &'static str {
     match &best.runner_up {
         None => "no other configuration is valid",
         Some(other) if other.is_significant => "better than every other value",
+        Some(other) if other.is_tied => "tied with the next one",
         Some(_) => "not shown to be better than the next one",
     }
 }
 
 /// Whether the winner is really better.
-fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
+fn comparison(tune: &TuneRecord, best: &BestConfiguration, other: &RunnerUp) -> String {
     let [low, high] = other.gain95.map(percent_signed);
     let times = tune.policy.confirmations;
+    let basis = format!("with 95% confidence, each measured {times} times more");
     if other.is_significant {
-        format!("yes: by {low} to {high}, with 95% confidence, each measured {times} times more")
-    } else {
-        format!(
-            "inconclusive: {low} to {high} with 95% confidence, each measured {times} times more"
-        )
+        return format!("yes: by {low} to {high}, {basis}");
     }
+    let what = if other.is_tied { "a tie" } else { "inconclusive" };
+    let smaller = if has_smaller_values(tune, best, other) {
+        "; of two that are tied the smaller one is named"
+    } else {
+        ""
+    };
+    format!("{what}: {low} to {high} {basis}{smaller}")
+}
+
+/// Whether the best one is named for its smaller values: the confirming round measured a little less of it.
+fn has_smaller_values(tune: &TuneRecord, best: &BestConfiguration, other: &RunnerUp) -> bool {
+    let gain =
+        if tune.by.is_gain() { best.figure - other.figure } else { other.figure - best.figure };
+    other.is_tied && gain < 0.0
 }
 
 /// Why a tuning has no best configuration.

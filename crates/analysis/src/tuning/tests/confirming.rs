@@ -141,3 +141,36 @@ fn of_two_that_cannot_be_told_apart_the_smaller_one_is_the_best() {
     assert!(best.figure >= other.figure, "{best:?}");
     assert!(!other.is_significant, "{best:?}");
 }
+
+#[test]
+fn none_is_the_best_of_which_the_confirming_round_measured_less_but_for_a_tie() {
+    // From equal ones to 20% apart, measured with up to 15% of noise.
+    let (mut ties, mut slower) = (0, 0);
+    for seed in 0..600 {
+        let mut noise = Noise::new(seed);
+        let spread = [0.002, 0.01, 0.15][usize::try_from(seed % 3).unwrap()];
+        let apart = 0.2 * noise.uniform() * f64::from(u8::from(seed % 2 == 0));
+        let mut tune = tune(&[2]);
+        tune.policy.seed = seed;
+        tune.axes[0] = TuneAxis {
+            name: "batch".to_owned(),
+            values: ["500", "2000"].map(str::to_owned).into(),
+        };
+        let outcome = run(&mut tune, counts, |at| {
+            let level = 1_000.0 * (1.0 + apart * len_to_f64(at[0]));
+            level * (spread * noise.normal()).exp()
+        });
+        let best = best(&outcome);
+        let other = best.runner_up.as_ref().unwrap();
+        let gain = best.figure / other.figure - 1.0;
+        if other.is_tied {
+            assert_eq!(best.at, [0], "seed {seed}: a tie goes to the smaller value");
+            assert!(!other.is_significant && gain.abs() < 0.0101, "seed {seed}: {best:?}");
+            ties += 1;
+            slower += u32::from(gain < 0.0);
+        } else {
+            assert!(gain > 0.0, "seed {seed}: {best:?}");
+        }
+    }
+    assert!(ties > 100 && slower > 30, "{ties} ties, {slower} of them measured slower");
+}

@@ -135,3 +135,55 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
     assert_eq!(tune.trials.len(), 3);
     assert!(no_best.best_so_far.is_some());
 }
+
+/// A third of the grid is valid: where the target turns nothing away.
+fn corner(at: &[usize]) -> TrialVerdict {
+    if at[0] <= 1 && at[1] <= 3 { TrialVerdict::Counts } else { TrialVerdict::Missed }
+}
+
+#[test]
+fn sampling_goes_on_while_no_configuration_is_valid() {
+    let lengths = [4, 6];
+    let (mut near, mut sampled_on) = (0, 0);
+    for seed in 0..200 {
+        let mut noise = Noise::new(seed);
+        let hill = Hill::drawn(&lengths, &mut noise);
+        let mut tune = tune(&lengths);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, corner, |at| hill.at(at) * (1.0 + SPREAD * noise.normal()));
+        let valid = grid(&lengths).into_iter().filter(|at| corner(at) == TrialVerdict::Counts);
+        let optimum = valid.map(|at| hill.at(&at)).fold(0.0, f64::max);
+        let best = best(&outcome);
+        assert_eq!(corner(&best.at), TrialVerdict::Counts, "seed {seed}");
+        near += u32::from(hill.at(&best.at) >= 0.97 * optimum);
+        let left_out = probes_left_out(&tune);
+        sampled_on += u32::from(left_out > 0);
+        let most = tune.policy.probes_max + left_out;
+        assert!(tune.trials.len() <= most as usize, "seed {seed}: {}", tune.trials.len());
+    }
+    assert!(sampled_on > 30, "{sampled_on} samples of two had no valid configuration");
+    assert!(near >= 190, "{near} of 200 near");
+}
+
+#[test]
+fn that_none_is_valid_is_reported_only_of_a_whole_grid() {
+    let why = |tune: &mut TuneRecord, verdict: TrialVerdict| {
+        let outcome = run(tune, |_| verdict, |_| 1.0);
+        let TuneOutcome::NoBest(no_best) = outcome else {
+            panic!("{outcome:?}");
+        };
+        (no_best.why, tune.trials.len())
+    };
+    for verdict in [TrialVerdict::Missed, TrialVerdict::Invalid] {
+        let mut whole = tune(&[7, 6, 5]);
+        assert_eq!(why(&mut whole, verdict), (NoBestReason::NoneCounts, 210));
+        let mut short = tune(&[7, 6, 5]);
+        short.policy.budget_ns = 100 * short.policy.trial_cost_ns;
+        let (why, trials) = why(&mut short, verdict);
+        assert_eq!(why, NoBestReason::BudgetSpent);
+        assert!((80..=100).contains(&trials), "{trials}");
+    }
+    // What one run does not report, no other will.
+    let mut blind = tune(&[7, 6, 5]);
+    assert_eq!(why(&mut blind, TrialVerdict::NotMeasured), (NoBestReason::NoneCounts, 13));
+}

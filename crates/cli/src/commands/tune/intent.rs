@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_driver::sim::PARAMETERS;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration};
 use highwater_model::tune::{TuneAxis, TuneFigure};
@@ -120,6 +121,19 @@ fn check(
     axis: &TuneAxis,
     before: &[TuneAxis],
 ) -> Result<(), Failure> {
+    let is_setting = [WITH, SIM]
+        .iter()
+        .any(|begin| axis.name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
+    if !is_setting && axis.name != "rows" && !FLAGS.contains(&axis.name.as_str()) {
+        let failure = given.failure(format!("`{}` is not an axis", axis.name));
+        let hint = if PARAMETERS.contains(&axis.name.as_str()) {
+            let other = over(axis, &format!("{SIM}{}", axis.name));
+            format!("of a simulated cluster it is `{other}`")
+        } else {
+            HINT.to_owned()
+        };
+        return Err(failure.with_hint(hint));
+    }
     if before.iter().any(|other| other.name == axis.name) {
         let cause = format!("`{}` is given twice", axis.name);
         return Err(given.failure(cause).with_hint("list its values in one --over"));
@@ -133,17 +147,45 @@ fn check(
     Ok(())
 }
 
+/// Refuses an axis that this kind of target has by another name, and says which.
+pub(super) fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), Failure> {
+    for axis in axes {
+        let own = axis.name.strip_prefix(SIM);
+        let (cause, name) = match (own, is_simulated) {
+            (None, true) => {
+                let setting = axis.name.strip_prefix(WITH).unwrap_or(&axis.name);
+                let is_of_cluster = PARAMETERS.contains(&setting);
+                let name = is_of_cluster.then(|| format!("{SIM}{setting}"));
+                ("a simulated cluster is described by its URL", name)
+            }
+            (Some(own), true) if FLAGS.contains(&own) && !PARAMETERS.contains(&own) => {
+                ("a simulated cluster has no such parameter", Some(own.to_owned()))
+            }
+            (Some(own), false) => {
+                let is_flag = FLAGS.contains(&own);
+                let name = if is_flag { own.to_owned() } else { format!("{WITH}{own}") };
+                ("the target is no simulated cluster", Some(name))
+            }
+            _ => continue,
+        };
+        if let Some(name) = name {
+            let failure = Failure::usage(format!("--over {}: {cause}", axis.name));
+            return Err(failure.with_hint(format!("write `{}`", over(axis, &name))));
+        }
+    }
+    Ok(())
+}
+
+/// The flag of an axis by another name: `--over sim.shards=6,12`.
+fn over(axis: &TuneAxis, name: &str) -> String {
+    format!("--over {name}={}", axis.values.join(","))
+}
+
 /// `batch=500..32k`, `shards=3,9,12`, `with.codec=a,b`.
 fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
     let wrong = |message: String| QuantityError { message, hint: HINT };
     let (name, values) =
         text.split_once('=').ok_or_else(|| wrong(format!("`{text}` names no values")))?;
-    let is_setting = [WITH, SIM]
-        .iter()
-        .any(|begin| name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
-    if !is_setting && name != "rows" && !FLAGS.contains(&name) {
-        return Err(wrong(format!("`{name}` is not an axis")));
-    }
     let values = match values.split_once("..") {
         Some((first, last)) => range(name, first, last)?,
         None => values.split(',').map(|value| plain(name, value)).collect::<Result<_, _>>()?,
@@ -162,7 +204,8 @@ fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
 
 /// A value as the flag takes it: numbers written out.
 fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
-    if name.starts_with(WITH) || name.starts_with(SIM) || name == "replicas" {
+    let is_count = name == "rows" || FLAGS.contains(&name) && name != "replicas";
+    if !is_count {
         return Ok(value.to_owned());
     }
     parse_count(value).map(|count| count.to_string())
@@ -171,7 +214,7 @@ fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
 /// All values of a range: doubled, or one after the other where the values are few by nature.
 fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, QuantityError> {
     let (first, last) = (parse_count(first)?, parse_count(last)?);
-    let by_one = name == "replicas" || name == "sim.nodes";
+    let by_one = matches!(name.strip_prefix(SIM).unwrap_or(name), "replicas" | "nodes");
     if first > last || (first == 0 && !by_one) {
         return Err(QuantityError {
             message: format!("`{first}..{last}` is no range"),

@@ -128,7 +128,18 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
 /// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
 /// reported before anything is measured.
 fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
+    check_axes(settings)?;
     prepared_on(settings, target::with_password(&settings.run)?)
+}
+
+/// Refuses axes that the target has by another name; connects nothing. A preview may be of another target than the
+/// tuning will be.
+fn check_axes(settings: &TuneIntent) -> Result<(), Failure> {
+    if settings.dry_run {
+        return Ok(());
+    }
+    let target = target::open(&settings.run, &settings.run.targets, &settings.run.out)?;
+    intent::check_names(&settings.axes, target.capabilities().simulated)
 }
 
 /// A tuning as it is intended, the plan of its first trial, and what it takes at most; connects nothing.
@@ -235,7 +246,8 @@ fn preview(tune: &TuneRecord) -> String {
     let order = if is_small(&tune.axes) {
         "each configuration is measured, and the better half of them repeatedly"
     } else {
-        "a random part of the configurations is measured, then those along the axes through the best"
+        "a random part of the configurations is measured, more of them while none is valid, then those along the \
+         axes through the best"
     };
     let resumed = trials::resumed(tune.trials.len(), "trials");
     format!(

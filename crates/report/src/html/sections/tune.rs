@@ -40,8 +40,8 @@ pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec
                 p class="term" {
                     "The search chose the best configuration by these figures, so they favor it. To show \
                      whether it is really better, it and the runner-up are measured again in alternation: \
-                     \"better\" is the result of these confirmations, and \"inconclusive\" if their \
-                     interval includes zero."
+                     \"better\" is the result of these confirmations, \"inconclusive\" if their \
+                     interval includes zero, and \"a tie\" if they are besides within 1% of each other."
                 }
             },
         },

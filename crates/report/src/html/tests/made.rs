@@ -174,6 +174,7 @@ pub(super) fn tuned() -> TuneRecord {
                 figure: 290_000.0,
                 gain95: [0.012, 0.071],
                 is_significant: true,
+                is_tied: false,
             }),
             cut_short: false,
         })),
