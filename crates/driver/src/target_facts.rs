@@ -23,6 +23,9 @@ pub struct TargetFacts {
     pub transactions: bool,
     /// A batch insert is applied as a whole or not at all, in this insert mode.
     pub atomic_batches: bool,
+    /// The most that a load generator sends to it, rows or queries per second, where the target simulates that too:
+    /// a ceiling that nobody needs to measure.
+    pub generator_ceiling: Option<u64>,
 }
 
 /// Properties that a table can be created with, besides its columns.

@@ -333,7 +333,7 @@ pub struct ClientRecord {
     pub steal_fraction: Option<f64>,
     /// Greatest resident set.
     pub max_rss_bytes: u64,
-    /// Units per second against a sink, where calibrated.
+    /// Units per second against a sink, where calibrated; of a simulated load generator those that it sends at most.
     pub calibrated_ceiling: Option<f64>,
     /// Where it is not: what the ceiling of another number of sessions says about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -484,3 +484,17 @@ fn data_that_were_kept_are_not_removed_by_a_growth() {
     let called = place.call(&[&words[..], RUN].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
 }
+
+#[test]
+fn a_growth_ends_where_its_load_generator_gives_out() {
+    let place = Place::new().verbose();
+    // One node makes 143 rows per second.
+    let target = format!("{TARGET}&client=500");
+    let words = [&["--nodes", "1,2,4,8", "-c", "16n"], RUN].concat();
+    let called = place.call(&[&["scale", "cpu", &target], &words[..]].concat());
+    assert_eq!(called.code, Some(3), "{}{}", called.stdout, called.stderr);
+    let scale = scale_of(&place.runs().pop().unwrap());
+    assert_eq!(scale.outcome, Some(ScaleOutcome::ClientCeiling));
+    assert_eq!(order(&scale), [1, 2, 4, 1]);
+    called.prints("the load generator limited the growth at 4 nodes");
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use highwater_model::judgment::{Measurement, ReasonCode};
+use highwater_model::limit::Resource;
 use highwater_model::record::{RunRecord, StallKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
@@ -155,4 +156,28 @@ fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not(
     }
     println!("{} of 20 runs have no interval", without.len());
     assert!(without.len() <= WITHOUT_MOST, "{without:?}");
+}
+
+/// A cluster that could do ten times what its load generator sends.
+const BOUNDED: &str =
+    "sim:?nodes=2&cores=4&shards=8&replicas=0&row=1ms&query=1ms&queue=inf&client=400";
+
+#[test]
+fn a_simulated_load_generator_is_the_limit_however_many_sessions_there_are() {
+    let words = ["--audit", "off", "-d", "20s", "--batch", "10", "--json"];
+    for load in ["-c 21", "-c 84", "-c 84 --rate 500", "-c 42 --stream dashboards"] {
+        let place = Place::new().verbose();
+        let words = [&["run", "cpu", BOUNDED], &split(load)[..], &words].concat();
+        let called = place.call(&words);
+        let record = record(&called);
+        let by = record.limit.as_ref().and_then(|limit| limit.by.as_ref());
+        let by = by.unwrap_or_else(|| panic!("{load:?}: {:?}", record.limit));
+        assert_eq!(by.resource, Resource::LoadGenerator, "{load:?}");
+        assert!(has(&record, ReasonCode::ClientSaturated), "{load:?}: {:?}", record.judgments);
+    }
+    // Far below what it sends, nothing is said against it.
+    let place = Place::new().verbose();
+    let below = ["run", "cpu", BOUNDED, "-c", "84", "--rate", "200"];
+    let record = record(&place.call(&[&below[..], &words].concat()));
+    assert!(!has(&record, ReasonCode::ClientSaturated), "{:?}", record.judgments);
 }

@@ -39,11 +39,17 @@ pub enum Limited {
     Nothing,
     /// A lock that all ops need.
     Locks,
+    /// What the load generator sends, with more than enough sessions.
+    LoadGenerator,
+    /// The same, by a rate that it cannot send.
+    LoadGeneratorAtARate,
 }
 
 impl Limited {
     /// All of them.
     pub const ALL: &[Self] = &[
+        Self::LoadGenerator,
+        Self::LoadGeneratorAtARate,
         Self::Cpu,
         Self::CpuAtARate,
         Self::SlowNode,
@@ -70,8 +76,10 @@ impl Limited {
 
     /// Its name, and what it is called in the documents.
     const fn known(self) -> (Option<Resource>, &'static str) {
-        use Resource::{Batch, Cpu, Disk, HotNode, Locks, Sessions, WritePool};
+        use Resource::{Batch, Cpu, Disk, HotNode, LoadGenerator, Locks, Sessions, WritePool};
         match self {
+            Self::LoadGenerator => (Some(LoadGenerator), "load generator, closed load"),
+            Self::LoadGeneratorAtARate => (Some(LoadGenerator), "load generator, a rate above it"),
             Self::Cpu => (Some(Cpu), "CPU quota, closed load"),
             Self::CpuAtARate => (Some(Cpu), "CPU quota, a rate above it"),
             Self::SlowNode => (Some(HotNode), "one slow node"),
@@ -190,6 +198,14 @@ impl Case {
                 format!("&queue=inf&slow_node={node}:{:.2}", between(&mut noise, 0.25, 0.5))
             }
             Limited::Disk | Limited::DiskCredit => cluster.disk(&mut noise, limited),
+            Limited::LoadGenerator | Limited::LoadGeneratorAtARate => {
+                let part = between(&mut noise, 0.2, 0.6);
+                if limited == Limited::LoadGeneratorAtARate {
+                    load = at(1.2 * part);
+                    sessions *= 4;
+                }
+                format!("&queue=inf&client={}", round_to_u64(part * ops_per_s * rows))
+            }
             Limited::Locks => {
                 let ops_per_s = ops_per_s * between(&mut noise, 0.2, 0.6);
                 format!("&queue=inf&lock={}ns", round_to_u64(1e9 / ops_per_s))

@@ -173,6 +173,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         tables: TableFeatures::default(),
         transactions: true,
         atomic_batches: true,
+        generator_ceiling: parameters.client,
         ..TargetFacts::default()
     }
 }

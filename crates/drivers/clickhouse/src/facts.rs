@@ -68,6 +68,7 @@ pub(super) async fn read(
         tables: Dialect::ClickHouse.table_features(),
         transactions: false,
         atomic_batches: mode.is_atomic(),
+        ..TargetFacts::default()
     })
 }
 

@@ -102,6 +102,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         tables: TableFeatures { shards: true, settings: true },
         transactions: false,
         atomic_batches: false,
+        ..TargetFacts::default()
     })
 }
 

@@ -62,6 +62,7 @@ pub(super) async fn read(
         tables: Dialect::MySql.table_features(),
         transactions: true,
         atomic_batches: mode.is_atomic(),
+        ..TargetFacts::default()
     })
 }
 

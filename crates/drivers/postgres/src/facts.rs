@@ -87,6 +87,7 @@ pub(super) async fn read(
         tables: dialect.table_features(),
         transactions: dialect.rolls_back(),
         atomic_batches: dialect.inserts_whole() && whole,
+        ..TargetFacts::default()
     })
 }
 

@@ -24,6 +24,7 @@ use highwater_analysis as analysis;
 use highwater_analysis::availability::GAPS_KEPT;
 use highwater_driver::TargetFacts;
 use highwater_model::display::{count, duration, percent_asked, span};
+use highwater_model::numbers::to_f64;
 use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
@@ -90,8 +91,12 @@ impl Parts {
 }
 
 /// What is known of what this machine reaches against a sink: the ceiling that was measured for such a run, or what
-/// others say about it.
+/// others say about it. A target that simulates the load generator states its ceiling.
 fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
+    if let Some(units_per_s) = facts.generator_ceiling {
+        let calibrated_ceiling = Some(to_f64(units_per_s));
+        return ClientRecord { calibrated_ceiling, ..ClientRecord::default() };
+    }
     let Some((directory, sink)) = &request.ceilings else {
         return ClientRecord::default();
     };

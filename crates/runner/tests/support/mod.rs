@@ -8,7 +8,7 @@ pub(crate) mod verdict;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ use highwater_model::plan::{
 };
 use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
-use highwater_runner::ceilings::{self, Ceiling, CeilingKey};
 use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Observer, Silent};
@@ -36,24 +35,6 @@ use self::hooked::Hooked;
 
 /// Version of the program in records.
 const VERSION: &str = "0";
-/// How the simulated cluster inserts, and the sink that stands for it.
-const SIM_INSERT: &str = "bulk";
-const SINK: &str = "null:";
-
-/// Keeps what this load generator reaches in runs of a plan; where it is, and against which sink.
-fn keep_ceiling(plan: &Plan, directory: &Path, units_per_s: f64) -> (PathBuf, String) {
-    let ceiling = Ceiling {
-        key: CeilingKey::new(plan, SINK, SIM_INSERT, VERSION),
-        measured_at: "2026-01-01T00:00:00Z".to_owned(),
-        units_per_s,
-        unit: "rows".to_owned(),
-        ops_per_s: units_per_s,
-        cpu_ns_per_op: 1e6,
-    };
-    ceilings::keep(directory, ceiling).unwrap();
-    (directory.to_owned(), SINK.to_owned())
-}
-
 /// What makes a workload what it is: its file, its settings, the seed.
 type MadeOf = (Option<&'static str>, Vec<(&'static str, String)>, u64);
 
@@ -82,8 +63,6 @@ pub(crate) struct Job {
     pub(crate) audit_limit: Nanos,
     pub(crate) telemetry: TelemetryRequest,
     pub(crate) drop_tables: bool,
-    /// What this load generator reaches against a sink, units per second.
-    pub(crate) ceiling: Option<f64>,
     /// The workload's file; `cpu` without one.
     pub(crate) text: Option<&'static str>,
 }
@@ -114,7 +93,6 @@ impl Job {
             audit_limit: Nanos::from_secs(60),
             telemetry: TelemetryRequest::default(),
             drop_tables: false,
-            ceiling: None,
             text: None,
         }
     }
@@ -180,9 +158,8 @@ impl Job {
         plan: Plan,
         directory: RunDirectory,
     ) -> RunRequest {
-        let ceilings = self.ceiling.map(|per_s| keep_ceiling(&plan, directory.path(), per_s));
         RunRequest {
-            ceilings,
+            ceilings: None,
             directory,
             plan,
             workload: self.workload(),

@@ -176,14 +176,6 @@ impl Growing {
         )
     }
 
-    /// What the load generator reaches against a sink, rows per second.
-    fn ceiling(&self) -> Option<f64> {
-        match self.shape {
-            Shape::Client(most) => Some(most * self.one),
-            _ => None,
-        }
-    }
-
     /// Rows per second that so many nodes can do, on a machine that did not drift.
     pub(super) fn truth(&self, nodes: u32) -> f64 {
         let url = TargetUrl::parse(&self.target(nodes, 1.0)).unwrap();
@@ -282,7 +274,6 @@ impl Growing {
         job.audit = AuditLevel::Count;
         job.step = self.length(nodes, 2.0);
         job.seed = self.seed;
-        job.ceiling = self.ceiling();
         job
     }
 
@@ -331,7 +322,6 @@ impl TrialMaker<SizedTrial> for Growing {
         let mut hunt = Hunt::new(&self.next_target(nodes), "insert");
         hunt.job.settings = vec![("batch", BATCH.to_string())];
         hunt.job.seed = self.seed + 100 * u64::from(requested.number);
-        hunt.job.ceiling = self.ceiling();
         hunt.probe = self.length(nodes, 1.0);
         hunt.confirm = self.length(nodes, 2.0);
         hunt.nested(&place)
