@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_workload::random::mix;
+use statrs::distribution::{Beta, ContinuousCDF};
 
 /// A small counter-based generator (SplitMix64; Steele, Lea & Flood 2014).
 pub struct Noise(u64);
@@ -111,4 +112,31 @@ pub fn seeds_of_version(number: u64) -> Range<u64> {
     let version = env!("CARGO_PKG_VERSION").bytes();
     let first = version.fold(17, |seed: u64, byte| seed * 257 + u64::from(byte));
     first..first + number
+}
+
+/// 95% interval of a proportion (Clopper and Pearson 1934); `held` of `cases`, at least one.
+pub fn proportion_interval(held: usize, cases: usize) -> [f64; 2] {
+    let quantile = |successes: usize, failures: usize, at: f64| {
+        Beta::new(len_to_f64(successes), len_to_f64(failures)).map(|beta| beta.inverse_cdf(at))
+    };
+    let missed = cases - held;
+    [
+        quantile(held, missed + 1, 0.025).unwrap_or(0.0),
+        quantile(held + 1, missed, 0.975).unwrap_or(1.0),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proportion_has_the_interval_of_clopper_and_pearson() {
+        // From tables: 20 of 22, and the rule of three for 0 of 30.
+        let [low, high] = proportion_interval(20, 22);
+        assert!((low - 0.708).abs() < 1e-3, "{low} {high}");
+        assert!((high - 0.989).abs() < 1e-3, "{low} {high}");
+        let [low, high] = proportion_interval(0, 30);
+        assert!(low <= 0.0 && (high - 0.1157).abs() < 1e-3, "{low} {high}");
+    }
 }

@@ -8,11 +8,11 @@ use highwater_analysis::search::accuracy::{Kind, Levels, cluster, levels};
 use highwater_analysis::synthetic::seeds_of_version;
 use highwater_analysis::throughput::accuracy::{self as steady, Level};
 use highwater_model::display;
-use highwater_sizing::accuracy::{
-    Case, Outcome, ScaledSeries, Score, assumed_cases, cases, counts_nodes, proportion_interval,
-    refitted,
-};
 use highwater_sizing::series;
+
+use crate::sizes::{
+    Case, Outcome, ScaledSeries, Score, assumed_cases, cases, counts_nodes, kept_apart, refitted,
+};
 
 /// Series of each process.
 const SERIES: u64 = 2_000;
@@ -32,6 +32,7 @@ pub(crate) fn head(columns: &str) -> String {
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
     let mut text = table(&ScaledSeries::of(&series::library()));
+    text += &rows_apart(&cases(&kept_apart()));
     let everywhere = assumed_cases(&ScaledSeries::of(&series::everywhere()));
     if let Some(score) = Score::of(everywhere.iter()) {
         text += &line("assumed growth, every node holds all rows (fitted on these)", &score);
@@ -228,48 +229,71 @@ fn table(series: &[ScaledSeries]) -> String {
     let all = cases(series);
     let fitted = refitted(&all);
     let assumed = assumed_cases(series);
-    let mut text =
-        head("predictions | series | sources | held | by series | below | half-width | score");
-    let mut row = |name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool| {
-        if let Some(score) = Score::of(cases.iter().filter(|case| of(case))) {
-            text += &line(name, &score);
-        }
+    let mut text = head(
+        "predictions | series | sources | held, by series | held | below | above | half-width | score",
+    );
+    let mut add = |name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool| {
+        text += &row(name, cases, of);
     };
-    row("all", &all, &|_| true);
-    row("all, each source left out", &fitted, &|_| true);
-    row("by nodes or shards", &all, &|case| counts_nodes(&case.axis));
-    row("near-linear so far", &all, &|case| case.near_linear);
-    row("near-linear so far, a doubling", &all, &|case| case.near_linear && case.times >= 2.0);
-    row("a doubling", &all, &|case| case.times >= 2.0);
-    row("from 2 sizes", &all, &|case| case.known == 2);
-    row("from 3 sizes", &all, &|case| case.known == 3);
-    row("from 4 or 5 sizes", &all, &|case| matches!(case.known, 4 | 5));
-    row("from 6 sizes or more", &all, &|case| case.known > 5);
+    add("each source left out", &fitted, &|_| true);
+    add("each source left out, a doubling", &fitted, &is_doubling);
+    add("each source left out, from 3 sizes", &fitted, &|case| case.known == 3);
+    add("all", &all, &|_| true);
+    add("by nodes or shards", &all, &|case| counts_nodes(&case.axis));
+    add("near-linear so far", &all, &|case| case.near_linear);
+    add("near-linear so far, a doubling", &all, &|case| case.near_linear && case.times >= 2.0);
+    add("a doubling", &all, &is_doubling);
+    add("from 2 sizes", &all, &|case| case.known == 2);
+    add("from 3 sizes", &all, &|case| case.known == 3);
+    add("from 4 or 5 sizes", &all, &|case| matches!(case.known, 4 | 5));
+    add("from 6 sizes or more", &all, &|case| case.known > 5);
     for (name, outcome) in [
         ("turned out saturating", Outcome::Saturating),
         ("turned out sub-linear", Outcome::Sublinear),
         ("turned out near-linear", Outcome::NearLinear),
     ] {
-        row(name, &all, &|case| case.outcome == outcome);
+        add(name, &all, &|case| case.outcome == outcome);
     }
-    row("assumed growth, from 1 size", &assumed, &|_| true);
+    add("assumed growth, from 1 size", &assumed, &|_| true);
     text
+}
+
+/// The rows of the series that are kept apart.
+fn rows_apart(cases: &[Case]) -> String {
+    [
+        row("kept apart", cases, &|_| true),
+        row("kept apart, a doubling", cases, &is_doubling),
+        row("kept apart, from 2 sizes", cases, &|case| case.known == 2),
+        row("kept apart, from 3 sizes", cases, &|case| case.known == 3),
+    ]
+    .concat()
+}
+
+fn is_doubling(case: &Case) -> bool {
+    case.times >= 2.0
+}
+
+/// The row of some of these predictions; empty where there are none.
+fn row(name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool) -> String {
+    let score = Score::of(cases.iter().filter(|case| of(case)));
+    score.map_or_else(String::new, |score| line(name, &score))
 }
 
 fn line(name: &str, score: &Score) -> String {
     let percent = |part: f64| format!("{:.1}%", 100.0 * part);
-    let [low, high] = proportion_interval(score.held, score.cases);
+    let [low, high] = score.held_by_series_95;
     format!(
-        "| {name} | {} | {} | {} of {}: {} (95% CI {:.0}% to {:.0}%) | {} | {} | {} | {:.2} |\n",
+        "| {name} | {} | {} | {} (95% CI {:.0}% to {:.0}%) | {} of {}: {} | {} | {} | {} | {:.2} |\n",
         score.series,
         score.sources,
+        percent(score.held_by_series),
+        100.0 * low,
+        100.0 * high,
         score.held,
         score.cases,
         percent(score.held_part()),
-        100.0 * low,
-        100.0 * high,
-        percent(score.held_by_series),
         percent(score.below),
+        percent(score.above),
         percent(score.half_width),
         score.score_by_series,
     )

@@ -13,5 +13,6 @@ mod index;
 )]
 pub mod limits;
 mod pages;
+pub mod sizes;
 
 pub use pages::{Mode, run};

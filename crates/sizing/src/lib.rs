@@ -3,7 +3,6 @@
 //!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no async, no global randomness.
 
-pub mod accuracy;
 pub mod axis_line;
 mod batch_finding;
 mod by_op;

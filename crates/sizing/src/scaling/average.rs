@@ -69,10 +69,15 @@ impl Average {
     /// The power of the size with which throughput is predicted to grow from the largest measured
     /// size to a larger one: 0 (it stays or falls) to 1 (linear).
     pub fn growth_to(&self, size: f64) -> f64 {
+        self.power_to(size).clamp(0.0, 1.0)
+    }
+
+    /// The same, below 0 where it is predicted to fall.
+    fn power_to(&self, size: f64) -> f64 {
         let steps = (size / self.largest).ln();
         let grown = self.mean(|posterior| posterior.predict(size).mean)
             - self.mean(|posterior| posterior.predict(self.largest).mean);
-        (grown / steps).clamp(0.0, 1.0)
+        grown / steps
     }
 
     /// Whether growth was near-linear so far, as far as it bears on a larger size.
@@ -88,7 +93,7 @@ impl Average {
         let side = LEAST_SIDE.max(DEVIATIONS * self.error);
         if size > self.largest {
             let steps = (size / self.largest).ln();
-            return Sides::of(self.growth_to(size)).at(log_mean, steps, side);
+            return Sides::of(self.power_to(size)).at(log_mean, steps, side);
         }
         let between = self.mean(|posterior| (posterior.predict(size).mean - log_mean).powi(2));
         // All models err together where the same measurements mislead them: deviations add up.

@@ -1,7 +1,7 @@
 //! How far a new measurement may fall from a prediction beyond the measured sizes.
 //!
-//! The constants are those that hold on published series, each left out in turn:
-//! `docs/concepts/accuracy.md` has the figures. No prediction is made here.
+//! The constants are those that hold on published series, each counted once whatever its number of sizes, and each
+//! source left out in turn: `docs/concepts/accuracy.md` has the figures. No prediction is made here.
 
 use super::forecast::Forecast;
 
@@ -13,13 +13,12 @@ const BENDING: f64 = 0.76;
 /// Growth from which it was near-linear so far: what was exactly linear is predicted to go on
 /// with 0.87 to 0.92, what grew with an exponent of 0.9 with 0.80 to 0.83.
 pub(super) const NEAR_LINEAR: f64 = 0.80;
-/// Sides of near-linear growth.
-const LINEAR: Sides = Sides { below: 0.30, above: 0.23 };
-/// Least side below, where nothing grows any more; and what a bend to come adds at most.
-const FLAT: f64 = 0.10;
-const BEND: f64 = 0.50;
-/// Side above, unless growth is near-linear: then there is less room above it.
-const ABOVE: f64 = 0.30;
+/// Sides of near-linear growth: there is less room above it.
+const LINEAR: Sides = Sides { below: 0.30, above: 0.24 };
+/// Sides where nothing grows any more, and what they are longer by half way between that and linear growth, where a
+/// bend is as likely to come as to turn out to have been noise. A bend goes further than what comes back of it.
+const FLAT: Sides = Sides { below: 0.10, above: 0.35 };
+const BEND: Sides = Sides { below: 0.50, above: 0.15 };
 
 /// Sides of a 90% interval in the logarithm, for each unit of the logarithm of the size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,16 +28,20 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Where throughput is predicted to grow with this power of the size, 0 (none) to 1 (linear):
-    /// growth between none and full may still bend, so the lower side is widest half way.
-    pub(super) fn of(growth: f64) -> Self {
+    /// Where throughput is predicted to grow with this power of the size, 1 being linear: growth between none and
+    /// full may still bend, so both sides are widest half way. A fall by a power below 0 seldom lasts, so the upper
+    /// side reaches as far as if there were none.
+    pub(super) fn of(power: f64) -> Self {
+        let growth = power.clamp(0.0, 1.0);
         let bent = growth.min(BENDING);
-        let below = FLAT + BEND * 4.0 * bent * (1.0 - bent);
+        let bend = 4.0 * bent * (1.0 - bent);
         let part = ((growth - BENDING) / (NEAR_LINEAR - BENDING)).clamp(0.0, 1.0);
-        Self {
-            below: below + part * (LINEAR.below - below),
-            above: ABOVE + part * (LINEAR.above - ABOVE),
-        }
+        let side = |of: fn(Self) -> f64| {
+            let side = of(FLAT) + bend * of(BEND);
+            side + part * (of(LINEAR) - side)
+        };
+        let fall = (-power).max(0.0);
+        Self { below: side(|of| of.below), above: side(|of| of.above) + fall }
     }
 
     /// At `steps` (logarithm of the size over the nearest measured one) from what is measured,

@@ -6,11 +6,11 @@ use std::fmt;
 use std::thread;
 
 use highwater_analysis::growth::{drift, findings, reached};
+use highwater_analysis::synthetic::proportion_interval;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScalePurpose, ScaleRecord};
 use highwater_report as report;
-use highwater_sizing::accuracy::proportion_interval;
 use highwater_sizing::growth;
 
 use super::cluster::{Growing, KINDS, Shape};

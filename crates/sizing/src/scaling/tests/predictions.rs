@@ -22,14 +22,14 @@ fn predict(known: &[(f64, f64)], size: f64) -> Prediction {
     Average::new(&sweep(known)).forecast(size).prediction()
 }
 
-/// Known sizes, the predicted one, and the interval that the method was published with.
+/// Known sizes, the predicted one, and its interval as a second program computes it.
 #[test]
 fn predictions_are_those_of_the_reference() {
     let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 6e-4;
     for (known, size, [expected, low, high]) in [
-        (&INGEST[..3], 5.0, [9.746e5, 7.468e5, 1.149e6]),
-        (&INGEST[..4], 5.0, [1.010e6, 8.948e5, 1.105e6]),
-        (&QUERIES[..3], 24.0, [49.29, 34.63, 61.19]),
+        (&INGEST[..3], 5.0, [9.746e5, 7.468e5, 1.250e6]),
+        (&INGEST[..4], 5.0, [1.010e6, 8.948e5, 1.138e6]),
+        (&QUERIES[..3], 24.0, [49.29, 34.63, 68.66]),
     ] {
         let prediction = predict(known, size);
         let is_near = near(prediction.expected, expected)
@@ -53,6 +53,12 @@ fn near_linear_growth_is_predicted_to_a_fifth() {
             assert!(prediction.holds(doubled.powf(exponent)), "{prediction:?}");
         }
     }
+}
+
+#[test]
+fn a_fall_is_not_taken_to_last() {
+    let fell = predict(&[(1.0, 100.0), (2.0, 95.0), (4.0, 70.0)], 8.0);
+    assert!(fell.expected < 70.0 && fell.high > 75.0, "{fell:?}");
 }
 
 #[test]

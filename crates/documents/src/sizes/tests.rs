@@ -1,8 +1,10 @@
 //! The level of the intervals, proved on the library of published series.
 
-use super::{Case, ScaledSeries, Score, assumed_cases, cases, proportion_interval, refitted};
-use crate::scaling::Placement;
-use crate::series::{everywhere, library};
+use highwater_analysis::synthetic::proportion_interval;
+use highwater_sizing::scaling::Placement;
+use highwater_sizing::series::{everywhere, library};
+
+use super::{Case, ScaledSeries, Score, assumed_cases, cases, kept_apart, refitted};
 
 /// Every source, or of each three one, by a seed.
 fn of_library(seed: Option<usize>) -> Vec<ScaledSeries> {
@@ -30,12 +32,13 @@ fn within(what: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) {
 /// What is promised of all predictions.
 fn check_all(cases: &[Case]) {
     let all = score(cases, |_| true);
-    within("coverage", all.held_part(), 0.90..=0.97);
-    within("coverage by series", all.held_by_series, 0.87..=0.95);
+    within("coverage by series", all.held_by_series, 0.86..=0.95);
+    within("coverage", all.held_part(), 0.90..=0.98);
     let saturating = score(cases, |case| case.outcome == super::Outcome::Saturating);
     within("saturating by series", saturating.held_by_series, 0.87..=1.0);
     within("below the lower end by series", all.below, 0.0..=0.08);
     within("bias by series", all.bias, -0.03..=0.03);
+    within("above the upper end by series", all.above, 0.0..=0.08);
     within("interval score by series", all.score_by_series, 0.0..=0.80);
     within("interval score", all.score, 0.0..=0.50);
 }
@@ -64,7 +67,34 @@ fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
         assert!(half <= 0.20, "{}: {half}", near.series);
     }
     let near = score(&all, |case| case.near_linear);
-    within("near-linear so far, coverage", near.held_part(), 0.87..=0.97);
+    within("near-linear so far, coverage by series", near.held_by_series, 0.87..=0.97);
+}
+
+/// What is claimed, on series that no constant was chosen on. 17 sources leave much open: the interval of their level
+/// must include nine of ten, and a method that misses one in five is not nine of ten.
+#[test]
+fn series_that_are_kept_apart_are_predicted_as_well_as_is_claimed() {
+    let all = cases(&kept_apart());
+    assert_eq!(all.len(), 110);
+    for (what, score) in [
+        ("all", score(&all, |_| true)),
+        ("a doubling", score(&all, |case| case.times >= 2.0)),
+        ("from 3 sizes", score(&all, |case| case.known == 3)),
+    ] {
+        let [low, high] = score.held_by_series_95;
+        println!("{what}: {:.3}, {low:.2} to {high:.2}", score.held_by_series);
+        assert!(low <= 0.90 && 0.90 <= high, "{what}: {low} to {high}");
+        within(what, score.held_by_series, 0.86..=1.0);
+    }
+}
+
+#[test]
+fn no_series_that_is_kept_apart_is_one_of_the_library() {
+    let library = of_library(None);
+    for apart in kept_apart() {
+        assert!(library.iter().all(|of| of.name != apart.name), "{}", apart.name);
+        assert!(library.iter().all(|of| of.source != apart.source), "{}", apart.source);
+    }
 }
 
 #[test]
@@ -104,14 +134,4 @@ fn a_third_of_the_sources_is_predicted_as_well_as_all() {
     within("coverage by series", all.held_by_series, 0.90 - error..=1.0);
     within("below the lower end by series", all.below, 0.0..=0.05 + error / 2.0);
     within("bias by series", all.bias, -0.08..=0.08);
-}
-
-#[test]
-fn a_proportion_has_the_interval_of_clopper_and_pearson() {
-    // From tables: 20 of 22, and the rule of three for 0 of 30.
-    let [low, high] = proportion_interval(20, 22);
-    assert!((low - 0.708).abs() < 1e-3, "{low} {high}");
-    assert!((high - 0.989).abs() < 1e-3, "{low} {high}");
-    let [low, high] = proportion_interval(0, 30);
-    assert!(low <= 0.0 && (high - 0.1157).abs() < 1e-3, "{low} {high}");
 }

@@ -10,11 +10,16 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::scaling::{self, Average, Growth, Placement, PooledGrowth, Prediction, Size, Sweep};
-use crate::series::{Point, names};
+use highwater_sizing::scaling::{
+    self, Average, Growth, Placement, PooledGrowth, Prediction, Size, Sweep,
+};
+use highwater_sizing::series::{self, Point, names};
 
 pub use refit::refitted;
-pub use score::{Score, proportion_interval};
+pub use score::Score;
+
+/// Series of which no constant of the method was chosen: nothing here may be fitted to them.
+const KEPT_APART: &str = include_str!("../../data/kept-apart.csv");
 
 /// Fewest sizes that growth is predicted from.
 const FEWEST: usize = 2;
@@ -69,6 +74,13 @@ pub struct Case {
     pub predicted: Prediction,
     /// Throughput that was measured.
     pub measured: f64,
+}
+
+/// The series that are kept apart.
+#[expect(clippy::expect_used, reason = "a file of this repository that cannot be read must fail")]
+pub fn kept_apart() -> Vec<ScaledSeries> {
+    let set = series::read(KEPT_APART).expect("the series that are kept apart");
+    ScaledSeries::of(&set.points)
 }
 
 impl ScaledSeries {

@@ -1,17 +1,17 @@
 //! Leave one source out: how predictions hold whose intervals never saw the source that they are
 //! held against.
 //!
-//! Both sides of the intervals are made as wide as serves all other sources best. What else the
+//! Both sides of the intervals are made as wide as the level takes on all other sources. What else the
 //! method has (models, discount, shape of the sides) stays as it is.
 
 use std::collections::BTreeSet;
 
 use super::Case;
 use super::score::mean_by;
-use crate::scaling::LEVEL;
+use highwater_sizing::scaling::LEVEL;
 
-/// By how many tenths a side may be made narrower or wider.
-const TENTHS: std::ops::RangeInclusive<u32> = 6..=16;
+/// By how many twentieths a side may be made narrower or wider.
+const TWENTIETHS: std::ops::RangeInclusive<u32> = 10..=40;
 
 /// The same predictions, with sides that were fitted to the other sources.
 pub fn refitted(cases: &[Case]) -> Vec<Case> {
@@ -34,23 +34,16 @@ pub fn refitted(cases: &[Case]) -> Vec<Case> {
     sources.into_iter().flat_map(refit).collect()
 }
 
-/// The factor of a side with the least interval score by series: what the side is long, and what
-/// the measurement is beyond it.
+/// The least factor of a side beyond which no more lies, by series, than the level leaves there: what the side is long,
+/// and what the measurement is beyond it.
 fn best(cases: &[&Case], side: fn(&Case) -> f64, away: fn(&Case) -> f64) -> f64 {
-    let score = |factor: f64| {
-        mean_by(
-            cases,
-            |case| &case.series,
-            |case| {
-                let reach = factor * side(case);
-                reach + 2.0 / (1.0 - LEVEL) * (away(case) - reach).max(0.0)
-            },
-        )
+    let beyond = |factor: f64| {
+        let is_beyond = |case: &Case| f64::from(u8::from(away(case) > factor * side(case)));
+        mean_by(cases, |case| &case.series, is_beyond)
     };
-    let least = TENTHS
-        .map(|tenths| f64::from(tenths) / 10.0)
-        .min_by(|one, other| score(*one).total_cmp(&score(*other)));
-    least.unwrap_or(1.0)
+    let mut factors = TWENTIETHS.map(|part| f64::from(part) / 20.0);
+    let most = (1.0 - LEVEL) / 2.0;
+    factors.find(|factor| beyond(*factor) <= most).unwrap_or(2.0)
 }
 
 fn resized(case: &Case, below: f64, above: f64) -> Case {

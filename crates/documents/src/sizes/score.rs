@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::numbers::len_to_f64;
-use statrs::distribution::{Beta, ContinuousCDF};
+use highwater_analysis::synthetic::Noise;
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 
 use super::Case;
 
@@ -18,12 +18,17 @@ pub struct Score {
     pub sources: usize,
     /// Predictions whose interval held the measurement.
     pub held: usize,
-    /// Part of predictions that held, by series.
+    /// Part of predictions that held, by series: what is claimed.
     pub held_by_series: f64,
+    /// Its 95% interval, by drawing the sources anew (Efron's bootstrap, 1979): series of one source resemble each
+    /// other, so that they are drawn together.
+    pub held_by_series_95: [f64; 2],
     /// Part of predictions that held, by source.
     pub held_by_source: f64,
     /// Part of measurements below the interval, by series.
     pub below: f64,
+    /// Part of measurements above it, by series.
+    pub above: f64,
     /// Mean of the logarithm of predicted over measured, by series.
     pub bias: f64,
     /// Mean interval score, each prediction counts the same.
@@ -50,8 +55,10 @@ impl Score {
             sources: groups(&cases, |case| &case.source).len(),
             held,
             held_by_series: by_series(Case::held),
+            held_by_series_95: drawn_by_source(&cases),
             held_by_source: mean_by(&cases, |case| &case.source, Case::held),
             below: by_series(|case| f64::from(u8::from(case.measured < case.predicted.low))),
+            above: by_series(|case| f64::from(u8::from(case.measured > case.predicted.high))),
             bias: by_series(|case| (case.predicted.expected / case.measured).ln()),
             score: cases.iter().map(|case| case.score()).sum::<f64>() / len_to_f64(cases.len()),
             score_by_series: by_series(Case::score),
@@ -77,6 +84,38 @@ impl Case {
     }
 }
 
+/// The interval of the part that held by series.
+fn drawn_by_source(cases: &[&Case]) -> [f64; 2] {
+    const DRAWS: usize = 2_000;
+    // Of each source the parts that held of its series.
+    let sources: Vec<Vec<f64>> = groups(cases, |case| &case.source)
+        .values()
+        .map(|source| {
+            let mean = |series: &Vec<&Case>| {
+                series.iter().map(|case| case.held()).sum::<f64>() / len_to_f64(series.len())
+            };
+            groups(source, |case| &case.series).values().map(mean).collect()
+        })
+        .collect();
+    let mut noise = Noise::new(1);
+    let mut levels: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let drawn = sources.iter().map(|_| {
+                let at = noise.bits() % sources.len() as u64;
+                &sources[usize::try_from(at).unwrap_or(0)]
+            });
+            let drawn: Vec<f64> = drawn.flatten().copied().collect();
+            drawn.iter().sum::<f64>() / len_to_f64(drawn.len())
+        })
+        .collect();
+    levels.sort_by(f64::total_cmp);
+    [0.025, 0.975].map(|part| levels[position(part, DRAWS)])
+}
+
+fn position(part: f64, of: usize) -> usize {
+    usize::try_from(round_to_u64(part * to_f64(of as u64 - 1))).unwrap_or(0)
+}
+
 type Groups<'a> = BTreeMap<&'a str, Vec<&'a Case>>;
 
 fn groups<'a>(cases: &[&'a Case], key: fn(&Case) -> &str) -> Groups<'a> {
@@ -94,16 +133,4 @@ pub(super) fn mean_by(cases: &[&Case], key: fn(&Case) -> &str, of: impl Fn(&Case
         group.iter().map(|case| of(case)).sum::<f64>() / len_to_f64(group.len())
     };
     groups.values().map(mean).sum::<f64>() / len_to_f64(groups.len())
-}
-
-/// 95% interval of a proportion (Clopper and Pearson 1934); `held` of `cases`, at least one.
-pub fn proportion_interval(held: usize, cases: usize) -> [f64; 2] {
-    let quantile = |successes: usize, failures: usize, at: f64| {
-        Beta::new(len_to_f64(successes), len_to_f64(failures)).map(|beta| beta.inverse_cdf(at))
-    };
-    let missed = cases - held;
-    [
-        quantile(held, missed + 1, 0.025).unwrap_or(0.0),
-        quantile(held + 1, missed, 0.975).unwrap_or(1.0),
-    ]
 }
