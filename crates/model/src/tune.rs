@@ -216,7 +216,7 @@ pub struct RunnerUp {
     pub gain95: [f64; 2],
     /// Whether all of that interval is above zero; else neither is shown to be better.
     pub is_significant: bool,
-    /// Whether the confirming round measured about the same of both and cannot tell them apart; then the best one is
+    /// Whether the confirming round measured about the same of both and does not distinguish them; then the best one is
     /// the one with smaller values, if there is such a one.
     #[serde(default)]
     pub is_tied: bool,
