@@ -1,5 +1,5 @@
-//! Whether the target answered all the time: gaps, slow seconds, and whole seconds of recovery. The
-//! recovery from a gap, which is finer, is that of `recovery`.
+//! Availability over whole seconds: gaps, slow seconds, and recovery. `recovery` measures the recovery from a gap more
+//! finely.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,12 @@ use highwater_model::units::Nanos;
 
 use super::recovery::recovery;
 
-/// Gaps that a record keeps, the longest ones.
+/// The number of gaps that a record keeps, longest first.
 pub const GAPS_KEPT: usize = 64;
 
-/// Judges acknowledgements per whole second; the gap is measured more finely by the caller.
+/// Judges acknowledgments per whole second; the caller measures the gap more finely.
 ///
-/// Where most seconds have none the median is 0: then nothing lies below it, and there is nothing
-/// to recover to.
+/// If most seconds have none, the median is 0: no second is below it, and there is nothing to recover to.
 pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
     let twice_median = twice_median(acknowledged_per_s);
     let below_half = |count: u64| 4 * u128::from(count) < twice_median;
@@ -37,12 +36,10 @@ pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
     }
 }
 
-/// [`availability`] of measured phases one after the other: each is compared with its own median,
-/// as steps are asked at rates of their own. Recovery is that of the phase with the most seconds
-/// without any acknowledgement.
+/// [`availability`] of consecutive measured phases. Each is compared with its own median, because steps have different
+/// rates. Recovery is that of the phase with the most seconds without an acknowledgment.
 ///
-/// Seconds in which the load generator itself stood still are left out: they say nothing of the
-/// target.
+/// Seconds in which the load generator was stalled are left out: they show nothing about the target.
 pub fn of_phases(
     acknowledged_per_s: &[u64],
     phases: &[PhaseRecord],
@@ -72,14 +69,14 @@ pub fn of_phases(
     whole
 }
 
-/// Whether the load generator stood still in a part of this second.
+/// Whether the load generator was stalled in a part of this second.
 fn is_stalled(second: u64, stalls: &[StallRecord]) -> bool {
     let (from, to) = (second * Nanos::SECOND.0, (second + 1) * Nanos::SECOND.0);
     let mut stalls = stalls.iter();
     stalls.any(|stall| stall.start_ns < to && from < stall.end_ns())
 }
 
-/// The parts of gaps, [start, length], in which the load generator did not stand still.
+/// The parts of gaps, [start, length], in which the load generator was not stalled.
 fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> {
     let cut = |gaps: Vec<[u64; 2]>, stall: &StallRecord| {
         let parts = gaps.into_iter().flat_map(|[start, length]| {
@@ -96,9 +93,8 @@ fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> 
     stalls.iter().fold(gaps, cut)
 }
 
-/// What a record says of gaps, [start, length] in any order, of what was acknowledged in the seconds
-/// of its measured phases, and of its results per window. Gaps in which the load generator itself
-/// stood still are not the target's.
+/// The availability record from gaps ([start, length], in any order), the acknowledgments per second of the measured
+/// phases, and the results per window. Gaps in which the load generator was stalled are not counted against the target.
 pub fn of_gaps(
     gaps: Vec<[u64; 2]>,
     acknowledged_per_s: Vec<u64>,
@@ -120,7 +116,7 @@ pub fn of_gaps(
     }
 }
 
-/// The recovery from a gap within the measured phase that it lies in.
+/// The recovery from a gap within its measured phase.
 fn recovery_from(
     gap: [u64; 2],
     phases: &[PhaseRecord],
@@ -133,14 +129,14 @@ fn recovery_from(
     recovery(gap, phase?, results)
 }
 
-/// Sorts gaps, of equal ones the first first, and keeps as many as a record does.
+/// Sorts gaps, longest first and equal ones by start, and keeps as many as a record does.
 pub fn longest_first(gaps: &mut Vec<[u64; 2]>) {
     gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
     gaps.truncate(GAPS_KEPT);
 }
 
-/// What was acknowledged in each of the [`measured_seconds`]. Seconds of a load count from its own
-/// start, and are others.
+/// Acknowledgments in each of the [`measured_seconds`]. Load phases count seconds from their own start, so they are
+/// left out.
 pub fn acknowledged_per_s(intervals: &[IntervalRecord], phases: &[PhaseRecord]) -> Vec<u64> {
     let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
     for interval in intervals.iter().filter(|i| !PhaseRecord::is_load(phases, &i.phase)) {
@@ -149,12 +145,12 @@ pub fn acknowledged_per_s(intervals: &[IntervalRecord], phases: &[PhaseRecord]) 
     measured_seconds(phases).map(|second| by_second.get(&second).copied().unwrap_or(0)).collect()
 }
 
-/// The whole seconds of the measured phases, one phase after the other.
+/// The whole seconds of the measured phases, one phase after another.
 pub fn measured_seconds(phases: &[PhaseRecord]) -> impl Iterator<Item = u64> {
     phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).flat_map(whole_seconds)
 }
 
-/// The seconds, from the start of the first phase with a pace, that lie within a phase as a whole.
+/// The seconds, from the start of the first phase with a pace, that lie entirely within a phase.
 pub fn whole_seconds(phase: &PhaseRecord) -> std::ops::Range<u64> {
     let end = phase.start_ns.saturating_add(phase.duration_ns);
     phase.start_ns.div_ceil(Nanos::SECOND.0)..end / Nanos::SECOND.0
@@ -257,11 +253,11 @@ mod tests {
             second("load", 3, 1_000),
             second("step 1", 2, 7),
             second("step 1", 3, 10),
-            // Asked in the warm-up, answered when it was over.
+            // Sent in the warm-up, answered after it.
             second("warm-up", 3, 1),
             second("step 1", 5, 20),
         ];
-        // From 2 s and a bit to 5 s and a bit: the third and the fourth second are whole.
+        // From just after 2 s to just after 5 s: the third and the fourth second are whole.
         let phases = [load, late];
         assert_eq!(acknowledged_per_s(&intervals, &phases), [11, 0]);
     }

@@ -1,29 +1,29 @@
-//! Compares what was acknowledged with what was found, bucket of keys by bucket of keys.
+//! Compares acknowledged rows with found rows per key bucket.
 //!
-//! A bucket must hold at least the rows acknowledged and at most those and the unknown ones; where
-//! none is unknown, its checksums must be equal. Rows lost in one bucket and rows too many in
-//! another never cancel out. What must not be here: rows.
+//! A bucket must hold at least the acknowledged rows, and at most these plus the unknown ones; if none is unknown, its
+//! checksums must be equal. Missing rows in one bucket and surplus rows in another never cancel out. Must not handle
+//! individual rows.
 
 use std::collections::BTreeMap;
 
 use highwater_model::audit_record::Removal;
 use highwater_model::record::{AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket};
 
-/// Rows or buckets named as examples, at most.
+/// Maximum number of rows or buckets named as examples.
 pub const EXAMPLES_MAX: usize = 40;
 
-/// What the comparison shows.
+/// Result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Rows found.
     pub found: u64,
     /// Acknowledged and not found.
     pub missing: u64,
-    /// Found beyond the acknowledged and the unknown ones.
+    /// Found beyond the acknowledged and unknown rows.
     pub surplus: u64,
     /// Of the surplus, rows in buckets that were written.
     pub duplicated: u64,
-    /// Buckets with the right number of rows and other checksums.
+    /// Buckets with the right number of rows but different checksums.
     pub altered: u64,
     /// Buckets compared.
     pub buckets: u64,
@@ -87,11 +87,10 @@ pub fn compare(expectation: &Expectation) -> Comparison {
     result
 }
 
-/// Whether a table lost its rows all at once, given how many are missing.
+/// Whether a table lost its rows all at once, given the number of missing rows.
 ///
-/// It is empty; or, before the first bucket that holds any row, buckets that were written are empty,
-/// and nine tenths of what is missing are missing there or in that first one. The rest was under way at
-/// that time.
+/// True if it is empty; or if all written buckets before the first bucket that holds any row are empty, and nine tenths
+/// of the missing rows are missing there or in that first bucket. The rest were in flight at that time.
 pub fn removal(expectation: &Expectation, missing: u64) -> Option<Removal> {
     let written = |buckets: &mut dyn Iterator<Item = &ExpectedBucket>| -> u64 {
         buckets.map(|bucket| bucket.acknowledged).sum()
@@ -126,8 +125,8 @@ fn column(expectation: &Expectation, expected: &[u64], found: &[u64]) -> Option<
     expectation.columns.get(at).cloned()
 }
 
-/// What several shares expect, as one; what is found is the last one's. Widths are powers of two,
-/// so that the widest holds whole buckets of the others; none where the shares name other columns.
+/// Combines the expectations of several shares; the found rows are those of the last share. Widths are powers of two,
+/// so the widest holds whole buckets of the others. `None` if the shares name different columns.
 pub fn together(parts: &[&Expectation], last: &Expectation) -> Option<Expectation> {
     let width = parts.iter().map(|part| part.width).max()?;
     if parts.iter().any(|part| part.columns != last.columns) {
@@ -248,7 +247,7 @@ mod tests {
         };
         check(&[], Some(Removal::Empty));
         check(&[found(4, 100, 0)], Some(Removal::Truncated));
-        // At the boundary some batches were under way.
+        // At the boundary some batches were in flight.
         let later = [found(2, 80, 0), found(3, 100, 0), found(4, 100, 0)];
         check(&later, Some(Removal::Truncated));
         let all_from = |bucket: u64| (bucket..5).map(|b| found(b, 100, 0));

@@ -1,8 +1,6 @@
-//! The course of a run: when throughput or latency changed, what comes again and again, and what
-//! telemetry showed at those times.
+//! A run over time: when throughput or latency changed, periodic slowdowns, and shifts of telemetry at those times.
 //!
-//! Reads the seconds of a record. It tells what is the case; whether that is worth a word is the
-//! business of a rule.
+//! Reads the seconds of a record. Must not decide whether a change is worth reporting; a rule does.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +17,17 @@ use highwater_model::target_telemetry::{
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Telemetry is compared over so much time on both sides of a change.
+/// Telemetry is compared over this time on both sides of a change.
 const AROUND_NS: u64 = 60 * SECOND_NS;
-/// A share that moved by this much, or another figure by this share of itself, moved.
+/// A fraction that changed by this much, or another figure that changed by this fraction of itself, has shifted.
 const SHIFTED_SHARE: f64 = 0.1;
 const SHIFTED: f64 = 0.3;
-/// And by so many times what its two means are known to.
+/// The change must also be this many times the standard error of the two means.
 const SHIFTED_ERRORS: f64 = 4.0;
-/// Of a phase's seconds so many must have had an op, or there is no course to speak of.
+/// The fraction of a phase's seconds that must contain an op; with fewer there is no time series to analyze.
 const WITH_OPS: f64 = 0.5;
 
-/// What was looked at.
+/// The figure that was analyzed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// Acknowledged units per second.
@@ -38,35 +36,35 @@ pub enum Figure {
     Latency,
 }
 
-/// A change for good.
+/// A lasting change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangePoint {
     /// Stream, with its phase if there are several.
     pub place: String,
-    /// Of what.
+    /// The figure that changed.
     pub figure: Figure,
-    /// What the stream counts in.
+    /// The unit of the stream.
     pub unit: Unit,
-    /// When, from the start of the run.
+    /// Time of the change, from the start of the run.
     pub at_ns: u64,
-    /// Mean before it, back to the change before.
+    /// Mean before it, since the previous change.
     pub before: f64,
-    /// Mean after it, up to the next change.
+    /// Mean after it, until the next change.
     pub after: f64,
-    /// How often chance would show such a change.
+    /// Probability of such a change at random.
     pub p_value: f64,
-    /// What moved in the target's telemetry at that time, likeliest cause first.
+    /// Telemetry that shifted at that time, likeliest cause first.
     pub shifts: Vec<TelemetryShift>,
 }
 
-/// A series of telemetry that moved when something changed.
+/// A telemetry series that shifted at a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TelemetryShift {
     /// Name of the series.
     pub name: String,
-    /// Which of several nodes, disks or networks moved most.
+    /// Which of several nodes, disks, or networks shifted most.
     pub node: Option<String>,
-    /// What it is counted in; a count is told per second.
+    /// Unit; a count is reported per second.
     pub unit: String,
     /// Mean over the minute before.
     pub before: f64,
@@ -74,21 +72,21 @@ pub struct TelemetryShift {
     pub after: f64,
 }
 
-/// A slowdown that comes regularly.
+/// A periodic slowdown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slowdown {
     /// Stream, with its phase if there are several.
     pub place: String,
-    /// Distance, seconds.
+    /// Period in seconds.
     pub period_s: f64,
-    /// How far throughput falls below its mean, as a share of it.
+    /// How far throughput falls below its mean, as a fraction of it.
     pub depth: f64,
-    /// Length of what was looked at, seconds.
+    /// Length of the series analyzed, seconds.
     pub seconds: usize,
 }
 
-/// All changes of all streams in the order of the record. The median latency is looked at where
-/// arrivals follow a rate; in closed load it says the same as the throughput.
+/// All changes of all streams in the order of the record. The median latency is analyzed in open load only; in closed
+/// load it shows the same as the throughput.
 pub fn change_points(record: &RunRecord) -> Vec<ChangePoint> {
     let streams = measured_streams(record);
     let mut change_points = Vec::new();
@@ -98,7 +96,7 @@ pub fn change_points(record: &RunRecord) -> Vec<ChangePoint> {
         change_points.extend(change_points_of(record, stream, of, &throughput));
         if stream.is_open() {
             let latency = latencies(record, stream);
-            // Latencies differ by factors: a change of their logarithm is one by a factor.
+            // Latencies change by factors, so their logarithms are analyzed.
             let logs: Vec<f64> = latency.iter().map(|ns| ns.ln()).collect();
             let found = change_points_of(record, stream, Figure::Latency, &logs);
             change_points.extend(found.into_iter().map(|change_point| ChangePoint {
@@ -111,7 +109,7 @@ pub fn change_points(record: &RunRecord) -> Vec<ChangePoint> {
     change_points
 }
 
-/// Slowdowns that come regularly, of all streams.
+/// Periodic slowdowns of all streams.
 pub fn slowdowns(record: &RunRecord) -> Vec<Slowdown> {
     let streams = measured_streams(record);
     let found = streams.iter().filter_map(|stream| {
@@ -127,7 +125,7 @@ pub fn slowdowns(record: &RunRecord) -> Vec<Slowdown> {
     found.collect()
 }
 
-/// The series at one level: a change for good is no slowdown that comes again.
+/// The series with all lasting changes removed: they are not periodic slowdowns.
 fn without_change_points(values: &[f64]) -> Vec<f64> {
     let changes = changes(values);
     let Some(first) = changes.first() else {
@@ -202,7 +200,7 @@ fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     seconds.values().map(|second| second.iter().map(units).sum::<u64>()).map(to_f64).collect()
 }
 
-/// Of the op that was asked most; a second without an answer is as the one before.
+/// Of the op that was sent most often; a second without a response repeats the value before it.
 fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     let Some(most) = stream.results.iter().max_by_key(|result| result.acknowledged) else {
         return Vec::new();
@@ -217,8 +215,8 @@ fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     latencies
 }
 
-/// Names whose movement says why; the nearer the beginning, the likelier. Figures that only follow
-/// the throughput (rows, transactions, bytes of networks and logs) are not among them.
+/// Names of series whose shift explains a change, likeliest first. Figures that only follow the throughput (rows,
+/// transactions, network and log bytes) are left out.
 const CAUSES: &[&str] = &[
     "disk_credit",
     names::DISK_BUSY,
@@ -244,7 +242,7 @@ const CAUSES: &[&str] = &[
     names::LOAD,
 ];
 
-/// What moved at that time, between the changes before and after it.
+/// Telemetry that shifted at that time, between the previous and the next change.
 fn shifts(record: &RunRecord, at_ns: u64, between: TimeRange) -> Vec<TelemetryShift> {
     let Some(telemetry) = &record.target_telemetry else {
         return Vec::new();
@@ -297,7 +295,7 @@ fn shift_of(
     })
 }
 
-/// Mean of a range of time and its standard error; none from fewer than three values.
+/// Mean and standard error over a time range; `None` with fewer than three values.
 fn level(
     telemetry: &TargetTelemetry,
     values: &[Option<f64>],

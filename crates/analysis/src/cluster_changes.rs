@@ -1,5 +1,5 @@
-//! What changed in a target while it was polled, by its own telemetry: nodes that left, copies on no node, restarts,
-//! and servers that took another's place. Pure; nothing is judged here.
+//! Changes in a target during polling, from its own telemetry: nodes that left, unassigned copies, restarts, and
+//! replaced servers. Pure. Must not judge.
 
 use highwater_model::display::{duration, plain};
 use highwater_model::incident::{Incident, IncidentKind};
@@ -7,13 +7,13 @@ use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySeries, names}
 
 use crate::telemetry::named;
 
-/// Of each kind so many are kept apart; what is more of it is in the telemetry.
+/// Maximum number of changes reported per kind; the telemetry holds the rest.
 const SERIES_MAX: usize = 8;
 
-/// A value, and when it was polled, nanoseconds.
+/// A value and its polling time, nanoseconds.
 type Polled = (u64, f64);
 
-/// What a series shows of a change.
+/// The change that a series shows.
 type Rule = fn(&[Polled]) -> Option<String>;
 
 const RULES: [(&str, Rule); 4] = [
@@ -23,7 +23,7 @@ const RULES: [(&str, Rule); 4] = [
     (names::STANDBY, changed_places),
 ];
 
-/// In the order of the rules. What several nodes say alike is said once.
+/// In the order of the rules. A change that several nodes report alike is reported once.
 pub fn cluster_changes(telemetry: &TargetTelemetry) -> Vec<Incident> {
     let mut messages: Vec<String> = Vec::new();
     for (name, rule) in RULES {
@@ -54,12 +54,12 @@ fn polled(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Polled> 
         .collect()
 }
 
-/// `until 41.0 s`, or the end of what was polled.
+/// `until 41.0 s`, or the end of polling.
 fn until(end: Option<&Polled>) -> String {
     end.map_or_else(|| "until the end".to_owned(), |(at, _)| format!("until {}", duration(*at)))
 }
 
-/// The most there were, from when on there were fewer, how few, and when all were back.
+/// The greatest number of nodes, the time from which there were fewer, the fewest, and the time at which all were back.
 fn nodes_left(polled: &[Polled]) -> Option<String> {
     let (first, most) = (1..polled.len()).find_map(|at| {
         let before = polled[..at].iter().map(|(_, nodes)| *nodes).fold(0.0, f64::max);
@@ -68,7 +68,7 @@ fn nodes_left(polled: &[Polled]) -> Option<String> {
     let left = &polled[first..];
     let fewest = left.iter().map(|(_, nodes)| *nodes).fold(f64::MAX, f64::min);
     let back = left.iter().find(|(_, nodes)| *nodes >= most);
-    // Points of a long run are means of several.
+    // Points of a long run are means of several polls.
     let gone = (most - fewest).ceil();
     let plural = if gone > 1.0 { "nodes" } else { "node" };
     Some(format!(
@@ -118,7 +118,7 @@ mod tests {
 
     const GAP: f64 = -1.0;
 
-    /// Of series that were polled once a second from second 1 on; a negative value is a poll that failed.
+    /// Reported changes of series that were polled once a second from second 1; a negative value is a failed poll.
     fn reported(series: &[(&str, Option<&str>, &[f64])]) -> Vec<String> {
         let most = series.iter().map(|(.., values)| values.len()).max().unwrap_or(0);
         let times = (1..=u64::try_from(most).unwrap()).map(|second| second * 1_000_000_000);

@@ -1,7 +1,7 @@
-//! What a record means: statistics and judgments, as pure functions.
+//! Interpretation of records: statistics and judgments, as pure functions.
 //!
-//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, the
-//! policies of searches, tunings, growths and groups of runs. Nothing here reads a clock, draws a random number or prints.
+//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, and the policies of
+//! searches, tunings, growths, and groups of runs. Must not read a clock, draw random numbers, or print.
 
 pub mod availability;
 mod backlog;

@@ -1,60 +1,57 @@
-//! How uncertain the mean of a series is whose neighbors resemble each other.
+//! Uncertainty of the mean of an autocorrelated series.
 //!
-//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of
-//! them down together. The variance of the mean of n windows is then S / n with the *long-run
-//! variance* S = γ₀ · τ, where γ₀ is the variance of one window and τ = 1 + 2 Σ ρₖ the integrated
-//! autocorrelation time; n / τ windows are *effective*.
+//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of them together. The
+//! variance of the mean of n windows is then S / n with the *long-run variance* S = γ₀ · τ, where γ₀ is the variance of
+//! one window and τ = 1 + 2 Σ ρₖ the integrated autocorrelation time; n / τ windows are *effective*.
 //!
-//! Two estimates, each for what it is good at:
+//! There are two estimates for different purposes:
 //!
-//! 1. τ by Geyer's initial monotone sequence (C. J. Geyer, "Practical Markov chain Monte Carlo",
-//!    Statistical Science 7, 1992; see also A. Sokal, "Monte Carlo methods in statistical
-//!    mechanics", 1997): the sums ρ₂ₘ + ρ₂ₘ₊₁ are taken while they are positive, each no greater
-//!    than the one before. It only decides how smooth the other estimate is, and whether there are
-//!    enough windows to say anything.
-//! 2. S from the K lowest frequencies, Ŝ = Σ dⱼ² / K with dⱼ = √(2/n) Σₜ rₜ cos(πj(t + ½)/n).
-//!    K Ŝ / S is nearly χ² with K degrees of freedom, so that means have a Student t with K degrees
-//!    of freedom. This is the method of batch means (Schmeiser 1982; Law & Kelton, "Simulation
-//!    modeling and analysis", chapter 9) with cosines in place of the batches' steps, as advised by
-//!    Lazarus, Lewis, Stock & Watson, "HAR inference: recommendations for practice", Journal of
-//!    Business & Economic Statistics 36, 2018; Heidelberger & Welch 1981 use the same low
-//!    frequencies. Cosines leak less of the higher frequencies, and a straight line can be taken
-//!    out of the series for the price of the first of them.
+//! 1. τ by Geyer's initial monotone sequence (C. J. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
+//!    1992; see also A. Sokal, "Monte Carlo methods in statistical mechanics", 1997): the sums ρ₂ₘ + ρ₂ₘ₊₁ are added
+//!    while they are positive, each limited to the one before it. It only sets the smoothness of the other estimate,
+//!    and decides whether there are enough windows.
+//! 2. S from the K lowest frequencies, Ŝ = Σ dⱼ² / K with dⱼ = √(2/n) Σₜ rₜ cos(πj(t + ½)/n). K Ŝ / S is nearly χ² with
+//!    K degrees of freedom, so means have a Student t with K degrees of freedom. This is the method of batch means
+//!    (Schmeiser 1982; Law & Kelton, "Simulation modeling and analysis", chapter 9) with cosines in place of the
+//!    batches' steps, as advised by Lazarus, Lewis, Stock & Watson, "HAR inference: recommendations for practice",
+//!    Journal of Business & Economic Statistics 36, 2018; Heidelberger & Welch 1981 use the same low frequencies.
+//!    Cosines leak less of the higher frequencies, and a straight line can be removed from the series at the cost of
+//!    the first of them.
 //!
-//! The plain use of τ's estimate as S would be wrong more often than stated: it comes out too small
-//! in short series, and those in which it does are the ones that pass a gate on n / τ.
+//! Using the estimate of τ for S directly would be wrong more often than stated: it is too small in short series, and
+//! those with too small an estimate are the ones that pass a gate on n / τ.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use highwater_model::numbers::len_to_f64;
 
-/// Longer series are first averaged over so many neighbors that at most this many values remain:
-/// autocorrelations cost the square of the length, and a day has 864,000 windows.
+/// Longer series are first averaged over neighbors to at most this many values: the cost of autocorrelations is
+/// quadratic in the length, and a day has 864,000 windows.
 const MAX_VALUES: usize = 6_000;
-/// Fewest degrees of freedom; a Student t with fewer has useless tails.
+/// Minimum degrees of freedom; a Student t with fewer has useless tails.
 const MIN_FREQUENCIES: f64 = 4.0;
-/// Most; more would gain less than 2% in width.
+/// Maximum degrees of freedom; more would narrow the interval by less than 2%.
 pub(super) const MAX_FREQUENCIES: f64 = 60.0;
 
-/// What is known of the series around which the residuals were taken.
+/// The trend that was removed to get the residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removed {
-    /// Its mean, or the zero that it is known to have.
+    /// The mean, or a known mean of zero.
     Mean,
     /// A straight line.
     Line,
 }
 
-/// How the estimate is made; the values are calibrated by the tests of its users.
+/// Parameters of the estimate, calibrated by the tests of its callers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Calibration {
-    /// What the residuals lack.
+    /// The trend removed from the residuals.
     pub(super) removed: Removed,
     /// Frequencies used per effective window; fewer follow slow dependence better.
     pub(super) frequencies: f64,
-    /// Most frequencies used: their waves must be longer than what repeats in the series.
+    /// Maximum number of frequencies: their waves must be longer than any period in the series.
     pub(super) most: f64,
-    /// The variance is multiplied by 1 + margin / effective windows, for the error in τ.
+    /// The variance is multiplied by 1 + margin / effective windows, to allow for the error in τ.
     pub(super) margin: f64,
 }
 
@@ -65,11 +62,11 @@ pub(super) struct LongRun {
     pub(super) variance: f64,
     /// Degrees of freedom of `variance`.
     pub(super) degrees: f64,
-    /// Independent windows that the series is worth; at most its length.
+    /// Effective sample size in windows; at most the length of the series.
     pub(super) effective_windows: f64,
 }
 
-/// The long-run variance of a series, from its residuals. At least 6 of them make sense.
+/// The long-run variance of a series, from at least 6 residuals.
 pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
     if residuals.len() <= MAX_VALUES {
         return of_bounded(residuals, calibration);
@@ -79,7 +76,7 @@ pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
     let means: Vec<f64> =
         batches.map(|batch| batch.iter().sum::<f64>() / len_to_f64(size)).collect();
     let long_run = of_bounded(&means, calibration);
-    // Windows vary more than their averages; n / τ is told in windows.
+    // Windows vary more than their averages; n / τ is given in windows.
     let variance = |values: &[f64]| {
         let squares: f64 = values.iter().map(|value| value * value).sum();
         squares / len_to_f64(values.len())
@@ -109,7 +106,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
         .floor()
         .min(n - 2.0)
         .clamp(MIN_FREQUENCIES, calibration.most);
-    // The line takes up one frequency's worth: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6%.
+    // The line takes the equivalent of one frequency: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6%.
     let summed = match calibration.removed {
         Removed::Mean => degrees,
         Removed::Line => degrees + 1.0,
@@ -122,7 +119,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
     }
 }
 
-/// τ, at least 1, corrected for the bias that the removed mean or line brings into each ρₖ.
+/// τ, at least 1, corrected for the bias that removing the mean or line causes in each ρₖ.
 pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
     let n = len_to_f64(residuals.len());
     let correlation = |lag: usize| {
@@ -130,7 +127,7 @@ pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Rem
             / squares
     };
     let (mut tau, mut before, mut lag) = (-1.0, f64::INFINITY, 0);
-    // Past n / 10 nobody needs the exact value, and the sum would cost n² operations.
+    // Beyond n / 10 the exact value is not needed, and the sum would cost n² operations.
     while lag + 1 < residuals.len() / 2 && tau < n / 10.0 {
         let pair = correlation(lag) + correlation(lag + 1);
         if pair <= 0.0 {
@@ -140,7 +137,7 @@ pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Rem
         tau += 2.0 * before;
         lag += 2;
     }
-    // Each of the ρₖ summed is too small by about τ / n per regressor that was removed.
+    // Each of the ρₖ summed is too small by about τ / n per regressor removed.
     let regressors = match removed {
         Removed::Mean => 1.0,
         Removed::Line => 2.0,
@@ -175,7 +172,7 @@ fn low_frequency_power(residuals: &[f64], frequencies: f64) -> f64 {
     for residual in residuals {
         for wave in &mut waves {
             wave.sum += residual * wave.cos;
-            // Turning a unit vector by the step is exact enough over any run and needs no cosine.
+            // Rotating a unit vector by the step is exact enough for any run and needs no cosine.
             let cos = wave.cos * wave.step_cos - wave.sin * wave.step_sin;
             wave.sin = wave.sin * wave.step_cos + wave.cos * wave.step_sin;
             wave.cos = cos;

@@ -1,4 +1,4 @@
-//! The data of a run against the memory in which its target can keep them. Pure; no rule here.
+//! Compares the data of a run with the target's memory that can hold them. Pure. Must not hold a rule.
 
 use highwater_model::display::bytes;
 use highwater_model::numbers::{round_to_u64, to_f64};
@@ -7,30 +7,30 @@ use highwater_model::target_telemetry::{names, sources};
 
 use crate::telemetry::{mean, measured, named};
 
-/// Of a machine of which only the size is known, this part may become a page cache.
+/// The fraction of a machine's memory that may become page cache, if only the size of the machine is known.
 const PART_OF_MACHINE: f64 = 0.5;
 
 /// Memory that can hold data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// The setting that sizes it, or `the page cache`.
+    /// The setting that sets its size, or `the page cache`.
     pub name: String,
-    /// Bytes that it can hold.
+    /// Its capacity in bytes.
     pub bytes: u64,
 }
 
-/// The workload's tables, and what can keep them.
+/// The size of the workload's tables, and the memory that can hold them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataInMemory {
     /// Bytes before the first measured phase.
     pub before: u64,
     /// Bytes at the end.
     pub after: u64,
-    /// The smallest first; empty where none is known.
+    /// Smallest first; empty if none is known.
     pub caches: Vec<Cache>,
 }
 
-/// Absent where the target does not report how large its tables are, or keeps none.
+/// Absent if the target does not report the size of its tables, or keeps none.
 pub fn data_in_memory(record: &RunRecord) -> Option<DataInMemory> {
     let target = &record.target;
     if target.simulated || target.sink {
@@ -50,8 +50,8 @@ pub fn data_in_memory(record: &RunRecord) -> Option<DataInMemory> {
     (before.max(after) > 0).then_some(DataInMemory { before, after, caches })
 }
 
-/// What this machine's page cache can grow to, where the target runs on it: what programs left of its memory while
-/// it was measured.
+/// The possible size of this machine's page cache, if the target runs on it: the memory that programs left free during
+/// the measurement.
 fn of_this_machine(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
     let mut polled = telemetry.sources.iter();

@@ -1,20 +1,20 @@
-//! The noise between runs of one definition: where the next one lies if nothing has changed. Must not say that
-//! something has.
+//! The noise between runs of one definition: the expected range of the next one if nothing has changed. Must not report
+//! changes.
 
 use highwater_model::numbers::len_to_f64;
 
 use crate::long_run::student_quantile;
 
-/// Fewer runs show no spread.
+/// With fewer runs the spread is unknown.
 const RUNS_MIN: usize = 3;
-/// Probability that the next run lies above, and that it lies below.
+/// Probability that the next run is above the range, and that it is below.
 const TAIL: f64 = 0.025;
 
-/// Where the figure of the next run lies with a probability of 95 %, by those of earlier runs of the same definition;
-/// absent below three. No figure is below 0.
+/// The 95% prediction interval of the next run's figure, from earlier runs of the same definition; absent with fewer
+/// than three. No figure is below 0.
 ///
-/// The prediction interval of one further normal value: mean ± t(0.975, n − 1) · s · √(1 + 1/n). Source: G. J. Hahn,
-/// W. Q. Meeker, *Statistical Intervals* (1991), section 4.7.
+/// The prediction interval of one further normal value: mean ± t(0.975, n − 1) · s · √(1 + 1/n). Source: G. J. Hahn, W.
+/// Q. Meeker, *Statistical Intervals* (1991), section 4.7.
 pub fn next_run_within(earlier: &[f64]) -> Option<[f64; 2]> {
     if earlier.len() < RUNS_MIN {
         return None;

@@ -1,33 +1,32 @@
-//! Periodic slowdowns: whether a series falls again and again at a regular distance.
+//! Periodic slowdowns: whether a series falls at regular distances.
 //!
-//! Fisher's exact test of the greatest ordinate of the periodogram (R. A. Fisher, "Tests of
-//! significance in harmonic analysis", Proc. R. Soc. A 125, 1929), of a series whose memory of one
-//! step was taken out first (else slow noise looks like a slow period). The period is then that of
-//! the autocorrelation, which short pulses shape better than one frequency does, and how deep the
-//! slowdowns are is told by folding the series at it.
+//! Fisher's exact test of the greatest ordinate of the periodogram (R. A. Fisher, "Tests of significance in harmonic
+//! analysis", Proc. R. Soc. A 125, 1929), after removing the first-order autocorrelation (otherwise slow noise looks
+//! like a long period). The period is taken from the autocorrelation, which fits short pulses better than one frequency
+//! does; the depth is found by folding the series at the period.
 
 use highwater_model::numbers::len_to_f64;
 
-/// A period is told below this probability of chance.
+/// A period is reported if its p value is below this.
 const LEVEL: f64 = 0.01;
-/// Longer series are averaged to at most so many values: the periodogram costs their square.
+/// Longer series are averaged to at most this many values: the cost of the periodogram is quadratic.
 const VALUES_MAX: usize = 1_024;
-/// Fewer values, or fewer periods, show no pattern.
+/// With fewer values, or fewer periods, there is no pattern.
 const VALUES_MIN: usize = 60;
 const PERIODS_MIN: usize = 4;
-/// A lag whose autocorrelation comes as near as this to the greatest is as good, and shorter.
+/// A shorter lag is preferred if its autocorrelation is at least this fraction of the greatest.
 const AS_GOOD: f64 = 0.85;
 
-/// A regular slowdown.
+/// A periodic slowdown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeriodicSlowdown {
-    /// Distance in values.
+    /// Period in values.
     pub period: f64,
-    /// How far the lowest part of a period lies below the mean, as a share of it.
+    /// How far the lowest part of a period is below the mean, as a fraction of it.
     pub depth: f64,
 }
 
-/// The slowdown that a series shows, if it shows one.
+/// The periodic slowdown of a series, if any.
 pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     let size = values.len().div_ceil(VALUES_MAX).max(1);
     let chunks = values.chunks_exact(size);
@@ -46,7 +45,7 @@ pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     Some(PeriodicSlowdown { period: len_to_f64(lag * size), depth })
 }
 
-/// Without what each value has of the one before.
+/// The series without its first-order autocorrelation.
 fn whitened(deviations: &[f64]) -> Option<Vec<f64>> {
     let squares: f64 = deviations.iter().map(|d| d * d).sum();
     if squares <= 0.0 {
@@ -57,7 +56,7 @@ fn whitened(deviations: &[f64]) -> Option<Vec<f64>> {
     Some(pairs().map(|(a, b)| b - memory * a).collect())
 }
 
-/// Probability of the greatest ordinate's share of all, under white noise.
+/// p value of the greatest ordinate's fraction of the total, under white noise.
 fn fisher(values: &[f64]) -> Option<f64> {
     let n = values.len();
     let ordinates: Vec<f64> = (1..n.div_ceil(2)).map(|j| ordinate(values, j)).collect();
@@ -83,7 +82,7 @@ fn ordinate(values: &[f64], j: usize) -> f64 {
     a * a + b * b
 }
 
-/// The shortest lag at which the series resembles itself about as much as at any.
+/// The shortest lag whose autocorrelation is close to the greatest.
 fn period(deviations: &[f64]) -> Option<usize> {
     let longest = deviations.len() / PERIODS_MIN;
     let alike: Vec<f64> = (0..=longest)
@@ -112,7 +111,7 @@ mod tests {
     use super::super::synthetic::Noise;
     use super::*;
 
-    /// Noise of 5% around 1,000, and every `period` values some that are lower.
+    /// Noise of 5% around 1,000, with lower values every `period` values.
     fn slowed(seed: u64, length: usize, period: usize, low: f64) -> Vec<f64> {
         let mut noise = Noise::new(seed);
         (0..length)

@@ -1,19 +1,18 @@
-//! How lopsided the mean of a series is, and what that does to its interval.
+//! Skewness of the mean of a series, and its effect on the interval.
 //!
-//! A mean of few long stalls is skewed, and its variance goes with it. The t of the mean is then
-//! not a Student t, but after Willink's change of scale it nearly is (R. Willink, "A confidence
-//! interval and test for the mean of an asymmetric distribution", Communications in Statistics 34,
-//! 2005; of batch means: A. Tafazzoli & J. R. Wilson, "Skart: a skewness- and
-//! autoregression-adjusted batch-means procedure", IIE Transactions 43, 2011). The variance itself
-//! is estimated in `long_run`.
+//! A mean with few long stalls is skewed, and correlated with its variance. The t of the mean is then not a Student t,
+//! but after Willink's transformation it nearly is (R. Willink, "A confidence interval and test for the mean of an
+//! asymmetric distribution", Communications in Statistics 34, 2005; of batch means: A. Tafazzoli & J. R. Wilson,
+//! "Skart: a skewness- and autoregression-adjusted batch-means procedure", IIE Transactions 43, 2011). `long_run`
+//! estimates the variance itself.
 
 use highwater_model::numbers::{len_to_f64, truncate_to_u64};
 
-/// Below this the change of scale is the identity, and its formula divides by zero.
+/// Below this the transformation is the identity, and its formula divides by zero.
 const SYMMETRIC: f64 = 1e-3;
 
-/// The skewness of the series' mean, from as many batches of equal length, at least 3: that of one
-/// batch over the square root of their number. 0 for a series that is too short.
+/// The skewness of the series' mean, from this number of batches of equal length, at least 3: that of one batch over
+/// the square root of their number. 0 for a series that is too short.
 pub(super) fn batch_skewness(deviations: &[f64], batches: f64) -> f64 {
     let length = truncate_to_u64(len_to_f64(deviations.len()) / batches);
     let Some(length) = usize::try_from(length).ok().filter(|length| *length > 0) else {
@@ -48,7 +47,7 @@ pub(super) fn skewed(t: f64, skewness: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Worked by hand: (1 + 0.6 · 1.9)^⅓ = 1.288 659, (1 − 0.6 · 2.1)^⅓ = −0.638 250.
+    /// Calculated by hand: (1 + 0.6 · 1.9)^⅓ = 1.288 659, (1 − 0.6 · 2.1)^⅓ = −0.638 250.
     #[test]
     fn a_skewed_mean_has_a_longer_interval_on_its_long_side() {
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-5, "{found}");
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn skewness_is_that_of_the_batches() {
-        // Six batches of two: means 0, 0, 0, 0, 0, 6; skewness of one 2.449 after the correction.
+        // Six batches of two: means 0, 0, 0, 0, 0, 6; skewness of one is 2.449 after the correction.
         let series = [[0.0; 10].as_slice(), &[6.0, 6.0]].concat();
         let found = batch_skewness(&series, 6.0);
         assert!((found - 1.0).abs() < 1e-9, "{found}");

@@ -1,7 +1,7 @@
-//! Adds up the checksums of rows that are at hand, column by column, and by buckets of keys.
+//! Sums checksums of rows in memory, by column and by key bucket.
 //!
-//! The same integers as a target makes in SQL; see [`highwater_model::checksum`]. What must not be
-//! here: what became of the rows.
+//! The integers equal those that a target computes in SQL; see [`highwater_model::checksum`]. Must not track the
+//! outcome of rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,36 +10,36 @@ use highwater_model::checksum::{self, KEY_PRIME, NULL_RESIDUE, VALUE_PRIME};
 use highwater_model::op::{BoundColumn, ColumnData, Dictionary, RowBatch};
 use highwater_model::stored_form::StoredForm;
 
-/// Rows whose products fit together: weights below 2¹⁷ and values below 2²⁸ are added before the
-/// sum is taken modulo 2⁶⁴.
+/// Rows whose products fit without overflow: weights below 2¹⁷ and values below 2²⁸ are added before the sum is taken
+/// modulo 2⁶⁴.
 const CHUNK: usize = 1_024;
 /// An entry of a dictionary that was not hashed yet.
 const NOT_HASHED: u32 = u32::MAX;
 
-/// Adds up checksums of one table's rows; remembers the hashes of dictionaries.
+/// Sums checksums of one table's rows; caches the hashes of dictionaries.
 #[derive(Debug, Clone)]
 pub struct Summer {
     columns: Vec<ColumnSummer>,
 }
 
-/// Greatest number of buckets; a power of two. With twelve columns they take 1.7 MB.
+/// Maximum number of buckets; a power of two. With twelve columns they take 1.7 MB.
 pub const BUCKETS_MAX: usize = 16_384;
-/// Smallest width of a bucket, in keys.
+/// Minimum width of a bucket, in keys.
 const WIDTH_MIN: u64 = 256;
 
-/// Rows and checksums by bucket of keys. Buckets have one power-of-two width that doubles whenever
-/// their number would pass the bound, so that any number of rows fits the same memory.
+/// Rows and checksums by key bucket. Buckets have one power-of-two width that doubles when their number would exceed
+/// the maximum, so memory is bounded for any number of rows.
 #[derive(Debug, Clone)]
 pub struct Buckets {
     width: u64,
     rows: Vec<u64>,
-    /// Per bucket one for each column.
+    /// Per bucket, one for each column.
     sums: Vec<u64>,
     summer: Summer,
 }
 
 impl Buckets {
-    /// None yet; without columns only rows are counted.
+    /// Without buckets yet; without columns only rows are counted.
     pub fn new(columns: &[BoundColumn]) -> Self {
         Self { width: WIDTH_MIN, rows: Vec::new(), sums: Vec::new(), summer: Summer::new(columns) }
     }
@@ -49,12 +49,12 @@ impl Buckets {
         self.width
     }
 
-    /// Number of columns that are added up.
+    /// Number of summed columns.
     pub fn columns(&self) -> usize {
         self.summer.columns()
     }
 
-    /// All buckets from the first one on: rows, and checksums by column.
+    /// All buckets from the first on: rows, and checksums by column.
     pub fn all(&self) -> impl Iterator<Item = (u64, &[u64])> {
         let columns = self.columns();
         self.rows.iter().enumerate().map(move |(bucket, rows)| {
@@ -106,7 +106,7 @@ impl Buckets {
         }
     }
 
-    /// Adds another's.
+    /// Adds the rows and checksums of another.
     pub fn merge(&mut self, mut other: Self) {
         self.widen(other.width);
         other.widen(self.width);
@@ -121,14 +121,14 @@ impl Buckets {
         }
     }
 
-    /// Doubles until buckets are at least so wide.
+    /// Doubles the width until it is at least this.
     pub fn widen(&mut self, width: u64) {
         while self.width < width {
             self.double();
         }
     }
 
-    /// Makes room for `key`.
+    /// Extends the buckets to include `key`.
     fn reach(&mut self, key: u64) {
         while key / self.width >= BUCKETS_MAX as u64 {
             self.double();
@@ -174,9 +174,9 @@ impl Buckets {
 #[derive(Debug, Clone)]
 struct ColumnSummer {
     attributes: Vec<String>,
-    /// What becomes of the values in their column.
+    /// The stored form of the column's values.
     form: StoredForm,
-    /// The dictionary last seen, and the residues of its entries as far as they were needed.
+    /// The last dictionary, and the residues of its entries computed so far.
     words: Option<Arc<[Box<str>]>>,
     residues: Vec<u32>,
 }
@@ -202,12 +202,12 @@ impl Summer {
         self.columns.len()
     }
 
-    /// Adds rows `rows` of a batch to the sums, one for each column, modulo 2⁶⁴.
+    /// Adds rows `rows` of a batch to the sums, one per column, modulo 2⁶⁴.
     pub fn add(&mut self, batch: &RowBatch, rows: Range<usize>, sums: &mut [u64]) {
         let mut first = rows.start;
         while first < rows.end {
             let key = batch.first_row + first as u64;
-            // Weights rise by one from row to row, until a key is a multiple of the prime.
+            // Weights increase by one per row, until a key is a multiple of the prime.
             let rising = usize::try_from(KEY_PRIME - key % KEY_PRIME).unwrap_or(CHUNK);
             let end = rows.end.min(first + rising.min(CHUNK));
             let weight = checksum::weight(key);
@@ -294,7 +294,7 @@ impl ColumnSummer {
     }
 }
 
-/// Σ (weight + i) · residue of value i; a column that is too short holds nulls.
+/// Σ (weight + i) · residue of value i; missing values of a short column are null.
 #[inline]
 fn weighted<T>(
     values: Option<&[T]>,
@@ -311,8 +311,8 @@ fn weighted<T>(
     (weight..).zip(values).fold(0, |sum, (weight, value)| sum.wrapping_add(weight * residue(value)))
 }
 
-/// [`weighted`] for integers: without a division where all are small, as they mostly are, and with
-/// one division where all are equal, as the times of one tick are.
+/// [`weighted`] for integers: without a division if all are small, which is common, and with one division if all are
+/// equal, like the times of one tick.
 fn integers(values: Option<&[i64]>, weight: u64, count: usize) -> u64 {
     let Some(all) = values else {
         return weighted::<i64>(None, weight, count, |_| 0);

@@ -1,4 +1,4 @@
-//! Seeded series with known properties, for the tests of the statistics. Never in the program.
+//! Seeded series with known properties, for the tests of the statistics. Not part of the program.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use statrs::distribution::{Beta, ContinuousCDF};
 pub struct Noise(u64);
 
 impl Noise {
-    /// The series of a seed.
+    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
-        // Scrambled, as consecutive states would give the same series but for one value.
+        // Scrambled, because consecutive states would give nearly the same series.
         Self(Self(seed).bits())
     }
 
@@ -48,8 +48,8 @@ impl Noise {
         events
     }
 
-    /// Counts per window of 100 ms, 100 of them, which stop while the target stalls. Stalls and gaps
-    /// between them are exponential with these means, seconds; begun long before.
+    /// Counts per window of 100 ms, about 100 each, with none while the target stalls. Stalls and the gaps between them
+    /// are exponential with these means, seconds, in steady state.
     pub fn stalls(&mut self, stall: f64, gap: f64, windows: usize) -> Vec<u64> {
         let lasts = |noise: &mut Self, mean: f64| noise.exponential(1.0 / mean);
         self.standing_still(stall, gap, windows, lasts)
@@ -87,7 +87,7 @@ impl Noise {
         counts(&noisy, 0.0, 1.0)
     }
 
-    /// A first-order autoregression of unit variance, begun in its steady state.
+    /// A first-order autoregression of unit variance, in steady state from the start.
     pub fn autoregression(&mut self, phi: f64, length: usize) -> Vec<f64> {
         let scale = (1.0 - phi * phi).sqrt();
         let mut value = self.normal();
@@ -107,7 +107,7 @@ pub fn counts(series: &[f64], mean: f64, deviation: f64) -> Vec<u64> {
     series.iter().map(count).collect()
 }
 
-/// So many seeds of this version: another one has others, so that nothing is tuned to them.
+/// Seeds of this version: each version has different ones, so that nothing can be tuned to them.
 pub fn seeds_of_version(number: u64) -> Range<u64> {
     let version = env!("CARGO_PKG_VERSION").bytes();
     let first = version.fold(17, |seed: u64, byte| seed * 257 + u64::from(byte));

@@ -1,4 +1,4 @@
-//! What series of telemetry say of a range of time. Pure; no rule and no judgment here.
+//! Statistics of telemetry series over a time range. Pure. Must not hold rules or judgments.
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::PhaseKind;
@@ -9,19 +9,19 @@ use highwater_model::target_telemetry::{
 
 /// Bytes per second of networks: 1, 2.5, 10, 25 and 100 Gbit/s.
 const NETWORKS: [f64; 5] = [125e6, 312.5e6, 1.25e9, 3.125e9, 12.5e9];
-/// A network between these shares of its speed is full: headers take the rest.
+/// A network is full between these fractions of its speed: headers take the rest.
 const NETWORK_FULL: (f64, f64) = (0.9, 1.0);
 
-/// A range of the run's time.
+/// A time range of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
     /// Its begin, nanoseconds from the start of the run.
     pub from_ns: u64,
-    /// Its end, which is not part of it.
+    /// Its end, exclusive.
     pub to_ns: u64,
 }
 
-/// The values of a series as they are drawn: levels as they are, counts per second.
+/// The values of a series for charts: levels unchanged, counts per second.
 pub fn values_of(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
     let points = points(telemetry, series);
     let mut values = vec![None; series.values.len()];
@@ -34,7 +34,7 @@ pub fn values_of(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<O
     values
 }
 
-/// Mean of a level, or of a count per second, over those samples that began in the range.
+/// Mean of a level, or of a count per second, over the samples that began in the range.
 pub fn mean(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
@@ -52,8 +52,7 @@ pub fn mean(
     (seconds > 0.0).then(|| sum / seconds)
 }
 
-/// Sum of a count over those samples that began in the range; absent for a level, and where
-/// nothing was said in the range.
+/// Sum of a count over the samples that began in the range; absent for a level, and without any value in the range.
 pub fn total(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
@@ -88,8 +87,8 @@ pub fn named<'a>(
     series.filter(move |series| series.name == name)
 }
 
-/// Pieces of work that the target itself says it rejected in measured phases; absent if it does
-/// not tell. What a piece is, the target says: it need not be an op.
+/// Tasks that the target reports as rejected in measured phases; absent if it does not report them. The target defines
+/// a task, which need not be an op.
 pub fn rejected(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
     let range = measured(record)?;
@@ -100,13 +99,13 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
         .map(round_to_u64)
 }
 
-/// Whether a series is of a node with a quota, which neither the node itself nor its machine need see.
+/// Whether a series is of a node with a quota, which may be invisible to the node and its machine.
 fn is_of_control_groups(series: &TelemetrySeries) -> bool {
     series.source == sources::CONTROL_GROUPS
 }
 
-/// Busy share of the CPU of each node that tells it, over all measured time, by its name; of nodes with quotas the
-/// used share of these.
+/// Busy CPU fraction of each node that reports it, over the measured time, by node name; for nodes with quotas, the
+/// used fraction of the quota.
 pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
     let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) else {
         return Vec::new();
@@ -154,21 +153,21 @@ pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     (grown > 0 && rows > 0).then(|| highwater_model::display::ratio(grown, rows))
 }
 
-/// Telemetry over a range of time.
+/// Telemetry over a time range.
 pub(crate) struct OverTime<'a> {
     pub(crate) telemetry: &'a TargetTelemetry,
     pub(crate) range: TimeRange,
 }
 
 impl<'a> OverTime<'a> {
-    /// Absent where the record has no telemetry.
+    /// Absent if the record has no telemetry.
     pub(crate) fn of(record: &'a RunRecord, range: TimeRange) -> Option<Self> {
         let telemetry = record.target_telemetry.as_ref()?;
         Some(Self { telemetry, range })
     }
 
-    /// Each series of that name from the control groups of the nodes, or else from the first source that reports
-    /// it; from all endpoints, where that is one of them.
+    /// All series of that name from the nodes' control groups, or else from the first source that reports it; if this
+    /// is an endpoint, from all endpoints.
     pub(crate) fn series(
         &self,
         name: &'static str,
@@ -184,7 +183,7 @@ impl<'a> OverTime<'a> {
         })
     }
 
-    /// The same with its mean.
+    /// The same series with their means.
     pub(crate) fn means(&self, name: &'static str) -> Vec<(&'a TelemetrySeries, f64)> {
         self.series(name)
             .filter_map(|series| Some((series, mean(self.telemetry, series, self.range)?)))
@@ -217,11 +216,11 @@ impl<'a> OverTime<'a> {
         self.means(name).iter().map(|(_, mean)| mean).sum()
     }
 
-    /// A network that transfers about all that one of its speed can: its series, and bytes per second of both.
+    /// A network that transfers about as much as one of its speed can: its series, and bytes per second of both.
     pub(crate) fn full_network(&self) -> Option<(&'a TelemetrySeries, f64, f64)> {
         let directions = [names::NET_RECEIVED, names::NET_SENT];
         let all = directions.into_iter().flat_map(|name| self.means(name));
-        // What a machine says to itself passes no wire.
+        // Loopback traffic is not on a network.
         let mut wires = all.filter(|(series, _)| series.node.as_deref() != Some("lo"));
         wires.find_map(|(series, carried)| {
             let (least, most) = NETWORK_FULL;
@@ -231,7 +230,7 @@ impl<'a> OverTime<'a> {
         })
     }
 
-    /// Busy share of the CPU, mean over all nodes.
+    /// Busy CPU fraction, mean over all nodes.
     pub(crate) fn cpu(&self) -> Option<f64> {
         let nodes = self.means(names::CPU_BUSY);
         let number = f64::from(u32::try_from(nodes.len()).ok()?);
@@ -239,8 +238,7 @@ impl<'a> OverTime<'a> {
     }
 }
 
-/// The part of the samples that began in the range in which the value was at least so high; absent without
-/// any sample.
+/// The fraction of the samples that began in the range whose value was at least this high; absent without any sample.
 pub(crate) fn part_at_least(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
@@ -255,7 +253,7 @@ pub(crate) fn part_at_least(
     (all > 0).then(|| highwater_model::display::ratio(high, all))
 }
 
-/// A value, and the time that it stands for.
+/// A value and the time that it covers.
 struct Point {
     position: usize,
     value: f64,
@@ -268,13 +266,13 @@ impl Point {
         (self.to_ns > self.from_ns).then(|| to_f64(self.to_ns - self.from_ns) / 1e9)
     }
 
-    /// Whether the time that it stands for begins there.
+    /// Whether the covered time begins in the range.
     fn is_in(&self, range: TimeRange) -> bool {
         self.to_ns > self.from_ns && range.from_ns <= self.from_ns && self.from_ns < range.to_ns
     }
 }
 
-/// The values that are there. A count stands for the time since the value before it.
+/// The values that are present. A count covers the time since the previous value.
 fn points<'a>(
     telemetry: &'a TargetTelemetry,
     series: &'a TelemetrySeries,
@@ -346,7 +344,7 @@ mod tests {
         assert_eq!(total(&telemetry, &count, range(S, 3 * S)), Some(6.0));
         assert_eq!(mean(&telemetry, &count, range(S, 3 * S)), Some(3.0));
         assert_eq!(total(&telemetry, &count, range(9 * S, 10 * S)), None);
-        // The one that began before belongs to what came before, the one that ends behind does not.
+        // A value that began before the range is not part of it; one that ends after it is.
         let half = S / 2;
         let found = total(&telemetry, &count, range(half, 2 * S + half));
         assert_eq!(found, Some(6.0));
@@ -357,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_mean_weighs_a_value_by_the_time_that_it_stands_for() {
-        // The second answer took three seconds to come.
+        // The second response took three seconds.
         let values = [None, Some(1.0), Some(5.0)];
         for (kind, expected) in [
             // 1 for one second and 5 for three of them.

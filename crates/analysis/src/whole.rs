@@ -1,6 +1,4 @@
-//! The record of an experiment, whatever its question: what is made of it as a whole, and its last run.
-//!
-//! What must not be here: what a question's outcome means.
+//! The record of an experiment of any kind: its combined judgments, and its last run. Must not interpret outcomes.
 
 use highwater_model::judgment::{
     Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
@@ -9,7 +7,7 @@ use highwater_model::record::{
     ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
 };
 
-/// What is made of an experiment, beginning with what is made of its last run.
+/// The combined judgments of an experiment, starting with those of its last run.
 pub(crate) struct Whole {
     pub(crate) judgments: Judgments,
     pub(crate) incidents: Vec<Incident>,
@@ -20,7 +18,7 @@ impl Whole {
         Self { judgments: last.judgments.clone(), incidents: last.incidents.clone() }
     }
 
-    /// What ended an experiment ends its record too.
+    /// An incident that ended the experiment also ended its record.
     pub(crate) fn ended(&mut self, kind: IncidentKind, message: &str) {
         if self.incidents.iter().all(|incident| incident.kind != kind) {
             self.incidents.push(Incident::new(kind, message));
@@ -67,7 +65,7 @@ pub(crate) fn unknown(
     }
 }
 
-/// Why an experiment is not complete: its code, a sentence, and what to do.
+/// Why an experiment is not complete: a code, a sentence, and a hint.
 type Incomplete = (ReasonCode, &'static str, &'static str);
 
 pub(crate) const TARGET_LOST: Incomplete =
@@ -82,7 +80,7 @@ pub(crate) const fn not_ended(message: &'static str) -> Incomplete {
     (ReasonCode::Interrupted, message, "go on with --resume")
 }
 
-/// Of each judgment the gravest of all trials, the first of those that are as grave; without any the last run's.
+/// The gravest of each judgment over all trials, the first among equals; without trials, the last run's.
 pub(crate) fn gravest<'a>(
     of_last: &Judgments,
     trials: impl Iterator<Item = &'a Judgments> + Clone,
@@ -110,7 +108,7 @@ const fn by_measurement(judged: &Judgments) -> u8 {
     }
 }
 
-/// What the user gave is wrong outranks what could not be verified, as in exit codes.
+/// A user error outranks what could not be verified, like in exit codes.
 fn by_data(judged: &Judgments) -> u8 {
     let mut reasons = judged.data.reasons.iter();
     match judged.data.value {

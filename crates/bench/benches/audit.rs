@@ -1,4 +1,4 @@
-//! The audit: a large table against its load, and a failed bucket among a thousand million rows.
+//! The audit: a large table compared with its load, and a failed bucket among a billion rows.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -20,13 +20,13 @@ use highwater_runner::planner::PaceInput;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
-/// Rows that are loaded into PostgreSQL, and into SQLite.
+/// Rows loaded into PostgreSQL, and into SQLite.
 const LOADED: &str = "20000000";
 const LOADED_EMBEDDED: &str = "3000000";
-/// 96 MiB, and two batches of 1,000 numbers for each of the sessions.
+/// 96 MiB, and two batches of 1,000 numbers per session.
 const MEMORY_MIB: f64 = 97.0;
 const SESSIONS: u32 = 64;
-/// 10⁹ rows on the simulated clock, of which about two are altered.
+/// 10⁹ rows on the simulated clock, about two of them altered.
 const SIMULATED: &str = "sim:?nodes=1&cores=64&shards=1&replicas=0&request=100us&row=100ns\
                          &queue=inf&alter=0.000000002";
 const LONG_SECONDS: u64 = 1_000;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     )
 }
 
-/// Notes when the audit began.
+/// Records when the audit began.
 struct Begin {
     clock: RealClock,
     begin: Cell<Option<Nanos>>,
@@ -96,7 +96,7 @@ fn seconds(record: &RunRecord, kind: PhaseKind) -> f64 {
     Nanos(phases.map(|phase| phase.duration_ns).sum()).as_secs_f64()
 }
 
-/// Loads `cpu` rows and audits them.
+/// Loads rows of `cpu` and audits them.
 fn loaded(url: &str, rows: &str, sessions: u32) -> Result<RunRecord, Box<dyn Error>> {
     let job = Job {
         settings: &[("rows", rows), ("batch", "5000")],

@@ -1,5 +1,5 @@
-//! What the client can send: fresh `cpu` rows to a sink on loopback, rows per client CPU second,
-//! beside the parts of that path and beside a generator in Node.js.
+//! The client's ceiling: new `cpu` rows to a sink on loopback, rows per client CPU second, compared with the parts of
+//! that path and with a generator in Node.js.
 
 use std::error::Error;
 use std::process::Command;
@@ -16,14 +16,14 @@ const ROUNDS: usize = 5;
 const BATCH: u32 = 1_000;
 const SESSIONS: u32 = 8;
 const MEASURE: Nanos = Nanos::from_secs(3);
-/// Batches of a round that are made and encoded, and of one whose body is sent again.
+/// Batches per round that are generated and encoded, and repeats of the one that is resent.
 const BATCHES: u32 = 2_000;
-/// The generator in Node.js, which makes the same kind of rows and bodies, and sends nothing.
+/// The generator in Node.js, which generates the same kind of rows and bodies, and sends nothing.
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/ceiling.js");
-/// Twice the bytes a second that 10 gigabit Ethernet carries.
+/// Twice the bytes per second of 10 gigabit Ethernet.
 const TWICE_TEN_GBE: f64 = 2.0 * 1.25e9;
 
-/// A sink, a way to insert, and what was promised.
+/// A sink, an insert mode, and the budget.
 const PATHS: [(&str, &str, Budget); 8] = [
     ("null:crate", "bulk", Budget::AtLeast(3e6)),
     ("null:crate", "values", Budget::None),
@@ -35,13 +35,13 @@ const PATHS: [(&str, &str, Budget); 8] = [
     ("null:mysql", "load-data", Budget::None),
 ];
 
-/// What a round found, rows per client CPU second.
+/// Results of a round, rows per client CPU second.
 struct Round {
-    /// A whole run, every value fresh.
+    /// A whole run with new values in every row.
     fresh: f64,
-    /// The same without a run around it.
+    /// The parts of the path, without a run.
     parts: Parts,
-    /// The fresh run's rows per second of the wall's clock.
+    /// The run's rows per second of wall-clock time.
     rows_per_s: f64,
 }
 
@@ -130,7 +130,7 @@ fn round(sink: &'static str, insert: &'static str) -> Result<Round, Box<dyn Erro
     })
 }
 
-/// Rows per CPU second of the generator in Node.js; none where that is not installed.
+/// Rows per CPU second of the generator in Node.js; `None` if that is not installed.
 fn node_rows_per_cpu_s() -> Option<f64> {
     let batches = (BATCHES / 10).to_string();
     let said = Command::new("node")

@@ -1,5 +1,5 @@
-//! Fresh `cpu` rows as Native blocks to a real ClickHouse: rows per client CPU second, beside the insert of
-//! the same blocks by ClickHouse's own client.
+//! New `cpu` rows as Native blocks to a real ClickHouse: rows per client CPU second, compared with inserting the same
+//! blocks with ClickHouse's own client.
 
 use std::error::Error;
 use std::fs::File;
@@ -25,28 +25,28 @@ const ROUNDS: usize = 5;
 /// Large, so that the server's merges keep up.
 const BATCH: u32 = 20_000;
 const BATCH_SETTING: (&str, &str) = ("batch", "20000");
-/// Batches that are sent again, and that the client is given.
+/// Batches that are resent, and that the client inserts.
 const BATCHES: u32 = 25;
 const SESSIONS: u32 = 2;
 const MEASURE: Nanos = Nanos::from_secs(3);
 
-/// What a round found, rows per client CPU second.
+/// Results of a round, rows per client CPU second.
 struct Round {
-    /// A whole run, every value fresh.
+    /// A whole run with new values in every row.
     fresh: f64,
     encoded: f64,
-    /// One body that is sent again and again.
+    /// One body sent repeatedly.
     replayed: f64,
     /// ClickHouse's client, from blocks in a file.
     client: f64,
-    /// The fresh run's rows per second of the wall's clock.
+    /// The run's rows per second of wall-clock time.
     rows_per_s: f64,
 }
 
-/// What all rounds use.
+/// Common to all rounds.
 struct Setting {
     url: String,
-    /// Of ClickHouse's client.
+    /// For ClickHouse's client.
     port: u16,
     workload: Arc<Workload>,
     target: Arc<dyn Target>,
@@ -98,7 +98,7 @@ fn round(setting: &Setting, client: &Path) -> Result<Round, Box<dyn Error>> {
         audit: AuditLevel::Off,
         ..Job::inserting(cpu_workload()?, &setting.url, SESSIONS)
     };
-    // Its table is there for what follows.
+    // The following steps use its table.
     let record = job.run(Rc::new(Silent))?;
     let rows_per_s = measured(&record)?.throughput.rows_per_s;
     let clients = record.clients.first();
@@ -121,7 +121,7 @@ fn client_rows_per_cpu_s(setting: &Setting, client: &Path) -> Result<f64, Box<dy
     let mut blocks = File::create(&path)?;
     let mut statement = Vec::new();
     for request in &requests {
-        // The statement is the first line; the block is behind it.
+        // The statement is the first line; the block follows.
         let end = request.iter().position(|byte| *byte == b'\n');
         let (head, block) = request.split_at(end.ok_or("a request has no statement")? + 1);
         statement = head.trim_ascii_end().to_vec();

@@ -1,7 +1,6 @@
-//! Client lag at half of the client's ceiling: open load on a target that costs nothing.
+//! Client lag at half of the client's ceiling: open load on a target without cost.
 //!
-//! The floor is a thread of its own that does nothing but sleep to one time after the other: how
-//! late the machine wakes anybody.
+//! The floor is a thread that only sleeps from one time to the next: the machine's own wake-up latency.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -26,19 +25,19 @@ const SESSIONS: u32 = 128;
 const ROUNDS: usize = 5;
 const CEILING_LENGTH: Nanos = Nanos::from_secs(3);
 const LAG_LENGTH: Nanos = Nanos::from_secs(6);
-/// Milliseconds, to each of which the floor's thread sleeps.
+/// Number of milliseconds to each of which the floor's thread sleeps.
 const WAKES: u64 = 4_000;
 
 /// p50, p99 and p99.9 in microseconds.
 type Percentiles = [f64; 3];
 
-/// What one round says.
+/// Results of a round.
 struct Round {
-    /// Ops per second, closed.
+    /// Ops per second in closed load.
     ceiling: f64,
     lag: Percentiles,
     floor: Percentiles,
-    /// Cores that other programs used meanwhile.
+    /// Cores used by other programs meanwhile.
     others: f64,
 }
 
@@ -104,7 +103,7 @@ fn run(pace: PaceInput, measure: Nanos) -> Result<RunRecord, Box<dyn Error>> {
     job.run(Rc::new(Silent))
 }
 
-/// How late a thread is that sleeps to each millisecond.
+/// Wake-up latency of a thread that sleeps to each millisecond.
 fn floor() -> Percentiles {
     let mut lag = LatencyHistogram::fine();
     let clock = RealClock::start();
@@ -112,7 +111,7 @@ fn floor() -> Percentiles {
         let due = Nanos::from_millis(wake);
         let left = due.saturating_sub(clock.now());
         if left == Nanos::ZERO {
-            // The last sleep ended behind this time, and its lateness has been counted.
+            // The last sleep ended after this time, and its latency has been counted.
             continue;
         }
         thread::sleep(Duration::from_nanos(left.0));
@@ -122,7 +121,7 @@ fn floor() -> Percentiles {
     [summary.p50, summary.p99, summary.p999].map(micros)
 }
 
-/// Processor time of the whole machine less ours, in cores.
+/// CPU time of the whole machine minus that of this process, in cores.
 fn cores_of_others(client: &ClientRecord) -> f64 {
     client
         .machine_cpu_fraction

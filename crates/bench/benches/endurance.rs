@@ -1,7 +1,7 @@
-//! Resident memory over hours of simulated time: what a run keeps of each of its seconds.
+//! Resident memory over hours of simulated time: memory kept per second of a run.
 //!
-//! The number of rows is the business of `memory`; here it is small, and the run is long. The hours
-//! are the first argument: `cargo bench -p highwater-bench --bench endurance -- 4`.
+//! The number of rows is small; `memory` measures that. The hours are the first argument: `cargo bench -p
+//! highwater-bench --bench endurance -- 4`.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -19,20 +19,20 @@ use highwater_runner::planner::PaceInput;
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
 const SIMULATED: &str =
     "sim:?nodes=1&cores=64&shards=1&replicas=0&request=100us&row=100ns&queue=inf";
-/// Hours where no argument says otherwise.
+/// Default number of hours.
 const HOURS: u64 = 24;
-/// A hundred ops a second.
+/// 100 ops per second.
 const BATCH: &str = "10";
 const ROWS_PER_S: u64 = 1_000;
 const SESSIONS: u32 = 16;
-/// Samples before each look, one a simulated second; the figure is their median.
+/// Samples before each measurement, one per simulated second; the figure is their median.
 const SAMPLES: usize = 60;
 const KIB: f64 = 1_024.0;
 /// The budget of all runs, 96 MiB.
 const MOST: f64 = 96.0 * 1_024.0;
 
-/// Notes the resident memory after the last seconds of each quarter of the load, and no others: what it
-/// keeps is in that memory itself.
+/// Records the resident memory only in the last seconds of each quarter of the load, because its own samples use
+/// memory.
 struct Notes {
     quarter_s: usize,
     seconds: Cell<usize>,
@@ -66,7 +66,7 @@ impl Observer for Notes {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // `cargo bench` itself adds `--bench`.
+    // `cargo bench` adds `--bench`.
     let hours = std::env::args().find_map(|word| word.parse::<u64>().ok());
     let hours = hours.unwrap_or(HOURS).max(1);
     let seconds = hours * 3_600;

@@ -1,8 +1,8 @@
-//! `highwater find --quick` on PostgreSQL, five seeds, each beside the throughput of closed load just
-//! before and just after it, with the same sessions and batches: is the mark near what the server can?
+//! `highwater find --quick` on PostgreSQL with five seeds, each compared with the throughput of closed load just before
+//! and just after it, with the same sessions and batches: is the mark near the server's capacity?
 //!
-//! The server's log waits before each flush and batches are small, so that the log, and neither this
-//! machine's CPU, which the server shares with the load, nor other users of its disk, is the limit.
+//! The server's log waits before each flush and batches are small, so that the limit is the log, and not this machine's
+//! CPU, which the server shares with the load, or other users of its disk.
 
 use std::error::Error;
 use std::fs;
@@ -17,19 +17,19 @@ use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup};
 
 const SEEDS: u32 = 5;
-/// Rows of a batch.
+/// Rows per batch.
 const ROWS: f64 = 10.0;
-/// Commits are durable, and each flush of the log waits 2 ms first, however few sessions there are.
+/// Commits are durable, and each flush of the log first waits 2 ms, even with few sessions.
 const SETTINGS: [&str; 3] = ["fsync = on", "commit_delay = 2000", "commit_siblings = 0"];
-/// What a search and closed load have in common.
+/// Options common to a search and closed load.
 const LOAD: &[&str] = &["--batch", "10", "-c", "4", "--warm-up", "3s", "--drop"];
 const CLOSED: &[&str] = &["-d", "20s", "--audit", "count"];
-/// The mark may be so far from closed load's throughput, as a share of that.
+/// Maximum distance of the mark from closed load's throughput, as a fraction of that.
 const NEAR: f64 = 0.25;
 
-/// What one seed says.
+/// Results of one seed.
 struct Round {
-    /// Rows per second, the mean of before and after.
+    /// Rows per second, mean of before and after.
     closed: f64,
     /// Rows per second; absent without a confirmed mark.
     mark: Option<f64>,
@@ -70,14 +70,14 @@ fn round(url: &str, seed: &str) -> Result<Round, Box<dyn Error>> {
     })
 }
 
-/// Rows per second of closed load.
+/// Rows per second in closed load.
 fn closed(url: &str, seed: &str) -> Result<f64, Box<dyn Error>> {
     let record = called("run", url, &[CLOSED, &["--seed", seed]].concat())?;
     let run = record.into_run().ok_or("a run left an experiment")?;
     Ok(measured(&run)?.throughput.ops_per_s * ROWS)
 }
 
-/// The record that a command of the program leaves.
+/// The record that a command of the program stores.
 fn called(command: &str, url: &str, more: &[&str]) -> Result<Record, Box<dyn Error>> {
     let root = tempfile::tempdir()?;
     let said = Command::new(env!("CARGO"))

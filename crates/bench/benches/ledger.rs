@@ -1,4 +1,4 @@
-//! The ledger in the load path: nanoseconds of CPU that a row costs when its batch is acknowledged.
+//! The ledger in the load path: nanoseconds of CPU per row when its batch is acknowledged.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn spill() -> Result<Spill, Box<dyn Error>> {
-    // Nothing is spilled where everything is acknowledged, so that the folder may be gone.
+    // Nothing is spilled if everything is acknowledged, so the directory may be gone.
     Ok(Spill::at(tempfile::tempdir()?.path().join("exceptions")))
 }
 
@@ -65,14 +65,14 @@ fn noted(batches: &[RowBatch], mut ledger: Ledger) -> f64 {
             ledger.note(batch.first_row, u64::from(BATCH), Some(batch), &outcome);
         }
     };
-    // Dictionaries are hashed once.
+    // Hashes dictionaries before measuring, as that is done once.
     note();
     let per_row = per_row(note);
     black_box(ledger.totals());
     per_row
 }
 
-/// Nanoseconds of CPU a row.
+/// Nanoseconds of CPU per row.
 fn per_row(work: impl FnOnce()) -> f64 {
     let begin = thread_cpu();
     work();

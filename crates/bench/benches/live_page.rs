@@ -1,8 +1,8 @@
-//! What the live page costs a load: CPU and client lag with one and with ten clients of its event stream, beside the
-//! same load without a page.
+//! Cost of the live page for a load: CPU and client lag with one and with ten clients of its event stream, compared
+//! with the same load without a page.
 //!
-//! The clients are threads of this process that read what comes; their CPU is counted apart. The page is one of ten
-//! minutes, as full as it gets; in one variant it also follows the run's files, for judgments and limit as they form.
+//! The clients are threads of this process that read the stream; their CPU is counted separately. The page shows ten
+//! minutes, its maximum; in one variant it also follows the run's files, for judgments and limit while they form.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -35,20 +35,20 @@ const PAGE_THREAD: &str = "live";
 const ROUNDS: usize = 5;
 const WARM_UP: Nanos = Nanos::SECOND;
 const LENGTH: Nanos = Nanos::from_secs(5);
-/// Seconds that the page shows before the load begins.
+/// Seconds shown on the page before the load begins.
 const EARLIER_S: u64 = 590;
 
-/// A page of a run, or none.
+/// A run with or without a page.
 #[derive(Clone, Copy)]
 struct Variant {
     name: &'static str,
     /// Clients of the event stream; none without a page.
     clients: usize,
-    /// Whether the page knows where the run is, and reads the record so far from its files.
+    /// Whether the page knows the run's directory, and reads the record so far from its files.
     follows: bool,
 }
 
-/// The second one without a page shows what chance alone does.
+/// The second one without a page shows the random variation.
 const VARIANTS: [Variant; 5] = [
     Variant::of("without a page", 0),
     Variant::of("without a page, again", 0),
@@ -66,13 +66,13 @@ impl Variant {
 /// One run.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// Cores of this process less its clients, over the load.
+    /// Cores of this process minus its clients, over the load.
     cores: f64,
     /// Cores of the page's own thread.
     page: f64,
     /// p50 and p99 in microseconds.
     lag: [f64; 2],
-    /// Bytes that all clients read.
+    /// Bytes read by all clients.
     bytes: f64,
 }
 
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
         let mut costs = [Cost::default(); VARIANTS.len()];
-        // Each is first once, so that none profits from its place.
+        // Each variant is first once, so that order favors none.
         for place in 0..VARIANTS.len() {
             let which = (round + place) % VARIANTS.len();
             costs[which] = cost(VARIANTS[which])?;
@@ -165,7 +165,7 @@ fn cost(variant: Variant) -> Result<Cost, Box<dyn Error>> {
         audit: AuditLevel::Off,
         ..Job::inserting(cpu_workload()?, TARGET, SESSIONS)
     };
-    // The page ends with the last observer, and with it its clients.
+    // The page ends with the last observer, and its clients end with it.
     let record = job.run(observer)?;
     let mut cost = Cost::default();
     let mut of_clients = Duration::ZERO;
@@ -186,7 +186,7 @@ fn cost(variant: Variant) -> Result<Cost, Box<dyn Error>> {
     Ok(cost)
 }
 
-/// What a client read.
+/// Data read by a client.
 struct Reading {
     cpu: Duration,
     bytes: u64,
@@ -207,14 +207,14 @@ fn read(address: SocketAddr) -> Reading {
     Reading { cpu: thread_cpu(), bytes }
 }
 
-/// A page that shows ten minutes, and goes on with what a run reports.
+/// A page that shows ten minutes, and continues with a run's events.
 struct Page {
     live: Live,
     follows: bool,
     address: SocketAddr,
-    /// CPU time of its thread when it was open.
+    /// CPU time of its thread when it was opened.
     before: Duration,
-    /// Nanoseconds of CPU that it spent from then on, when it ends.
+    /// Nanoseconds of CPU that it used since then, set when it ends.
     spent: Arc<AtomicU64>,
 }
 
@@ -245,11 +245,11 @@ impl Page {
 
 impl Observer for Page {
     fn event(&self, event: &Event) {
-        // By this a page learns where the files are.
+        // From this event a page learns where the files are.
         if self.follows || !matches!(event, Event::Begun { .. }) {
             self.live.event(event);
         }
-        // A load that begins clears the page.
+        // The begin of a load clears the page.
         if matches!(event, Event::Load(_)) {
             for second in 1..=EARLIER_S {
                 self.live.event(&Event::Second(earlier(second)));

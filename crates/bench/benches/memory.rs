@@ -1,4 +1,4 @@
-//! Resident memory: flat over a thousand million rows, and bounded by the batches in flight.
+//! Resident memory: constant over a billion rows, and bounded by the batches in flight.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -17,24 +17,24 @@ use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
-/// A simulated cluster that takes a million rows a second with ease.
+/// A simulated cluster that easily handles a million rows per second.
 const SIMULATED: &str =
     "sim:?nodes=1&cores=64&shards=1&replicas=0&request=100us&row=100ns&queue=inf";
-/// The same on the wall's clock, without any work: the client is all there is.
+/// The same in real time, without any work, so that only the client is measured.
 const FREE: &str = "sim:?clock=real&nodes=1&cores=inf&shards=1&replicas=0&request=0&row=0\
                     &query=0&service=constant&queue=inf&rtt=1ms";
 /// Seconds of the long run, at [`ROWS_PER_S`]: 10⁹ rows.
 const LONG_SECONDS: u64 = 1_000;
 const ROWS_PER_S: u64 = 1_000_000;
-/// Figures are taken when this many hundredths of the long run are over.
+/// Percentages of the long run after which figures are taken.
 const LOOKS: [usize; 4] = [1, 10, 50, 100];
 const MIB: f64 = 1_048_576.0;
-/// The budget without batches.
+/// The budget without batches, MiB.
 const BASE: f64 = 96.0;
 const SESSIONS: u32 = 16;
 const BATCH: &str = "10000";
 
-/// Notes the resident memory after each second of load.
+/// Records the resident memory after each second of load.
 #[derive(Default)]
 struct Notes(RefCell<Vec<u64>>);
 
@@ -90,7 +90,7 @@ fn long_run(idle: f64) -> Result<Vec<Figure>, Box<dyn Error>> {
         .collect();
     let what = "its greatest, record and audit included";
     figures.push(Figure::new(what, "MiB", peak).budget(Budget::AtMost(BASE)));
-    // The first tenth fills what is allocated once.
+    // The first tenth includes one-time allocations.
     let hours = 0.9 * to_f64(LONG_SECONDS) / 3_600.0;
     let growth = (at(100) - at(10)) / hours;
     figures.push(Figure::new("growth after the first tenth, per hour of run", "MiB", growth));

@@ -1,5 +1,5 @@
-//! The MySQL wire protocol: client CPU of a point select, and of a row of a multi-row INSERT, beside
-//! sysbench in the same run, on the same server and with the same number of clients.
+//! The MySQL wire protocol: client CPU of a point select, and of a row of a multi-row INSERT, compared with sysbench in
+//! the same benchmark, on the same server and with the same number of clients.
 
 use std::error::Error;
 use std::process::Command;
@@ -18,21 +18,21 @@ use highwater_testing::programs::SYSBENCH;
 
 const WORKLOAD: &str = include_str!("mysql_wire.toml");
 const ROUNDS: usize = 9;
-/// Long enough that what a program does once, such as connecting and making its record, is less than a percent of it.
+/// Long enough that one-time work, such as connecting and writing the record, is less than a percent of it.
 const SECONDS: u64 = 5;
 const CLIENTS: [u32; 3] = [1, 8, 32];
-/// Rows of the table that is read; the workload draws as many.
+/// Rows of the table that is read; the workload samples as many.
 const TABLE_ROWS: &str = "--table-size=100000";
-/// The server waits for no disk, so that the clients have more to do.
+/// The server does not wait for a disk, so that the clients have more to do.
 const SETTINGS: [&str; 2] =
     ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=256M"];
 
-/// What is compared: our stream, sysbench's script, and a unit of it.
+/// A comparison: the workload's stream, sysbench's script, and a unit of it.
 #[derive(Clone, Copy)]
 struct Case {
     stream: &'static str,
     script: &'static str,
-    /// Where the script's tables are: those of both scripts have the same names.
+    /// Database of the script's tables: both scripts use the same table names.
     database: &'static str,
     unit: &'static str,
     per_s: &'static str,
@@ -57,7 +57,7 @@ const SELECT: Case = Case {
     what: "client CPU of a point select",
 };
 
-/// What one run of one program says.
+/// Results of one run of one program.
 struct Run {
     /// Client CPU, microseconds per unit.
     cpu_us: f64,
@@ -66,11 +66,11 @@ struct Run {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let server = MariaDb::start_with(&SETTINGS);
-    // The workload's other stream has to find its table, too.
+    // The table of the workload's other stream must exist, too.
     prepare(&server, SELECT, 1)?;
     let mut figures = on_server(&server, INSERT)?;
-    // For what follows. On a single core 32 clients of sysbench were still inserting after minutes, while InnoDB's
-    // threads spun for each other.
+    // Only the rest uses separate cores: on a single core, 32 clients of sysbench were still inserting after minutes,
+    // while InnoDB's threads waited for each other in spin loops.
     drop(server);
     let server = cores::apart(|| MariaDb::start_with(&SETTINGS))?;
     figures.extend(on_server(&server, SELECT)?);
@@ -99,7 +99,7 @@ fn rounds(server: &MariaDb, case: Case, clients: u32) -> Result<[Figure; 2], Box
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     prepare(server, case, clients)?;
     for round in 0..ROUNDS {
-        // Taking turns at being first, so that neither always follows the other.
+        // Each program is first in half of the rounds.
         if round % 2 == 0 {
             theirs.push(sysbench_run(server, case, clients)?);
             ours.push(highwater_run(server, case, clients)?);
@@ -156,7 +156,7 @@ fn sysbench_run(server: &MariaDb, case: Case, clients: u32) -> Result<Run, Box<d
     Ok(Run { cpu_us: cpu.as_secs_f64() * 1e6 / events, per_s: events / number("total time:")? })
 }
 
-/// The script's own tables, anew.
+/// Recreates the script's own tables.
 fn prepare(server: &MariaDb, case: Case, clients: u32) -> Result<(), Box<dyn Error>> {
     let of = case.database;
     server.sql(&format!("CREATE DATABASE IF NOT EXISTS {of}"));
@@ -191,7 +191,7 @@ fn sysbench(
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Options that only one of the scripts knows.
+/// Options that only one of the scripts has.
 fn script_options(case: Case) -> &'static [&'static str] {
     match case.stream {
         "select" => &["--tables=1", TABLE_ROWS, "--rand-type=uniform", "--skip-trx=on"],

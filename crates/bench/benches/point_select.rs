@@ -1,5 +1,5 @@
-//! A point select over the PostgreSQL protocol: client CPU per op, beside pgbench in the same
-//! run, on the same server, table and number of clients.
+//! A point select over the PostgreSQL protocol: client CPU per op, compared with pgbench in the same benchmark, on the
+//! same server and table, with the same number of clients.
 
 use std::error::Error;
 use std::process::Command;
@@ -21,7 +21,7 @@ const ROUNDS: usize = 5;
 const SECONDS: u64 = 3;
 const CLIENTS: [u32; 3] = [1, 8, 32];
 
-/// What one run of one program says.
+/// Results of one run of one program.
 struct Run {
     /// Client CPU, microseconds per op.
     cpu_us: f64,
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn rounds(server: &Postgres, clients: u32) -> Result<[Figure; 2], Box<dyn Error>> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        // Taking turns at being first, so that neither always follows the other.
+        // Each program is first in half of the rounds.
         if round % 2 == 0 {
             theirs.push(pgbench_run(server, clients)?);
             ours.push(highwater_run(server, clients)?);
@@ -119,7 +119,7 @@ fn pgbench(server: &Postgres, arguments: &[&str]) -> Result<String, Box<dyn Erro
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Threads of either program: one per core, and no more than clients.
+/// Threads of either program: one per core, and at most one per client.
 fn threads(clients: u32) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     u32::try_from(cores).unwrap_or(u32::MAX).min(clients)

@@ -1,4 +1,4 @@
-//! What recording one op costs, beside one record of a bare histogram: CPU time.
+//! CPU time to record one op, compared with one record in a bare histogram.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -13,17 +13,17 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_runner::recorder::{Ended, Recorder, RowWait};
 use highwater_workload::random::Draws;
 
-/// Different ops that are recorded over and over; few enough to stay in the cache.
+/// Distinct ops that are recorded repeatedly; few enough to stay in the cache.
 const SHAPES: u64 = 4_096;
-/// Ops of a round.
+/// Ops per round.
 const OPS: u64 = 1_000_000;
 const ROUNDS: usize = 9;
-/// Between two ops of one thread: 50,000 ops a second.
+/// Time between two ops of one thread: 50,000 ops per second.
 const GAP: Nanos = Nanos::from_micros(20);
-/// Rows of an insert.
+/// Rows per insert.
 const ROWS: u64 = 1_000;
 
-/// What an op waits and takes, and which of eight keys it has.
+/// The wait and service time of an op, and which of eight keys it has.
 #[derive(Clone, Copy)]
 struct Shape {
     session_wait: Nanos,
@@ -32,7 +32,7 @@ struct Shape {
     key: usize,
 }
 
-/// What is recorded.
+/// The kind of op recorded.
 struct Case {
     what: &'static str,
     keys: usize,
@@ -129,7 +129,7 @@ fn recorder(case: &Case, shapes: &[Shape]) -> f64 {
     per_op(begin)
 }
 
-/// Nanoseconds per record of the histogram that results are made of.
+/// Nanoseconds per record in the kind of histogram that results use.
 fn bare_histogram(shapes: &[Shape]) -> Result<f64, Box<dyn Error>> {
     let mut histogram = Histogram::<u64>::new_with_bounds(1, 86_400_000_000_000, 3)?;
     let begin = thread_cpu();
@@ -145,7 +145,7 @@ fn per_op(begin: std::time::Duration) -> f64 {
     thread_cpu().saturating_sub(begin).as_secs_f64() * 1e9 / OPS as f64
 }
 
-/// Ops as a busy target makes them: one in five finds all sessions busy.
+/// Ops of a busy target: one in five finds all sessions busy.
 fn shapes() -> Vec<Shape> {
     let draws = |name| Draws::of(SEED, &["recording", name]);
     let (wait, lag, service) = (draws("wait"), draws("lag"), draws("service"));

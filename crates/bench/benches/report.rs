@@ -1,8 +1,7 @@
-//! The page of a record of one hour with ten ops: how long it takes to make, how large it is, and
-//! when a browser first paints it.
+//! The page of a one-hour record with ten ops: the time to generate it, its size, and the time to a browser's first
+//! paint.
 //!
-//! The record is made here, not measured: what counts is how much of everything is in it. A browser
-//! must be installed (Debian: chromium).
+//! The record is synthetic: only the amount of data matters. A browser must be installed (Debian: chromium).
 
 #[path = "../../cli/tests/browser/chromium.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "what the tests of the pages use")]
@@ -22,12 +21,12 @@ use highwater_report as report;
 
 const SECONDS: u64 = 3_600;
 const OPS: u64 = 10;
-/// Of each op in a second: enough for a p99 of every second.
+/// Ops of each kind per second: enough for a p99 of every second.
 const OPS_PER_S: u64 = 120;
 const ROUNDS: usize = 7;
-/// When the record begins, seconds since 1970.
+/// Begin of the record, seconds since 1970.
 const START_S: u64 = 1_763_600_000;
-/// What a window is: width and height, pixels.
+/// Size of the window: width and height, pixels.
 const WINDOW: (u32, u32) = (1_280, 900);
 const FIRST_PAINT: &str = "new Promise(done => { const look = () => { \
     const paint = performance.getEntriesByType('paint').find(p => p.name === 'first-paint'); \
@@ -68,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     figures::print(&figures, &remark)
 }
 
-/// Ten scripts under a rate, as a log of transactions would tell them, then taken for our own.
+/// Ten scripts at a rate, imported from a generated transaction log and converted to a Highwater run.
 fn hour() -> Result<RunRecord, Box<dyn Error>> {
     let format = Format::PgbenchLog;
     let mut import = Import::new(format);
@@ -76,7 +75,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
     let mut draw = 1_u64;
     for second in 0..SECONDS {
         for number in 0..OPS * OPS_PER_S {
-            // A generator of the house (Knuth's MMIX) is enough for times that differ.
+            // A linear congruential generator (Knuth's MMIX) is enough to vary the times.
             draw = draw
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -108,7 +107,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
     Ok(record)
 }
 
-/// A value between 0 and 1 that moves.
+/// A varying value between 0 and 1.
 fn moving(second: u64, by: u64) -> f64 {
     f64::from(u32::try_from(second * by % 97).unwrap_or(0)) / 97.0
 }
@@ -124,7 +123,7 @@ fn own(second: u64) -> TelemetrySample {
     }
 }
 
-/// Three nodes with the figures that most targets tell.
+/// Three nodes with the metrics that most targets report.
 fn target() -> TargetTelemetry {
     let figures = [
         (names::CPU_BUSY, "share"),

@@ -1,4 +1,4 @@
-//! How fast rows are made and encoded, and how fast a simulated run is: per CPU second.
+//! Rates of generating and encoding rows, and of a simulated run, per CPU second.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -21,9 +21,9 @@ use highwater_workload::Workload;
 const DATABASE: &str = "postgres";
 const ROUNDS: usize = 9;
 const BATCH: u64 = 1_000;
-/// Batches of a round.
+/// Batches per round.
 const BATCHES: u64 = 300;
-/// A simulated cluster of 24,000 queries or a million rows a second.
+/// A simulated cluster for 24,000 queries or a million rows per second.
 const SIMULATED: &str = "sim:?query=500us&row=4us&request=50us&queue=inf";
 const SIMULATED_LENGTH: Nanos = Nanos::from_secs(20);
 const SIMULATED_ROUNDS: usize = 3;
@@ -97,7 +97,7 @@ fn speed(begin: Duration) -> f64 {
     to_f64(BATCHES * BATCH) / thread_cpu().saturating_sub(begin).as_secs_f64()
 }
 
-/// An encoder as a session has it; the server is needed for nothing else.
+/// An encoder like that of a session; the server is used for nothing else.
 fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>> {
     let server = Postgres::start();
     let target = target(&format!("{}?sslmode=disable", server.url(SUPERUSER, DATABASE)))?;

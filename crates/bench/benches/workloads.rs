@@ -1,5 +1,5 @@
-//! What the client can send of each workload: rows and queries per client CPU second, to sinks on
-//! loopback that answer at once.
+//! The client's ceiling for each workload: rows and queries per client CPU second, to sinks on loopback that respond at
+//! once.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -18,17 +18,17 @@ const ROUNDS: usize = 3;
 const SESSIONS: u32 = 8;
 const MEASURE: Nanos = Nanos::from_secs(2);
 const BATCH: u32 = 1_000;
-/// Batches that are made, encoded and sent again without a run.
+/// Batches that are generated, encoded, and resent without a run.
 const BATCHES: u32 = 300;
-/// Twice the megabytes a second that 10 gigabit Ethernet carries.
+/// Twice the megabytes per second of 10 gigabit Ethernet.
 const TWICE_TEN_GBE: f64 = 2.0 * 1_250.0;
 
-/// The sinks, and the way in which each is filled fastest.
+/// The sinks, and the fastest insert mode of each.
 const SINKS: [(&str, &str); 2] = [("null:crate", "bulk"), ("null:postgres", "copy")];
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// Workloads that insert batches, and what is set of them.
+/// Workloads that insert batches, and their settings.
 const INSERTING: [(&str, Settings); 6] = [
     ("cpu", &[("batch", "1000")]),
     ("nib-cpu", &[("batch", "1000")]),
@@ -38,7 +38,7 @@ const INSERTING: [(&str, Settings); 6] = [
     ("tsbs", &[("batch", "1000")]),
 ];
 
-/// Streams of queries: the workload, its stream, and what is set.
+/// Streams of queries: the workload, its stream, and its settings.
 const ASKING: [(&str, &str, Settings); 6] = [
     ("cpu", "dashboards", &[]),
     ("sensors", "queries", &[]),

@@ -1,18 +1,18 @@
-//! Cores for a benchmark's clients, and others for the server beside them.
+//! Separate cores for a benchmark's clients and for the server.
 //!
-//! Where both share cores, the ratio of the same two programs with one client can be twice as high in one round as in the
-//! next; apart they scatter less. That the system's placing of the two is the cause is likely, and was not proved.
+//! If both share cores, the ratio of the same two programs with one client can be twice as high in one round as in the
+//! next; on separate cores it scatters less. The likely cause, unproven, is the system's placement of the two.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Starts a server on all cores but the first that this process may use. That one is left for the process itself and
-/// for what it starts from then on. A machine with one core has nothing to divide.
+/// Starts a server on all available cores except the first, which is left for this process and for what it starts
+/// later. On a machine with one core nothing changes.
 ///
 /// # Errors
 ///
-/// The system does not let the cores be chosen.
+/// If the system does not allow choosing the cores.
 pub fn apart<T>(start_server: impl FnOnce() -> T) -> io::Result<T> {
     let all = sched_getaffinity(None)?;
     let usable = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));

@@ -1,4 +1,4 @@
-//! A table of figures, each beside its peer or floor of the same run and its budget.
+//! A table of figures, each with its peer or floor from the same run and its budget.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -6,31 +6,31 @@ use std::io::{self, Write as _};
 
 use highwater_model::display::rate;
 
-/// What a figure may be at most, or must be at least.
+/// The maximum or minimum of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// None is stated.
+    /// No budget.
     None,
-    /// The value, in its unit.
+    /// Maximum of the value, in its unit.
     AtMost(f64),
-    /// The value, in its unit.
+    /// Minimum of the value, in its unit.
     AtLeast(f64),
-    /// The value divided by its peer's.
+    /// Maximum of the value divided by its peer's.
     RatioAtMost(f64),
 }
 
 /// One line of a benchmark's table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What was measured.
+    /// The measured quantity.
     pub what: String,
     /// Its unit.
     pub unit: &'static str,
     /// The figure.
     pub value: f64,
-    /// What it stands beside, in the same unit, measured in the same run.
+    /// A peer or floor, in the same unit, measured in the same run.
     pub peer: Option<(&'static str, f64)>,
-    /// What was promised.
+    /// The budget.
     pub budget: Budget,
 }
 
@@ -40,7 +40,7 @@ impl Figure {
         Self { what: what.into(), unit, value, peer: None, budget: Budget::None }
     }
 
-    /// The same beside a peer or floor.
+    /// The same with a peer or floor.
     pub fn beside(mut self, what: &'static str, value: f64) -> Self {
         self.peer = Some((what, value));
         self
@@ -70,7 +70,7 @@ impl Figure {
     }
 }
 
-/// Prints a Markdown table of figures, a blank line and a remark on how they came about.
+/// Prints a Markdown table of figures, a blank line, and a remark on how they were measured.
 ///
 /// # Errors
 ///
@@ -106,8 +106,7 @@ pub fn middle<T>(rounds: &[T], of: impl Fn(&T) -> f64) -> f64 {
     median(&rounds.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// The middle of the values, the mean of the two middle ones where their number is even; not a
-/// number without any.
+/// The median; the mean of the two middle values if their number is even, and not a number without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A run of the whole path, from workload file to record, in a few words.
+//! A complete run, from workload file to record, in a few lines.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +22,7 @@ use highwater_workload::{Workload, WorkloadSpec, builtin};
 /// The seed of all benchmarks.
 pub const SEED: Seed = Seed(42);
 
-/// What is run.
+/// A run to execute.
 #[derive(Debug, Clone)]
 pub struct Job<'a> {
     /// Text of a workload file.
@@ -31,7 +31,7 @@ pub struct Job<'a> {
     pub settings: &'a [(&'a str, &'a str)],
     /// URL.
     pub target: &'a str,
-    /// How rows are inserted; the target's first way when absent.
+    /// Insert mode; the target's first one if absent.
     pub insert: Option<&'a str>,
     /// Name of the stream.
     pub stream: &'a str,
@@ -39,16 +39,16 @@ pub struct Job<'a> {
     pub pace: PaceInput,
     /// Sessions.
     pub sessions: u32,
-    /// Left out at the beginning.
+    /// Excluded from the measurement.
     pub warm_up: Nanos,
     /// Length of the measured phase.
     pub measure: Nanos,
-    /// Whether rows are counted afterwards.
+    /// Whether rows are counted after the run.
     pub audit: AuditLevel,
 }
 
 impl<'a> Job<'a> {
-    /// Closed, so many sessions that insert without a pause for a second; rows are added up afterwards.
+    /// Closed load with `sessions` sessions that insert continuously for a second, and an audit with checksums.
     pub fn inserting(workload: &'a str, target: &'a str, sessions: u32) -> Self {
         Self {
             workload,
@@ -64,11 +64,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Runs it in a directory that is gone afterwards.
+    /// Runs the job in a temporary directory.
     ///
     /// # Errors
     ///
-    /// If the job is wrong, the target cannot be used, or an op failed.
+    /// If the job is invalid, the target cannot be used, or an op failed.
     pub fn run(&self, observer: Rc<dyn Observer>) -> Result<RunRecord, Box<dyn Error>> {
         let root = tempfile::tempdir()?;
         let workload = workload(self.workload, self.settings)?;
@@ -136,7 +136,7 @@ impl<'a> Job<'a> {
 ///
 /// # Errors
 ///
-/// If file or settings are wrong.
+/// If the file or the settings are invalid.
 pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, Box<dyn Error>> {
     let spec = WorkloadSpec::parse(text).map_err(|mistakes| format!("{mistakes:?}"))?;
     let settings =
@@ -145,7 +145,7 @@ pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, 
     Ok(Arc::new(workload.map_err(|error| error.message)?))
 }
 
-/// The text of the workload that everybody knows.
+/// The text of the `cpu` workload.
 ///
 /// # Errors
 ///
@@ -158,16 +158,16 @@ pub fn cpu_workload() -> Result<&'static str, Box<dyn Error>> {
 ///
 /// # Errors
 ///
-/// If the URL is wrong.
+/// If the URL is invalid.
 pub fn target(url: &str) -> Result<Arc<dyn Target>, TargetError> {
     target_inserting(url, None)
 }
 
-/// The target of a URL, with a way to insert.
+/// The target of a URL, with an insert mode.
 ///
 /// # Errors
 ///
-/// If one of them is wrong.
+/// If one of them is invalid.
 pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
     let options = TargetOptions {
         insert: insert.map(str::to_owned),

@@ -1,7 +1,7 @@
-//! What the benchmarks share: clocks of CPU time, a table of figures, a run in a few words.
+//! Shared parts of the benchmarks: CPU clocks, a table of figures, a run in a few lines.
 //!
-//! Nothing here is part of the product. A benchmark prints one Markdown table and has no limit
-//! that fails: `cargo xtask bench` runs them, and a reader judges the figures.
+//! Not part of the product. A benchmark prints one Markdown table and never fails on a limit: `cargo xtask bench` runs
+//! them, and a reader judges the figures.
 
 pub mod cores;
 pub mod figures;

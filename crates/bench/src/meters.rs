@@ -1,4 +1,4 @@
-//! What the operating system says of this process: CPU time and resident memory.
+//! CPU time and resident memory of this process, as reported by the operating system.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How often [`PeakMemory`] looks.
+/// Sampling interval of [`PeakMemory`].
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// CPU time of the calling thread so far.
@@ -26,8 +26,8 @@ fn cpu(clock: ClockId) -> Duration {
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
-/// CPU time so far of the threads of this process that have this name, in steps of a kernel tick (10 ms); zero where
-/// the system does not say.
+/// CPU time so far of this process's threads with this name, in kernel ticks (10 ms); zero if the system does not
+/// report it.
 pub fn named_threads_cpu(name: &str) -> Duration {
     let tasks = procfs::process::Process::myself().and_then(|process| process.tasks());
     let stats = tasks.into_iter().flatten().flatten().filter_map(|task| task.stat().ok());
@@ -35,7 +35,7 @@ pub fn named_threads_cpu(name: &str) -> Duration {
     of_ticks(named.map(|stat| stat.utime + stat.stime).sum())
 }
 
-/// CPU time of all children of this process that have ended; in steps of a kernel tick (10 ms).
+/// CPU time of all terminated children of this process, in kernel ticks (10 ms).
 pub fn ended_children_cpu() -> Duration {
     let stat = procfs::process::Process::myself().and_then(|process| process.stat());
     let ticks = stat.map_or(0, |stat| stat.cutime.saturating_add(stat.cstime));
@@ -47,7 +47,7 @@ fn of_ticks(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1_000 / procfs::ticks_per_second().max(1))
 }
 
-/// Bytes of this process in memory now; 0 where the system does not say.
+/// Resident memory of this process in bytes; 0 if the system does not report it.
 pub fn resident_bytes() -> u64 {
     let pages = procfs::process::Process::myself().and_then(|process| process.statm());
     pages.map_or(0, |pages| pages.resident * procfs::page_size())
@@ -61,7 +61,7 @@ pub struct PeakMemory {
 }
 
 impl PeakMemory {
-    /// Looks every 5 ms from now on, in a thread of its own.
+    /// Samples every 5 ms from now on, in a separate thread.
     pub fn start() -> Self {
         let peak = Arc::new(AtomicU64::new(resident_bytes()));
         let over = Arc::new(AtomicBool::new(false));
@@ -75,10 +75,10 @@ impl PeakMemory {
         Self { peak, over, looker }
     }
 
-    /// Bytes.
+    /// Peak in bytes.
     pub fn finish(self) -> u64 {
         self.over.store(true, Ordering::Relaxed);
-        // It cannot have panicked, and the peak so far would stand if it had.
+        // The thread cannot panic, and the peak so far would be valid even then.
         drop(self.looker.join());
         self.peak.load(Ordering::Relaxed)
     }

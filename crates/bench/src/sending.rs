@@ -1,5 +1,4 @@
-//! What one session's part of a load costs: rows made and encoded, and one encoded body that is
-//! sent again and again.
+//! Cost of one session's part of a load: generating and encoding rows, and resending one encoded body.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -14,20 +13,20 @@ use highwater_workload::Workload;
 
 use crate::meters::{process_cpu, thread_cpu};
 
-/// What sending the batches of a workload's first table costs without a run around it.
+/// Cost of sending the batches of a workload's first table without a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts {
-    /// Rows per CPU second that are made, nothing else.
+    /// Rows generated per CPU second.
     pub made: f64,
-    /// Rows per CPU second that are made and encoded, nothing sent.
+    /// Rows generated and encoded per CPU second, without sending.
     pub encoded: f64,
-    /// Rows per CPU second of one body that one session sends again and again.
+    /// Rows per CPU second if one session resends one body.
     pub replayed: f64,
-    /// Bytes that an encoded row takes.
+    /// Bytes per encoded row.
     pub bytes_per_row: f64,
 }
 
-/// Makes and encodes so many `batches` of `batch` rows, then sends the last one as often.
+/// Generates and encodes `batches` batches of `batch` rows, then sends the last one as often.
 ///
 /// # Errors
 ///
@@ -59,7 +58,7 @@ pub fn parts(
     })?
 }
 
-/// So many batches of `batch` rows as a session would send them.
+/// Requests with `batches` batches of `batch` rows, like those of a session.
 ///
 /// # Errors
 ///
@@ -85,7 +84,7 @@ pub fn requests(
     })?
 }
 
-/// A session that is ready for the ops of the workload.
+/// A session prepared for the ops of the workload.
 async fn connect(
     workload: &Workload,
     target: &dyn Target,
@@ -103,7 +102,7 @@ async fn connect(
     Ok(target.connect(connect).await?)
 }
 
-/// A request for the workload's first op, of no rows yet.
+/// A request for the workload's first op, still without rows.
 fn inserting() -> Request {
     Request {
         op: Op { id: OpId(0), index: 0, body: OpBody::Insert(RowBatch::default()) },

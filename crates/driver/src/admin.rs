@@ -1,6 +1,6 @@
-//! What a run does with a target before and after the load: small traits, which one connection has all of.
+//! Operations on a target before and after the load: small traits, all implemented by one connection.
 //!
-//! Must not retry or print; a question that a target cannot answer has a default that says so.
+//! Must not retry or print. A query that a target does not support has a default that reports this.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::rights::Right;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 use crate::target_facts::TargetFacts;
 
-/// Everything that a run does with a target before and after the load.
+/// All operations on a target before and after the load.
 pub trait Admin: ServerAdmin + TableAdmin + TableReader + TableDescriber {}
 
 impl<A: ServerAdmin + TableAdmin + TableReader + TableDescriber> Admin for A {}
@@ -26,7 +26,7 @@ impl<A: ServerAdmin + TableAdmin + TableReader + TableDescriber> Admin for A {}
 /// Rows of a table, counted by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyCounts {
-    /// (key div width, rows), ascending, buckets without rows left out.
+    /// (key div width, rows), ascending, without empty buckets.
     pub buckets: Vec<(u64, u64)>,
     /// Rows whose key is null or negative.
     pub without_key: u64,
@@ -35,9 +35,9 @@ pub struct KeyCounts {
 /// Rows of a table and their checksums, by key. See [`highwater_model::checksum`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeySums {
-    /// Ascending, buckets without rows left out.
+    /// Ascending, without empty buckets.
     pub buckets: Vec<BucketSums>,
-    /// Per column whether its sums were made; a dialect without a hash leaves text out.
+    /// Per column, whether it was summed; a dialect without a hash omits text.
     pub covered: Vec<bool>,
     /// Rows whose key is null or negative.
     pub without_key: u64,
@@ -48,14 +48,14 @@ pub struct KeySums {
 pub struct BucketSums {
     /// Key div width.
     pub bucket: u64,
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
-    /// Per column Σ weight(key) · residue(value) modulo 2⁶⁴; 0 where it is not covered.
+    /// Per column Σ weight(key) · residue(value) modulo 2⁶⁴; 0 if it is not covered.
     pub sums: Vec<u64>,
 }
 
 impl KeySums {
-    /// Adds rows of a group of keys that is a part of bucket `bucket`; groups come ascending.
+    /// Adds rows of a group of keys within bucket `bucket`; groups arrive in ascending order.
     pub fn add(&mut self, bucket: u64, rows: u64, sums: &[u64]) {
         match self.buckets.last_mut() {
             Some(last) if last.bucket == bucket => {
@@ -69,71 +69,69 @@ impl KeySums {
     }
 }
 
-/// The copies of one shard, where the target keeps several and can count each.
+/// The copies of one shard, if the target keeps several and can count each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ShardCopies {
     /// Names table, partition and shard for people.
     pub shard: String,
-    /// Rows of each copy that is in use.
+    /// Rows of each copy in use.
     pub rows: Vec<u64>,
-    /// A checksum of the values of each, where the target makes one; else empty.
+    /// A checksum of the values of each copy, if the target computes one; otherwise empty.
     pub sums: Vec<u64>,
-    /// Copies that there should be besides, and that cannot be counted: they are on no node, or on one that is away.
+    /// Additional copies that should exist but cannot be counted: they are unassigned, or on an unavailable node.
     pub missing: u64,
 }
 
-/// Takes rows that are read back, one by one.
+/// Receives rows that are read back, one by one.
 pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
 
-/// What a run learns of a server as a whole.
+/// Operations on a server as a whole.
 pub trait ServerAdmin {
     /// Reads the target's facts.
     fn facts(&mut self) -> Response<'_, TargetFacts>;
-    /// Waits until no statement of this program's sessions runs any more and all that was
-    /// acknowledged is visible; false if `deadline` came first.
+    /// Waits until no statement of this program's sessions is running and all acknowledged rows are visible; false if
+    /// `deadline` came first.
     fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool>;
     /// Free space on the disk of the target's tables, if known. Polled once a second during the
     /// load, so it must be cheap.
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Creates, fills, reads and drops a small table of this name to find the user's privileges;
-    /// none if the target has no privileges. A missing privilege is not an error.
+    /// Creates, fills, reads, and drops a small table of this name to find the user's privileges; `None` if the target
+    /// has no privileges. A missing privilege is not an error.
     fn try_rights<'a>(&'a mut self, _table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// The ways to insert, of those of the target's driver, that this server does not take, each with its reason.
+    /// The driver's insert modes that this server rejects, each with the reason.
     fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
-    /// Sentences for the reader of the record, requested after the load: the state of the target as
-    /// far as no figure shows it.
+    /// Sentences for the reader of the record, requested after the load: the target's state as far as no metric shows
+    /// it.
     fn remarks(&mut self) -> Response<'_, Vec<String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 
-/// What makes a workload's tables, and keeps the registry of them.
+/// Creates a workload's tables, and maintains their registry.
 pub trait TableAdmin {
-    /// Creates, keeps or replaces the workload's tables, as [`TablePolicy::action`] decides, and
-    /// registers them. Returns their registry entries in the order of the workload. If one table is
-    /// refused, none is changed.
+    /// Creates, keeps, or replaces the workload's tables, as [`TablePolicy::action`] decides, and registers them.
+    /// Returns their registry entries in the order of the workload. If one table is rejected, none is changed.
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
     ) -> Response<'a, Vec<RegistryEntry>>;
-    /// Replaces the registry entries of these tables, which are registered; a target that stores
-    /// nothing for a later run has none.
+    /// Replaces the registry entries of these registered tables; a target that stores nothing for a later run has none.
     fn update_registry<'a>(&'a mut self, _entries: &'a [RegistryEntry]) -> Response<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
-    /// Does something with the leases of tables, and returns all that are there then. Called only
-    /// if the target stores values, and is no model.
+    /// Performs an action on the leases of tables, and returns all leases afterwards. Called only if the target stores
+    /// values and is not a model.
     fn leases<'a>(&'a mut self, _action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
-    /// The server's own counter of rows inserted into the workload's tables, where it has one.
+    /// The server's counter of rows inserted into the workload's tables, if it has one.
     fn rows_inserted<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(std::future::ready(Ok(None)))
     }
@@ -150,46 +148,43 @@ pub trait TableAdmin {
     }
 }
 
-/// What reads a table back, for the audit.
+/// Reads tables back, for the audit.
 pub trait TableReader {
     /// Counts rows by key div `width`.
     fn count_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64)
     -> Response<'a, KeyCounts>;
-    /// Counts rows and adds up their checksums by key div `width`, a power of two.
+    /// Counts rows and sums their checksums by key div `width`, a power of two.
     ///
-    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so
-    /// that 64-bit sums cannot overflow; wider buckets are put together afterwards, modulo 2⁶⁴. A
-    /// column's value is its [`value`](highwater_model::op::BoundColumn::value) expression,
-    /// or the dialect's expression for its type. Called only if [`Capabilities::auditable`](crate::Capabilities::auditable) allows
-    /// it.
+    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so that 64-bit sums cannot
+    /// overflow; wider buckets are combined afterwards, modulo 2⁶⁴. A column's value is its
+    /// [`value`](highwater_model::op::BoundColumn::value) expression, or the dialect's expression for its type. Called
+    /// only if [`Capabilities::auditable`](crate::Capabilities::auditable) allows it.
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums>;
-    /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that
-    /// is there twice twice, in any order, without holding more than a bounded part of them; in as
-    /// few statements as it can: a key expression has no index, unless [`BoundTable::locate`] names
-    /// a condition that has.
+    /// Passes every row with a key in one of the ranges (ascending, disjoint) to `take`, in any order; duplicates are
+    /// passed twice. Keeps only a bounded number of them in memory. Uses as few statements as possible: a key
+    /// expression has no index, unless [`BoundTable::locate`] names an indexed condition.
     fn read_rows<'a>(
         &'a mut self,
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> Response<'a, ()>;
-    /// A condition in SQL, without the table's key, that every row with these values fulfils; they are in
-    /// the order of the columns, as [`highwater_model::stored::value_at`] gives them. Values
-    /// with more than one form, such as fractions, are left out, so that it may hold for other rows
-    /// too; it is empty where nothing is left. None for a target without SQL.
+    /// An SQL condition, without the table's key, that is true for every row with these values, in column order, as
+    /// [`highwater_model::stored::value_at`] returns them. It omits values with more than one representation, such as
+    /// fractions, so it may be true for other rows as well; it is empty if no value remains. `None` for a target
+    /// without SQL.
     fn condition(&self, _table: &BoundTable, _row: &[Value]) -> Option<String> {
         None
     }
-    /// The table's columns as they are declared, in the workload's order; empty where that is not known,
-    /// and values are taken to stay as they were sent.
+    /// The table's declared columns, in the workload's order; empty if unknown, which means that values are assumed to
+    /// be stored as sent.
     fn declared_columns<'a>(
         &'a mut self,
         _table: &'a BoundTable,
     ) -> Response<'a, Vec<DeclaredColumn>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
-    /// The text that the target gives back of a text that is sent to such a column; none if it cannot
-    /// say that.
+    /// The text that the target returns for a text sent to such a column; `None` if it cannot determine it.
     fn text_in<'a>(
         &'a mut self,
         _column: &'a BoundColumn,
@@ -197,18 +192,18 @@ pub trait TableReader {
     ) -> Response<'a, Option<String>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Why rows of the table may be hidden from this user, as a clause; none if it sees every row.
-    /// What is not seen is no loss then.
+    /// Why rows of the table may be hidden from this user, as a clause; `None` if it sees every row. Hidden rows do not
+    /// count as lost.
     fn hidden_rows<'a>(&'a mut self, _table: &'a BoundTable) -> Response<'a, Option<String>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Runs a query and returns its rows as text, null as none.
+    /// Runs a query, and returns its rows as text; null is `None`.
     fn query<'a>(&'a mut self, _sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
         let error = TargetError::usage("this target cannot run a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
-    /// Rows of each copy of each shard, if copies can be counted one by one; `with_values` asks for checksums
-    /// of them too, for which a copy is read as a whole.
+    /// Rows of each copy of each shard, if copies can be counted separately. `with_values` also requests checksums,
+    /// which requires reading each copy completely.
     fn copies<'a>(
         &'a mut self,
         _workload: &'a BoundWorkload,
@@ -218,7 +213,7 @@ pub trait TableReader {
     }
 }
 
-/// What describes a table that somebody else made.
+/// Describes tables that Highwater did not create.
 pub trait TableDescriber {
     /// Describes an existing table, from a sample of its rows.
     fn describe<'a>(&'a mut self, _table: &'a str) -> Response<'a, TableShape> {

@@ -1,4 +1,4 @@
-//! Points in time as the date and time of day that servers read, in UTC. Must not read a clock.
+//! Points in time as a date and time of day, as servers read them, in UTC. Must not read a clock.
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -22,7 +22,7 @@ pub struct CivilTime {
 }
 
 impl CivilTime {
-    /// Of milliseconds since 1970, by Hinnant, "chrono-compatible low-level date algorithms".
+    /// From milliseconds since 1970, by Hinnant, "chrono-compatible low-level date algorithms".
     pub fn of_ms(ms: i64) -> Self {
         let (days, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
         let shifted = days + 719_468;

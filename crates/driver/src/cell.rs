@@ -1,4 +1,4 @@
-//! One value of an op, as encoders take it: borrowed from a batch or from parameters. Must not know a wire.
+//! One value of an op, as passed to encoders: borrowed from a batch or from parameters. Must not know a wire.
 
 use highwater_model::op::{ColumnData, Value};
 
@@ -20,7 +20,7 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// The value of a row; a row that is not there is null.
+    /// The value in a row; null if the row does not exist.
     #[inline]
     pub fn of_row(column: &'a ColumnData, row: usize) -> Self {
         let found = match column {

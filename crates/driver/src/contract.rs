@@ -1,11 +1,11 @@
 //! The contract between the runner and a driver.
 //!
-//! [`Driver`] opens a [`Target`] without any I/O; a target connects [`Session`]s for the load and
-//! one [`Admin`] for everything around it. Sessions and admins live on one executor thread, so
-//! their futures are not `Send`; a target is shared between threads.
+//! [`Driver`] opens a [`Target`] without any I/O; a target connects [`Session`]s for the load, and one [`Admin`] for
+//! everything before and after it. Sessions and admins stay on one executor thread, so their futures are not `Send`; a
+//! target is shared between threads.
 //!
-//! Must not read a clock (a driver that needs time uses the [`Timeline`]), retry (the worker does,
-//! by the plan's policy), or write text for the user (errors carry it).
+//! Must not read a clock (a driver that needs time uses the [`Timeline`]), retry (the worker does, by the plan's
+//! policy), or write text for the user (errors carry it).
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -31,32 +31,32 @@ use crate::telemetry::TelemetryReader;
 pub trait Timeline {
     /// Time since the start of the run.
     fn now(&self) -> Nanos;
-    /// Completes at `deadline`, at once if that is past.
+    /// Completes at `deadline`, or at once if it has passed.
     fn sleep_until(&self, deadline: Nanos) -> BoxFuture<'static, ()>;
 }
 
-/// A kind of database that Highwater can talk to.
+/// A supported kind of database.
 pub trait Driver: Sync {
     /// The name used in records, such as `sim`.
     fn name(&self) -> &'static str;
     /// URL schemes, without the colon.
     fn schemes(&self) -> &'static [&'static str];
-    /// One line for help texts: what it talks, and an example URL.
+    /// One line for help texts: the protocol, and an example URL.
     fn summary(&self) -> &'static str;
-    /// A URL that works with nothing installed, for use when no target is named.
+    /// A URL that works without installing anything, used if no target is given.
     fn default_url(&self) -> Option<&'static str> {
         None
     }
-    /// The URL of a sink that its sessions can talk to, for the load generator's own ceiling.
+    /// The URL of a sink for its sessions, to measure the load generator's ceiling.
     fn sink(&self) -> Option<&'static str> {
         None
     }
-    /// Environment variables that hold a secret and are read. Commands that are started for the user
-    /// must not get them.
+    /// Environment variables that contain a secret and are read. Commands that are started for the user must not get
+    /// them.
     fn secret_variables(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Checks URLs and options and makes a target; no I/O.
+    /// Checks URLs and options, and makes a target; no I/O.
     fn open(
         &self,
         urls: &[TargetUrl],
@@ -64,24 +64,23 @@ pub trait Driver: Sync {
     ) -> Result<Arc<dyn Target>, TargetError>;
 }
 
-/// The user's options for a target besides its URLs.
+/// The user's options for a target, in addition to its URLs.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
-    /// `--insert`: one of [`Capabilities::insert_modes`]; the first of them when absent.
+    /// `--insert`: one of [`Capabilities::insert_modes`]; the first one if absent.
     pub insert: Option<String>,
-    /// Where an embedded target may put its files when its URL names none.
+    /// Directory for the files of an embedded target whose URL names none.
     pub data_directory: Option<PathBuf>,
-    /// Shown to the server as the name of this program's connections.
+    /// Reported to the server as the name of this program's connections.
     pub application_name: String,
-    /// Simulated targets derive everything random from it.
+    /// Simulated targets derive all random numbers from it.
     pub seed: Seed,
-    /// Bound of one attempt to connect.
+    /// Time limit of one attempt to connect.
     pub connect_timeout: Nanos,
 }
 
 impl TargetOptions {
-    /// The way to insert that `--insert` names, if it names one; `of` knows the target's by their
-    /// `names`.
+    /// The insert mode that `--insert` names, if any; `of` finds the target's modes by their `names`.
     pub fn insert_mode<M>(
         &self,
         of: impl FnOnce(&str) -> Option<M>,
@@ -100,31 +99,30 @@ impl TargetOptions {
 /// What a target can do, known before any I/O; it does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// It runs inside this process; the CPU time of its threads is the database's.
+    /// It runs in this process; the CPU time of its threads counts for the database.
     pub embedded: bool,
     /// It is a model, not a database.
     pub simulated: bool,
     /// The run uses the simulated clock.
     pub simulated_clock: bool,
-    /// SQL finds inserted rows again; false for a model or a sink.
+    /// SQL can read inserted rows back; false for a model or a sink.
     pub stores_values: bool,
-    /// It looks at the values of inserted rows; false for a model that goes by their numbers.
+    /// It uses the values of inserted rows; false for a model that uses only their numbers.
     pub reads_values: bool,
-    /// A table can have a key that no two of its rows share.
+    /// A table can have a unique key.
     pub unique_keys: bool,
-    /// The highest audit level that it supports: `off` for a sink, which stores nothing.
+    /// The highest supported audit level: `off` for a sink, which stores nothing.
     pub auditable: AuditLevel,
     /// Approximate time of the audit per row, for the estimate before a run; nanoseconds.
     pub audit_ns_per_row: u64,
-    /// Sessions for a closed pace that names no number.
+    /// Sessions for a closed pace without a number.
     pub default_sessions: u32,
-    /// Ways to insert, the default first.
+    /// Insert modes, the default first.
     pub insert_modes: &'static [&'static str],
 }
 
 impl Capabilities {
-    /// A database server, whose rows can be audited in full; `audit_ns_per_row` and `insert_modes`
-    /// are to be filled in.
+    /// A database server whose rows can be audited in full; the driver fills in `audit_ns_per_row` and `insert_modes`.
     pub const SERVER: Self = Self {
         embedded: false,
         simulated: false,
@@ -139,20 +137,20 @@ impl Capabilities {
     };
 }
 
-/// What a session is opened for.
+/// Parameters of a new session.
 #[derive(Clone)]
 pub struct Connect {
     /// Statements to prepare once.
     pub workload: Arc<BoundWorkload>,
-    /// Number of the session in the run, from 0; hosts are taken round robin by it.
+    /// Number of the session in the run, from 0; it selects the host round robin.
     pub number: u32,
-    /// Attempt, from 0; a further attempt may take the next host.
+    /// Attempt, from 0; a later attempt may use the next host.
     pub attempt: u32,
     /// The run's time.
     pub timeline: Rc<dyn Timeline>,
 }
 
-/// The place of a session's host at an attempt: each in turn, and another one each time.
+/// The index of a session's host at an attempt: round robin, with a different host for each attempt.
 pub fn in_turn(number: u32, attempt: u32, hosts: usize) -> usize {
     let position = u64::from(number) + u64::from(attempt);
     usize::try_from(position).unwrap_or(0) % hosts.max(1)
@@ -166,35 +164,34 @@ pub trait Target: Send + Sync {
     fn placeholders(&self) -> PlaceholderStyle;
     /// URLs for display and records, without secrets; one per host.
     fn urls(&self) -> Vec<String>;
-    /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`: round robin,
-    /// and another one each time.
+    /// The host (an index into [`Target::urls`]) of session `number` at `attempt`: round robin, with a different host
+    /// for each attempt.
     fn host_of(&self, number: u32, attempt: u32) -> usize {
         in_turn(number, attempt, self.urls().len())
     }
-    /// Takes what `--with` says of sessions: before a run connects any, in place of what an earlier run said. Settings
-    /// of tables are ignored. Does no I/O.
+    /// Applies the session settings of `--with`, before a run connects any session; replaces those of an earlier run.
+    /// Ignores table settings. Does no I/O.
     fn configure(&self, _settings: &[(String, String)]) -> Result<(), TargetError> {
         Ok(())
     }
-    /// Opens a session and prepares its statements.
+    /// Opens a session, and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;
-    /// Fails with a statement of the workload that the target refuses, executing none. Connecting does
-    /// that, where it prepares statements.
+    /// Fails with a statement of the workload that the target rejects, without executing any. If connecting prepares
+    /// statements, it does this.
     fn check_statements(&self, connect: Connect) -> Response<'_, ()> {
         Box::pin(async move { self.connect(connect).await.map(drop) })
     }
-    /// Opens what is needed around the load.
+    /// Opens the connection for everything before and after the load.
     fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>>;
-    /// Opens a separate connection for telemetry during the load; none if the target has no
-    /// telemetry.
+    /// Opens a separate connection for telemetry during the load; `None` if the target has no telemetry.
     fn telemetry(
         &self,
         _timeline: Rc<dyn Timeline>,
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Whether all of it runs on this machine, so that this machine's CPU, disks and networks are
-    /// its own too.
+    /// Whether it runs completely on this machine, so that this machine's CPU, disks, and networks are also the
+    /// target's.
     fn is_local(&self) -> bool {
         false
     }
@@ -202,19 +199,18 @@ pub trait Target: Send + Sync {
     fn embedded_cpu(&self) -> Nanos {
         Nanos::ZERO
     }
-    /// What the user can do about ops that fail with this code of the target, where the class of the failure does not
-    /// say it.
+    /// Advice on ops that fail with this code of the target, if the class of the failure does not imply it.
     fn failure_hint(&self, _code: &str) -> Option<&'static str> {
         None
     }
-    /// Whether it stores nothing, so that there is nothing to audit: a sink, whose figures are
-    /// those of the load generator.
+    /// Whether it stores nothing, so that there is nothing to audit: a sink, whose figures are those of the load
+    /// generator.
     fn is_sink(&self) -> bool {
         false
     }
 }
 
-/// An op on its way: content, and what the encoder made of it.
+/// An op with its encoded form.
 #[derive(Debug)]
 pub struct Request {
     /// The op.
@@ -224,7 +220,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without memory of its own.
+    /// A request without allocated memory.
     pub fn empty() -> Self {
         Self {
             op: Op { id: OpId(0), index: 0, body: OpBody::Query(Vec::new()) },
@@ -233,7 +229,7 @@ impl Request {
     }
 }
 
-/// Turns ops into their wire form; pure CPU work, done before the clock of the op starts.
+/// Encodes ops for the wire: pure CPU work, done before the op's start time.
 pub trait Encoder {
     /// Clears `request.bytes` and writes the wire form of `request.op`.
     fn encode(&mut self, request: &mut Request);
@@ -241,13 +237,13 @@ pub trait Encoder {
 
 /// One connection.
 pub trait Session {
-    /// An encoder for this session's requests; usable while the session executes another one.
+    /// An encoder for this session's requests; usable while the session executes another request.
     fn encoder(&self) -> Box<dyn Encoder>;
-    /// Ready when the target has closed this connection, which is idle: it is polled only while no
-    /// request is executed. A target without connections never closes one.
+    /// Ready once the target has closed this idle connection: polled only while no request is being executed. A target
+    /// without connections never closes one.
     fn poll_closed(&mut self, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
-    /// Executes one request. Dropping the future abandons the op, and the session with it.
+    /// Executes one request. Dropping the future abandons the op and the session.
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome>;
 }

@@ -7,16 +7,16 @@ use std::path::Path;
 /// Free space on the disk of a target's tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// A path or the name of a node, for people.
+    /// A path or the name of a node, for display.
     pub place: String,
     /// Bytes that an ordinary user can still write.
     pub free_bytes: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub total_bytes: u64,
 }
 
 impl DiskSpace {
-    /// Of the file system of a path of this machine; none where there is no such path.
+    /// Space of the file system of a path on this machine; `None` if the path does not exist.
     pub fn of_path(path: &Path) -> Option<Self> {
         let found = rustix::fs::statvfs(path).ok()?;
         Some(Self {

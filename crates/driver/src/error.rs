@@ -1,6 +1,6 @@
-//! Why a target cannot be used.
+//! Errors of targets.
 
-/// Why a target cannot be used. Never holds a secret.
+/// Why a target cannot be used. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TargetError {
@@ -8,7 +8,7 @@ pub struct TargetError {
     pub kind: TargetErrorKind,
     /// Place and cause, one line, lower case.
     pub message: String,
-    /// What the user can do, naming the flag or the URL parameter.
+    /// A suggestion that names the flag or the URL parameter.
     pub hint: Option<String>,
 }
 
@@ -17,37 +17,37 @@ pub struct TargetError {
 pub enum TargetErrorKind {
     /// The URL or an option is wrong: exit code 2.
     Usage,
-    /// No connection, or no room for a request now: it may be repeated. Exit code 5.
+    /// No connection, or currently not enough resources for a request: it may be retried. Exit code 5.
     Unreachable,
-    /// A statement needed more memory, or more space for temporary data, than the target has or allows: a
-    /// smaller one may pass. Exit code 5.
+    /// A statement needed more memory, or more temporary space, than the target has or allows: a smaller one may
+    /// succeed. Exit code 5.
     Exhausted,
-    /// User, password, certificate or right refused: exit code 5.
+    /// User, password, certificate, or privilege rejected: exit code 5.
     Refused,
-    /// The target refused a statement that the run needs: exit code 5.
+    /// The target rejected a statement that the run needs: exit code 5.
     Statement,
-    /// A table that a statement names is not there: exit code 5.
+    /// A table in a statement does not exist: exit code 5.
     MissingTable,
-    /// The target refused a statement of the workload when it was prepared: exit code 2.
+    /// The target rejected a statement of the workload during preparation: exit code 2.
     Preparation(RefusedStatement),
-    /// Tables that are not Highwater's, or hold another workload: exit code 2.
+    /// Tables that Highwater did not create, or that contain another workload: exit code 2.
     ForeignTable,
 }
 
-/// Which statement of a workload a target refused, and where.
+/// A statement of a workload that a target rejected, with the position of the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedStatement {
     /// Position of the op in the workload.
     pub op: usize,
-    /// Position of the statement in the op; not 0 in a transaction only.
+    /// Position of the statement in the op; above 0 only in a transaction.
     pub statement: usize,
-    /// Characters of the statement, as it was sent, before the place that the target names.
+    /// Characters of the sent statement before the position that the target reports.
     pub position: Option<usize>,
 }
 
 impl TargetError {
-    /// The same error about a statement of the workload, if the target refused a statement at all;
-    /// for any other reason it is not the workload's fault.
+    /// Attributes the error to a statement of the workload, if the target rejected a statement; other errors are not
+    /// the workload's fault.
     pub fn about(mut self, refused: RefusedStatement) -> Self {
         let refused_kinds = [TargetErrorKind::Statement, TargetErrorKind::MissingTable];
         if refused_kinds.contains(&self.kind) {
@@ -61,12 +61,12 @@ impl TargetError {
         Self { kind, message: message.into(), hint: None }
     }
 
-    /// An error of the user's URL or options.
+    /// An error in the user's URL or options.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(TargetErrorKind::Usage, message)
     }
 
-    /// The target refused a statement that the run needs.
+    /// The target rejected a statement that the run needs.
     pub fn statement(message: impl Into<String>) -> Self {
         Self::new(TargetErrorKind::Statement, message)
     }
@@ -84,13 +84,12 @@ impl TargetError {
         Self::new(TargetErrorKind::Unreachable, message)
     }
 
-    /// The target is there, and may not be used so.
+    /// The target is reachable, but denies this use.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(TargetErrorKind::Refused, message)
     }
 
-    /// The same error, with what names the target before it if it is about a table that cannot be
-    /// used: the rules that refuse one do not know where it is.
+    /// Adds the target's name to an error about an unusable table, because the rules that reject tables do not know it.
     pub fn of_table(self, place: &str) -> Self {
         match self.kind {
             TargetErrorKind::ForeignTable | TargetErrorKind::Usage => {
@@ -100,7 +99,7 @@ impl TargetError {
         }
     }
 
-    /// Whether the target is away or has no room now, and not against the request for good.
+    /// Whether the target is unreachable or temporarily lacks resources, rather than rejecting the request permanently.
     pub fn may_pass(&self) -> bool {
         matches!(self.kind, TargetErrorKind::Unreachable | TargetErrorKind::Exhausted)
     }

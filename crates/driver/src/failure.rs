@@ -1,18 +1,18 @@
-//! Why an exchange with a server failed, for every driver with a wire of its own.
+//! Why an exchange with a server failed, for all drivers with their own wire.
 //!
-//! Must not know a protocol, or what the errors of a server mean.
+//! Must not know a protocol, or the meaning of a server's errors.
 
 use std::io;
 
 use crate::error::TargetError;
 use crate::network::lost;
 
-/// An error that a server returned, as far as it matters before and after a load.
+/// An error returned by a server, as needed before and after a load.
 pub trait ServerMessage {
-    /// As the reason why a target cannot be used; `place` names it.
+    /// Converts it to the reason why a target cannot be used; `place` names the target.
     fn into_target_error(self, place: &str) -> TargetError;
 
-    /// Characters of a statement before the place that it is about, if it names one.
+    /// Number of characters of the statement before the reported position, if any.
     fn position(&self) -> Option<usize> {
         None
     }
@@ -21,7 +21,7 @@ pub trait ServerMessage {
 /// Why an exchange with a server failed.
 #[derive(Debug)]
 pub enum Failure<E> {
-    /// The connection is lost, or the answer was not what the protocol allows.
+    /// The connection was lost, or the response violated the protocol.
     Io(io::Error),
     /// The server returned an error.
     Server(E),
@@ -34,7 +34,7 @@ impl<E> From<io::Error> for Failure<E> {
 }
 
 impl<E: ServerMessage> Failure<E> {
-    /// As the reason why a target cannot be used; `place` names it.
+    /// Converts it to the reason why a target cannot be used; `place` names the target.
     pub fn into_target_error(self, place: &str) -> TargetError {
         match self {
             Self::Io(error) => lost(place, &error),
@@ -42,7 +42,7 @@ impl<E: ServerMessage> Failure<E> {
         }
     }
 
-    /// Where in a statement the server found a mistake: characters before it.
+    /// Position of the server's error in a statement: number of characters before it.
     pub fn position(&self) -> Option<usize> {
         match self {
             Self::Io(_) => None,
@@ -56,7 +56,7 @@ impl<E: ServerMessage> Failure<E> {
 pub enum LoginError<E> {
     /// No password, or none that may be sent.
     Client(TargetError),
-    /// What the server said, or the end of the connection.
+    /// The server's error, or the loss of the connection.
     Server(Failure<E>),
 }
 

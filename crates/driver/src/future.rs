@@ -7,5 +7,5 @@ use crate::error::TargetError;
 
 /// A future that stays on its executor's thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
-/// What a target responds with, or why it does not.
+/// A target's response, or its error.
 pub type Response<'a, T> = BoxFuture<'a, Result<T, TargetError>>;

@@ -1,4 +1,4 @@
-//! Several hosts of one target: the host of each session, and the first one that opens.
+//! Several hosts of one target: selects each session's host, and finds the first one that opens.
 //!
 //! Must not connect by itself, or know what a host is.
 
@@ -6,7 +6,7 @@ use crate::contract::TargetOptions;
 use crate::error::TargetError;
 use crate::target_url::{Environment, TargetUrl};
 
-/// The error if there is no host.
+/// The error for a missing host.
 pub fn none_given() -> TargetError {
     TargetError::usage("no host given")
 }
@@ -16,7 +16,7 @@ pub fn nth<H>(hosts: &[H], nth: usize) -> Result<&H, TargetError> {
     hosts.get(nth).ok_or_else(none_given)
 }
 
-/// The hosts of all URLs, at least one; `read` finds those of one URL, with the process's environment.
+/// The hosts of all URLs, at least one; `read` returns those of one URL, given the process's environment.
 pub fn of_urls<H>(
     urls: &[TargetUrl],
     options: &TargetOptions,

@@ -1,7 +1,7 @@
-//! Leases of tables: who fills a table now, so that a second run does not.
+//! Leases of tables: they show which run is filling a table, so that no second run does.
 //!
-//! A lease is a row of `highwater_leases`, renewed by a heartbeat. The rules are here, once; the
-//! statements are in `sql::leases`. Must not contain SQL, read a clock, or look at processes.
+//! A lease is a row of `highwater_leases`, renewed by a heartbeat. This module has the rules; the statements are in
+//! `sql::leases`. Must not contain SQL, read a clock, or inspect processes.
 
 use highwater_model::units::Nanos;
 
@@ -9,23 +9,22 @@ use highwater_model::units::Nanos;
 pub const LEASES_TABLE: &str = "highwater_leases";
 /// Time between two heartbeats.
 pub const HEARTBEAT: Nanos = Nanos::from_secs(6);
-/// Without a heartbeat for so long, a lease is watched for [`WATCH`]; both together are the half
-/// minute after which the lease of a killed run ends.
+/// After this long without a heartbeat, a lease is watched for [`WATCH`]; both together are the half minute after which
+/// the lease of a killed run ends.
 pub const HEARTBEAT_OVERDUE: Nanos = Nanos::from_secs(20);
-/// A lease whose heartbeat is overdue ends if none comes for so long: after an outage of the target
-/// its owner needs a moment to write again.
+/// A lease with an overdue heartbeat ends if none comes within this time: after an outage of the target, its owner
+/// needs a moment to write again.
 pub const WATCH: Nanos = Nanos::from_secs(10);
-/// A lock of the owner's connection keeps a lease for so long without a heartbeat; a target keeps
-/// the connections of a machine that vanished for hours.
+/// A lock of the owner's connection keeps a lease for this long without a heartbeat; a target may keep the connections
+/// of a vanished machine for hours.
 pub const LOCKED_MAX: Nanos = Nanos::from_secs(300);
 
-/// A process that can be looked for: by its machine, its number and when it began.
+/// A process, identified by its machine, its number, and its start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
-    /// Names the process for people, such as `alice@host7`.
+    /// Name of the process for display, such as `alice@host7`.
     pub name: String,
-    /// The boot and the process namespace in which the number means something; empty where the
-    /// system tells neither.
+    /// The boot id and process namespace in which the number is valid; empty if the system provides neither.
     pub machine: String,
     /// Number of the process.
     pub process: u32,
@@ -33,64 +32,63 @@ pub struct Owner {
     pub started: u64,
 }
 
-/// That a run fills a table.
+/// A lease: a run fills a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lease {
     /// The table, unquoted.
     pub table: String,
-    /// Part of the plan that this process takes, from 1.
+    /// Share of the plan that this process runs, from 1.
     pub share: u32,
-    /// Parts of the plan.
+    /// Number of shares of the plan.
     pub shares: u32,
-    /// The same for all leases of one run, and for no other run.
+    /// Common to all leases of one run, and unique to it.
     pub token: String,
     /// Hash of the plan.
     pub plan: String,
-    /// Who holds it.
+    /// The holder.
     pub owner: Owner,
     /// Time since it was taken, by the target's clock.
     pub held: Nanos,
     /// Time since the last heartbeat, by the target's clock.
     pub silent: Nanos,
-    /// Whether the connection of its heartbeat still holds its lock; absent where there are none.
+    /// Whether the connection of its heartbeat still holds its lock; absent if the target has no such locks.
     pub is_locked: Option<bool>,
 }
 
-/// What is done with leases.
+/// An action on leases.
 #[derive(Debug, Clone, Copy)]
 pub enum LeaseAction<'a> {
-    /// Nothing.
+    /// No change.
     Read,
-    /// Adds those whose table and share nobody holds.
+    /// Adds those whose table and share are not leased.
     Take(&'a [Lease]),
-    /// Writes the heartbeat of a token.
+    /// Writes the heartbeat for a token.
     Renew(&'a str),
     /// Ends the leases of a token.
     End(&'a str),
 }
 
-/// Whether the holder of a lease is at work.
+/// The state of a lease's holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// It is.
+    /// It is running.
     Alive,
-    /// It is not; the lease may be ended.
+    /// It is not running; the lease may be ended.
     Gone,
-    /// Its heartbeat is overdue, and only another look after [`WATCH`] shows.
+    /// Its heartbeat is overdue; only a second check after [`WATCH`] decides.
     Silent,
 }
 
 impl Lease {
-    /// Whether two runs that hold these cannot both fill the table: all but different shares of one
-    /// plan.
+    /// Whether the two holders must not both fill the table: true unless they are different shares of one plan.
     pub fn excludes(&self, other: &Self) -> bool {
         let is_other_share =
             self.plan == other.plan && self.shares == other.shares && self.share != other.share;
         self.table == other.table && self.token != other.token && !is_other_share
     }
 
-    /// Whether its holder is at work; `is_running` says of a process of this machine whether it is
-    /// there, and nothing of others.
+    /// The state of its holder; `is_running` returns whether a process of this machine is running, and `None` for other
+    /// machines.
     pub fn holder(&self, is_running: impl Fn(&Owner) -> Option<bool>) -> Holder {
         match is_running(&self.owner) {
             Some(true) => Holder::Alive,
@@ -101,7 +99,7 @@ impl Lease {
         }
     }
 
-    /// Whether a heartbeat came between two looks that are `passed` apart.
+    /// Whether a heartbeat came between two checks that are `passed` apart.
     pub fn beat_since(&self, earlier: &Self, passed: Nanos) -> bool {
         self.silent < earlier.silent.saturating_add(Nanos(passed.0 / 2))
     }
@@ -166,7 +164,7 @@ mod tests {
         assert!(silent(400).beat_since(&silent(25_000), passed));
         assert!(silent(9_000).beat_since(&silent(25_000), passed));
         assert!(!silent(35_000).beat_since(&silent(25_000), passed));
-        // Clocks of the target's nodes differ a little.
+        // Clocks of the target's nodes differ slightly.
         assert!(!silent(34_000).beat_since(&silent(25_000), passed));
     }
 }

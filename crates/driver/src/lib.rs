@@ -1,8 +1,8 @@
-//! What a database is to Highwater: the contract of drivers, what they share, a simulated cluster,
-//! and the suite of rules that every driver keeps.
+//! The contract between Highwater and databases: the driver traits, code shared by drivers, a simulated cluster, and
+//! the conformance suite for all drivers.
 //!
-//! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure,
-//! retry or print; nothing but `sql` in here may name a database.
+//! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
+//! `sql` may name a database.
 
 mod admin;
 pub mod calendar;

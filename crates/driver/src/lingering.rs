@@ -1,16 +1,16 @@
-//! Backends whose client disconnected but that may still process requests left in their sockets.
-//! Must not query the server.
+//! Backends whose client disconnected but that may still process requests left in their sockets. Must not query the
+//! server.
 //!
-//! A server lists such a backend as idle until it reads the bytes, so that "nothing is running"
-//! alone does not mean that nothing will be written any more.
+//! A server lists such a backend as idle until it reads the bytes, so "nothing is running" does not imply that nothing
+//! more will be written.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most backends that are remembered; beyond, the lowest ids are forgotten.
+/// Maximum number of backends kept; beyond that, the lowest ids are dropped.
 const BACKENDS_MAX: usize = 65_536;
 
-/// Ids of backends of one server, as the server lists them, from the end of our connection until they are gone.
+/// Ids of one server's backends, as the server lists them, from the end of Highwater's connection until they are gone.
 #[derive(Debug, Default)]
 pub struct LingeringBackends(Mutex<BTreeSet<i64>>);
 
@@ -29,27 +29,27 @@ impl LingeringBackends {
         self.listed().retain(|backend| !backends.contains(backend));
     }
 
-    /// All that were not forgotten.
+    /// All backends that were not forgotten.
     pub fn list(&self) -> Vec<i64> {
         self.listed().iter().copied().collect()
     }
 
     fn listed(&self) -> MutexGuard<'_, BTreeSet<i64>> {
-        // A set of numbers is whole whatever happened to the thread that held the lock.
+        // A set of numbers stays consistent whatever happened to the thread that held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request that is under way: what is to be noted if it is abandoned before it has ended.
+/// A request in flight; runs a function if it is abandoned before it has ended.
 pub struct UnderWay<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> UnderWay<F> {
-    /// It begins.
+    /// The request begins.
     pub fn new(abandoned: F) -> Self {
         Self(Some(abandoned))
     }
 
-    /// It was answered.
+    /// The request was answered.
     pub fn ended(mut self) {
         self.0 = None;
     }

@@ -1,4 +1,4 @@
-//! Outcomes of ops that all drivers with a wire make alike. Must not do I/O, or decide what is certain.
+//! Outcomes of ops common to all drivers with a wire. Must not do I/O, or decide certainty.
 
 use std::io;
 
@@ -12,7 +12,7 @@ pub fn gone(cause: &str) -> OpError {
     OpError { class: ErrorClass::Connection, code: None, message: one_line(cause) }
 }
 
-/// The error of an op whose exchange failed: its connection was lost, or what came is none of the protocol.
+/// The error of an op whose exchange failed: the connection was lost, or the response violated the protocol.
 pub fn broken(error: &io::Error) -> OpError {
     OpError {
         class: match error.kind() {
@@ -23,7 +23,7 @@ pub fn broken(error: &io::Error) -> OpError {
     }
 }
 
-/// Nothing of the op was applied; the session ends.
+/// No part of the op was applied; the session ends.
 pub fn not_applied(op: &Op, error: OpError) -> Outcome {
     let mut outcome = Outcome::refused(op.rows(), error);
     outcome.session_usable = false;
@@ -35,7 +35,7 @@ pub fn closed(op: &Op) -> Outcome {
     not_applied(op, gone("the session is closed"))
 }
 
-/// The server answered with an error, and these rows were sent.
+/// The server responded with an error to these rows.
 pub fn failed(rows: u64, certainty: Certainty, error: OpError) -> Outcome {
     match certainty {
         Certainty::Unknown => Outcome::unknown(error),
@@ -43,8 +43,8 @@ pub fn failed(rows: u64, certainty: Certainty, error: OpError) -> Outcome {
     }
 }
 
-/// The server answered with so many rows applied; `answered` is the outcome if the op is a query. Rows of an
-/// insert that are not among them were refused.
+/// The server reported this many applied rows; `answered` is the outcome if the op is a query. The other rows of an
+/// insert were rejected.
 pub fn counted(op: &Op, applied: u64, answered: Outcome) -> Outcome {
     if matches!(op.body, OpBody::Query(_)) {
         return Outcome { rows_applied: applied, ..answered };

@@ -1,4 +1,4 @@
-//! A file that holds passwords, and that nobody but its owner may read. Must not know its format.
+//! Reads files that contain passwords, and that only their owner may read. Must not know their format.
 
 use std::fs;
 use std::io;
@@ -8,21 +8,21 @@ use std::path::Path;
 use crate::error::TargetError;
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
-/// A kind of such files, for errors.
+/// A kind of such a file, for errors.
 #[derive(Debug, Clone, Copy)]
 pub struct PrivateFile {
-    /// What it is called, such as `password file`.
+    /// Its name in messages, such as `password file`.
     pub name: &'static str,
-    /// What does without it.
+    /// The alternative to the file.
     pub hint: &'static str,
 }
 
 impl PrivateFile {
-    /// The file's text; none where there is no file.
+    /// The file's text; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// If others may read it, or if it is no regular file of at most 1 MiB.
+    /// Others may read it, or it is not a regular file of at most 1 MiB.
     pub fn read(self, path: &Path) -> Result<Option<String>, TargetError> {
         let bytes = match regular_file::read(path, WRITTEN_BYTES_MAX) {
             Ok(bytes) => bytes,

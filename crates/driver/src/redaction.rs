@@ -1,41 +1,40 @@
-//! Cuts passwords and tokens out of text that may hold a URL: words of a command line, messages.
+//! Removes passwords and tokens from text that may contain a URL: command-line arguments and messages.
 //!
-//! Works on the text alone and reads no URL, because what is to be hidden is often no valid one. It
-//! rather hides too much: between the first `:` behind the scheme and the last `@` of a word nothing
-//! is shown. Secrets of this run are cut out of what a server says besides, wherever they stand in it. Must not fail on
-//! any text.
+//! Works on plain text without parsing URLs, because texts with secrets are often not valid URLs. It rather hides too
+//! much: everything from the first `:` after the scheme to the last `@` of a word. Secrets of this run are also removed
+//! from a server's texts, wherever they occur. Must not fail on any text.
 
 use std::sync::{PoisonError, RwLock};
 
-/// Stands in place of what is hidden.
+/// Replaces hidden text.
 const HIDDEN: &str = "***";
-/// A parameter whose name holds one of these has a secret as its value.
+/// A parameter whose name contains one of these has a secret value.
 const SECRET_PARTS: [&str; 9] =
     ["password", "passwd", "pwd", "token", "secret", "apikey", "api_key", "api-key", "credential"];
-/// A parameter of exactly one of these names has a secret as its value.
+/// A parameter with exactly one of these names has a secret value.
 const SECRET_NAMES: [&str; 6] = ["auth", "key", "pass", "sig", "signature", "access_key"];
 
-/// What the targets of this process were opened with; as many as hosts of a large cluster have.
+/// Secrets with which this process opened its targets; enough for the hosts of a large cluster.
 static OF_THIS_RUN: RwLock<Vec<String>> = RwLock::new(Vec::new());
 const REMEMBERED_MAX: usize = 4_096;
-/// Ends a text that was cut.
+/// Marks a truncated text.
 const CUT: char = '…';
 
-/// Remembers a secret of this run, so that no server's text shows it.
+/// Remembers a secret of this run, so that it is removed from servers' texts.
 pub fn remember(secret: &str) {
     let mut all = OF_THIS_RUN.write().unwrap_or_else(PoisonError::into_inner);
-    // As it stands in a text of one line, too.
+    // Also in the form that it has in a text of one line.
     let words: Vec<&str> = secret.split_whitespace().collect();
     for form in [secret.to_owned(), words.join(" ")] {
         if !form.is_empty() && all.len() < REMEMBERED_MAX && !all.contains(&form) {
             all.push(form);
         }
     }
-    // One that holds another one is hidden as a whole.
+    // Longest first, so that a secret containing another one is hidden completely.
     all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
 }
 
-/// A server's words without the secrets of this run. Only for text that nothing decides by: a password may be `1`.
+/// Removes this run's secrets from a server's text. Only for text on which no decision depends: a password may be `1`.
 pub fn without_secrets(text: String) -> String {
     let all = OF_THIS_RUN.read().unwrap_or_else(PoisonError::into_inner);
     hidden(text, &all)
@@ -46,7 +45,7 @@ fn hidden(mut text: String, secrets: &[String]) -> String {
         if text.contains(secret.as_str()) {
             text = text.replace(secret.as_str(), HIDDEN);
         }
-        // The begin of one, where the text was cut within it.
+        // The beginning of a secret, if the text was truncated within it.
         if let Some(shown) = text.strip_suffix(CUT) {
             let begin = secret
                 .char_indices()
@@ -62,7 +61,7 @@ fn hidden(mut text: String, secrets: &[String]) -> String {
     text
 }
 
-/// Whether a URL's parameter of this name holds a secret.
+/// Whether a URL parameter of this name contains a secret.
 pub fn is_secret(parameter: &str) -> bool {
     let name = parameter.to_ascii_lowercase();
     sounds_secret(&name) || SECRET_NAMES.contains(&name.as_str())
@@ -72,18 +71,18 @@ fn sounds_secret(name: &str) -> bool {
     SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// The word without its password and without the values of secret parameters, if it has any.
+/// The word without its password and the values of secret parameters; `None` if it has none.
 ///
-/// A word is taken as a whole, blanks included: a password may hold anything.
+/// The word may contain blanks: a password may contain anything.
 pub fn redacted(word: &str) -> Option<String> {
-    // The parameters first: what they hide may hold a `@`.
+    // Parameters first: their hidden values may contain a `@`.
     let without_parameters = hide_parameters(word);
     let shown = without_parameters.as_deref().unwrap_or(word);
     hide_password(shown).or(without_parameters)
 }
 
-/// The text with the passwords and tokens of all its words cut out. What stands between backquotes
-/// is one word; everything else is split at white space and quotes.
+/// Removes the passwords and tokens of all words of the text. Text between backquotes is one word; everything else is
+/// split at white space and quotes.
 pub fn without_passwords(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -97,7 +96,7 @@ pub fn without_passwords(text: &str) -> String {
     shown + &plain_words(rest)
 }
 
-/// What stands before, between and behind the next two backquotes.
+/// The text before, between, and after the next two backquotes.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (quoted, after) = rest.split_once('`')?;
@@ -114,7 +113,7 @@ fn plain_words(text: &str) -> String {
         .collect()
 }
 
-/// Hides what stands between the first `:` and the last `@`; the `:` of a first `://` is not counted.
+/// Hides the text between the first `:` and the last `@`; the `:` of a first `://` does not count.
 fn hide_password(word: &str) -> Option<String> {
     let (before, host) = word.rsplit_once('@')?;
     let scheme = before.find(':').filter(|at| before[at + 1..].starts_with("//"));
@@ -124,7 +123,7 @@ fn hide_password(word: &str) -> Option<String> {
     Some(format!("{}{hidden}@{host}", &before[..colon]))
 }
 
-/// Hides everything behind the first secret parameter: its value may hold a `&`.
+/// Hides everything after the first secret parameter: its value may contain a `&`.
 fn hide_parameters(word: &str) -> Option<String> {
     let mut start = 0;
     let mut in_query = false;
@@ -196,7 +195,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands around it: a password of a URL is not shown.
+        /// A URL's password is never shown, whatever surrounds it.
         #[test]
         fn a_planted_password_is_never_shown(
             scheme in "\\PC{0,12}",

@@ -1,23 +1,23 @@
-//! Reads files that a user, a record, or an environment names: regular files within a bound, so that neither a named
-//! pipe without a writer nor a device without an end holds anything up. Must not know any format.
+//! Reads files named by a user, a record, or an environment: regular files up to a maximum size, so that neither a pipe
+//! without a writer nor an endless device blocks the program. Must not know any format.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Bytes of a file that a person wrote, at most: a workload, statements, certificates, settings, a cluster.
+/// Maximum bytes of a file written by a person: a workload, statements, certificates, settings, a cluster.
 pub const WRITTEN_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of a file that a program wrote, at most: the record of a month of seconds has fewer.
+/// Maximum bytes of a file written by a program: more than the record of a month of seconds.
 pub const MADE_BYTES_MAX: u64 = 2 << 30;
-/// Where a process has the files that it was given, such as the shell's `<(…)`, which are pipes.
+/// Directories of files passed to a process, such as the shell's `<(…)`, which are pipes.
 const GIVEN: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 const STANDARD_INPUT: &str = "/dev/stdin";
 
-/// Opens a regular file; never waits for anybody.
+/// Opens a regular file without ever blocking.
 ///
 /// # Errors
-/// It cannot be opened, or is something else. A pipe that this process was given counts as a regular file.
+/// It cannot be opened, or is not a regular file. A pipe passed to this process counts as one.
 pub fn open(path: &Path) -> io::Result<File> {
     let parent = path.parent();
     let is_given = path == Path::new(STANDARD_INPUT)
@@ -46,7 +46,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The bytes of a regular file.
 ///
 /// # Errors
-/// As of [`open`], and where it has more than `most` bytes, of which no more are read.
+/// As of [`open`], and if it has more than `most` bytes, of which no more are read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -65,7 +65,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// The text of a regular file.
 ///
 /// # Errors
-/// As of [`read`], and where it is not UTF-8.
+/// As of [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| {
         let message = "stream did not contain valid UTF-8";

@@ -1,30 +1,29 @@
-//! The user's privileges, found by trying: a small table is created, filled, read and dropped.
+//! Determines the user's privileges by trying: creates, fills, reads, and drops a small table.
 //!
-//! Querying privileges would require knowing every way to grant them; an attempt does not. The
-//! table has a name that no workload uses, and is dropped only if it was created here. Must not
-//! interpret a refusal.
+//! Querying privileges would require knowing every way to grant them; trying does not. The table has a name that no
+//! workload uses, and is dropped only if it was created here. Must not interpret a refusal.
 
 use crate::error::TargetError;
 use crate::sql_query::SqlQuery;
 
-/// One thing that a run needs to be allowed.
+/// One privilege that a run needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Right {
-    /// What follows "may": `create tables`, `insert rows`, `read rows` or `drop tables`.
+    /// The words after "may": `create tables`, `insert rows`, `read rows`, or `drop tables`.
     pub name: &'static str,
-    /// Why it is not allowed.
+    /// Why it is denied.
     pub refusal: Option<TargetError>,
 }
 
-/// Without it nothing else can be tried.
+/// Required for all other attempts.
 const CREATE: &str = "create tables";
 
-/// Makes the attempts, one after the other; `quoted` is the name of the table as SQL reads it, and
-/// `options` is what its dialect needs after the columns.
+/// Makes the attempts, one after the other; `quoted` is the quoted name of the table, and `options` is what its dialect
+/// needs after the columns.
 ///
 /// # Errors
 ///
-/// If the connection to the target was lost.
+/// The connection to the target was lost.
 pub async fn try_all(
     connection: &mut impl SqlQuery,
     quoted: &str,
@@ -44,7 +43,7 @@ pub async fn try_all(
             Err(error) if error.may_pass() => return Err(error),
             attempt => attempt.err(),
         };
-        // Without our own table there is nothing to fill, and nothing that may be dropped.
+        // Without this table, there is nothing to fill, and nothing that may be dropped.
         let goes_on = name != CREATE || refusal.is_none();
         rights.push(Right { name, refusal });
         if !goes_on {

@@ -1,10 +1,10 @@
-//! A connection on which one statement at a time is run, for what is asked around a load.
+//! A connection that runs one statement at a time, for queries before and after a load.
 //!
-//! Must not know a dialect, nor be used by the load.
+//! Must not know a dialect, or be used by the load.
 
 use crate::error::TargetError;
 
-/// Rows of a response as text, null as none.
+/// Rows of a response as text; null is `None`.
 pub type Texts = Vec<Vec<Option<String>>>;
 
 /// A connection that runs one statement at a time.
@@ -12,19 +12,19 @@ pub type Texts = Vec<Vec<Option<String>>>;
 pub trait SqlQuery {
     /// Runs a statement and returns its rows.
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
-    /// The same of a statement that is quickly answered, in less time where that has a limit.
+    /// The same for a fast statement, with a shorter time limit if there is one.
     async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         self.texts(sql).await
     }
 }
 
-/// The first values of a row; what is null or missing is empty.
+/// The first values of a row; null and missing values are empty.
 pub fn values<const N: usize>(row: impl IntoIterator<Item = Option<String>>) -> [String; N] {
     let mut row = row.into_iter();
     std::array::from_fn(|_| row.next().flatten().unwrap_or_default())
 }
 
-/// Names and values, of rows that have both.
+/// Pairs of names and values, from rows that have both.
 pub fn pairs(rows: Texts) -> impl Iterator<Item = (String, String)> {
     rows.into_iter().filter_map(|row| match <[_; 2]>::try_from(row) {
         Ok([Some(name), Some(value)]) => Some((name, value)),

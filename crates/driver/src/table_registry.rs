@@ -1,17 +1,16 @@
 //! The registry of the tables that Highwater created, `highwater_tables`: its entries, and the
 //! action for each table of a run.
-//!
-//! Every driver keeps the registry in its database, in its own dialect; the rules are here, once.
-//! Must not contain SQL, or do I/O.
+//! Every driver keeps the registry in its database, in its own dialect; this module has the rules. Must not contain
+//! SQL, or do I/O.
 
 use highwater_model::units::Seed;
 
 use crate::error::{TargetError, TargetErrorKind};
 
-/// What the fingerprint of a table begins with that holds nothing but rows that were tried.
+/// Prefix of the fingerprint of a table that contains only canary rows.
 const CANARY: &str = "canary of ";
 
-/// Name of the registry's own table.
+/// Name of the registry table.
 pub const REGISTRY_TABLE: &str = "highwater_tables";
 
 /// The entry of one table. The registry's columns have the names of the fields.
@@ -21,23 +20,23 @@ pub struct RegistryEntry {
     pub name: String,
     /// Identity of the workload's rows that it holds.
     pub fingerprint: String,
-    /// The workload's seed; kept for people, because the identity covers it.
+    /// The workload's seed, for display; the fingerprint covers it.
     pub seed: Seed,
-    /// Rows that the last audit found; absent if no audit has counted them since they were written.
+    /// Rows found by the last audit; absent if none has counted them since they were written.
     pub rows: Option<u64>,
     /// Index of the next row: no row from here on has been sent, unless `writing` is set.
     pub next_index: u64,
-    /// A run writes rows from `next_index` on, or was killed before it updated the entry.
+    /// A run is writing rows from `next_index` on, or was killed before it updated the entry.
     pub writing: bool,
 }
 
 impl RegistryEntry {
-    /// The entry while rows are tried that must not stay: whoever comes next makes the table anew.
+    /// The entry while the table contains canary rows: the next run recreates it.
     pub fn as_canary(&self) -> Self {
         Self { fingerprint: format!("{CANARY}{}", self.fingerprint), ..self.clone() }
     }
 
-    /// Whether the table holds nothing but rows that were tried.
+    /// Whether the table contains only canary rows.
     pub fn is_canary(&self) -> bool {
         self.fingerprint.starts_with(CANARY)
     }
@@ -46,7 +45,7 @@ impl RegistryEntry {
 /// How a run treats existing tables.
 #[derive(Debug, Clone, Copy)]
 pub struct TablePolicy<'a> {
-    /// Identity of the workload's rows: what it sends changes it, how it is sent does not.
+    /// Identity of the workload's rows: it changes with their content, not with how they are sent.
     pub fingerprint: &'a str,
     /// Its seed.
     pub seed: Seed,
@@ -54,7 +53,7 @@ pub struct TablePolicy<'a> {
     pub drop: bool,
     /// `--drop-foreign`: tables that may be dropped although they are not registered.
     pub drop_foreign: &'a [String],
-    /// `--with`: settings of tables that are made, by name.
+    /// `--with`: settings of created tables, by name.
     pub settings: &'a [(String, String)],
 }
 
@@ -67,13 +66,12 @@ pub enum TableAction {
     Keep(RegistryEntry),
     /// Drop it, then create and register it.
     Replace,
-    /// It holds nothing but rows that were tried: make it anew, or empty it where its statements create
-    /// more than a table; then register it.
+    /// It contains only canary rows: recreate it, or empty it if its statements create more than a table; then register
+    /// it.
     Remake,
 }
 
-/// Whether statements create something that stays when the table is dropped, so that they would fail
-/// if they were run again.
+/// Whether statements create something that remains when the table is dropped, so that running them again would fail.
 pub fn creates_more_than_tables(statements: &[String]) -> bool {
     const OTHERS: [&str; 12] = [
         "TYPE",
@@ -98,7 +96,7 @@ pub fn creates_more_than_tables(statements: &[String]) -> bool {
 }
 
 impl<'a> TablePolicy<'a> {
-    /// The policy for tables of this workload, with nothing dropped.
+    /// The policy for tables of this workload, which drops nothing.
     pub const fn new(fingerprint: &'a str, seed: Seed) -> Self {
         Self { fingerprint, seed, drop: false, drop_foreign: &[], settings: &[] }
     }
@@ -108,7 +106,7 @@ impl<'a> TablePolicy<'a> {
         Self { drop, ..self }
     }
 
-    /// The entry of a table that was just created.
+    /// The entry of a new table.
     pub fn new_entry(&self, table: &str) -> RegistryEntry {
         RegistryEntry {
             name: table.to_owned(),
@@ -120,8 +118,8 @@ impl<'a> TablePolicy<'a> {
         }
     }
 
-    /// The action for the table of this name. Decide for all tables of a workload before changing
-    /// the first one: one may be refused.
+    /// The action for the table of this name. Determine all tables' actions before changing the first one: one may be
+    /// rejected.
     pub fn action(
         &self,
         table: &str,
@@ -172,7 +170,7 @@ impl<'a> TablePolicy<'a> {
     }
 }
 
-/// Enough of a fingerprint to distinguish two.
+/// A prefix of a fingerprint, long enough to distinguish two.
 fn short(fingerprint: &str) -> String {
     fingerprint.chars().take(12).collect()
 }
@@ -232,7 +230,7 @@ mod tests {
         let named = ["t".to_owned()];
         for (exists, registered, drop, foreign, action) in [
             (false, None, false, &[][..], TableAction::Create),
-            // The table was dropped outside of Highwater: the entry has lost its table.
+            // The table was dropped outside Highwater: the entry has lost its table.
             (false, Some("mine"), false, &[], TableAction::Create),
             (true, Some("mine"), false, &[], TableAction::Keep(entry("mine"))),
             (true, Some("mine"), true, &[], TableAction::Replace),
@@ -250,7 +248,7 @@ mod tests {
         let elsewhere = ["u".to_owned()];
         for (table, registered, drop, says, hint) in [
             ("t", None, false, "not created by Highwater", "--drop-foreign t"),
-            // --drop is for registered tables.
+            // `--drop` applies to registered tables.
             ("t", None, true, "not created by Highwater", "--drop-foreign t"),
             ("t", Some("other"), false, "another workload", "--drop"),
             ("Highwater_Tables", None, true, "must not be named", "choose another"),

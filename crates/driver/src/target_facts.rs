@@ -1,4 +1,4 @@
-//! What a target reports of itself once it is connected.
+//! The facts that a connected target reports.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use highwater_model::record::MemoryRecord;
 /// Facts about a target, as it reports them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TargetFacts {
-    /// Product and version as one line, such as the answer to `SELECT version()`.
+    /// Product and version on one line, such as the response to `SELECT version()`.
     pub version: String,
-    /// Names of SQL dialects that it understands, best first.
+    /// Names of supported SQL dialects, best first.
     pub dialects: Vec<String>,
-    /// Settings that matter for a repetition: durability, changed ones, insert mode.
+    /// Settings needed to repeat a run: durability, changed ones, insert mode.
     pub settings: BTreeMap<String, String>,
-    /// Memory in which it can keep data; a size that cannot be read is left out.
+    /// Memory in which it can cache data; unreadable sizes are omitted.
     pub memory: MemoryRecord,
     /// A few words for the summary's first line, such as `one writer`.
     pub traits: Vec<String>,
-    /// What its tables have besides columns.
+    /// Supported table options.
     pub tables: TableFeatures,
     /// Several statements can be one transaction.
     pub transactions: bool,
@@ -28,11 +28,11 @@ pub struct TargetFacts {
     pub generator_ceiling: Option<u64>,
 }
 
-/// Properties that a table can be created with, besides its columns.
+/// Table options other than columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableFeatures {
     /// It has shards with replicas: `--shards`, `--replicas`.
     pub shards: bool,
-    /// It has settings of its own: `--with`.
+    /// It has other settings: `--with`.
     pub settings: bool,
 }

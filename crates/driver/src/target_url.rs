@@ -11,7 +11,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use crate::error::TargetError;
 use crate::redaction::{is_secret, redacted, remember};
 
-/// What a value of a URL's parameters may not hold as it is.
+/// Characters that must be escaped in a URL parameter's value.
 const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'#').add(b'%').add(b'+').add(b'"');
 
 /// Reads the environment; a function, so that tests need no process-wide state.
@@ -27,7 +27,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// Wraps a value that was found in a file, and that no server's text may show.
+    /// Wraps a value from a file, and removes it from servers' texts.
     pub fn of_this_run(value: String) -> Self {
         remember(&value);
         Self(value)
@@ -45,7 +45,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A parsed target URL. Its `Display` leaves the password out.
+/// A parsed target URL. Its `Display` omits the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetUrl {
     /// Lower case, without the colon.
@@ -56,7 +56,7 @@ pub struct TargetUrl {
     pub password: Option<Secret>,
     /// Hosts in order; empty for `scheme:PATH`.
     pub hosts: Vec<Host>,
-    /// What follows the hosts, without the leading slash, percent-decoded; for `scheme:PATH` the path.
+    /// The text after the hosts, without the leading slash, percent-decoded; for `scheme:PATH`, the path.
     pub path: String,
     /// Parameters, percent-decoded.
     pub parameters: BTreeMap<String, String>,
@@ -67,24 +67,24 @@ pub struct TargetUrl {
 pub struct Host {
     /// Name or address, IPv6 without its brackets.
     pub name: String,
-    /// Port, where the URL names one.
+    /// Port, if the URL has one.
     pub port: Option<u16>,
 }
 
 impl Host {
-    /// At this port.
+    /// A host with this port.
     pub fn at(name: &str, port: u16) -> Self {
         Self { name: name.to_owned(), port: Some(port) }
     }
 
-    /// At the port that is usual there.
+    /// A host with the default port.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), port: None }
     }
 }
 
 impl TargetUrl {
-    /// Fails where the URL has a parameter that the target does not know.
+    /// Fails if the URL has a parameter that the target does not know.
     pub fn check_parameters(&self, known: &[&str]) -> Result<(), TargetError> {
         let mut given = self.parameters.keys();
         match given.find(|name| !known.contains(&name.as_str())) {
@@ -101,13 +101,13 @@ impl TargetUrl {
         self.parameters.get(name).filter(|value| !value.is_empty())
     }
 
-    /// The user, before the hosts or as a parameter.
+    /// The user, from before the hosts or from a parameter.
     pub fn named_user(&self) -> Option<String> {
         let user = self.user.clone().filter(|user| !user.is_empty());
         user.or_else(|| self.parameter("user").cloned())
     }
 
-    /// The password, before the hosts or as a parameter, else that of a variable.
+    /// The password, from before the hosts or from a parameter, or else from an environment variable.
     pub fn password_or(&self, variable: Option<String>) -> Option<Secret> {
         let parameter = || self.parameter("password").cloned();
         let password = self.password.clone();
@@ -125,7 +125,7 @@ impl TargetUrl {
         texts.iter().map(|text| Self::parse(text)).collect()
     }
 
-    /// Parses a URL. Errors quote nothing that may be a part of a password.
+    /// Parses a URL. Errors never quote text that may be part of a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let found = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme.as_bytes()));
         let (scheme, rest) = found.ok_or_else(|| {
@@ -135,7 +135,7 @@ impl TargetUrl {
         })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let authority = rest.strip_prefix("//");
-        // Nothing of such a text could be shown: any part of it may be one of the password.
+        // Nothing of such a text may be shown: any part of it may belong to the password.
         if rest.contains(':') && (query.contains('@') || authority.is_none() && rest.contains('@'))
         {
             return Err(unclear_password(scheme, authority.is_some()));
@@ -155,8 +155,8 @@ impl TargetUrl {
         Ok(url)
     }
 
-    /// Parameters as they stand in a URL, behind `first` and without those that are `server_parameters`
-    /// elsewhere in it; a password is left out, so that what is left can be used again.
+    /// Parameters as in a URL, after `first`, without `server_parameters`, which are elsewhere in it. The password is
+    /// omitted, so that the result can be used again.
     pub fn parameters_but(&self, server_parameters: &[&str], first: char) -> String {
         let mut text = String::new();
         for (name, value) in &self.parameters {
@@ -228,13 +228,13 @@ impl fmt::Display for Host {
     }
 }
 
-/// The bound that libpq's `connect_timeout` gives, in whole seconds; where it gives none, the default.
+/// The time limit from libpq's `connect_timeout`, in whole seconds; the default if there is none.
 pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, TargetError> {
     let Some(text) = given else {
         return Ok(default);
     };
     match text.trim().parse::<i64>().map(u64::try_from) {
-        // libpq waits for ever then; every wait of ours has a bound.
+        // libpq then waits forever; Highwater's waits are all limited.
         Ok(Err(_) | Ok(0)) => Ok(default),
         Ok(Ok(seconds)) => Ok(Nanos::from_secs(seconds)),
         Err(_) => Err(TargetError::usage(format!("`connect_timeout={text}` is not a number"))
@@ -242,7 +242,7 @@ pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, Tar
     }
 }
 
-/// As RFC 3986 has it, section 3.1.
+/// According to RFC 3986, section 3.1.
 fn is_scheme(text: &[u8]) -> bool {
     let within = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.iter().all(within)
@@ -263,7 +263,7 @@ fn unclear_password(scheme: &str, with_host: bool) -> TargetError {
     TargetError::usage(format!("the target `{scheme}:…` {cause}")).with_hint(hint)
 }
 
-/// What stands before a colon, and behind it if there is one.
+/// The text before a colon, and the text after it, if there is one.
 fn halves(text: &str) -> (&str, Option<&str>) {
     let halves = text.split_once(':');
     halves.map_or((text, None), |(before, behind)| (before, Some(behind)))

@@ -12,26 +12,26 @@ pub use highwater_model::target_telemetry::{names, units};
 /// The current value of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricSample {
-    /// One of [`names`], or another word of the target's own.
+    /// One of [`names`], or another name chosen by the target.
     pub name: Cow<'static, str>,
-    /// What it is counted in: `share` (0 to 1), `bytes`, `s`, or `1`.
+    /// Its unit: `share` (0 to 1), `bytes`, `s`, or `1`.
     pub unit: Cow<'static, str>,
-    /// Which node, disk or network it is of, where there are several.
+    /// The node, disk, or network, if there are several.
     pub node: Option<String>,
-    /// How the value is to be read.
+    /// How to read the value.
     pub measure: Measure,
-    /// Its value; a value that is not finite is ignored.
+    /// Its value; non-finite values are ignored.
     pub value: f64,
 }
 
-/// How the value of a metric is to be read.
+/// How to read the value of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// It goes up and down.
+    /// It can rise and fall.
     Level,
-    /// It only goes up, until a restart.
+    /// It only rises, until a restart.
     Count,
-    /// Seconds that only go up; their increase as a fraction of the elapsed time is a level.
+    /// Seconds that only rise; their increase as a fraction of the elapsed time is a level.
     Seconds,
 }
 
@@ -46,28 +46,28 @@ impl MetricSample {
         Self::new(name, unit, Measure::Count, value)
     }
 
-    /// A counter of seconds, reported as a fraction of the time.
+    /// A counter of seconds, reported as a fraction of the elapsed time.
     pub fn seconds(name: &'static str, value: f64) -> Self {
         Self::new(name, units::SHARE, Measure::Seconds, value)
     }
 
-    /// The same, of one node, disk or network of several.
+    /// The same metric of one node, disk, or network of several.
     #[must_use]
     pub fn of(mut self, node: impl Into<String>) -> Self {
         self.node = Some(node.into());
         self
     }
 
-    /// Of the target as a whole.
+    /// For the target as a whole.
     pub fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
         Self { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), node: None, measure, value }
     }
 }
 
-/// A figure that a server reports by a name of its own, and the metric that it is here.
+/// A value that a server reports under its own name, and its metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// The server's name for it, or the expression that it is read with.
+    /// The server's name for it, or the expression that reads it.
     pub source: &'static str,
     /// As in [`MetricSample`].
     pub name: &'static str,
@@ -88,19 +88,20 @@ pub const fn count(source: &'static str, name: &'static str) -> Figure {
 }
 
 impl Figure {
-    /// The same, counted in this unit.
+    /// The same figure with this unit.
     #[must_use]
     pub const fn in_unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 
-    /// Its current value.
+    /// A sample of its current value.
     pub fn sample(&self, value: f64) -> MetricSample {
         MetricSample::new(self.name, self.unit, self.measure, value)
     }
 }
 
-/// The figures for which a server has a value, without the statement that reads them: it is active itself.
+/// Samples of the figures for which a server has a value, excluding the statement that reads them, which is itself
+/// active.
 pub fn samples(figures: &[Figure], value: impl Fn(&str) -> Option<f64>) -> Vec<MetricSample> {
     let found = figures.iter().filter_map(|figure| {
         let own = f64::from(figure.name == names::ACTIVE);
@@ -111,8 +112,7 @@ pub fn samples(figures: &[Figure], value: impl Fn(&str) -> Option<f64>) -> Vec<M
 
 /// Polls a target's metrics.
 pub trait TelemetryReader {
-    /// The current samples, about once a second; an implementation uses as few and as cheap
-    /// statements as possible. Dropping the future abandons the reader. After an error it is not
-    /// polled again.
+    /// The current samples, about once a second; an implementation uses as few and as cheap statements as possible.
+    /// Dropping the future abandons the reader. After an error, it is not polled again.
     fn read(&mut self) -> Response<'_, Vec<MetricSample>>;
 }

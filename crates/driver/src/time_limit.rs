@@ -1,5 +1,5 @@
-//! A time limit on what a server is asked around the load, so that a silent one is not waited for
-//! for ever. Must not retry.
+//! A time limit on requests to a server before and after the load, so that a silent one does not block forever. Must
+//! not retry.
 
 use std::rc::Rc;
 
@@ -8,22 +8,22 @@ use highwater_model::units::Nanos;
 
 use crate::contract::{TargetError, Timeline};
 
-/// How many times as long as a connection a response may take.
+/// Time limit of a response, as a multiple of that of a connection.
 const RESPONSE: u64 = 3;
-/// The same of a statement that changes something, or reads a whole table.
+/// The same for a statement that changes something, or reads a whole table.
 const LONG_RESPONSE: u64 = 60;
 
-/// The limit of a response, of the limit of a connection.
+/// The time limit of a response, from that of a connection.
 pub fn of_response(connect_timeout: Nanos) -> Nanos {
     Nanos(connect_timeout.0.saturating_mul(RESPONSE))
 }
 
-/// The limit of a response that takes its time.
+/// The time limit of a slow response.
 pub fn of_long_response(connect_timeout: Nanos) -> Nanos {
     Nanos(connect_timeout.0.saturating_mul(LONG_RESPONSE))
 }
 
-/// What the future returns, if it does within the limit.
+/// The future's result, if it completes within the limit.
 pub async fn ended<T>(
     timeline: &Rc<dyn Timeline>,
     limit: Nanos,
@@ -36,7 +36,7 @@ pub async fn ended<T>(
     }
 }
 
-/// What the future returns, or an error that names the place if it takes longer than the limit.
+/// The future's result, or an error that names the place if it takes longer than the limit.
 pub async fn within<T>(
     timeline: &Rc<dyn Timeline>,
     limit: Nanos,
@@ -55,8 +55,7 @@ pub async fn within<T>(
     })
 }
 
-/// The connection that is being opened, or an error that names the place if it is not there after
-/// `bound`.
+/// The opened connection, or an error that names the place if it is not ready after `bound`.
 pub async fn connected<T>(
     timeline: &Rc<dyn Timeline>,
     bound: Nanos,
@@ -71,8 +70,8 @@ pub async fn connected<T>(
     })
 }
 
-/// The next question on a connection whose last one got no answer: an answer that comes late would
-/// be taken for that to this one.
+/// The error of a request on a connection whose last one got no response: a late response would be taken for that of
+/// this request.
 pub fn unanswered(place: &str) -> TargetError {
     TargetError::unreachable(format!(
         "{place}: an earlier question on this connection got no answer"

@@ -1,12 +1,12 @@
-//! The simulated cluster keeps the rules of the conformance suite, here on the wall's time. On
-//! simulated time they are checked beside the model's own tests.
+//! The simulated cluster passes the conformance suite, here on real time. The model's own tests check it on simulated
+//! time.
 
 mod support;
 
 use highwater_driver::conformance::{RULES, SqlWords, Subject, broken_rules};
 use highwater_driver::sim::SimDriver;
 
-/// Rules for targets that store values which the model keeps all the same: it counts rows.
+/// Rules for targets that store values that also apply to the model: it counts rows.
 const COUNTING: [&str; 3] =
     ["tables_are_registered", "keys_are_counted_by_bucket", "abandoned_batches_are_whole"];
 

@@ -1,6 +1,6 @@
-//! A group of runs: the runs of its variants that the policy of `highwater_analysis::group` chooses.
+//! A group of runs: runs the variants that the policy of `highwater_analysis::group` selects.
 //!
-//! Which comes next is decided there.
+//! The policy decides which run is next.
 
 use highwater_analysis::group as policy;
 use highwater_analysis::group::{GroupStep, seen};
@@ -19,7 +19,7 @@ use crate::trial_maker::Requested;
 pub struct GroupRun {
     /// Position of its variant.
     pub variant: usize,
-    /// Which of its variant's runs it is, from 1.
+    /// The number of the run among those of its variant, from 1.
     pub round: u32,
 }
 
@@ -89,7 +89,7 @@ impl Experiment for GroupRecord {
         (Nanos(self.trial_cost_ns), 0)
     }
 
-    /// A command of the user's may fill tables, or drop them.
+    /// One of the user's commands may fill or drop tables.
     fn holds_tables(&self) -> bool {
         self.variants.iter().all(|variant| variant.command.is_none())
     }

@@ -1,10 +1,10 @@
-//! Questions that take several runs: how much a target sustains, which configuration is best, whether variants
-//! differ, and how a cluster grows.
+//! Experiments, which answer a question with several runs: how much a target sustains, which configuration is best,
+//! whether variants differ, and how a cluster grows.
 //!
-//! One loop runs them all: a policy says what is tried next, the loop runs it as a run like any other, with
-//! its own record in a directory below that of the whole, and writes the record of the whole anew after each.
-//! What is tried next, and what a trial shows, is decided in `highwater-analysis`. Must not measure, and must
-//! not decide. The clusters that may be started and resized for it are in `cluster`.
+//! One loop executes them all. A policy selects the next trial; the loop executes it as an ordinary run with its own
+//! record, in a subdirectory of the experiment, and rewrites the experiment's record after each trial. The policies and
+//! the conclusions are in `highwater-analysis`; clusters that are started and resized for an experiment are in
+//! `cluster`. Must not measure or decide.
 
 pub mod cluster;
 mod group;

@@ -1,11 +1,11 @@
-//! How far an experiment is, from what its trials took.
+//! The progress of an experiment, from the durations of its trials.
 
 use highwater_model::event::ExperimentProgress;
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 
-/// How far the trials are that took so long each, of at most so many.
+/// The progress after trials of these durations, with at most this many in total.
 pub(crate) fn progress(
     took: impl ExactSizeIterator<Item = u64>,
     most: u32,
@@ -25,17 +25,17 @@ pub(crate) fn progress(
     }
 }
 
-/// The number of the trial behind these.
+/// The number of the next trial.
 pub(crate) fn number<T>(trials: &[T]) -> u32 {
     u32::try_from(trials.len() + 1).unwrap_or(u32::MAX)
 }
 
-/// A run's length on its own timeline, load and audit included.
+/// A run's length on its own timeline, including load and audit.
 pub(crate) fn took(record: &RunRecord) -> u64 {
     took_by(record, |_| true)
 }
 
-/// What it took to fill a run's tables.
+/// The time that filling a run's tables took.
 pub(crate) fn loaded(record: &RunRecord) -> u64 {
     took_by(record, |kind| kind == PhaseKind::Load)
 }

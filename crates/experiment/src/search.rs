@@ -1,6 +1,6 @@
-//! A search: the probes that the policy of `highwater_analysis::search` asks for.
+//! A search: the probes that the policy of `highwater_analysis::search` selects.
 //!
-//! What to probe next is decided there.
+//! The policy decides which probe is next.
 
 use highwater_analysis::search as policy;
 use highwater_analysis::search::{
@@ -18,13 +18,13 @@ use crate::progress::{number, progress, took};
 use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
-/// How often an estimate asks an op again, with the growing waits of the plan.
+/// Maximum attempts of an op in an estimate, with the growing waits of the plan.
 const ESTIMATE_ATTEMPTS: u32 = 16;
 
 /// A probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
-    /// Why.
+    /// Why it runs.
     pub purpose: ProbePurpose,
     /// The value on the axis; absent for an estimate.
     pub at: Option<f64>,
@@ -55,8 +55,8 @@ impl Experiment for SearchRecord {
         })
     }
 
-    /// An estimate's sessions wait after an op that was not applied: else a target that rejects would be
-    /// queried without end, and all of it for an order of magnitude.
+    /// In an estimate, sessions wait after an op that was not applied. Otherwise a rejecting target would be flooded,
+    /// for no more than an order of magnitude.
     fn cut(&self, probe: &Probe, mut plan: Plan) -> Plan {
         let measured = Nanos(measured_ns(self, &self.probes, probe.purpose, probe.at));
         let phases = plan.phases.iter_mut();
@@ -128,7 +128,7 @@ impl Experiment for SearchRecord {
     }
 }
 
-/// How far the search is; a soak is the last probe, and beside the budget.
+/// The progress of the search; a soak is the last probe, and not part of the budget.
 fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgress {
     let policy = &search.policy;
     let took = search.probes.iter().map(|probe| probe.took_ns.saturating_add(probe.settled_ns));

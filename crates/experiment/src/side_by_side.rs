@@ -1,6 +1,6 @@
-//! Several experiments that take turns, a trial at a time, such as the growths of two versions of a database.
+//! Several experiments that alternate trial by trial, such as the growths of two versions of a database.
 //!
-//! Each has a record and a directory of its own, as if it were alone. What must not be here: whose turn it is.
+//! Each has its own record and directory, as if it ran alone. Must not decide which one is next.
 
 use std::rc::Rc;
 
@@ -12,13 +12,12 @@ use highwater_runner::observer::Observer;
 use crate::trial_loop::{Experiment, Running, Side};
 use crate::trial_maker::TrialMaker;
 
-/// Runs all of them to their ends, and leaves the target alone for `settle` before each trial but the first of all;
-/// returns their records, none of one that was stopped before its first trial. `choose` is given what each would try
-/// next, and says whose turn it is. See [`crate::run`].
+/// Runs all of them to completion, and leaves the target idle for `settle` before each trial except the very first.
+/// Returns their records, except of those stopped before their first trial. `choose` receives each experiment's next
+/// trial, and returns the one to run. See [`crate::run`].
 ///
 /// # Errors
-/// As [`crate::run`], of the first for which no record can be made; the records of the others are stored as far as they
-/// are.
+/// As [`crate::run`], of the first one for which no record can be made; the records of the others are stored so far.
 pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
     sides: Vec<Side<'a, E, M>>,
     settle: Nanos,
@@ -41,9 +40,9 @@ pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
 
 struct Sides<'a, E: Experiment, M> {
     running: Vec<Running<'a, E, M>>,
-    /// Of each that came to its end.
+    /// The record of each completed experiment.
     records: Vec<Option<ExperimentRecord>>,
-    /// Whether each has come to its end, or was stopped before its first trial.
+    /// Whether each is completed, or was stopped before its first trial.
     is_over: Vec<bool>,
     interrupts: &'a Interrupts,
 }
@@ -62,7 +61,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
         Ok(())
     }
 
-    /// A side that only has to end, or else the one that is chosen.
+    /// A side that only has to conclude, or else the chosen one.
     fn chosen(&self, choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>) -> Option<usize> {
         let goes_on = |at: usize| !self.is_over[at];
         let next: Vec<Option<&E::Trial>> = self
@@ -75,11 +74,11 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
         ending.next().or_else(|| choose(&next))
     }
 
-    /// Runs the next trial of a side that goes on; says whether that was its end.
+    /// Runs the next trial of an unfinished side; returns whether it completed the side.
     fn advance(&mut self, at: usize) -> Result<bool, M::Error> {
         let is_empty = self.running[at].trials.is_empty();
         let mut others = self.running.iter();
-        // The first trial of all says itself what stopped it.
+        // The very first trial reports itself what stopped it.
         let is_stopped = |interrupts: &Interrupts| interrupts.requested().is_some();
         let may_be_none = is_empty && others.any(|side| !side.trials.is_empty());
         if may_be_none && is_stopped(self.interrupts) {
@@ -92,7 +91,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
         match side.advance() {
             Ok(None) => Ok(false),
             Ok(Some(record)) => {
-                // Who watches hears of one end, that of the last.
+                // Observers see only one end, that of the last side.
                 if self.is_over.iter().filter(|is_over| !**is_over).count() == 1 {
                     side.trials.end(&record);
                 }

@@ -1,6 +1,6 @@
-//! The loop: from the policy the next trial, from the trial its run, until the policy says that it is over.
+//! The loop of an experiment: gets the next trial from the policy and runs it, until the policy ends the experiment.
 //!
-//! What must not be here: what is tried, and what it shows.
+//! Must not select or interpret trials.
 
 use std::rc::Rc;
 
@@ -19,42 +19,42 @@ use highwater_runner::store::RunDirectory;
 use crate::trial_maker::{MadeReady, Requested, TrialMaker};
 use crate::trials::Trials;
 
-/// A trial that comes next.
+/// The next trial.
 pub struct Planned<T> {
-    /// What is tried.
+    /// The trial.
     pub trial: T,
     /// From 1.
     pub number: u32,
     /// Name of its directory.
     pub name: String,
-    /// What is tried, as events have it.
+    /// The trial, as described in events.
     pub about: Trial,
-    /// How far the experiment is.
+    /// The progress of the experiment.
     pub progress: ExperimentProgress,
-    /// It is an experiment of its own.
+    /// It is a nested experiment.
     pub is_nested: bool,
 }
 
-/// A trial that was run.
+/// A completed trial.
 pub struct Made<'a> {
-    /// Of a nested experiment its last run; absent where the target could not be reached.
+    /// For a nested experiment, its last run; absent if the target was unreachable.
     pub record: Option<&'a RunRecord>,
-    /// The nested experiment, if it is one that could be made.
+    /// The nested experiment, if it is one and could be run.
     pub nested: Option<&'a ExperimentRecord>,
-    /// What was run; absent of a nested experiment, which has several plans.
+    /// Its plan; absent for a nested experiment, which has several plans.
     pub plan: Option<Plan>,
-    /// Its directory, below that of the whole.
+    /// Its directory, relative to the experiment's.
     pub run: String,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall clock at its start, RFC 3339, UTC.
     pub started_at: String,
-    /// How long the target was left alone before it.
+    /// How long the target was idle before it.
     pub settled: Nanos,
-    /// What was done to the target before it.
+    /// Preparation of the target before it.
     pub ready: MadeReady,
 }
 
 impl Made<'_> {
-    /// One of which nothing is known but where it is, and what was done before it.
+    /// Only its directory and its preparation are known.
     fn of(run: String, ready: MadeReady) -> Self {
         Self {
             record: None,
@@ -68,65 +68,66 @@ impl Made<'_> {
     }
 }
 
-/// A question with its trials, as the loop sees it: a policy, and what is kept.
+/// A question with its trials, as the loop sees it: a policy, and the stored results.
 pub trait Experiment: Clone {
-    /// What is tried.
+    /// A trial.
     type Trial;
 
-    /// The next trial; none at the end, with its outcome noted.
+    /// The next trial; `None` at the end, with the outcome recorded.
     fn next(&mut self) -> Option<Planned<Self::Trial>>;
 
-    /// The plan of a trial, as long as the question needs it.
+    /// Adapts the plan of a trial to the length that the question needs.
     fn cut(&self, _: &Self::Trial, plan: Plan) -> Plan {
         plan
     }
 
-    /// Adds what was made to the trials; returns what is reported of it.
+    /// Adds the completed trial; returns its event.
     fn keep(&mut self, requested: Requested<Self::Trial>, made: Made<'_>) -> Event;
 
-    /// Takes the last trial back; says whether there was one.
+    /// Removes the last trial; returns whether there was one.
     fn take_back(&mut self) -> bool;
 
-    /// The user stopped before a trial: the outcome is what is known all the same.
+    /// The user stopped before a trial: concludes with the results so far.
     fn interrupt(&mut self);
 
-    /// The record of the whole, made of the last trial's.
+    /// The experiment's record, based on the last trial's.
     fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord;
 
-    /// What has no room where not even one trial is made: how long it takes, and how many confirm it.
+    /// Requirements of the first trial that exceed the budget: its duration, and its number of confirmations.
     fn no_room(&self) -> (Nanos, u32);
 
-    /// Whether its tables are held from one trial to the next, so that nobody else takes them in between.
+    /// Whether its leases are kept between trials, so that no other run takes the tables.
     fn holds_tables(&self) -> bool {
         true
     }
 }
 
-/// Refuses an experiment whose budget has no room for its first trial.
+/// Rejects an experiment whose budget does not cover its first trial.
 ///
 /// # Errors
-/// Where nothing can be tried.
+/// No trial is possible.
 pub fn check<E: Experiment>(experiment: &E) -> Result<(), RunError> {
     first(&mut experiment.clone()).map(drop)
 }
 
-/// An experiment that is to be run.
+/// An experiment to run.
 pub struct Side<'a, E, M> {
-    /// Its question.
+    /// The experiment.
     pub experiment: E,
-    /// Its own, made by the caller.
+    /// Its own directory, made by the caller.
     pub directory: RunDirectory,
     /// Makes its trials.
     pub maker: &'a M,
-    /// Of the experiment that it resumes.
+    /// The pauses of the experiment that it resumes.
     pub pauses: Vec<InterventionRecord>,
 }
 
-/// Runs an experiment to its end, and returns its record. The target is left alone for `settle` before each trial
-/// but the first, not on a simulated clock.
+/// Runs an experiment to completion, and returns its record. The target is left idle for `settle` before each trial
+/// except the first; not on a simulated clock.
 ///
 /// # Errors
-/// Where no record can be made: the budget has no room for a trial, the first one could not be run, or one
+/// No record can be made: the budget does not cover a trial, the first one could not run, or a trial could not be made
+/// or stored.
 /// could not be made or kept.
 pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
     side: Side<'_, E, M>,
@@ -140,8 +141,8 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
     end
 }
 
-/// The first trial of this process. What was measured before has no record here that could stand for the
-/// whole: an experiment that had come to its end is resumed with its last trial once more.
+/// The first trial of this process. There is no earlier record in memory that could represent the whole, so a completed
+/// experiment is resumed by repeating its last trial.
 fn first<E: Experiment>(experiment: &mut E) -> Result<Planned<E::Trial>, RunError> {
     let mut planned = experiment.next();
     if planned.is_none() && experiment.take_back() {
@@ -153,17 +154,17 @@ fn first<E: Experiment>(experiment: &mut E) -> Result<Planned<E::Trial>, RunErro
     })
 }
 
-/// An experiment that goes on, a trial at a time.
+/// A running experiment, executed one trial at a time.
 pub(crate) struct Running<'a, E: Experiment, M> {
     experiment: E,
     pub(crate) trials: Trials<'a>,
     maker: &'a M,
-    /// What comes next.
+    /// The next trial.
     upcoming: Option<Planned<E::Trial>>,
 }
 
 impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
-    /// One that has not begun.
+    /// An experiment that has not started.
     pub(crate) fn new(
         side: Side<'a, E, M>,
         settle: Nanos,
@@ -178,7 +179,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
         }
     }
 
-    /// Finds out what the first trial is.
+    /// Determines the first trial.
     ///
     /// # Errors
     /// There is none.
@@ -187,12 +188,12 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
         Ok(())
     }
 
-    /// The trial that comes next; none where only the end does.
+    /// The next trial; `None` if the experiment only has to conclude.
     pub(crate) fn upcoming(&self) -> Option<&E::Trial> {
         self.upcoming.as_ref().map(|planned| &planned.trial)
     }
 
-    /// Runs the next trial and writes the record of the whole, which is returned where that was the end.
+    /// Runs the next trial, and writes the experiment's record, which is returned if this was the end.
     pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, M::Error> {
         let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
@@ -222,7 +223,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     }
 }
 
-/// Runs a trial; returns what is reported of it, or nothing where the user stopped before it.
+/// Runs a trial; returns its event, or `None` if the user stopped before it.
 fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
@@ -239,7 +240,7 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
         return nested(experiment, trials, maker, requested, &name);
     }
     let Some(plan) = trials.reached(maker.plan(&requested))? else {
-        // What was being made ready was given up with the rest.
+        // The preparation was abandoned as well.
         if trials.is_stopped() {
             return Ok(None);
         }
@@ -274,8 +275,7 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     Ok(Some(experiment.keep(requested, made)))
 }
 
-/// Runs a trial that is an experiment of its own; returns what is reported of it, or nothing where the user
-/// stopped before it.
+/// Runs a nested experiment; returns its event, or `None` if the user stopped before it.
 fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,

@@ -1,5 +1,4 @@
-//! What an experiment needs of its caller: the run of a trial, or the experiment that a trial is. Must not run a
-//! trial.
+//! The interface of an experiment's caller: makes the run of a trial, or its nested experiment. Must not run a trial.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -13,35 +12,34 @@ use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};
 
-/// A trial that is to be run.
+/// A trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Requested<T> {
     /// From 1.
     pub number: u32,
-    /// What is tried.
+    /// The trial.
     pub trial: T,
-    /// Whether it is the first one of this process.
+    /// Whether it is the first trial of this process.
     pub is_first: bool,
-    /// That one found rows of the workload, so its tables may not be made anew.
+    /// The first trial found rows of the workload, so its tables must not be recreated.
     pub tables_kept: bool,
 }
 
-/// Where a trial that is an experiment of its own is made, who watches it, and what stops it.
+/// The place of a nested experiment, its observer, and its stop requests.
 pub struct NestedPlace {
-    /// The directory in which that of the experiment is made.
+    /// The directory that contains the experiment's.
     pub root: PathBuf,
     /// Name of its own directory.
     pub name: String,
-    /// Who watches.
+    /// Its observer.
     pub observer: Rc<dyn Observer>,
-    /// What stops it.
+    /// Its stop requests.
     pub interrupts: Interrupts,
 }
 
-/// What can go wrong with a trial.
+/// Errors of a trial.
 pub trait TrialError: From<RunError> + From<StoreError> {
-    /// What the target answered, where it could not be reached, or what is said where the user stopped before the
-    /// load: nothing else failed.
+    /// The message if the target was unreachable, or if the user stopped before the load; otherwise `None`.
     fn unreachable(&self) -> Option<String>;
 }
 
@@ -55,33 +53,33 @@ impl TrialError for RunError {
     }
 }
 
-/// What was done to a trial's target before its run, apart from what the run does itself.
+/// Preparation of a trial's target before its run, other than by the run itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MadeReady {
-    /// How long it took.
+    /// Its duration.
     pub took: Nanos,
-    /// The warm-up before the quotas of a cluster's nodes began.
+    /// The warm-up before the CPU quotas of a cluster's nodes began.
     pub before_quota: Option<WarmUpRun>,
 }
 
 /// Makes the runs of trials `T`.
 pub trait TrialMaker<T> {
-    /// What can go wrong with it.
+    /// The error of a trial.
     type Error: TrialError;
-    /// The plan of a trial. How long a probe measures is the search's business.
+    /// The plan of a trial. The search determines how long a probe measures.
     fn plan(&self, requested: &Requested<T>) -> Result<Plan, Self::Error>;
-    /// The run of a trial, kept in `directory`.
+    /// The run of a trial, stored in `directory`.
     fn request(
         &self,
         requested: &Requested<T>,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
-    /// What was done to the target of the trial that was planned, or made, last.
+    /// Preparation of the target for the last planned or completed trial.
     fn made_ready(&self) -> MadeReady {
         MadeReady::default()
     }
-    /// Makes a trial that is an experiment of its own; needed where the experiment has such trials.
+    /// Makes a nested experiment; required if the experiment has such trials.
     fn nested(&self, _: &Requested<T>, _: NestedPlace) -> Result<ExperimentRecord, Self::Error> {
         let message = "a trial is no experiment of its own";
         Err(RunError::System(std::io::Error::other(message)).into())

@@ -1,7 +1,7 @@
-//! The runs of an experiment, one after the other: each a run like any other, with its own record, in a
-//! directory below that of the whole; the record of the whole is written anew after each.
+//! Executes the runs of an experiment, one after the other: each is an ordinary run with its own record, in a
+//! subdirectory of the experiment. The experiment's record is rewritten after each.
 //!
-//! What must not be here: what is run next, and what a run shows.
+//! Must not select or interpret runs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,44 +25,44 @@ use highwater_runner::request::{Ended, RunError, RunRequest};
 use highwater_runner::run;
 use highwater_runner::store::{PROBES, RunDirectory, StoreError};
 
-/// Those that were made, and what the next one needs.
+/// Completed trials, and the state for the next one.
 pub(crate) struct Trials<'a> {
-    /// Of the whole.
+    /// The experiment's directory.
     directory: RunDirectory,
-    /// How long the target is left alone before each but the first of all; not on a simulated clock.
+    /// How long the target is left idle before each trial except the very first; not on a simulated clock.
     settle: Nanos,
-    /// Told what the experiment itself reports.
+    /// Receives the events of the experiment.
     pub(crate) observer: Rc<dyn Observer>,
-    /// Told what its runs report.
+    /// Receives the events of its runs.
     of_runs: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,
-    /// The record of the last one that has one.
+    /// The record of the last trial that has one.
     last: Option<RunRecord>,
-    /// What filling tables took so far, nanoseconds.
+    /// Time spent filling tables so far, nanoseconds.
     loaded_ns: u64,
-    /// The first one found rows of the workload.
+    /// The first trial found rows of the workload.
     tables_kept: bool,
-    /// Another experiment had the target before the first one.
+    /// Another experiment used the target before the first trial.
     follows: bool,
-    /// The hold on the tables, from one to the next; of each target.
+    /// The leases passed from one trial to the next, by target.
     leases: BTreeMap<Vec<String>, KeptLeases>,
-    /// Counts since the begin.
+    /// Counts from the start.
     clock: RealClock,
-    /// How the user let it wait, before it was resumed, too.
+    /// Pauses by the user, including those before it was resumed.
     pauses: Vec<InterventionRecord>,
 }
 
-/// One that was run.
+/// A completed trial.
 pub(crate) struct Ran {
-    /// Its record is the last one; else the target could not be reached.
+    /// Its record is the last one; false if the target was unreachable.
     reached: bool,
     pub(crate) started_at: String,
-    /// How long the target was left alone before it.
+    /// How long the target was idle before it.
     pub(crate) settled: Nanos,
 }
 
 impl<'a> Trials<'a> {
-    /// None was made yet; `pauses` are those of the experiment that is resumed.
+    /// Without trials; `pauses` are those of the resumed experiment.
     pub(crate) fn new(
         directory: RunDirectory,
         settle: Nanos,
@@ -86,17 +86,17 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Whether none has a record yet.
+    /// Whether no trial has a record yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// The first one comes behind a run of another experiment, so the target is left alone before it, too.
+    /// The first trial follows a run of another experiment, so the target is left idle before it as well.
     pub(crate) fn follow(&mut self) {
         self.follows = true;
     }
 
-    /// Waits before the next one as long as the user lets it; a stop ends that, too. The time is in no budget.
+    /// Waits while the user holds the experiment; a stop also ends the wait. The time does not count for the budget.
     fn wait_while_held(&mut self, next: &str) -> Result<(), RunError> {
         let is_over = |interrupts: &Interrupts| interrupts.requested().is_some();
         if !self.interrupts.is_held() || is_over(self.interrupts) {
@@ -122,8 +122,7 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    /// The next one, as soon as the user lets it be made, with what there is to know before it; none where the user
-    /// stopped.
+    /// The next trial with its context, once the user does not hold the experiment; `None` if the user stopped.
     pub(crate) fn requested<T>(
         &mut self,
         name: &str,
@@ -139,7 +138,7 @@ impl<'a> Trials<'a> {
         }))
     }
 
-    /// A directory for the next one, and its path below the directory of the whole.
+    /// A directory for the next trial, and its path relative to the experiment's.
     pub(crate) fn place(
         &self,
         name: &str,
@@ -151,8 +150,8 @@ impl<'a> Trials<'a> {
         Ok((directory, run))
     }
 
-    /// Runs one, and tells of its begin; none where the user stopped before that. The first one tells
-    /// itself what stopped it, and whether the target can be reached at all.
+    /// Runs a trial, and reports its start; `None` if the user stopped first. The first trial reports itself what
+    /// stopped it, and whether the target is reachable at all.
     pub(crate) fn run(
         &mut self,
         request: RunRequest,
@@ -175,7 +174,7 @@ impl<'a> Trials<'a> {
             of_target.or_default().clone()
         });
         let ran = run::one_of(request, observer, interrupts, leases);
-        // One that was stopped while it was prepared is none; the first one tells that itself.
+        // A run stopped during preparation does not count; the first trial reports it itself.
         if matches!(ran, Err(RunError::Interrupted)) && self.is_stopped() {
             return Ok(None);
         }
@@ -191,10 +190,10 @@ impl<'a> Trials<'a> {
         Ok(Some(Ran { reached, started_at, settled }))
     }
 
-    /// Whether the user stopped before the next one, which is noted; the first one tells that itself.
+    /// Whether the user stopped before the next trial, which is recorded; the first trial reports it itself.
     pub(crate) fn is_stopped(&mut self) -> bool {
         let stopped = self.interrupts.requested().is_some() && self.last.is_some();
-        // A stop between two of them is in the record of neither.
+        // A stop between two trials is in neither record.
         let last = self.last.iter_mut().filter(|_| stopped);
         for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
             record.incidents.push(Incident::new(
@@ -205,13 +204,13 @@ impl<'a> Trials<'a> {
         stopped
     }
 
-    /// Warns of a target that could not be reached.
+    /// Warns about an unreachable target.
     ///
     /// # Errors
-    /// Of the first one, and where it is something else.
+    /// It is the first trial, or another error.
     fn unreached<E: TrialError>(&self, error: E) -> Result<(), E> {
         match error.unreachable() {
-            // Whoever stopped knows why it was not made.
+            // After a stop, the user knows why it was not made.
             Some(_) if self.last.is_some() && self.interrupts.requested().is_some() => Ok(()),
             Some(message) if self.last.is_some() => {
                 self.observer
@@ -222,8 +221,7 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Where the next one is made that is an experiment of its own, and its path below the directory of the
-    /// whole.
+    /// The place of the next nested experiment, and its path relative to the experiment's directory.
     pub(crate) fn nested_place(&self, name: &str) -> (NestedPlace, String) {
         let place = NestedPlace {
             root: self.directory.path().join(PROBES),
@@ -234,7 +232,7 @@ impl<'a> Trials<'a> {
         (place, format!("{PROBES}/{name}"))
     }
 
-    /// A plan or a nested experiment, or none where the target could not be reached.
+    /// A plan or a nested experiment, or `None` if the target was unreachable.
     pub(crate) fn reached<T, E: TrialError>(&self, made: Result<T, E>) -> Result<Option<T>, E> {
         match made {
             Ok(made) => Ok(Some(made)),
@@ -242,17 +240,17 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The time since the begin.
+    /// The time since the start.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// The last run of a nested experiment, which began at that time, is the last one of the whole, and its pauses
-    /// are some of it.
+    /// Takes the last run of a nested experiment, which began at that time, as the last run of the whole, and adds its
+    /// pauses.
     pub(crate) fn keep_last(&mut self, nested: Option<ExperimentRecord>, begun: Nanos) {
         if let Some(record) = nested {
             for done in record.interventions {
-                // One that was resumed has those that are known from before.
+                // A resumed nested experiment also has its earlier pauses.
                 let mut known = self.pauses.iter();
                 if !known.any(|known| known.phase == done.phase && known.change == done.change) {
                     self.pauses.push(InterventionRecord {
@@ -266,12 +264,12 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The record of one that was run.
+    /// The record of a completed trial.
     pub(crate) fn record_of(&self, ran: &Ran) -> Option<&RunRecord> {
         self.last.as_ref().filter(|_| ran.reached)
     }
 
-    /// Writes the record of the whole, which is made of the last one; none while there is none.
+    /// Writes the experiment's record, based on the last trial's; does nothing without one.
     pub(crate) fn write(
         &self,
         conclude: impl FnOnce(RunRecord, String) -> ExperimentRecord,
@@ -288,7 +286,7 @@ impl<'a> Trials<'a> {
         Ok(Some(record))
     }
 
-    /// Reports the end of the whole.
+    /// Reports the end of the experiment.
     pub(crate) fn end(&self, record: &ExperimentRecord) {
         self.observer.event(&Event::Ended {
             directory: self.directory.path().display().to_string(),
@@ -297,14 +295,14 @@ impl<'a> Trials<'a> {
         });
     }
 
-    /// Leaves nothing behind where nothing was run.
+    /// Removes the directory if nothing was run.
     pub(crate) fn close(&self) {
         if self.last.is_none() {
             self.directory.discard();
         }
     }
 
-    /// Leaves the target alone for a while, unless the user wishes to stop; returns how long it was.
+    /// Leaves the target idle for a while, unless the user stops; returns for how long.
     fn pause(&self) -> Result<Nanos, RunError> {
         if self.settle == Nanos::ZERO {
             return Ok(Nanos::ZERO);
@@ -324,7 +322,7 @@ impl Drop for Trials<'_> {
     }
 }
 
-/// Whether a run went on behind rows that were there before.
+/// Whether a run continued after existing rows.
 fn continues(record: &RunRecord) -> bool {
     let mut tables = record.target.tables.iter();
     tables.any(|table| table.start == TableStart::Continued)

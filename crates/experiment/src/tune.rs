@@ -1,6 +1,6 @@
-//! A tuning: the trials that the policy of `highwater_analysis::tuning` asks for.
+//! A tuning: the trials that the policy of `highwater_analysis::tuning` selects.
 //!
-//! What to measure next is decided there.
+//! The policy decides which trial is next.
 
 use highwater_analysis::tuning as policy;
 use highwater_analysis::tuning::{Measured, TuneStep, end_early, measured};
@@ -16,7 +16,7 @@ use crate::trial_maker::Requested;
 /// A configuration that is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// Why.
+    /// Why it is measured.
     pub purpose: TrialPurpose,
     /// Position of the value on each axis.
     pub at: Vec<usize>,

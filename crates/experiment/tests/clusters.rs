@@ -1,4 +1,4 @@
-//! Clusters of small processes: what the code that grows clusters relies on.
+//! Clusters of small processes: the guarantees on which growths rely.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -19,7 +19,7 @@ use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::{self, Interrupter};
 use tempfile::TempDir;
 
-/// A cluster's file and state, and what it reported.
+/// A cluster's file and state, and its reports.
 struct Lab {
     place: TempDir,
     text: String,
@@ -30,7 +30,7 @@ struct Lab {
 const READY: &str = "ready.log = 'up'";
 
 impl Lab {
-    /// Nodes with this command, and these lines of `[node]` besides.
+    /// Nodes with this command, and these additional lines of `[node]`.
     fn new(command: &str, more: &str) -> Self {
         Self {
             place: tempfile::tempdir().unwrap(),
@@ -129,7 +129,7 @@ fn a_cluster_that_is_up_on_purpose_is_not_taken_over_unless_that_is_meant() {
     let mut cluster = lab.open_with(takes_over).0.unwrap();
     assert_eq!(cluster.size(), 1);
     cluster.down().unwrap();
-    // This process is its parent, and another handle of it was to notice the end.
+    // This process is its parent, and must reap it through another handle.
     assert_eq!(cluster.size(), 0);
 }
 
@@ -164,7 +164,7 @@ fn a_query_or_a_url_shows_that_a_node_is_ready() {
 
 #[test]
 fn nodes_start_one_by_one_where_the_file_says_so() {
-    // Each node is ready only if the one before it was when it started.
+    // Each node becomes ready only if the previous one was ready at its start.
     let command = "[ {node} = 1 ] || grep -q up ../../node1.log || exit 1; sleep 0.2; echo up; exec sleep 300";
     let lab = Lab::new(command, "start = 'one-by-one'\nready.log = 'up'");
     assert_eq!(lab.open().resize(3).unwrap().len(), 3);
@@ -196,20 +196,20 @@ fn a_second_interrupt_waits_for_nothing() {
     let error = cluster.resize(2).unwrap_err();
     assert_eq!(error.kind, ClusterErrorKind::Interrupted);
     interrupter.interrupt();
-    // It would take ten seconds in order.
+    // A graceful end would take ten seconds.
     drop(cluster);
     assert!(!is_alive(pid));
     assert!(lab.said.borrow().iter().any(|line| line == "node 1 was killed"));
 }
 
-/// Cores that a process used in a second.
+/// Cores that a process used for a second.
 fn cores(pid: i32) -> f64 {
     let ticks = || -> f64 {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
         fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()
     };
-    // As long as from before the first reading until after the second one, and longer where this thread had to wait.
+    // From before the first reading to after the second one, and longer if this thread had to wait.
     let clock = RealClock::start();
     let before = ticks();
     thread::sleep(Duration::from_secs(1));
@@ -217,7 +217,7 @@ fn cores(pid: i32) -> f64 {
     used / clock.now().as_secs_f64()
 }
 
-/// Whether this machine lets this process make control groups.
+/// Whether this process may create control groups.
 fn has_control_groups() -> bool {
     let parents = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"];
     let name = format!("highwater-test-{}", std::process::id());
@@ -240,9 +240,9 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
     let mut cluster = lab.open();
     let pid = cluster.resize(1).unwrap()[0].pid.unwrap();
     let used = cores(pid);
-    // A tick of 0.01 s at each end, and two periods of 20 ms that the kernel may hand out early.
+    // A tick of 0.01 s at each end, and two periods of 20 ms that the kernel may grant early.
     assert!(used < 0.1 + 0.02 + 0.01, "{used}");
-    // What a run measures the node by: it has used up its quota again and again.
+    // The basis of a run's telemetry: the node has used up its quota repeatedly.
     let limited = cluster.limited_nodes();
     assert_eq!((limited.len(), limited[0].node.as_str(), limited[0].cores), (1, "1", 0.1));
     let read = |file: &str| {

@@ -1,11 +1,11 @@
-//! Lines that a tool prints every second, or every few: means over a time, as seconds of a record.
+//! Lines that a tool prints at an interval: averages over this time, converted to seconds of a record.
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
 
-/// Seconds that are kept.
+/// Maximum seconds that are stored.
 const SECONDS_MAX: f64 = 172_800.0;
-/// A time that is longer is no second.
+/// Longer times do not count as one second.
 const SECOND_MOST: f64 = 1.5;
 
 /// One line.
@@ -20,18 +20,18 @@ pub(super) struct Average {
     pub(super) p99_ns: Option<u64>,
 }
 
-/// Lines so far.
+/// All lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Averages {
     pub(super) intervals: Vec<IntervalRecord>,
     /// The end of the last line, seconds since the start.
     pub(super) end_s: f64,
-    /// Length of the longest time of a line, seconds.
+    /// Longest time of a line, in seconds.
     pub(super) longest_s: f64,
 }
 
 impl Averages {
-    /// Takes note of a line; false where it does not follow the last one.
+    /// Adds a line; false if it does not follow the last one.
     #[must_use]
     pub(super) fn note(&mut self, line: &Average) -> bool {
         let length = line.end_s - self.end_s;
@@ -40,7 +40,7 @@ impl Averages {
         }
         self.longest_s = self.longest_s.max(length);
         let (from, to) = (round_to_u64(self.end_s), round_to_u64(line.end_s));
-        // A first line that ends within half a second still is one.
+        // A first line that ends within half a second counts as a second.
         let to = to.max(from + 1);
         let total = |per_s: f64| per_s * length;
         let parts = to - from;
@@ -67,7 +67,7 @@ impl Averages {
         true
     }
 
-    /// What a reader must know of them.
+    /// Note for the reader.
     pub(super) fn notes(&self) -> Option<String> {
         let seconds = round_to_u64(self.longest_s);
         (self.longest_s > SECOND_MOST).then(|| {

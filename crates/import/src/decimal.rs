@@ -3,7 +3,7 @@
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::{Nanos, Rate};
 
-/// Longest text of a number.
+/// Maximum characters of a number.
 const LONGEST: usize = 40;
 
 /// A unit of time.
@@ -31,7 +31,7 @@ impl TimeUnit {
         })
     }
 
-    /// Nanoseconds of one.
+    /// Length in nanoseconds.
     pub const fn nanos(self) -> u64 {
         match self {
             Self::Nanoseconds => 1,
@@ -59,7 +59,7 @@ pub(super) fn count(text: &str) -> Option<u64> {
     (digits && !text.is_empty()).then(|| text.parse().ok())?
 }
 
-/// `amount` of a unit of so many nanoseconds.
+/// `amount` of a unit of `unit_ns` nanoseconds.
 pub(super) fn nanos(amount: f64, unit_ns: u64) -> Nanos {
     Nanos(round_to_u64(amount * to_f64(unit_ns)))
 }
@@ -74,7 +74,7 @@ pub(super) fn seconds(text: &str) -> Option<Nanos> {
     Some(nanos(number(text)?, 1_000_000_000))
 }
 
-/// Units per second; none for 0.
+/// Units per second; absent for 0.
 pub(super) fn rate(per_s: f64) -> Option<Rate> {
     let micro_per_s = round_to_u64(per_s * 1e6);
     (micro_per_s > 0).then_some(Rate { micro_per_s })

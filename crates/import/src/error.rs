@@ -1,6 +1,6 @@
-//! What is wrong with another tool's output, and what to do about it.
+//! Errors in another tool's output, each with a hint.
 //!
-//! An error is data: it is not printed here, and it names no file (the caller knows that).
+//! An error is data: it must not be printed here, or name a file, which only the caller knows.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use std::ops::Range;
 pub struct ImportError {
     /// The cause, lower case.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub hint: String,
-    /// Bytes of the line that are wrong; empty if the error is in no single line.
+    /// Byte range of the error in the line; empty if it does not concern a single line.
     pub span: Range<usize>,
 }
 

@@ -1,6 +1,6 @@
-//! The kinds of output that can be imported: which tool writes each, and what it is.
+//! The supported formats: the tool and a description of each.
 //!
-//! What must not be here: how one is recognized and read; that is in `importer`.
+//! Must not recognize or read a format; see `importer`.
 
 macro_rules! formats {
     ($($variant:ident = $tool:literal, $about:literal;)*) => {
@@ -9,7 +9,7 @@ macro_rules! formats {
         pub enum Format { $(#[doc = $about] $variant,)* }
 
         impl Format {
-            /// All of them, those that are recognized most reliably first.
+            /// All formats, the most reliably recognized first.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The tool, as `--tool` names it.
@@ -17,7 +17,7 @@ macro_rules! formats {
                 match self { $(Self::$variant => $tool,)* }
             }
 
-            /// What it is.
+            /// Description.
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$variant => $about,)* }
             }

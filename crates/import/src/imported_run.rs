@@ -1,7 +1,6 @@
-//! What another tool reported, in the words of this project: counts, latencies and times, before it
-//! is a record.
+//! The report of another tool in the terms of this project: counts, latencies, and times, before it becomes a record.
 //!
-//! Nothing here is computed beyond units: a figure that was not reported is absent.
+//! Must compute only unit conversions: a figure that was not reported is absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,29 +15,29 @@ use highwater_model::units::{Nanos, Rate};
 pub struct ImportedRun {
     /// The tool's own name.
     pub tool: &'static str,
-    /// As its output says.
+    /// Version, as in its output.
     pub version: Option<String>,
     /// The workload, in the tool's words.
     pub workload: String,
-    /// What is counted.
+    /// Unit of the counts.
     pub unit: Unit,
-    /// Rows of an op that writes, else 1.
+    /// Rows of a writing op, otherwise 1.
     pub units_per_op: u64,
-    /// Who set the pace.
+    /// Open or closed load.
     pub pace: ImportedPace,
     /// The requested rate, in units per second.
     pub rate: Option<Rate>,
     /// Sessions that sent ops.
     pub sessions: Option<u32>,
-    /// Where latency begins.
+    /// Definition of latency.
     pub begin: LatencyBegin,
-    /// The whole second at which time 0 is, since 1970.
+    /// Time 0, in whole seconds since 1970.
     pub started: Option<Nanos>,
     /// When the first op was intended, from time 0.
     pub start: Nanos,
-    /// How long was measured.
+    /// Measured time.
     pub duration: Nanos,
-    /// How long the user planned to measure, if reported.
+    /// Planned time, if reported.
     pub planned: Option<Nanos>,
     /// Other settings that are reported.
     pub settings: BTreeMap<String, String>,
@@ -48,22 +47,22 @@ pub struct ImportedRun {
     pub intervals: Vec<IntervalRecord>,
     /// Absent if no times of single responses are reported.
     pub availability: Option<AvailabilityRecord>,
-    /// What else is not reported.
+    /// Other fields that are not reported.
     pub missing_fields: BTreeSet<MissingField>,
-    /// What changes the figures: the files hold a part of what was measured, or contradict each other.
+    /// Problems that affect the figures: the files hold only a part of the measurement, or contradict each other.
     pub caveats: Vec<String>,
-    /// Other sentences for a reader.
+    /// Other notes for a reader.
     pub notes: Vec<String>,
 }
 
 impl ImportedRun {
-    /// The run of a tool that reports neither its pace nor its units: its ops are queries.
+    /// A run of a tool that reports neither its pace nor its unit: its ops are queries.
     pub(super) fn new(tool: &'static str) -> Self {
         Self { tool, units_per_op: 1, ..Self::default() }
     }
 
-    /// The run of a tool whose ops wait for their time where it sends at a rate; without one an op begins
-    /// when its session is free, and there is no waiting before.
+    /// A run of a tool whose ops have an intended start if it sends at a rate (`waits`); otherwise an op begins when
+    /// its session is idle, without waiting.
     pub(super) fn paced(tool: &'static str, waits: bool) -> Self {
         let (pace, begin) = if waits {
             (ImportedPace::Open, LatencyBegin::Intended)
@@ -73,7 +72,7 @@ impl ImportedRun {
         Self { pace, begin, ..Self::new(tool) }
     }
 
-    /// Its only phase, under that name.
+    /// Its only phase, with this name.
     pub(super) fn phase(&self, name: &str) -> PhaseRecord {
         PhaseRecord {
             name: name.to_owned(),
@@ -86,7 +85,7 @@ impl ImportedRun {
     }
 }
 
-/// Figures that can be lower bounds, and the ops that each needs.
+/// Figures that can be lower bounds, and the number of ops that each needs.
 const FIGURES: [(&str, u64); 7] = [
     ("p50", 10),
     ("p90", 10),
@@ -100,7 +99,7 @@ const FIGURES: [(&str, u64); 7] = [
 /// One kind of op.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedOp {
-    /// Its name; that of the stream where it is empty.
+    /// Name; empty for the stream's name.
     pub name: String,
     /// Ops that were sent.
     pub sent: u64,
@@ -108,40 +107,40 @@ pub struct ParsedOp {
     pub acknowledged: u64,
     /// Ops that were intended and never sent.
     pub dropped: u64,
-    /// Further attempts.
+    /// Retries.
     pub retries: u64,
     /// Failed ops by class.
     pub errors: BTreeMap<String, u64>,
-    /// The tool's words for a class of errors.
+    /// The tool's text for a class of errors.
     pub examples: BTreeMap<String, String>,
-    /// Ops per second, where the tool prints them; else they follow from count and duration.
+    /// Ops per second, if printed by the tool; otherwise count divided by duration.
     pub ops_per_s: Option<f64>,
     /// Latency of ops that succeeded, with dropped ones as +∞.
     pub latency: ParsedLatency,
-    /// From the sending, where that is another time.
+    /// Time from the sending, if it differs from the latency.
     pub service: ParsedLatency,
     /// Ops that succeeded, per 100 ms from the start on.
     pub windows: Vec<u64>,
 }
 
 impl ParsedOp {
-    /// So many ops that were all acknowledged.
+    /// `count` ops, all of them acknowledged.
     pub(super) fn acknowledged(count: u64) -> Self {
         Self { sent: count, acknowledged: count, ..Self::default() }
     }
 }
 
-/// A distribution, or what is printed of it.
+/// A distribution, or its printed figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedLatency {
     /// Count, mean and percentiles.
     pub summary: LatencySummary,
-    /// As records keep it; empty where there are only the figures of the summary.
+    /// Encoded as in records; empty if only the figures of the summary are known.
     pub histogram: String,
 }
 
 impl ParsedLatency {
-    /// All of a distribution, with its exact mean and greatest value if available.
+    /// A full distribution, with its exact mean and maximum if available.
     pub fn full(histogram: &LatencyHistogram, mean: Option<u64>, max: Option<u64>) -> Self {
         let mut summary = histogram.summary();
         if summary.beyond == 0 {
@@ -151,8 +150,8 @@ impl ParsedLatency {
         Self { summary, histogram: histogram.encode() }
     }
 
-    /// The figures that were printed of `count` ops, nothing in between. A percentile that needs
-    /// more ops is left out; if `beyond` ops never ended, each is a lower bound.
+    /// The printed figures of `count` ops, without a distribution. A percentile that needs more ops is omitted; if
+    /// `beyond` ops never ended, each figure is a lower bound.
     pub fn figures(count: u64, beyond: u64, printed: &[(&str, Option<u64>)]) -> Self {
         let of = |name: &str| {
             let (_, found) = printed.iter().find(|(other, _)| *other == name)?;

@@ -1,6 +1,6 @@
-//! Takes the lines of one run's files: recognizes their format and hands them to its reader.
+//! Recognizes the format of one run's files, and passes their lines to its reader.
 //!
-//! What must not be here: opening files.
+//! Must not open files.
 
 use super::decimal::TimeUnit;
 use super::error::ImportError;
@@ -9,12 +9,12 @@ use super::imported_run::ImportedRun;
 use super::output_reader::OutputReader;
 use super::{hdr, ingest_bench, k6, pgbench, sysbench};
 
-/// Longest line of an output, in bytes: more than a line of any of them has.
+/// Maximum bytes of a line, more than any format needs.
 pub const LONGEST_LINE: usize = 4 << 20;
-/// How much of a file is inspected to recognize its format, in bytes.
+/// Bytes at the start of a file that are inspected to recognize its format.
 pub const HEAD: usize = 64 << 10;
 
-/// Whether a file that begins like this has the format.
+/// Whether the start of a file matches the format.
 fn recognizes(format: Format, head: &str) -> bool {
     match format {
         Format::PgbenchLog => pgbench::is_log(head),
@@ -40,7 +40,7 @@ fn reader(format: Format) -> Box<dyn OutputReader> {
     }
 }
 
-/// The tool of a format, where it writes all of a run into one file.
+/// The tool of a format that holds a run in a single file.
 fn only_one(format: Format) -> Option<&'static str> {
     match format {
         Format::PgbenchLog | Format::PgbenchOutput => None,
@@ -51,10 +51,10 @@ fn only_one(format: Format) -> Option<&'static str> {
     }
 }
 
-/// The format of a file that begins with `head`; of one tool's where it is named.
+/// The format of a file that begins with `head`, restricted to those of `tool` if it is given.
 ///
 /// # Errors
-/// If it is none of the supported ones.
+/// If it is not a supported format.
 pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> {
     let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
     let formats = || Format::ALL.iter().filter(of_tool).copied();
@@ -85,17 +85,17 @@ pub struct Import {
 }
 
 impl Import {
-    /// With nothing read.
+    /// Without any lines read.
     pub fn new(format: Format) -> Self {
         Self { reader: reader(format), tool: format.tool(), files: 0 }
     }
 
-    /// The unit of values that have none in their file.
+    /// Sets the unit of values whose file has none.
     pub fn unit(&mut self, unit: Option<TimeUnit>) {
         self.reader.unit(unit);
     }
 
-    /// Another file of the same run begins.
+    /// Begins another file of the same run.
     ///
     /// # Errors
     /// If it cannot belong to the files before it.
@@ -115,7 +115,7 @@ impl Import {
         Ok(())
     }
 
-    /// The next line of the file, without its end.
+    /// Adds the next line of the file, without its end.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -123,10 +123,10 @@ impl Import {
         self.reader.line(line)
     }
 
-    /// The run that all files report.
+    /// The run that the files report together.
     ///
     /// # Errors
-    /// If there is nothing to make a record of.
+    /// If there is not enough data for a record.
     pub fn end(self) -> Result<ImportedRun, ImportError> {
         self.reader.end()
     }

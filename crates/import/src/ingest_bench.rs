@@ -1,6 +1,6 @@
 //! nodeIngestBench: its options, and the results of all processes together.
 //!
-//! It counts a request as done whether it failed or not, and measures no latency.
+//! It counts failed requests as done, and measures no latency.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::output_reader::OutputReader;
 pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";
 const RESULTS: &str = "-------- Global Results ---------";
-/// Settings that make the question.
+/// Settings that define the workload.
 const OPTIONS: [&str; 7] = [
     "batchSize",
     "concurrentRequests",
@@ -27,10 +27,10 @@ const OPTIONS: [&str; 7] = [
     "shards",
     "table",
 ];
-/// Seconds, rows and rows a second: what stands before and behind each.
+/// Seconds, rows, and rows per second: the text before and after each.
 const FIGURES: [(&str, &str); 3] =
     [("Time\t", " s"), ("Rows\t", " records"), ("Speed\t", " rows per sec")];
-/// Rate and time are rounded to three decimals, or to none.
+/// Tolerance, because rate and time are rounded to three decimals or to whole numbers.
 const ROUNDED: f64 = 0.01;
 
 /// All lines so far.
@@ -38,13 +38,13 @@ const ROUNDED: f64 = 0.01;
 pub(super) struct Reader {
     options: BTreeMap<String, String>,
     in_results: bool,
-    /// As [`FIGURES`], as they are printed.
+    /// In the order of [`FIGURES`], as printed.
     figures: [Option<String>; 3],
     nothing: bool,
     errors: u64,
 }
 
-/// Whether a file holds what it prints.
+/// Whether a file holds its output.
 pub(super) fn is_output(head: &str) -> bool {
     head.contains("Ingest Bench Master started") || head.lines().any(|line| line == RESULTS)
 }
@@ -54,7 +54,7 @@ impl Reader {
         count(self.options.get(name)?)
     }
 
-    /// Seconds, rows and rows a second, in the way of writing in which they fit each other.
+    /// Seconds, rows, and rows per second, parsed with the number format in which they are consistent.
     fn figures(&self) -> Option<(f64, f64, f64)> {
         [',', '.', '\u{a0}', '\u{202f}'].iter().find_map(|group| {
             let read = |text: &Option<String>| {

@@ -1,9 +1,7 @@
-//! Outputs of other tools as records: what they printed, in the words of this project, and what they
-//! left out.
+//! Converts outputs of other tools to records: the printed figures, and the ones that are missing.
 //!
-//! Lines in, [`ImportedRun`] out, and from that a plan and a record. A figure that an output does
-//! not hold is never made up: it stays empty and is listed as missing. Nothing is read here from
-//! files.
+//! Takes lines, returns an [`ImportedRun`], and makes a plan and a record of it. A figure that an output does not
+//! contain must never be invented: it stays empty and is listed as missing. Must not read files.
 
 mod averages;
 mod decimal;

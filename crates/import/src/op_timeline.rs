@@ -1,7 +1,6 @@
-//! Ops with their times become seconds, windows, gaps and distributions.
+//! Converts ops with their times to seconds, windows, gaps, and distributions.
 //!
-//! One op after the other, in any order; what is kept grows with the seconds that it spans, not
-//! with the number of ops.
+//! Ops can be added in any order; memory grows with the number of seconds, not with the number of ops.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +11,23 @@ use highwater_model::units::Nanos;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 
-/// Longest time from the first to the last op.
+/// Maximum time from the first to the last op.
 pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
-/// Different ops of one output.
+/// Maximum number of different ops in an output.
 pub(super) const OPS_MAX: usize = 64;
-/// Acknowledged ops are counted by cells of this length.
+/// Length of the cells in which acknowledged ops are counted.
 const CELL_NS: u64 = 10_000_000;
 const MILLI_NS: u64 = 1_000_000;
-/// Words of 64 bits for the milliseconds of a second.
+/// 64-bit words for the milliseconds of a second.
 const WORDS: usize = 16;
 
-/// One op as it was written down.
+/// One op as logged.
 pub(super) struct Event {
-    /// When it was intended, since 1970.
+    /// Intended start, since 1970.
     pub(super) intended: Nanos,
-    /// When its response came, or when it was abandoned.
+    /// Time of the response, or when the op was abandoned.
     pub(super) finished: Nanos,
-    /// How long it waited before it was sent; absent if not reported.
+    /// Time before it was sent; absent if not reported.
     pub(super) waited: Option<Nanos>,
     pub(super) outcome: ParsedOutcome,
     pub(super) retries: u64,
@@ -37,7 +36,7 @@ pub(super) struct Event {
 /// The outcome of an op.
 pub(super) enum ParsedOutcome {
     Acknowledged,
-    /// Class, and the tool's word for it.
+    /// Class, and the tool's text for it.
     Failed(String, String),
     Dropped,
 }
@@ -59,7 +58,7 @@ struct Op {
     seconds: BTreeMap<u64, OfSecond>,
 }
 
-/// A distribution with its exact mean and greatest value.
+/// A distribution with its exact mean and maximum.
 struct Exact {
     histogram: LatencyHistogram,
     sum_ns: u128,
@@ -98,11 +97,11 @@ struct OfSecond {
     max_ns: u64,
 }
 
-/// The milliseconds of one second with a response.
+/// The milliseconds of one second in which a response arrived.
 type Second = [u64; WORDS];
 
 impl OpTimeline {
-    /// Adds an op; false where it lies too far from the others, or is of too many kinds.
+    /// Adds an op; false if it is too far from the others, or if there are too many kinds of ops.
     #[must_use]
     pub(super) fn add(&mut self, name: &str, event: &Event) -> bool {
         let first = self.first.map_or(event.intended, |f| f.min(event.intended));
@@ -138,12 +137,12 @@ impl OpTimeline {
         self.ops.keys().map(String::as_str)
     }
 
-    /// Fills in ops, intervals, times and availability; `names` gives ops other names.
+    /// Fills in ops, intervals, times, and availability; `names` renames ops.
     pub(super) fn write_to(self, run: &mut ImportedRun, names: &BTreeMap<String, String>) {
         let first = self.first.unwrap_or_default();
         let base = second_of(first);
         let origin = Nanos::from_secs(base);
-        // On a cell, so that windows of 100 ms can be added up from cells.
+        // Aligned to a cell, so that windows of 100 ms are sums of cells.
         let begin = first.0 - first.0 % CELL_NS;
         run.started = Some(origin);
         run.start = Nanos(begin).saturating_sub(origin);
@@ -240,7 +239,7 @@ impl OfSecond {
             histogram.record_n(Nanos(*latency), u64::from(*count));
         }
         histogram.record_beyond(self.beyond, Nanos::ZERO);
-        // A second with an op that never ended has no greatest latency.
+        // A second with an op that never ended has no maximum latency.
         let finite =
             |p: Option<Percentile>| p.filter(|p| !p.at_least).map(|p| p.ns.min(self.max_ns));
         IntervalRecord {
@@ -258,22 +257,22 @@ const fn second_of(at: Nanos) -> u64 {
     at.0 / Nanos::SECOND.0
 }
 
-/// Which part of its second, where parts have this length, a millisecond or more.
+/// Index of the part of its second, for parts of `length_ns`, which is at least a millisecond.
 fn within(at: Nanos, length_ns: u64) -> u16 {
     u16::try_from(at.0 % Nanos::SECOND.0 / length_ns).unwrap_or_default()
 }
 
-/// Bits of a latency below its highest one that are kept, so that it is known to 1 part in 128.
+/// Bits of a latency that are kept after its highest one, for a precision of 1/128.
 const MANTISSA_BITS: u32 = 7;
 
-/// The greatest latency that differs from this one only in bits that are not kept.
+/// The largest latency that differs from this one only in dropped bits.
 fn rounded(latency_ns: u64) -> u64 {
     let latency_ns = latency_ns.max(1);
     let lost = latency_ns.ilog2().saturating_sub(MANTISSA_BITS);
     latency_ns | ((1 << lost) - 1)
 }
 
-/// The longest times without a response, from `origin` on; to a millisecond.
+/// The longest times without a response, relative to `origin`, with millisecond precision.
 fn gaps(seconds: &BTreeMap<u64, Second>, from: Nanos, to: Nanos, origin: Nanos) -> Vec<[u64; 2]> {
     let mut gaps: Vec<[u64; 2]> = Vec::new();
     let mut last = from.0 / MILLI_NS;

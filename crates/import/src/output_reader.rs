@@ -1,6 +1,6 @@
-//! What every importer does: it takes the lines of the files of one run, and makes a run of them.
+//! The interface of all importers: takes the lines of one run's files, and returns the run.
 //!
-//! What must not be here: a tool's own words.
+//! Must not contain anything specific to a tool.
 
 use super::decimal::TimeUnit;
 use super::error::ImportError;
@@ -9,12 +9,12 @@ use super::imported_run::ImportedRun;
 
 /// Reads the files of one run.
 pub(super) trait OutputReader {
-    /// The unit of values that have none in their file.
+    /// Sets the unit of values whose file has none.
     fn unit(&mut self, _unit: Option<TimeUnit>) {}
-    /// Another file begins.
+    /// Begins another file.
     fn begin(&mut self, _format: Format) {}
-    /// The next line of it, without its end.
+    /// Adds the file's next line, without its end.
     fn line(&mut self, line: &str) -> Result<(), ImportError>;
-    /// The run that all of them report.
+    /// The run that the files report together.
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError>;
 }

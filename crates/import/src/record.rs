@@ -1,6 +1,6 @@
-//! What another tool reported becomes a plan and a record, like those of a run of this program.
+//! Makes a plan and a record from another tool's report, like those of a run of this program.
 //!
-//! What was not reported stays empty and is listed as missing; no figure is made up for it.
+//! Missing figures stay empty and are listed as missing; no figure may be invented.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,25 +23,25 @@ use highwater_model::units::Nanos;
 
 use super::imported_run::{ImportedRun, ParsedOp};
 
-/// The one phase.
+/// Name of the only phase.
 const PHASE: &str = "measure";
-/// Characters of a fingerprint.
+/// Length of a fingerprint in characters.
 const FINGERPRINT: usize = 16;
 
-/// What the caller knows besides.
+/// Additional information from the caller.
 #[derive(Debug, Clone, Default)]
 pub struct Stamp {
     /// Name of the record's directory.
     pub id: String,
-    /// Our own version.
+    /// Version of Highwater.
     pub version: String,
-    /// Names of the files, without their directories, each with what it is.
+    /// Names of the files, without their directories, each with its description.
     pub files: Vec<[String; 2]>,
-    /// What the user noted.
+    /// Labels given by the user.
     pub labels: BTreeMap<String, String>,
 }
 
-/// The name of the workload, as directories take it.
+/// The name of the workload, usable in directory names.
 fn workload_name(run: &ImportedRun) -> String {
     let words = format!("{} {}", run.tool, run.workload).to_ascii_lowercase();
     let parts = words.split(|c: char| !c.is_ascii_alphanumeric());
@@ -50,7 +50,7 @@ fn workload_name(run: &ImportedRun) -> String {
     name.trim_end_matches('-').to_owned()
 }
 
-/// Of everything that is reported of the workload.
+/// Hash of everything that is reported about the workload.
 fn fingerprint(run: &ImportedRun) -> String {
     let workload = (run.tool, &run.workload, &run.settings);
     let workload = serde_json::to_vec(&workload).unwrap_or_default();
@@ -58,9 +58,9 @@ fn fingerprint(run: &ImportedRun) -> String {
     hash.chars().take(FINGERPRINT).collect()
 }
 
-/// The plan, as far as it is reported: two outputs of the same workload have the same plan.
+/// The plan, as far as it is reported. Two outputs of the same workload have the same plan.
 pub fn plan(run: &ImportedRun) -> Plan {
-    // A planned duration that is not reported is the measured one, to a second.
+    // If the planned duration is not reported, it is the measured one, rounded to seconds.
     let whole = (run.duration.0 + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
     let planned = run.planned.unwrap_or(Nanos::from_secs(whole));
     let pace = match (run.pace, run.rate, run.sessions) {
@@ -155,7 +155,7 @@ fn stream_of(run: &ImportedRun) -> String {
     .to_owned()
 }
 
-/// An op without a name has that of the stream, as ours do.
+/// An op without a name has the name of its stream, as in runs of this program.
 fn op_name(run: &ImportedRun, name: &str) -> String {
     if name.is_empty() { stream_of(run) } else { name.to_owned() }
 }
@@ -207,7 +207,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
     }
 }
 
-/// The interval of the throughput and its steadiness are ours, of the times of the answers.
+/// The confidence interval and the steadiness of the throughput are computed here, from the times of the responses.
 fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
     let length = results.iter().map(|r| r.windows.acknowledged.len()).max();
     let mut counts = vec![0_u64; length.unwrap_or(0)];
@@ -235,7 +235,7 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
     stream
 }
 
-/// What an importer says, and what follows from what it left empty.
+/// Fields that the importer marks as missing, and those that are empty.
 fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
     let mut missing = run.missing_fields.clone();
     let mut mark =

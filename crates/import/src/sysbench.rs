@@ -1,7 +1,7 @@
 //! sysbench: the lines of `--report-interval`, the histogram of `--histogram`, and the end.
 //!
-//! With `--rate` its latency holds the time in the queue, so it begins at the intended start; without
-//! it begins at the sending. An error that it ignores is followed by another attempt.
+//! With `--rate`, latency includes the time in the queue, so it begins at the intended start; otherwise it begins at
+//! the sending. sysbench retries after an error that it ignores.
 
 use highwater_model::display;
 use highwater_model::histogram::LatencyHistogram;
@@ -16,9 +16,9 @@ use super::output_reader::OutputReader;
 pub(super) const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";
 const HISTOGRAM: &str = "Latency histogram (values are in milliseconds)";
-/// Bins of sysbench's histogram, at most.
+/// Maximum number of bins in sysbench's histogram.
 const BINS_MAX: usize = 4_096;
-/// Percentiles for which a record has a place.
+/// Percentiles of a record.
 const NAMED: [(u64, &str); 4] = [(50, "p50"), (90, "p90"), (95, "p95"), (99, "p99")];
 
 /// All lines so far.
@@ -28,7 +28,7 @@ pub(super) struct Reader {
     threads: Option<u32>,
     rate: Option<Rate>,
     lines: Averages,
-    /// The percentile of the lines.
+    /// The percentile in the interval lines.
     line_percent: Option<u64>,
     in_histogram: bool,
     bins: Vec<(Nanos, u64)>,
@@ -41,7 +41,7 @@ pub(super) struct Reader {
     percentile: Option<(u64, Nanos)>,
 }
 
-/// Whether a file holds what sysbench prints.
+/// Whether a file holds sysbench's output.
 pub(super) fn is_output(head: &str) -> bool {
     head.lines().any(|line| {
         let version = line.strip_prefix("sysbench ");
@@ -50,7 +50,7 @@ pub(super) fn is_output(head: &str) -> bool {
     })
 }
 
-/// A note, and what changes the figures.
+/// A note, and a caveat.
 type Remarks = [Option<String>; 2];
 
 impl Reader {
@@ -131,7 +131,7 @@ impl Reader {
         let percent = count(percent)?;
         let latency = millis(latency.split(' ').next()?)?;
         self.line_percent = Some(percent);
-        // With the percentile switched off it prints one of 0%.
+        // With the percentile disabled, it prints the 0th one.
         let of = |expected: u64| (percent == expected).then_some(latency.0);
         let line = Average {
             end_s: number(end)?,
@@ -143,7 +143,7 @@ impl Reader {
         self.lines.note(&line).then_some(())
     }
 
-    /// The figures of the end, or the histogram.
+    /// Latency from the histogram if there is one, otherwise from the figures at the end.
     fn latency(&self, events: u64) -> (ParsedLatency, Remarks) {
         let [mean, max] = [self.average, self.greatest].map(|time| time.map(|time| time.0));
         if !self.bins.is_empty() {

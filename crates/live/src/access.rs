@@ -1,8 +1,8 @@
-//! Who may see the page, and who may send to it.
+//! Access control: which requests may view the page, and which may send to it.
 //!
-//! On loopback everybody on this machine may, unless the page starts commands; a page of another site that a
-//! browser has open may not, whatever name it gives to this address. Elsewhere, and for such a page, a token is needed,
-//! which is in the URL's fragment: no browser sends it to anybody, and nothing writes it down.
+//! On loopback, all local users have access, unless the page can start commands. Pages of other sites that are open in
+//! a browser have no access, even with DNS rebinding. On other addresses, and for a page that starts commands, a token
+//! is required. It is in the URL's fragment, which browsers do not send, and it is never logged or stored.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,18 +12,18 @@ use axum::http::{HeaderMap, HeaderName};
 
 /// Name of the cookie that holds the token.
 const COOKIE_NAME: &str = "highwater";
-/// Bytes of a token, all of them random.
+/// Random bytes of a token.
 const TOKEN_BYTES: usize = 24;
 
-/// What a request must bring.
+/// Requirements for a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     address: SocketAddr,
-    /// Absent on loopback, unless it is needed there, too.
+    /// Absent on loopback, unless it is required there, too.
     token: Option<Token>,
 }
 
-/// Never printed but in the URL that its user gets.
+/// Printed only in the URL for the user.
 #[derive(Clone, PartialEq, Eq)]
 struct Token(String);
 
@@ -33,10 +33,10 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It names another host: another name was made to point here.
+    /// It names another host, which was made to resolve to this address.
     Host,
     /// It comes from a page of another site.
     Origin,
@@ -45,17 +45,17 @@ pub(crate) enum Refused {
 }
 
 impl Access {
-    /// To a page at this address; with `always_token` it needs one on loopback, too.
+    /// Access to a page at this address; with `always_token`, a token is required on loopback, too.
     ///
     /// # Errors
-    /// The system gives no random bytes.
+    /// If the system provides no random bytes.
     pub(crate) fn to(address: SocketAddr, always_token: bool) -> io::Result<Self> {
         let token =
             if address.ip().is_loopback() && !always_token { None } else { Some(Token::random()?) };
         Ok(Self { address, token })
     }
 
-    /// Where the page is, for its user alone.
+    /// URL of the page, including the token; for the user only.
     pub(crate) fn url(&self) -> String {
         let address = self.address;
         match &self.token {
@@ -64,7 +64,7 @@ impl Access {
         }
     }
 
-    /// Whether a request may look.
+    /// Whether a request may view the page.
     pub(crate) fn look(&self, headers: &HeaderMap) -> Result<(), Refused> {
         self.is_own_page(headers)?;
         match &self.token {
@@ -76,7 +76,7 @@ impl Access {
         }
     }
 
-    /// Whether a request comes from our own page, or from no page at all.
+    /// Whether a request comes from this server's page, or from no page.
     pub(crate) fn is_own_page(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let host = text(headers, &HOST).ok_or(Refused::Host)?;
         if self.address.ip().is_loopback() && !self.is_ours(host) {
@@ -89,7 +89,7 @@ impl Access {
         }
     }
 
-    /// The header that lets a browser in which has this token.
+    /// The cookie header that authorizes a browser with this token.
     pub(crate) fn cookie(&self, given: &str) -> Option<String> {
         let token = self.token.as_ref().filter(|token| token.is(given))?;
         let Token(token) = token;
@@ -107,7 +107,7 @@ impl Token {
         random_digits::<TOKEN_BYTES>().map(Self)
     }
 
-    /// Takes as long for a token that is nearly right as for any other of its length.
+    /// Constant-time for all tokens of the same length.
     fn is(&self, given: &str) -> bool {
         let differences =
             self.0.bytes().zip(given.bytes()).fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
@@ -115,10 +115,10 @@ impl Token {
     }
 }
 
-/// So many random bytes, in two digits each.
+/// Random bytes, printed as two hexadecimal digits each.
 ///
 /// # Errors
-/// The system gives none.
+/// If the system provides none.
 pub(crate) fn random_digits<const BYTES: usize>() -> io::Result<String> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;

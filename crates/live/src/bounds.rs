@@ -1,5 +1,5 @@
-//! Serves connections within bounds: their number, the time for a request's head and for its body, the time for a
-//! reader that takes nothing, and the memory of each. Must not know what is served.
+//! Serves connections within bounds: their number, the time for a request's head and body, the time for a reader that
+//! does not read, and the memory of each. Must not depend on the served content.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
-/// Connections at once; more are closed at once.
+/// Maximum concurrent connections; further ones are closed immediately.
 const CONNECTIONS_MAX: usize = 256;
-/// For the head of a request, also of the next one on the same connection.
+/// Timeout for the head of a request, including the next one on the same connection.
 const HEAD: Duration = Duration::from_secs(10);
-/// For the body of a request, from its head on.
+/// Timeout for the body of a request, after its head.
 const BODY: Duration = Duration::from_secs(10);
-/// Bytes of a body.
+/// Maximum bytes of a body.
 const BODY_MAX: usize = 16 * 1_024;
-/// For a reader that takes nothing: a browser connects anew, and gets what is then to be seen.
+/// Timeout for a reader that does not read; a browser reconnects, and gets the current state.
 const WRITE: Duration = Duration::from_secs(15);
-/// Headers of a request.
+/// Maximum headers of a request.
 const HEADERS_MAX: usize = 64;
-/// Bytes that are kept of a client: of its request's head, and of what it has not taken yet, besides the one piece that
-/// is being sent.
+/// Maximum bytes buffered per client: the head of its request, and unsent data in addition to the piece that is being
+/// sent.
 const CLIENT_BYTES_MAX: usize = 64 * 1_024;
-/// After the system refused a connection, as without any file descriptor left.
+/// Pause after the system rejected a connection, for example because no file descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts until it is dropped.
+/// Accepts connections until it is dropped.
 #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
 pub(crate) async fn serve(listener: StdListener, router: Router) {
     let Ok(listener) = TcpListener::from_std(listener) else {
@@ -55,7 +55,7 @@ pub(crate) async fn serve(listener: StdListener, router: Router) {
     }
 }
 
-/// Passes a request on when its body is there, so that no one waits for what never comes.
+/// Forwards a request when its body is complete, so that no handler waits for a missing one.
 async fn whole_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match tokio::time::timeout(BODY, to_bytes(body, BODY_MAX)).await {
@@ -74,7 +74,7 @@ async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePerm
         .max_headers(HEADERS_MAX)
         .max_buf_size(CLIENT_BYTES_MAX)
         .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
-    // A connection that breaks is its reader's business.
+    // A broken connection only concerns its client.
     let _ = served.await;
     drop(place);
 }

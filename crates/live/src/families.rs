@@ -1,7 +1,7 @@
-//! What is known of a command, as metrics: one description, of which each format is made.
+//! The state of a command as metrics: one description for all formats.
 //!
-//! Must not count anything itself, nor know a format. Labels are streams, classes of errors, names of phases,
-//! and objectives, as many as a plan has, and series of telemetry, as many as a record has.
+//! Must not count anything itself, or depend on a format. Labels are bounded by the plan (streams, error classes, names
+//! of phases, and objectives) and by the record (telemetry series).
 
 use highwater_analysis::telemetry::values_of;
 use highwater_model::numbers::to_f64;
@@ -12,32 +12,32 @@ use highwater_report::{
     ObjectiveFigures, RunWatched, Stage, StreamTotals, TimesTotal, Watched, objective_figures,
 };
 
-/// Before every name.
+/// Prefix of all names.
 pub(crate) const PREFIX: &str = "highwater";
-/// Samples of telemetry that a series may be silent for: a source that responds slowly rests between two readings, and
-/// a node that is gone is not shown as it was.
+/// Maximum age of a telemetry value, in samples: slow sources pause between two polls, and a node that is gone must not
+/// keep its last value.
 const SAMPLES_LOOKED_AT: usize = 15;
 
-/// What tells metrics of one name apart.
+/// Distinguishes metrics with the same name.
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
     pub(crate) name: &'static str,
     pub(crate) value: String,
 }
 
-/// Metrics of one name.
+/// Metrics with the same name.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// Without prefix, unit, and what a format adds to names of counters.
+    /// Without prefix, unit, and the suffix that a format adds to counters.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) points: Points,
 }
 
-/// What a family's metrics are.
+/// Type and values of a family's metrics.
 #[derive(Debug)]
 pub(crate) enum Points {
-    /// What is always 1: its labels say something.
+    /// Always 1; the labels hold the information.
     Info(Vec<Label>),
     Gauges(Vec<Point<f64>>),
     Counters(Vec<Point<u64>>),
@@ -70,7 +70,7 @@ impl Family {
     }
 }
 
-/// Counters of a stream: name, help, and how many.
+/// Counter of a stream: name, help, and value.
 type Counter = (&'static str, &'static str, fn(&StreamTotals) -> u64);
 
 const COUNTERS: &[Counter] = &[
@@ -82,7 +82,7 @@ const COUNTERS: &[Counter] = &[
     ("rows_refused", "Rows that the target said it did not store", |of| of.rows_refused),
 ];
 
-/// Times of a stream: name, help, and which.
+/// Times of a stream: name, help, and values.
 type Times = (&'static str, &'static str, fn(&StreamTotals) -> &TimesTotal);
 
 const TIMES: &[Times] = &[
@@ -101,7 +101,7 @@ const TIMES: &[Times] = &[
     }),
 ];
 
-/// Everything that is known of what goes on.
+/// All metrics of a running command.
 pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
     let mut families = state(watched);
     families.extend(objectives(&watched.run));
@@ -120,7 +120,7 @@ pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
     families
 }
 
-/// A point for each stream that has such a value.
+/// A point for each stream with a value.
 fn of_streams<T>(
     streams: &[StreamTotals],
     of: impl Fn(&StreamTotals) -> Option<T>,
@@ -174,7 +174,7 @@ fn state(watched: &Watched) -> Vec<Family> {
     ]
 }
 
-/// A figure of an objective: name, help, and which.
+/// A figure of an objective: name, help, and value.
 type ObjectiveFigure = (&'static str, &'static str, fn(&ObjectiveFigures) -> Option<f64>);
 
 const OBJECTIVES: &[ObjectiveFigure] = &[
@@ -193,7 +193,7 @@ const OBJECTIVES: &[ObjectiveFigure] = &[
     ),
 ];
 
-/// How each objective stands; nothing is measured outside measured phases.
+/// State of each objective; nothing is measured outside measured phases.
 fn objectives(run: &RunWatched) -> Vec<Family> {
     let figures = objective_figures(&run.objectives, run.last.as_ref());
     let families = OBJECTIVES.iter().map(|&(name, help, of)| {
@@ -207,7 +207,7 @@ fn objectives(run: &RunWatched) -> Vec<Family> {
     families.collect()
 }
 
-/// What target and host said last, as far as it is not older than a few samples; as many series as a record has.
+/// The latest telemetry of the target and its host, unless older than a few samples; as many series as in a record.
 fn telemetry(said: &TargetTelemetry) -> Family {
     let points = said.series.iter().filter_map(|series| {
         let values = values_of(said, series);
@@ -231,7 +231,8 @@ fn telemetry(said: &TargetTelemetry) -> Family {
     )
 }
 
-/// `0.99` under a name of its own: `quantile` is for summaries. An objective about one op or stream names it.
+/// The label is `percentile="0.99"` because `quantile` is reserved for summaries. An objective for one op or stream
+/// names it.
 fn allowed(objectives: &[Objective]) -> Family {
     let points = objectives.iter().filter_map(|objective| {
         let Objective::Latency { quantile_ppm, max, op } = objective else {
@@ -250,7 +251,7 @@ fn allowed(objectives: &[Objective]) -> Family {
     )
 }
 
-/// Of all streams together: an audit is of tables.
+/// For all streams together, because an audit covers tables.
 fn found(rows: u64) -> Family {
     let labels = Vec::new();
     let points = vec![Point { labels, value: rows }];
@@ -261,7 +262,7 @@ fn found(rows: u64) -> Family {
     )
 }
 
-/// Every class of every stream, so that the first failure is seen as a change.
+/// Every class of every stream, so that the first failure appears as a change.
 fn failures(streams: &[StreamTotals]) -> Family {
     let points = streams.iter().flat_map(|stream| {
         let failed = ErrorClass::ALL.into_iter().map(ErrorClass::name).zip(stream.failed);

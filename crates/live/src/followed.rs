@@ -1,5 +1,5 @@
-//! Runs of a store that go on, as their files show them. They are read as they grow while somebody looks, so a run has
-//! no part in it, and many who look take no more than one. Must not serve.
+//! Running runs of a store, as shown by their files. The files are read as they grow and only while a client views
+//! them, so the runs are not involved, and many clients cost no more than one. Must not serve.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use highwater_runner::store::{self, ReportTail, Reported};
 
 use crate::follower::{Follower, experiments_of};
 
-/// Runs that are kept: of more, the one that nobody looked at for longest is read from its begin when somebody does.
+/// Maximum number of followed runs. With more, the least recently viewed one is dropped, and read again from the start.
 const RUNS_MAX: usize = 8;
-/// Between two times that files are read.
+/// Minimum time between two reads of the files.
 pub(crate) const EVERY: Nanos = Nanos::SECOND;
-/// Times that files are read between two records so far.
+/// Reads of the files per update of the record so far.
 const UPDATES_OF_RECORD: u64 = 5;
-/// Some megabytes each, so that other requests are answered while a long run is read.
+/// Maximum pieces of a few megabytes per read, so that other requests are served while a long run is read.
 const READS_MAX: u32 = 4;
 
-/// All of them; the one that somebody looked at last is the last one.
+/// All followed runs; the most recently viewed one is last.
 #[derive(Debug, Default)]
 pub(crate) struct Followed(Vec<Following>);
 
-/// One of them.
+/// A followed run.
 #[derive(Debug)]
 struct Following {
-    /// In the store.
+    /// Its directory in the store.
     directory: PathBuf,
-    /// Where the files are that grow: the same, or that of a trial.
+    /// Directory of the growing files: the same, or that of a trial.
     running: PathBuf,
     reports: ReportsSoFar,
-    /// Of the experiments that it is of.
+    /// Reports of the experiments that it belongs to.
     experiments: Vec<(PathBuf, ReportTail)>,
     follower: Follower,
     watched: Watched,
@@ -42,13 +42,13 @@ struct Following {
 }
 
 impl Followed {
-    /// The page of a run at a time; absent where no process is at work on it.
+    /// The page of a run at time `now`; absent if no process is running it.
     pub(crate) fn page(&mut self, directory: &Path, now: Nanos) -> Option<String> {
         let of = self.updated(directory, now)?;
         Some(report::live_page(&of.watched, LiveRights::View))
     }
 
-    /// What changes on that page.
+    /// The parts of that page that are swapped.
     pub(crate) fn parts(&mut self, directory: &Path, now: Nanos) -> Option<Arc<str>> {
         let of = self.updated(directory, now)?;
         Some(Arc::clone(&of.parts))
@@ -83,7 +83,7 @@ impl Following {
         }
     }
 
-    /// Reads what was written since, unless that was done a moment ago.
+    /// Reads new data, unless the last read was less than [`EVERY`] ago.
     fn update(&mut self, running: PathBuf, now: Nanos) {
         let is_next = self.running != running;
         if !is_next && self.updates > 0 && self.updated_at.0.abs_diff(now.0) < EVERY.0 {
@@ -107,7 +107,7 @@ impl Following {
         self.parts = Arc::from(report::live_parts(&self.watched));
     }
 
-    /// Takes in what was reported, in its order.
+    /// Applies the reported events in order.
     fn read(&mut self) {
         for _ in 0..READS_MAX {
             let mut read = self.reports.read();
@@ -133,7 +133,7 @@ impl Following {
     }
 }
 
-/// What the experiments of a run report, those that are known read on.
+/// The reports of a run's experiments; known ones are continued.
 fn tails_of(run: &Path, mut known: Vec<(PathBuf, ReportTail)>) -> Vec<(PathBuf, ReportTail)> {
     let tails = experiments_of(run).into_iter().map(|directory| {
         let place = known.iter().position(|(of, _)| *of == directory);

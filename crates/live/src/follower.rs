@@ -1,5 +1,5 @@
-//! What a page shows besides events: the run's record so far, and that of the experiment that it is a trial of, read
-//! from their directories. Must not take part in the run, and must not read more often than its caller lets it.
+//! Page content other than events: the record so far of a run, and of the experiments that it belongs to, read from
+//! their directories. Must not affect the run, or read more often than the caller requests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use highwater_report::RunWatched;
 use highwater_runner::record::{self, SoFar};
 use highwater_runner::store::PROBES;
 
-/// Experiments within each other, such as the search of a size of a growth.
+/// Maximum depth of nested experiments, such as the search of a size of a growth.
 const NESTED_MAX: usize = 3;
 
-/// Follows the run that goes on.
+/// Follows the current run.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
     so_far: Option<SoFar>,
-    /// Directories of the experiments that it is of, the outermost first.
+    /// Directories of the experiments that it belongs to, the outermost first.
     experiments: Vec<PathBuf>,
-    /// A trial is over whose experiment was not read since.
+    /// Whether a trial ended since its experiment was last read.
     is_due: bool,
 }
 
 impl Follower {
-    /// Notes what there is to be read.
+    /// Notes what must be read.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Begun { directory, .. } => {
@@ -45,8 +45,8 @@ impl Follower {
         }
     }
 
-    /// Reads what was written of the run, and puts it into what is seen of it: the seconds before the last one,
-    /// because what belongs to that may still be on its way.
+    /// Reads new data of the run into `run`, up to the second before the last one, because data of the last one may
+    /// still arrive.
     pub(crate) fn follow(&mut self, run: &mut RunWatched) {
         let Some(so_far) = &mut self.so_far else {
             return;
@@ -57,12 +57,12 @@ impl Follower {
         run.record_until = so_far.until();
     }
 
-    /// Whether there is more to be read than was read at a time.
+    /// Whether there is more data than one read takes.
     pub(crate) fn is_behind(&self) -> bool {
         self.so_far.as_ref().is_some_and(SoFar::is_behind)
     }
 
-    /// The records of the experiments, if a trial was over since they were read.
+    /// The records of the experiments, if a trial ended since the last call.
     pub(crate) fn experiments(&mut self) -> Option<Vec<Arc<ExperimentRecord>>> {
         if !std::mem::take(&mut self.is_due) {
             return None;
@@ -75,7 +75,7 @@ impl Follower {
     }
 }
 
-/// The directories of the experiments that a trial is of, the outermost first.
+/// The directories of the experiments that a trial belongs to, the outermost first.
 pub(crate) fn experiments_of(trial: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut at = trial;

@@ -1,7 +1,7 @@
-//! `highwater serve`: the runs of a store, to be listed, opened, compared, removed and started in a browser.
+//! `highwater serve`: lists, opens, compares, removes, and starts the runs of a store in a browser.
 //!
-//! It reads what is there at each request, running runs and finished ones alike, and keeps no index: a record that was
-//! read is kept until its file changes. Must not run anything: what starts a command is given to it.
+//! Reads the store at each request, for running and finished runs, and keeps no index; a record is cached until its
+//! file changes. Must not run anything: the starter of commands is passed in.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -41,42 +41,42 @@ use crate::shared::lock;
 use crate::starting::{self, Starter};
 use crate::{ListenError, bounds, listen, listen_for_metrics, local, metrics, routes, stored};
 
-/// Runs that are looked at; older ones are left to the other commands.
+/// Maximum number of runs that are read; older ones are left to the other commands.
 const RUNS_MAX: usize = 5_000;
-/// The newest of them may go on.
+/// Maximum number of newest runs that are checked for being in progress.
 const GOING_ON_MAX: usize = 100;
-/// Runs of one comparison.
+/// Maximum number of runs in a comparison.
 const COMPARED_MAX: usize = 100;
-/// How long scrapers get the same answers: reading the store takes longer than sending them.
+/// Cache time of metrics for scrapers: reading the store takes longer than sending them.
 const SCRAPED_FOR: Nanos = Nanos::from_secs(5);
 
-/// What changes when a file is written anew: its length, and seconds and nanoseconds of its last change.
+/// State of a file, which changes when it is rewritten: length, and seconds and nanoseconds of its last change.
 type FileState = (u64, i64, i64);
 
-/// What is served, and what its page may do.
+/// Settings of the server, and rights of its page.
 pub struct HistorySettings {
-    /// The store.
+    /// Directory of the store.
     pub root: PathBuf,
-    /// Where it is served. The port is taken from the system where another program has it, if it `may_move`.
+    /// Address to listen on. If the port is in use and `may_move` is set, the system chooses another one.
     pub address: SocketAddr,
-    /// Whether another port will do.
+    /// Whether another port is acceptable.
     pub may_move: bool,
     /// Whether runs may be removed.
     pub may_delete: bool,
-    /// Starts commands; absent where the page may start none.
+    /// Starts commands; absent if the page must not start any.
     pub starter: Option<Arc<dyn Starter>>,
-    /// Where the answers of stored runs can be scraped.
+    /// Address for scraping the answers of stored runs.
     pub metrics: Option<SocketAddr>,
 }
 
-/// A store that is served.
+/// A served store.
 pub struct History {
     listener: TcpListener,
     metrics: Option<TcpListener>,
     shared: Arc<Shared>,
-    /// Where it is, with the token that it needs.
+    /// URL of the page, with the token if one is required.
     pub url: String,
-    /// Where the metrics are.
+    /// URL of the metrics.
     pub metrics_url: Option<String>,
 }
 
@@ -85,23 +85,23 @@ struct Shared {
     root: PathBuf,
     may_delete: bool,
     starter: Option<Arc<dyn Starter>>,
-    /// By directory: when its record was last changed, and its line.
+    /// By directory: the state of its record's file, and its row.
     read: Mutex<HashMap<PathBuf, (FileState, HistoryRow)>>,
-    /// What scrapers got last, and when it was made.
+    /// The last metrics for scrapers, and when they were made.
     scraped: Mutex<Option<(Nanos, String)>>,
-    /// Those that go on and are looked at.
+    /// Running runs that clients view.
     followed: Mutex<Followed>,
 }
 
 impl History {
-    /// The store of these settings.
+    /// Opens the store with these settings.
     ///
     /// # Errors
-    /// An address cannot be listened on.
+    /// If an address cannot be listened on.
     pub fn open(settings: HistorySettings) -> Result<Self, ListenError> {
         let listener = listen(settings.address, settings.may_move)?;
         let address = local(&listener, settings.address)?;
-        // What starts commands is for its user alone, also on loopback, where others may be.
+        // A page that starts commands is only for its user, also on loopback, which other users may share.
         let access = Access::to(address, settings.starter.is_some());
         let access = access.map_err(|error| ListenError { address, error })?;
         let (metrics, metrics_url) = listen_for_metrics(settings.metrics)?;
@@ -126,7 +126,7 @@ impl History {
 /// Serves until it is interrupted.
 ///
 /// # Errors
-/// The system gives no event loop.
+/// If the system provides no event loop.
 pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -160,7 +160,7 @@ fn router(shared: Arc<Shared>) -> Router {
     routes::with_headers(open.merge(seen))
 }
 
-/// The answers of stored runs alone.
+/// Only the answers of stored runs.
 fn scraped_router(shared: Arc<Shared>) -> Router {
     Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
@@ -192,11 +192,11 @@ impl Shared {
         rows
     }
 
-    /// The answers as scrapers get them, made anew where the last ones are some seconds old.
+    /// The metrics for scrapers, regenerated if they are some seconds old.
     fn scraped(&self) -> String {
         let mut scraped = lock(&self.scraped);
         let now = wall_clock();
-        // A clock that was set back makes nothing recent for long.
+        // `abs_diff`, so that a clock that was set back does not keep an old text fresh.
         let is_recent = |made: &Nanos| made.0.abs_diff(now.0) < SCRAPED_FOR.0;
         if let Some((_, text)) = scraped.as_ref().filter(|(made, _)| is_recent(made)) {
             return text.clone();
@@ -206,14 +206,14 @@ impl Shared {
         text
     }
 
-    /// A run by the name of its directory; nothing else of the disk can be named.
+    /// A run by the name of its directory; no other path can be named.
     fn run(&self, id: &str) -> Option<PathBuf> {
         let runs = store::list(&self.root).unwrap_or_default();
         runs.into_iter().find(|run| run.file_name().is_some_and(|name| *name == *id))
     }
 }
 
-/// Adds how far a run is, if a process is at work on it.
+/// Adds the progress of a run, if a process is running it.
 fn going_on(run: &Path, row: &mut HistoryRow) {
     let Some(underway) = store::underway(run) else {
         return;
@@ -242,7 +242,7 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
     }
     let row = match record::read(run) {
         Ok(record) => HistoryRow {
-            // A directory that was renamed is found by its name.
+            // A renamed directory is found by its new name.
             id: id(),
             ..HistoryRow::of((&record).into())
         },
@@ -281,7 +281,7 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
     }
 }
 
-/// The parts of the page of a run that goes on, each time they change.
+/// The parts of the page of a running run, each time they change.
 async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
     let Some(run) = shared.run(&id) else {
         return missing();
@@ -292,17 +292,17 @@ async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Resp
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// Who looks at a run that goes on.
+/// A client that views a running run.
 struct Reader {
     shared: Arc<Shared>,
     run: PathBuf,
-    /// What was sent last.
+    /// The parts that were sent last.
     sent: Option<Arc<str>>,
     is_ended: bool,
 }
 
 impl Reader {
-    /// The next version, or that there will be none; then nothing.
+    /// The next version, or the end of the stream; then nothing.
     #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
     async fn next(mut self) -> Option<(Event, Self)> {
         while !self.is_ended {
@@ -327,7 +327,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
         let what = format!("choose from 2 to {COMPARED_MAX} runs");
         return (StatusCode::BAD_REQUEST, what).into_response();
     }
-    // Ids begin with the time: the oldest is the baseline.
+    // IDs begin with the time: the oldest run is the baseline.
     ids.sort();
     let mut records = Vec::new();
     for id in &ids {
@@ -365,14 +365,14 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
     if !shared.may_delete {
         return not_allowed();
     }
-    // A form of another site carries its origin; one without any is not from a browser.
+    // Forms of other sites carry their origin; a request without one does not come from a browser.
     if let Err(refused) = shared.access.is_own_page(&headers) {
         return refusal(refused);
     }
     let Some(id) = values(&body, "id").into_iter().next() else {
         return (StatusCode::BAD_REQUEST, "no run is named").into_response();
     };
-    // What has no record may be a run that goes on.
+    // A run without a record may be in progress.
     let rows = shared.rows();
     if !rows.iter().any(|row| row.id == id && is_over(row)) {
         return conflict("no run with this name has a record and is over");
@@ -383,7 +383,7 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
     }
 }
 
-/// An experiment has a record while it goes on.
+/// An experiment has a record even while it is running.
 fn is_over(row: &HistoryRow) -> bool {
     row.kind != HistoryKind::WithoutRecord && row.progress.is_none()
 }
@@ -400,7 +400,7 @@ fn not_allowed() -> Response {
     (StatusCode::FORBIDDEN, "started without --allow-delete").into_response()
 }
 
-/// The values of a name in `name=value&name=value`.
+/// All values of `name` in `name=value&name=value`.
 fn values(form: &str, name: &str) -> Vec<String> {
     let pairs = form_urlencoded::parse(form.as_bytes());
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()

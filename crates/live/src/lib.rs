@@ -1,8 +1,8 @@
-//! Watching a run or an experiment while it goes on: a page that updates itself (`--ui`), and metrics that
-//! others scrape (`--metrics-listen`) or get (`--otlp`).
+//! Watching a running run or experiment: a page that updates itself (`--ui`), and metrics, scraped
+//! (`--metrics-listen`) or pushed (`--otlp`).
 //!
-//! A thread of its own serves both from events, so that neither a slow browser nor many of them slow the load.
-//! Must not measure or judge, and must not decide what a command does: it passes commands on.
+//! A separate thread serves both from events, so that slow or many browsers do not slow the load. Must not measure,
+//! judge, or decide the effect of a command: commands are passed on.
 
 mod access;
 mod bounds;
@@ -42,61 +42,61 @@ pub use otlp::{
 use server::Server;
 pub use starting::{StartField, StartedCommand, StartedState, Starter};
 
-/// Events that wait to be taken in.
+/// Maximum number of events in the queue.
 const WAITING_MAX: usize = 4_096;
-/// How long the end of a command waits for those who watch to be told.
+/// Maximum time that the end of a command waits for clients to be notified.
 const END: Duration = Duration::from_secs(2);
 
-/// What is served, and where.
+/// Settings of what is served.
 #[derive(Debug, Default)]
 pub struct LiveSettings {
     /// The page.
     pub page: Option<PageSettings>,
-    /// Metrics alone, for scrapers.
+    /// Address of the metrics for scrapers.
     pub metrics: Option<SocketAddr>,
-    /// Metrics that are pushed.
+    /// Collector of pushed metrics.
     pub otlp: Option<OtlpSettings>,
 }
 
 /// The page.
 #[derive(Debug)]
 pub struct PageSettings {
-    /// Where it listens. The port is taken from the system where another program has it, if it `may_move`.
+    /// Address to listen on. If the port is in use and `may_move` is set, the system chooses another one.
     pub address: SocketAddr,
-    /// Whether another port will do.
+    /// Whether another port is acceptable.
     pub may_move: bool,
-    /// What a browser may do.
+    /// Rights of a browser.
     pub rights: LiveRights,
-    /// Takes commands; absent where it may only look.
+    /// Takes commands; absent if the page is view-only.
     pub controller: Option<Controller>,
 }
 
-/// Where something could not listen.
+/// An address that could not be listened on.
 #[derive(Debug)]
 pub struct ListenError {
     /// The address.
     pub address: SocketAddr,
-    /// What the system said.
+    /// The system's error.
     pub error: io::Error,
 }
 
-/// What serves; it ends when it is dropped, after those who watch were told.
+/// The server; dropping it ends it after the clients were notified.
 pub struct Live {
     events: Option<mpsc::Sender<Reported>>,
     dropped: Arc<AtomicU64>,
     /// Disconnected when the server has ended.
     ended: blocking::Receiver<()>,
-    /// Where the page is, with the token that it needs.
+    /// URL of the page, with the token if one is required.
     pub page_url: Option<String>,
-    /// Where the metrics are.
+    /// URL of the metrics.
     pub metrics_url: Option<String>,
 }
 
 impl Live {
-    /// Begins to serve.
+    /// Starts the server.
     ///
     /// # Errors
-    /// An address cannot be listened on, or no thread can be had.
+    /// If an address cannot be listened on, or no thread can be started.
     pub fn start(settings: LiveSettings) -> Result<Self, ListenError> {
         let mut page_url = None;
         let mut page = None;
@@ -153,7 +153,7 @@ impl Observer for Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.events = None;
-        // It ends by the disconnection: nothing is ever sent.
+        // Ends by the disconnection: nothing is ever sent.
         let _ = self.ended.recv_timeout(END);
     }
 }
@@ -175,7 +175,7 @@ fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, List
     local.map_err(|error| ListenError { address, error })
 }
 
-/// Where metrics are scraped, and its URL; nothing without an address.
+/// Listener and URL for metrics; absent without an address.
 fn listen_for_metrics(
     address: Option<SocketAddr>,
 ) -> Result<(Option<TcpListener>, Option<String>), ListenError> {

@@ -1,4 +1,4 @@
-//! What scrapers read: metrics as OpenMetrics text. Must not know where they come from.
+//! Metrics as OpenMetrics text for scrapers. Must not depend on their source.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::families::{Family, Label, PREFIX, Point, Points};
 
-/// What a response says that it is.
+/// Content type of a response.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// These metrics, as a scraper reads them.
+/// The text of these metrics.
 pub(crate) fn text(families: Vec<Family>) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
     registry.register_collector(Box::new(Snapshot(families)));
@@ -78,13 +78,13 @@ fn each<T>(
     Ok(())
 }
 
-/// Seconds.
+/// Sum of times in seconds.
 #[expect(clippy::cast_precision_loss, reason = "a sum of seconds")]
 pub(crate) fn sum_s(times: &TimesTotal) -> f64 {
     times.sum_ns as f64 / 1e9
 }
 
-/// The encoder writes values of labels as they are.
+/// The encoder does not escape label values.
 fn escaped(labels: &[Label]) -> Vec<(&'static str, String)> {
     let escaped = labels.iter().map(|Label { name, value }| {
         let backslashes = value.replace('\\', "\\\\");
@@ -94,7 +94,7 @@ fn escaped(labels: &[Label]) -> Vec<(&'static str, String)> {
     escaped.collect()
 }
 
-/// The encoder adds buckets up itself, and knows the last one by its bound.
+/// Counts per bucket: the encoder accumulates them itself, and identifies the last bucket by its bound.
 fn buckets(up_to: &[u64]) -> Vec<(f64, u64)> {
     LATENCY_BOUNDS_NS
         .iter()
@@ -104,7 +104,7 @@ fn buckets(up_to: &[u64]) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// What lies within each bound and above the one before.
+/// Counts between each bound and the one before.
 pub(crate) fn apart(up_to: &[u64]) -> impl Iterator<Item = u64> {
     let before = std::iter::once(0).chain(up_to.iter().copied());
     up_to.iter().zip(before).map(|(now, before)| now - before)

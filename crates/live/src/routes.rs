@@ -1,4 +1,4 @@
-//! The addresses of the page, and what each gives. Must not decide who may ask (`access`).
+//! The routes of the page and their responses. Must not decide on access (`access`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::access::{Access, Refused};
 use crate::shared::Shared;
 use crate::{families, metrics};
 
-/// Nothing is loaded but from here; charts carry no style of their own.
+/// Loads only from this server; charts have no inline style.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/// Of a report, which holds its style and script; it may ask for nothing.
+/// For a report with inline style and script; it must not load anything.
 pub(crate) const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                              script-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 const SCRIPT: &str = include_str!("live.js");
-/// Takes the token out of the URL, and asks for the page again with it.
+/// Moves the token from the URL to the login, and reloads the page.
 const LOGIN_SCRIPT: &str = include_str!("login.js");
 
-/// The page and everything that it asks for.
+/// The page and everything that it loads.
 pub(crate) fn page(shared: Arc<Shared>) -> Router {
     let open = shared.access.clone().map_or_else(Router::new, login_of);
     let seen = Router::new()
@@ -49,12 +49,12 @@ pub(crate) fn page(shared: Arc<Shared>) -> Router {
     with_headers(open.merge(seen))
 }
 
-/// With headers that keep a browser from more than the page needs.
+/// Adds headers that restrict a browser to what the page needs.
 pub(crate) fn with_headers(router: Router) -> Router {
     router.layer(middleware::map_response(secured))
 }
 
-/// Metrics alone.
+/// Only the metrics.
 pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
     Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
@@ -78,12 +78,12 @@ pub(crate) fn refusal(refused: Refused) -> Response {
     (StatusCode::FORBIDDEN, why).into_response()
 }
 
-/// What cannot be done now, and why.
+/// An action that is not possible now, and why.
 pub(crate) fn conflict(why: impl IntoResponse) -> Response {
     (StatusCode::CONFLICT, why).into_response()
 }
 
-/// After a form did what it says.
+/// The response after a form was processed.
 pub(crate) fn to_the_list() -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
 }
@@ -93,7 +93,7 @@ async fn secured(mut response: Response) -> Response {
     for (name, value) in [
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        // Without any referrer a browser says `null` for the origin of our own forms.
+        // With no referrer at all, browsers send `null` as the origin of this page's forms.
         (REFERRER_POLICY, "same-origin"),
         (CACHE_CONTROL, "no-store"),
     ] {
@@ -104,7 +104,7 @@ async fn secured(mut response: Response) -> Response {
     response
 }
 
-/// What swaps the parts of a page that goes on.
+/// The script that swaps the parts of a live page.
 pub(crate) fn live_script() -> Response {
     script(SCRIPT)
 }
@@ -117,7 +117,7 @@ pub(crate) fn style() -> Response {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], report::live_style()).into_response()
 }
 
-/// What a browser gets that has no token, or not yet.
+/// The page for a browser without a token, or before its login.
 pub(crate) fn token_page() -> Response {
     Html(
         "<!doctype html><title>Highwater</title><p>This page needs its token: open the whole URL that the command \
@@ -126,7 +126,7 @@ pub(crate) fn token_page() -> Response {
     .into_response()
 }
 
-/// Where a token becomes a cookie.
+/// Exchanges a token for a cookie.
 pub(crate) fn login_of(access: Access) -> Router {
     Router::new()
         .route("/login.js", get(|| async { script(LOGIN_SCRIPT) }))
@@ -155,7 +155,7 @@ async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 
-/// The parts, each time they change: who is slow gets the latest ones, and none that are out of date.
+/// The parts, each time they change; a slow client gets the latest parts and skips outdated ones.
 async fn live(
     State(shared): State<Arc<Shared>>,
 ) -> Sse<impl Stream<Item = Result<Sent, Infallible>>> {
@@ -177,7 +177,7 @@ async fn live(
 async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let json = headers.get(CONTENT_TYPE).is_some_and(|of| of == "application/json");
     if !json {
-        // A form of another site cannot send this type without asking first.
+        // Forms of other sites cannot send this content type without a preflight request.
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json").into_response();
     }
     let command = match serde_json::from_slice::<Command>(&body) {
@@ -213,7 +213,7 @@ async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: By
     };
     match answer {
         Ok(done) => report::intervention(&done).into_response(),
-        // Of an experiment nothing but the interrupt is told.
+        // An experiment only takes the interrupt.
         Err(Refusal::RunOver) if is_stop => "stopping".into_response(),
         Err(why) => conflict(report::refusal(&why)),
     }

@@ -1,4 +1,4 @@
-//! The thread that takes events in and serves what they add up to.
+//! The thread that receives events and serves their aggregated state.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,14 +16,14 @@ use crate::otlp::{LAST_WITHIN, Pusher};
 use crate::shared::{Shared, lock};
 use crate::{bounds, routes};
 
-/// Between two updates of the page.
+/// Interval of page updates.
 const UPDATE: Duration = Duration::from_secs(1);
-/// Updates of the page between two looks at the run's record so far, while somebody watches.
+/// Page updates per read of the run's record so far, while the page is viewed.
 const UPDATES_OF_RECORD: u64 = 5;
-/// For the last update to reach those who watch.
+/// Time for the last update to reach the clients.
 const LAST: Duration = Duration::from_millis(300);
 
-/// The page as it is to be served.
+/// The page to serve.
 pub(crate) struct Page {
     pub(crate) listener: TcpListener,
     pub(crate) access: Access,
@@ -31,7 +31,7 @@ pub(crate) struct Page {
     pub(crate) controller: Option<Controller>,
 }
 
-/// Everything that the thread needs.
+/// State of the thread.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     page: Option<TcpListener>,
@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// Metrics are pushed besides.
+    /// Also pushes metrics.
     pub(crate) fn pushing(self, pusher: Option<Pusher>) -> Self {
         Self { pusher, ..self }
     }
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// Reads what the run's files show; its own only where that is due, because that takes longer.
+    /// Reads the files of the experiment, and of the run only if that is due, because it takes longer.
     fn follow(&self, follower: &mut Follower, is_due: bool) {
         let mut watched = lock(&self.shared.watched);
         if is_due {
@@ -101,10 +101,10 @@ impl Server {
         }
     }
 
-    /// Serves until no more events come.
+    /// Serves until no more events follow.
     pub(crate) fn run(self) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        // Without a runtime there is no page; the run goes on.
+        // Without a runtime there is no page; the run continues.
         if let Ok(runtime) = runtime {
             runtime.block_on(self.serve());
         }
@@ -112,7 +112,7 @@ impl Server {
 
     #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
     async fn serve(mut self) {
-        // Metrics are made of events alone.
+        // Metrics come from events alone.
         let mut follower = self.page.is_some().then(Follower::default);
         let pages = [
             (self.page.take(), routes::page(Arc::clone(&self.shared))),
@@ -156,11 +156,11 @@ impl Server {
         over.send_replace(true);
         self.shared.update();
         tokio::time::sleep(LAST).await;
-        // Who watches is told by the disconnection.
+        // The disconnection notifies the clients.
         lock(&self.shared.parts).take();
         tokio::time::sleep(LAST).await;
         if let Some(pushing) = pushing {
-            // What could not be pushed in time was warned of.
+            // Failed pushes have been reported.
             let _ = tokio::time::timeout(LAST_WITHIN, pushing).await;
         }
     }

@@ -1,4 +1,4 @@
-//! What requests see of a command that goes on. Must not serve, and must not take events in.
+//! The state of a running command that requests read. Must not serve or receive events.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,42 +9,42 @@ use tokio::sync::watch;
 
 use crate::access::Access;
 
-/// What requests see.
+/// State for requests.
 pub(crate) struct Shared {
-    /// Absent where only metrics are served.
+    /// Absent if only metrics are served.
     pub(crate) access: Option<Access>,
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
     pub(crate) watched: Mutex<Watched>,
-    /// The page was fetched since that was last looked at.
+    /// Whether the page was fetched since the last check.
     pub(crate) fetched: AtomicBool,
-    /// Absent when nothing more comes.
+    /// Absent once no more updates follow.
     pub(crate) parts: Mutex<Option<watch::Sender<Arc<str>>>>,
 }
 
 impl Shared {
-    /// What is to be seen now.
+    /// The current state.
     pub(crate) fn watched(&self) -> Watched {
         let mut watched = lock(&self.watched).clone();
         watched.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
         watched
     }
 
-    /// Whether somebody looks at the page, or fetched it since the last call.
+    /// Whether a client watches the page, or fetched it since the last call.
     pub(crate) fn is_watched(&self) -> bool {
         let parts = lock(&self.parts);
         let receivers = parts.as_ref().map_or(0, watch::Sender::receiver_count);
         self.fetched.swap(false, Ordering::Relaxed) || receivers > 0
     }
 
-    /// Each version of the parts of the page, beginning with what is to be seen now; none when nothing more comes.
+    /// Each version of the page's parts, starting with the current one; ends when no more updates follow.
     pub(crate) fn parts(&self) -> watch::Receiver<Arc<str>> {
         let parts = lock(&self.parts).as_ref().map(watch::Sender::subscribe);
         self.update();
         parts.unwrap_or_else(|| watch::channel(Arc::from("")).1)
     }
 
-    /// Makes the parts anew, if anybody looks.
+    /// Renders the parts again, if a client watches.
     pub(crate) fn update(&self) {
         if let Some(parts) = lock(&self.parts).as_ref().filter(|parts| parts.receiver_count() > 0) {
             parts.send_replace(Arc::from(report::live_parts(&self.watched())));

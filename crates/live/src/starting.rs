@@ -1,5 +1,5 @@
-//! Commands that the page of a store may start: what is asked, what it comes to, and what goes on. Who knows the
-//! command line starts them, and they outlive the page. Must not start a process itself, nor read an argument.
+//! Commands that the page of a store may start: the form, the resulting command line, and the running commands. The
+//! caller starts them, and they outlive the page. Must not start a process itself, or parse an argument.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,66 +18,66 @@ use crate::routes::{conflict, refusal, to_the_list};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {
-    /// What the form has, in order.
+    /// Fields of the form, in order.
     fn fields(&self) -> Vec<StartField>;
 
-    /// The arguments that filled fields come to, without the program's name.
+    /// The arguments for the filled fields, without the program's name.
     ///
     /// # Errors
-    /// They are no command, or one that the page may not start: why, without a password.
+    /// If they are not a command, or one that the page must not start: the reason, without a password.
     fn arguments(&self, filled: &BTreeMap<String, String>) -> Result<Vec<String>, String>;
 
-    /// The command line of such arguments, as a shell would read it; nothing is run by one.
+    /// The command line of these arguments, quoted for a shell; it is not run by a shell.
     fn command_line(&self, arguments: &[String]) -> String;
 
     /// Starts a command with these arguments.
     ///
     /// # Errors
-    /// Another one goes on, or the system starts none.
+    /// If another one is running, or the system cannot start it.
     fn start(&self, arguments: Vec<String>) -> Result<(), String>;
 
-    /// What was started since this page is served, newest first.
+    /// Commands started since the page is served, newest first.
     fn started(&self) -> Vec<StartedCommand>;
 
-    /// Stops what goes on as an interrupt does.
+    /// Stops a running command as an interrupt does.
     ///
     /// # Errors
-    /// It is over.
+    /// If it is over.
     fn stop(&self, number: u32) -> Result<(), String>;
 }
 
 /// A field of the form.
 #[derive(Debug, Clone)]
 pub struct StartField {
-    /// What its value is called when it is filled.
+    /// Key of its value.
     pub name: &'static str,
-    /// Beside it.
+    /// Label next to it.
     pub label: &'static str,
-    /// What stands in it while it is empty.
+    /// Placeholder while it is empty.
     pub hint: &'static str,
-    /// What can be chosen, the first unless something else is; empty: any text.
+    /// The choices, the first one being the default; empty if any text is allowed.
     pub choices: Vec<&'static str>,
 }
 
-/// A command that was started.
+/// A started command.
 #[derive(Debug, Clone)]
 pub struct StartedCommand {
-    /// From 1, in the order in which they were started.
+    /// Number from 1, in order of start.
     pub number: u32,
-    /// As a shell would read it.
+    /// Quoted for a shell.
     pub command_line: String,
-    /// What became of it.
+    /// Its current state.
     pub state: StartedState,
 }
 
-/// What became of a command.
+/// State of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartedState {
-    /// It goes on.
+    /// It is running.
     Running,
     /// It is over.
     Ended {
-        /// Its exit code; absent where a signal ended it.
+        /// Its exit code; absent if a signal ended it.
         code: Option<i32>,
         /// The last lines that it printed.
         output: String,
@@ -90,7 +90,7 @@ struct Starting {
     starter: Arc<dyn Starter>,
 }
 
-/// The form and what it sends; without a starter there is none.
+/// The form and its targets; empty without a starter.
 pub(crate) fn routes(access: Access, starter: Option<Arc<dyn Starter>>) -> Router {
     let Some(starter) = starter else {
         return Router::new();
@@ -106,7 +106,7 @@ async fn empty(State(of): State<Starting>) -> Html<String> {
 }
 
 async fn filled(State(of): State<Starting>, headers: HeaderMap, body: String) -> Response {
-    // A form of another site carries its origin; one without any is not from a browser.
+    // Forms of other sites carry their origin; a request without one does not come from a browser.
     if let Err(refused) = of.access.is_own_page(&headers) {
         return refusal(refused);
     }
@@ -162,7 +162,7 @@ fn page(starter: &dyn Starter, filled: &BTreeMap<String, String>, below: &Markup
     report::served_page("Start a run", &body)
 }
 
-/// What was filled in, unless it has a password: that is sent back to nobody.
+/// The filled value, unless it contains a password, which is never sent back.
 fn shown<'a>(filled: &'a BTreeMap<String, String>, name: &str) -> &'a str {
     let value = filled.get(name).map_or("", String::as_str);
     let mut words = value.split_whitespace().chain([value]);
@@ -186,7 +186,7 @@ fn input(field: &StartField, value: &str) -> Markup {
     }
 }
 
-/// The command, and what starts it: the same fields again, so that nothing is kept of who looks.
+/// The command and the button that starts it. The fields are sent again, so that no state is kept per client.
 fn confirmation(
     starter: &dyn Starter,
     filled: &BTreeMap<String, String>,
@@ -204,7 +204,7 @@ fn confirmation(
     }
 }
 
-/// What stands above the list of runs.
+/// The section above the list of runs.
 pub(crate) fn summary(starter: Option<&dyn Starter>) -> Markup {
     let Some(starter) = starter else {
         return html! {};

@@ -1,5 +1,5 @@
-//! What stored runs show, as metrics: the newest answer to each question, so that who scrapes this again and again
-//! gets a history. Must not read a file, nor judge.
+//! Answers of stored runs as metrics: the newest answer to each question, so that repeated scraping builds a history.
+//! Must not read a file or judge.
 
 use highwater_model::judgment::{Measurement, ObjectiveValue};
 use highwater_model::numbers::to_f64;
@@ -8,16 +8,16 @@ use highwater_report::HistoryRow;
 
 use crate::families::{Family, Label, Point, Points};
 
-/// Questions that are told apart: of more, those that were answered last.
+/// Maximum number of questions; with more, the most recently answered ones.
 const QUESTIONS_MAX: usize = 200;
 
-/// Runs of one kind, of one workload, on one target.
+/// Runs of one kind, with one workload, on one target.
 struct Question<'a> {
     newest: &'a HistoryRow,
     runs: u32,
 }
 
-/// The metrics of these runs, which are the newest first.
+/// The metrics of these runs, which are sorted newest first.
 pub(crate) fn of_store(rows: &[HistoryRow]) -> Vec<Family> {
     let questions = questions(rows);
     let each = |name, help, value: fn(&Question<'_>) -> Option<f64>| {
@@ -64,7 +64,7 @@ pub(crate) fn of_store(rows: &[HistoryRow]) -> Vec<Family> {
     ]
 }
 
-/// Only what is over: the answer of a search that goes on may change.
+/// Only finished runs: the answer of a running search may change.
 fn questions(rows: &[HistoryRow]) -> Vec<Question<'_>> {
     let mut questions: Vec<Question<'_>> = Vec::new();
     let over = rows.iter().filter(|row| row.judgments.is_some() && row.progress.is_none());

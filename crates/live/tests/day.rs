@@ -1,5 +1,5 @@
-//! A day of everything through the page as it is served: events, telemetry and the journal of the run on one side, a
-//! browser's connection on the other, in one process whose memory is looked at.
+//! A simulated day of the served page: events, telemetry, and the journal of the run on one side, a browser's
+//! connection on the other, in one process whose memory is checked.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -31,32 +31,32 @@ use highwater_report::LiveRights;
 use highwater_runner::observer::Observer as _;
 use highwater_runner::store::{Journal, JournalLine, RunDirectory};
 
-/// Longer than any update takes; a test that waits so long has failed.
+/// Longer than any update takes; a test that waits longer has failed.
 const LIMIT: Duration = Duration::from_mins(2);
 const QUARTER_S: u64 = 6 * 3_600;
-/// Seconds that are reported at once: two events each and a few besides, fewer than may wait to be taken in.
+/// Seconds that are reported at once: two events each and a few others, fewer than the queue holds.
 const AT_ONCE_S: u64 = 1_350;
-/// Between two lines of each kind: lists that keep the last two hundred are full within the first quarter.
+/// Seconds between two lines of each kind: lists of the last two hundred are full within the first quarter.
 const LINES_EVERY_S: u64 = 60;
-/// More than this the process may not have grown from its first quarter to its last: 130 bytes for each second
-/// between them. An event of a second alone has more than a thousand.
+/// Maximum growth of the process from its first quarter to its last: 130 bytes for each second between them. A single
+/// event of a second has more than a thousand bytes.
 const GROWTH_MAX_KIB: u64 = 8 * 1_024;
 
-/// Updates that were read and not looked at yet, at most.
+/// Maximum number of updates that were read and not yet checked.
 const UPDATES_WAITING: usize = 16;
 
-/// What a browser was given last.
+/// The latest update that a browser received.
 struct Seen {
     second: u64,
     bytes: usize,
     parts: String,
 }
 
-/// The run, from whose files the server reads what the record shows so far.
+/// The run with the files from which the server reads the record so far.
 struct Run {
     live: Live,
     journal: Journal,
-    /// Latencies of a second, as the journal has them.
+    /// Latencies of a second, as in the journal.
     latency: String,
     objectives: usize,
 }
@@ -81,7 +81,7 @@ fn long_a_day_of_everything_is_served_from_memory_that_stays_as_it_is() {
             }
             run.journal.flush().unwrap();
             last = until;
-            // Nothing more is reported before all of it was seen.
+            // Nothing more is reported before everything was received.
             let seen = wait(&receiver, |seen| seen.second == last);
             assert!(!seen.parts.contains("were not taken in time"), "{last} s");
             most = most.max(seen.bytes);
@@ -93,10 +93,10 @@ fn long_a_day_of_everything_is_served_from_memory_that_stays_as_it_is() {
     let seen = wait(&receiver, |seen| !seen.parts.contains("the rest is being"));
     assert!(seen.parts.contains("so-far-judged"), "{}", seen.parts);
     drop(run);
-    // Who watches is told the end.
+    // Clients are notified of the end.
     browser.join().unwrap();
     assert!(resident[3] <= resident[0] + GROWTH_MAX_KIB, "KiB after each quarter: {resident:?}");
-    // Points are joined when there are many, so that a page is once longer and once shorter.
+    // Points are joined when there are many, so the size of a page goes up and down.
     assert!(pages[3] <= pages[0] + pages[0] / 2, "bytes: {pages:?}");
 }
 
@@ -141,7 +141,7 @@ impl Run {
         Self { live, journal, latency: latency.encode(), objectives: plan.objectives.len() }
     }
 
-    /// Everything that a run and those who watch it are told of a second.
+    /// Reports one second of a run, to the clients and to the journal.
     fn second(&mut self, second: u64) {
         let phase = if second <= 2 * QUARTER_S { "step 1" } else { "step 2" };
         let streams = vec![
@@ -170,7 +170,7 @@ impl Run {
         }
     }
 
-    /// What comes now and then: a warning, a note, a trial, and a finished one.
+    /// Occasional lines: a warning, a note, a trial, and a finished one.
     fn lines(&mut self, second: u64, phase: &str) {
         let note = InterventionRecord {
             time_ns: Nanos::from_secs(second).0,
@@ -280,20 +280,20 @@ fn watch(address: SocketAddr, sender: &SyncSender<Seen>) {
                 bytes: parts.len(),
                 parts: std::mem::take(&mut parts),
             };
-            // Nobody listens any more when the day is over.
+            // The receiver is gone when the day is over.
             let _ = sender.send(seen);
         }
     }
 }
 
-/// The second that a page shows: `Running: step 1, 60 s`; 0 where it shows none.
+/// The second of a page: `Running: step 1, 60 s`; 0 if it shows none.
 fn second_of(parts: &str) -> u64 {
     let status = parts.split_once("Running: ").map(|(_, status)| status);
     let second = status.and_then(|status| status.split(&[',', ' ', '<'][..]).nth(3));
     second.and_then(|second| second.parse().ok()).unwrap_or(0)
 }
 
-/// The next update that is such.
+/// The next update that fulfills the condition.
 fn wait(receiver: &Receiver<Seen>, is_such: impl Fn(&Seen) -> bool) -> Seen {
     loop {
         let seen = receiver.recv_timeout(LIMIT).unwrap();
@@ -303,7 +303,7 @@ fn wait(receiver: &Receiver<Seen>, is_such: impl Fn(&Seen) -> bool) -> Seen {
     }
 }
 
-/// What of this process is in memory.
+/// Resident memory of this process.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! `--otlp`: what a collector on loopback gets, and what one that is away, or slow, does to a command: nothing.
+//! `--otlp`: the pushes that a collector on loopback receives; an unreachable or slow one does not affect a command.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -19,21 +19,21 @@ use opentelemetry_proto::tonic::common::v1::any_value;
 use opentelemetry_proto::tonic::metrics::v1::{metric::Data, number_data_point::Value};
 use prost::Message;
 
-/// What was warned of, by all tests of this program.
+/// Warnings of all tests of this program.
 static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn warn(text: &str) {
     WARNED.lock().unwrap().push(text.to_owned());
 }
 
-/// What was warned of for this collector.
+/// Warnings about this collector.
 fn warned(of: SocketAddr) -> Vec<String> {
     let all = WARNED.lock().unwrap();
     let of = format!("http://{of}/");
     all.iter().filter(|text| text.contains(&of)).cloned().collect()
 }
 
-/// One warning for this collector, which says this.
+/// Exactly one warning about this collector, with this text.
 #[track_caller]
 fn assert_warned(of: SocketAddr, said: &str) {
     let warned = warned(of);
@@ -83,10 +83,10 @@ fn second(acknowledged: u64) -> Event {
     })
 }
 
-/// The head of a push and what it says.
+/// The head of a push, and its message.
 type Push = (String, ExportMetricsServiceRequest);
 
-/// A collector that takes one push, and responds with this status and body; its thread ends with the push.
+/// A collector that takes one push and responds with this status and body; its thread ends with the push.
 fn collector(status: &'static str, response: Vec<u8>) -> (SocketAddr, JoinHandle<Push>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -197,7 +197,7 @@ fn a_collector_that_wants_to_know_who_pushes_is_a_warning_that_names_the_variabl
 
 #[test]
 fn a_collector_that_is_away_is_one_warning() {
-    // The listener is gone at once.
+    // The listener is closed immediately.
     let listener = TcpListener::bind("127.0.0.1:0");
     let address = listener.unwrap().local_addr().unwrap();
     let live = pushing(address);
@@ -219,11 +219,11 @@ fn a_collector_that_never_responds_holds_up_neither_events_nor_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let live = pushing(address);
-    // More than may wait: each of them returns, whoever takes them.
+    // More than the queue holds: each call returns, even if nothing is received.
     for _ in 0..10_000 {
         live.event(&second(1));
     }
-    // Returns although nobody ever accepts.
+    // Returns although no connection is ever accepted.
     drop(live);
     assert_warned(address, "does not respond within");
     drop(listener);

@@ -1,4 +1,4 @@
-//! The page and the metrics, asked over real connections on loopback: what they give, and what they refuse.
+//! Responses of the page and the metrics over real connections on loopback, and rejected requests.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -20,7 +20,7 @@ use highwater_runner::control::{self, Controller};
 use highwater_runner::interrupts::{self, Interrupter, Interrupts, StopRequest};
 use highwater_runner::observer::Observer;
 
-/// Longer than any response takes; a test that waits so long has failed.
+/// Longer than any response takes; a test that waits longer has failed.
 const LIMIT: Duration = Duration::from_mins(1);
 
 struct Served {
@@ -44,7 +44,7 @@ fn served_by(
             address: at.parse().unwrap(),
             may_move: false,
             rights,
-            // The rights alone decide.
+            // Only the rights decide.
             controller: Some(controller(interrupter)),
         }),
         metrics: Some("127.0.0.1:0".parse().unwrap()),
@@ -67,7 +67,7 @@ fn connected(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Status and the whole response to a request with these headers besides.
+/// Status and full response to a request with these additional headers.
 fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u16, String) {
     let mut stream = connected(address);
     let host = if headers.iter().any(|header| header.starts_with("Host:")) {
@@ -80,7 +80,7 @@ fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u1
     let request = format!(
         "{line} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
-    // A server that refuses early may close before all is sent.
+    // A server that rejects early may close the connection before everything is sent.
     let _ = stream.write_all(request.as_bytes());
     let mut response = Vec::new();
     let _ = stream.read_to_end(&mut response);
@@ -147,7 +147,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
     }));
 }
 
-/// Asks until the response says what was sent before: events are taken in by another thread.
+/// Repeats a request until the response contains a text: events are processed by another thread.
 fn until(address: SocketAddr, path: &str, said: &str) -> String {
     loop {
         let (status, response) = fetched(address, &format!("GET {path}"), &[], "");
@@ -171,7 +171,7 @@ fn the_page_shows_what_was_reported_and_tells_its_end() {
         let found = lines.find(|line| line.contains(said));
         found.unwrap_or_else(|| panic!("`{said}` never came"))
     };
-    // Whoever comes gets what is to be seen, and not an empty page until the next second.
+    // A new client gets the current state instead of an empty page until the next second.
     wait_for("event: parts");
     let first = wait_for("data:");
     assert!(first.contains("1,234"), "{first}");
@@ -214,7 +214,7 @@ fn others_are_refused() {
     let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
     assert_eq!(status, 200, "{response}");
     assert_eq!(served.interrupts.requested(), Some(StopRequest::Stop));
-    // Twice ends at once.
+    // A second stop ends the run immediately.
     let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
     assert_eq!(status, 200, "{response}");
     let requested = served.interrupts.requested();
@@ -258,7 +258,7 @@ fn an_experiment_is_paused_and_resumed_and_a_run_is_not() {
     let resume = r#"{"command":"resume"}"#;
     let look = served(LiveRights::View, "127.0.0.1:0");
     assert_eq!(commanded(look.address, pause).0, 403);
-    // The controller of a run knows of no trials.
+    // The controller of a run has no trials.
     let run = served(LiveRights::Control, "127.0.0.1:0");
     let (status, why) = commanded(run.address, pause);
     assert!(status == 409 && why.contains("no trials"), "{why}");
@@ -284,7 +284,7 @@ fn listened(address: SocketAddr) -> impl Iterator<Item = String> {
     BufReader::new(stream).lines().map_while(Result::ok)
 }
 
-/// The parts that a reader of the event stream is given first.
+/// The first parts that a reader of the event stream receives.
 fn first_parts(address: SocketAddr) -> String {
     let mut lines = listened(address);
     lines.find(|line| line == "event: parts").unwrap();
@@ -301,7 +301,7 @@ fn who_comes_later_or_comes_back_sees_all_that_was_missed() {
     second(&served.live, 1, 1_234.0);
     until(served.address, "/", "1,234");
     let before = first_parts(served.address);
-    // Nobody is connected while this happens.
+    // Nothing is connected during this time.
     for number in 2..50_u32 {
         second(&served.live, number.into(), 1_000.0 + f64::from(number));
     }
@@ -355,14 +355,14 @@ fn two_hundred_connections_that_say_nothing_keep_nobody_out() {
     let silent: Vec<TcpStream> = (0..200).map(|_| connected(served.address)).collect();
     until(served.address, "/", "simulated");
     drop(silent);
-    // More than there is room for are closed, and the room comes back.
+    // Connections above the limit are closed, and the limit recovers.
     let crowd: Vec<TcpStream> = (0..400).map(|_| connected(served.address)).collect();
     drop(crowd);
     while fetched(served.address, "GET /", &[], "").0 != 200 {}
 }
 
-/// The ports of clients to which the server's end of a connection is open, as the system has it: looking takes nothing
-/// from the connection.
+/// The ports of clients with an open server end of their connection, from the system's table, which does not affect the
+/// connection.
 fn open_clients(server: SocketAddr) -> BTreeSet<u16> {
     const ESTABLISHED: &str = "01";
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -378,7 +378,7 @@ fn open_clients(server: SocketAddr) -> BTreeSet<u16> {
     clients.collect()
 }
 
-/// Between two looks at what the system has.
+/// Time between two checks of the system's table.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 #[test]
@@ -396,14 +396,14 @@ fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_ba
     };
     let large = "x".repeat(20_000);
     let mut looks = 0_u32;
-    // More each second than the system keeps of a connection.
+    // More per second than the system buffers for a connection.
     while open_clients(at).contains(&own) || looks == 0 {
         looks += 1;
         assert!(looks < 3_000, "it keeps its place for ever");
         for number in 0..20 {
             warn(format!("{looks}-{number} {large}"));
         }
-        // Meanwhile others are served.
+        // Other clients are served in the meantime.
         assert_eq!(fetched(at, "GET /live.js", &[], "").0, 200);
         std::thread::sleep(BETWEEN_LOOKS);
     }
@@ -411,7 +411,7 @@ fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_ba
     until(at, "/", "the last of all");
     let back = first_parts(at);
     assert!(back.contains("the last of all"));
-    // What was on its way when it was dropped is all that it still gets, and then the end.
+    // It only receives the data that was in flight when it was dropped, and then the end.
     let mut rest = Vec::new();
     let ended = slow.read_to_end(&mut rest);
     let is_reset = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
@@ -504,7 +504,7 @@ fn metrics_add_up_what_was_reported() {
     assert_eq!(fetched(at, "GET /", &[], "").0, 404, "metrics alone");
 }
 
-/// A run or an experiment is over, with what its audit found.
+/// The end of a run or an experiment, with the rows found by its audit.
 fn end(live: &Live, rows_found: Option<u64>) {
     live.event(&Event::Ended {
         directory: "runs/1".to_owned(),
@@ -529,7 +529,7 @@ fn what_audits_found_is_added_up_over_trials_and_the_end_of_the_whole_adds_nothi
     assert!(text.contains("\nhighwater_rows_found_total 1400\n"), "{text}");
 }
 
-/// What the target said this many seconds after the start: `node` absent says nothing of the level.
+/// Telemetry of the target this many seconds after the start; without `node`, no level is reported.
 fn said(live: &Live, seconds: u64, node: Option<&str>) {
     let value = |name: &str, kind, node: Option<&str>, value| TelemetryValue {
         source: "target".to_owned(),
@@ -559,7 +559,7 @@ fn telemetry_is_what_was_said_last_and_counts_are_per_second() {
     let count =
         r#"highwater_telemetry{source="target",name="log_written",unit="bytes/s",node=""} 250.0"#;
     assert!(text.contains(level) && text.contains(count), "{text}");
-    // A node that is gone is not shown as it was.
+    // A node that is gone must not keep its last value.
     for seconds in 4..30 {
         said(&served.live, seconds, None);
     }

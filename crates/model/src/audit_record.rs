@@ -1,6 +1,4 @@
-//! What the audit of a run found: a part of the record.
-//!
-//! What must not be here: what to make of it.
+//! Results of a run's audit: a part of the record. Must not judge them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,7 +97,7 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// Rows that were found; absent where they were not compared to the end.
+    /// Number of rows found; absent if the comparison was not completed.
     pub fn rows_found(&self) -> Option<u64> {
         let compared = matches!(self.status, AuditStatus::Done | AuditStatus::Partial);
         compared.then_some(self.found)
@@ -183,7 +181,7 @@ pub struct WrongSql {
 impl std::fmt::Display for WrongSql {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (table, evidence) = (&self.table, &self.evidence);
-        // Workload files break long expressions into lines.
+        // Workload files wrap long expressions.
         let expression: Vec<&str> = self.expression.split_whitespace().collect();
         let expression = expression.join(" ");
         let column = self.column.as_deref().unwrap_or("?");
@@ -212,12 +210,12 @@ pub enum SqlPart {
 }
 
 impl AuditRecord {
-    /// Whether rows are missing, too many or altered.
+    /// Whether rows are missing, surplus, or altered.
     pub const fn is_wrong(&self) -> bool {
         self.missing + self.surplus + self.altered > 0
     }
 
-    /// Nothing was written and nothing compared.
+    /// The record of an audit without written or compared rows.
     pub fn empty(level: AuditLevel) -> Self {
         Self { level, ..Self::default() }
     }

@@ -1,38 +1,36 @@
-//! What the audit adds up: the integer that stands for a value, and the weight of a row.
+//! Checksums of the audit: the integer for a value, and the weight of a row.
 //!
-//! The checksum of a column over some rows is Σ weight(key) · residue(value), modulo 2⁶⁴. Every
-//! dialect computes the very same integers in SQL, so that expectation and answer are compared for
-//! equality. What must not be here: SQL, and rows.
+//! The checksum of a column over some rows is Σ weight(key) · residue(value), modulo 2⁶⁴. Every dialect computes the
+//! same integers in SQL, so expected and found checksums must be equal. Must not hold SQL or rows.
 //!
-//! A weight is at least 1, so that no key makes a value vanish, and different for all keys of an
-//! aligned range of 2¹⁶; a null value has a residue that no other value has. One term is at most
-//! 65,537 · 268,435,399 < 2⁴⁴·¹, so the sum of [`SUM_ROWS_MAX`] rows stays below 2⁶³: a dialect
-//! that adds no more rows than that needs only 64-bit integers.
+//! A weight is at least 1, so every key makes its value count, and unique within any aligned range of 2¹⁶ keys; a null
+//! value has a residue that no other value has. One term is at most 65,537 · 268,435,399 < 2⁴⁴·¹, so the sum of
+//! [`SUM_ROWS_MAX`] rows stays below 2⁶³: a dialect that adds at most this many rows needs only 64-bit integers.
 
 use md5::{Digest, Md5};
 
-/// Keys weigh by their rest of this prime, plus 1.
+/// A key's weight is its remainder modulo this prime, plus 1.
 pub const KEY_PRIME: u64 = 65_537;
-/// Values count by their rest of this prime, the greatest below 2²⁸.
+/// A value's residue is its remainder modulo this prime, the greatest below 2²⁸.
 pub const VALUE_PRIME: u64 = 268_435_399;
 /// The residue of a null value.
 pub const NULL_RESIDUE: u64 = VALUE_PRIME;
-/// So many terms cannot overflow a signed 64-bit integer.
+/// Maximum number of terms that cannot overflow a signed 64-bit integer.
 pub const SUM_ROWS_MAX: u64 = 1 << 19;
-/// Keys per group of a statement that adds up, at most: room for three duplicates of every row.
+/// Maximum number of keys per group of a summing statement: leaves room for three duplicates of every row.
 pub const GROUP_WIDTH_MAX: u64 = SUM_ROWS_MAX / 4;
 
-/// Floating-point values count in units of 2⁻²⁰.
+/// Floating-point values are counted in units of 2⁻²⁰.
 pub const FLOAT_SCALE: f64 = 1_048_576.0;
-/// From this magnitude on, and where it is not a number, a floating-point value counts as a
-/// constant by its sign: [`FLOAT_LARGE`] or [`FLOAT_SMALL`].
+/// From this magnitude on, and if it is not a number, a floating-point value counts as one of two constants:
+/// [`FLOAT_LARGE`] or [`FLOAT_SMALL`], by sign.
 pub const FLOAT_BOUND: f64 = 4_398_046_511_104.0;
-/// Stands for values from [`FLOAT_BOUND`] on, and for what is not a number.
+/// The integer for values from [`FLOAT_BOUND`] on, and for not-a-number.
 pub const FLOAT_LARGE: i64 = 1 << 62;
-/// Stands for values up to −[`FLOAT_BOUND`].
+/// The integer for values up to −[`FLOAT_BOUND`].
 pub const FLOAT_SMALL: i64 = -(1 << 62);
 
-/// Between the attributes of an object, when their texts become one.
+/// Separates the attributes of an object when their texts are joined.
 pub const ATTRIBUTE_SEPARATOR: char = '|';
 
 /// The weight of a row: from 1 to [`KEY_PRIME`].
@@ -41,21 +39,21 @@ pub const fn weight(key: u64) -> u64 {
     key % KEY_PRIME + 1
 }
 
-/// What a value counts: its rest of [`VALUE_PRIME`], never negative.
+/// The residue of a value: its remainder modulo [`VALUE_PRIME`], never negative.
 #[inline]
 pub const fn residue(value: i64) -> u64 {
     value.rem_euclid(VALUE_PRIME.cast_signed()).unsigned_abs()
 }
 
-/// The integer that stands for a text: the first seven hexadecimal digits of the MD5 of its UTF-8
-/// bytes: a hash that nearly every database has; below 2²⁸.
+/// The integer for a text: the first seven hexadecimal digits of the MD5 of its UTF-8 bytes, below 2²⁸. Nearly every
+/// database has this hash.
 pub fn text_value(text: &str) -> i64 {
     let hash = Md5::digest(text.as_bytes());
     i64::from(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) >> 4)
 }
 
-/// The integer that stands for a double: ⌊value · 2²⁰⌋. The scaling is exact, so that all sides
-/// agree; what differs by less is found by reading back.
+/// The integer for a double: ⌊value · 2²⁰⌋. The scaling is exact, so all sides agree; smaller differences are found by
+/// reading rows back.
 #[expect(clippy::cast_possible_truncation, reason = "the bound keeps the product below 2⁶²")]
 pub fn float_value(value: f64) -> i64 {
     if value.abs() < FLOAT_BOUND {
@@ -67,9 +65,9 @@ pub fn float_value(value: f64) -> i64 {
     }
 }
 
-/// The integer that stands for a JSON object: that of its attributes' texts, in this order, each
-/// followed by [`ATTRIBUTE_SEPARATOR`]. An attribute that is missing counts as an empty text;
-/// what is no object has none.
+/// The integer for a JSON object: that of its attributes' texts, in this order, each followed by
+/// [`ATTRIBUTE_SEPARATOR`]. A missing attribute counts as an empty text; a value that is not an object has no
+/// attributes.
 pub fn object_value(json: &str, attributes: &[String]) -> i64 {
     let object: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     let mut text = String::with_capacity(json.len());

@@ -1,6 +1,6 @@
-//! What may be sent into a run that goes on, why it can be refused, and what the record keeps of it.
+//! Commands for a run in progress, the reasons to reject them, and their entries in the record.
 //!
-//! Only data. What a command does to a run must not be here, nor any word for people but their own.
+//! Data only. Must not apply a command, or hold text for users except the text they sent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The stream that changes, and its pace; nothing where none does.
+    /// The stream whose pace changes, and its new pace; `None` if none does.
     pub fn pace(&self) -> Option<(&str, Pace)> {
         match self {
             Self::Rate { stream, per_s } => {
@@ -61,7 +61,7 @@ impl Command {
         }
     }
 
-    /// Sessions per second that come or go until a change of them is complete; absent where all do at once.
+    /// Sessions added or removed per second until a change is complete; absent if all change at once.
     pub const fn ramp_per_s(&self) -> Option<f64> {
         match self {
             Self::Sessions { ramp_per_s, .. } => *ramp_per_s,

@@ -1,10 +1,10 @@
-//! Numbers as people read them: thousands separators, three significant digits, units.
+//! Formats numbers for readers: thousands separators, three significant digits, units.
 //!
-//! It must not know what a number means, nor a locale.
+//! Must not know the meaning of a number, or a locale.
 
 use crate::numbers::{round_to_u64, to_f64};
 
-/// What stands where there is nothing to print.
+/// Printed for a missing value.
 pub const ABSENT: &str = "–";
 
 /// `4,212,000`.
@@ -20,7 +20,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A rate: whole with separators from 1,000 on, three significant digits below.
+/// A rate: from 1,000 on a whole number with separators, otherwise three significant digits.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() {
         return ABSENT.to_owned();
@@ -32,7 +32,7 @@ pub fn rate(per_second: f64) -> String {
     format!("{sign}{}", count(round_to_u64(per_second.abs())))
 }
 
-/// The same with its sign: a rate more or less than another one.
+/// The same with its sign, for the difference of two rates.
 pub fn rate_signed(per_second: f64) -> String {
     let sign = if per_second < 0.0 { "" } else { "+" };
     format!("{sign}{}", rate(per_second))
@@ -42,7 +42,7 @@ pub fn rate_signed(per_second: f64) -> String {
 pub fn duration(nanos: u64) -> String {
     const MINUTE: u64 = 60_000_000_000;
     let value = to_f64(nanos);
-    // The bounds lie where three digits would round up to the next unit.
+    // The bounds are the values at which three digits would round up to the next unit.
     match nanos {
         0..1_000 => format!("{nanos} ns"),
         1_000..999_500 => format!("{} µs", significant(value / 1e3)),
@@ -52,7 +52,7 @@ pub fn duration(nanos: u64) -> String {
     }
 }
 
-/// A duration that was asked for: as few digits as it needs, `2 s`, `1.5 s`, `50 ms`.
+/// A requested duration with as few digits as needed: `2 s`, `1.5 s`, `50 ms`.
 pub fn span(nanos: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     for (unit, name) in units {
@@ -66,7 +66,7 @@ pub fn span(nanos: u64) -> String {
     duration(nanos)
 }
 
-/// A number that was asked for: at most three significant digits below 1,000, none needless.
+/// A requested number: at most three significant digits below 1,000, without trailing zeros.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 999.5 {
         return rate(value);
@@ -78,7 +78,7 @@ pub fn plain(value: f64) -> String {
     text
 }
 
-/// Three significant digits with separators, `1,210,000`: a prediction has no more.
+/// Three significant digits with separators, `1,210,000`: the precision of a prediction.
 pub fn about(value: f64) -> String {
     if value.abs() < 999.5 || !value.is_finite() {
         return rate(value);
@@ -87,7 +87,7 @@ pub fn about(value: f64) -> String {
     rate((value / unit).round() * unit)
 }
 
-/// `0.1%`, from millionths that were asked for.
+/// `0.1%`, from a requested value in millionths.
 pub fn percent_asked(ppm: u32) -> String {
     format!("{}%", plain(f64::from(ppm) / 10_000.0))
 }
@@ -97,7 +97,7 @@ pub fn percent(fraction: f64) -> String {
     format!("{}%", significant(fraction * 100.0))
 }
 
-/// `95%`, with as few digits as it needs.
+/// `95%`, with as few digits as needed.
 pub fn percent_plain(fraction: f64) -> String {
     format!("{}%", plain(100.0 * fraction))
 }
@@ -107,7 +107,7 @@ pub fn percent_signed(fraction: f64) -> String {
     format!("{:+.1}%", 100.0 * fraction)
 }
 
-/// `12%`, rounded to a whole percent, without a minus before a zero.
+/// `12%`, rounded to a whole percent, without a minus sign before zero.
 pub fn percent_whole(fraction: f64) -> String {
     let percent = (100.0 * fraction).round();
     format!("{:.0}%", if percent == 0.0 { 0.0 } else { percent })
@@ -119,7 +119,7 @@ pub fn with_unit(figure: &str, unit: &str) -> String {
     format!("{figure}{space}{unit}")
 }
 
-/// `1.25%`, of `part` in `whole`; 0% of nothing.
+/// `1.25%`, of `part` in `whole`; 0% if `whole` is 0.
 pub fn percent_of(part: u64, whole: u64) -> String {
     percent(ratio(part, whole))
 }
@@ -139,9 +139,9 @@ pub fn quantile(ppm: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Whether a character could steer a terminal, turn the text around it, or hide in it: controls,
-/// marks of direction and invisible characters. Source: Unicode's list of default ignorable code
-/// points and bidirectional controls, without the joiners that scripts and emoji need.
+/// Whether a character could control a terminal, reverse the text around it, or be invisible: control characters,
+/// direction marks, and invisible characters. Source: Unicode's list of default ignorable code points and bidirectional
+/// controls, without the joiners that scripts and emoji need.
 pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -158,14 +158,13 @@ pub fn is_unsafe(character: char) -> bool {
         )
 }
 
-/// The text without what [`is_unsafe`]; line ends and tabs stay.
+/// The text without the characters of [`is_unsafe`]; line ends and tabs are kept.
 pub fn harmless(text: &str) -> String {
     let is_harmful = |c: char| is_unsafe(c) && c != '\n' && c != '\t';
     text.replace(is_harmful, "\u{fffd}")
 }
 
-/// Text of a target, made safe for a terminal: one line, no control characters, at most
-/// `limit` characters.
+/// Text from a target, made safe for a terminal: one line, no control characters, at most `limit` characters.
 pub fn foreign(text: &str, limit: usize) -> String {
     let begin: String = text.chars().take(limit).collect();
     let mut shown = harmless(&begin.replace(char::is_control, " "));
@@ -200,7 +199,7 @@ fn minutes(seconds: u64) -> String {
     }
 }
 
-/// Bytes in powers of ten, two or three digits.
+/// Bytes with decimal prefixes, two or three digits.
 pub fn bytes(n: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut scale = 1_u64;

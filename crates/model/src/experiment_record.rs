@@ -1,7 +1,7 @@
-//! The record of an experiment: its question with the trials and the outcome, and what to make of it.
+//! The record of an experiment: its definition with the trials and the outcome, and its judgments.
 //!
-//! Each trial is a run or an experiment with a record of its own, below the experiment's directory. What must not be here: a
-//! figure of a run; the last one is kept whole, as the run that it is.
+//! Each trial is a run or an experiment with a separate record, below the experiment's directory. Must not hold figures
+//! of runs; the last run is kept whole.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub enum Question {
 }
 
 impl ExperimentRecord {
-    /// The search; absent of another question.
+    /// The search; absent for another kind of experiment.
     pub fn search(&self) -> Option<&SearchRecord> {
         match &self.question {
             Question::Search(search) => Some(search),
@@ -63,7 +63,7 @@ impl ExperimentRecord {
         }
     }
 
-    /// The tuning; absent of another question.
+    /// The tuning; absent for another kind of experiment.
     pub fn tune(&self) -> Option<&TuneRecord> {
         match &self.question {
             Question::Tune(tune) => Some(tune),
@@ -71,7 +71,7 @@ impl ExperimentRecord {
         }
     }
 
-    /// The group of runs; absent of another question.
+    /// The group of runs; absent for another kind of experiment.
     pub fn group(&self) -> Option<&GroupRecord> {
         match &self.question {
             Question::Group(group) => Some(group),
@@ -79,7 +79,7 @@ impl ExperimentRecord {
         }
     }
 
-    /// The growth; absent of another question.
+    /// The growth; absent for another kind of experiment.
     pub fn scale(&self) -> Option<&ScaleRecord> {
         match &self.question {
             Question::Scale(scale) => Some(scale),

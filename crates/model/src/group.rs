@@ -1,7 +1,7 @@
-//! A group of runs: variants in turn, each several times, so that they can be compared.
+//! A group of runs: variants in alternation, each run several times, for comparison.
 //!
-//! What a comparison needs of each run is kept with it, so the group is compared, and resumed, from its record
-//! alone. What must not be here: which run comes next, and what a comparison says.
+//! The data for comparisons are kept with each run, so the group is compared, and resumed, from its record alone. Must
+//! not decide which run comes next, or compare.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use super::judgment::Judgments;
 use super::plan::{Unit, digest};
 use super::sample::Sample;
 
-/// The label of a run with the name of its variant.
+/// Label of a run with the name of its variant.
 pub const VARIANT_LABEL: &str = "variant";
-/// The label of a run that says which of its variant's runs it is.
+/// Label of a run with its number among its variant's runs.
 pub const REPEAT_LABEL: &str = "repeat";
 
 /// A group of runs and what came of it; part of a record.
@@ -42,13 +42,12 @@ pub struct GroupRecord {
 }
 
 impl GroupRecord {
-    /// SHA-256, in hexadecimal, of the variants and of the plan; a group may be resumed with more runs and
-    /// another budget.
+    /// SHA-256, in hexadecimal, of the variants and the plan; a group may be resumed with more runs and another budget.
     pub fn hash(&self, plan: &str) -> String {
         digest(&(&self.variants, plan))
     }
 
-    /// The runs of a variant that ended as their plan says.
+    /// The runs of a variant that completed their plan.
     pub fn complete(&self, variant: usize) -> impl Iterator<Item = &GroupTrial> {
         self.trials
             .iter()

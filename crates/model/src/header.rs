@@ -1,13 +1,11 @@
-//! What every record begins with: which shape it has, what it is called, who measured when and where.
-//!
-//! What must not be here: anything that was measured.
+//! The header of every record: format version, ID, and who measured when and where. Must not hold measurements.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of the record's shape.
+/// Version of the record format.
 pub const RECORD_SCHEMA: &str = "highwater-record/2";
 
 /// The beginning of a record.

@@ -1,6 +1,4 @@
-//! Where the figures of a record come from that another tool measured: a part of the record.
-//!
-//! What must not be here: what to make of it.
+//! The origin of figures that another tool measured: a part of the record. Must not judge them.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +99,7 @@ pub enum MissingField {
 }
 
 impl MissingField {
-    /// As a sentence lists it.
+    /// The phrase for lists in sentences.
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::Offered => "how many ops were intended and sent",
@@ -129,7 +127,7 @@ impl ImportRecord {
         }
     }
 
-    /// Whether the output does not report this.
+    /// Whether the output lacks this field.
     pub fn leaves_out(&self, what: MissingField) -> bool {
         self.missing_fields.contains(&what)
     }

@@ -1,7 +1,7 @@
-//! What cut a run short or left part of it incomplete: a part of the record.
+//! Incidents that cut a run short or left part of it incomplete: a part of the record.
 //!
-//! The runner records incidents, and judgments read their kind. Must not judge: the kinds say what
-//! happened, `analysis::judge` says what follows from it.
+//! The runner records incidents, and judgments read their kind. Must not judge: the kinds state what happened,
+//! `analysis::judge` draws the conclusions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    /// The reason that a judgment gives for it; none where no judgment changes.
+    /// The reason for a judgment; `None` if it changes no judgment.
     pub const fn reason(self) -> Option<ReasonCode> {
         match self {
             Self::Interrupted | Self::Killed => Some(ReasonCode::Interrupted),
@@ -81,7 +81,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// How a run with these incidents ended; a lost target outranks the user's stop.
+    /// How a run with these incidents ended; a lost target has precedence over a stop by the user.
     pub fn of(incidents: &[Incident]) -> Self {
         let has = |kinds: &[IncidentKind]| incidents.iter().any(|i| kinds.contains(&i.kind));
         if has(&[IncidentKind::TargetLost]) {

@@ -1,6 +1,5 @@
-//! What is wrong with a file that a user wrote, where, and what to write instead.
-//!
-//! An error is data: it is not printed here, and it names no file (the caller knows that).
+//! An error in a user's file: its place, cause, and fix. Data only. Must not print, or name the file, which the caller
+//! knows.
 
 use std::ops::Range;
 
@@ -10,13 +9,13 @@ use std::ops::Range;
 pub struct InputError {
     /// Place and cause, one line, lower case.
     pub message: String,
-    /// What to write instead.
+    /// The suggested fix.
     pub hint: Option<String>,
-    /// Bytes of the file's text; `0..0` when the error is in a setting, not in the file.
+    /// Byte range in the file's text; `0..0` for an error in a setting.
     pub span: Range<usize>,
-    /// Line of the span's start, from 1; 0 when the error is not in the file.
+    /// Line of the span's start, from 1; 0 for an error outside the file.
     pub line: usize,
-    /// Column of the span's start in characters, from 1; 0 when not in the file.
+    /// Column of the span's start in characters, from 1; 0 for an error outside the file.
     pub column: usize,
 }
 
@@ -36,7 +35,7 @@ impl InputError {
         }
     }
 
-    /// An error outside the file: in a setting, or in what is asked of a good file.
+    /// An error outside the file: in a setting, or in a request that a valid file does not support.
     pub fn elsewhere(message: impl Into<String>) -> Self {
         Self { message: one_line(&message.into()), ..Self::default() }
     }
@@ -48,16 +47,16 @@ impl InputError {
     }
 }
 
-/// A message in one line, whatever names from a damaged file stand in it.
+/// A message on one line, even if it quotes names from a damaged file.
 fn one_line(message: &str) -> String {
     let line: Vec<&str> = message.lines().map(str::trim).collect();
     line.join("; ").chars().take(MAX_MESSAGE).collect()
 }
 
-/// Characters of a message, at most.
+/// Maximum number of characters of a message.
 const MAX_MESSAGE: usize = 400;
 
-/// `did you mean …?` if a known word is close or begins so, otherwise the list of known words.
+/// `did you mean …?` if a known word is similar or has the word as a prefix, otherwise the list of known words.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(longer) = known.iter().find(|known| word.len() > 1 && known.starts_with(word)) {
@@ -73,8 +72,8 @@ pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     }
 }
 
-/// Letters to insert, remove, replace or swap with their neighbor on the way from one word to
-/// the other (optimal string alignment). Words are short: those beyond 64 letters are far.
+/// Edit distance with insertions, deletions, replacements, and swaps of neighbors (optimal string alignment). Words of
+/// more than 64 letters have a large distance.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     if from.len() > 64 || to.len() > 64 {

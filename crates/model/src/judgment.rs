@@ -1,6 +1,6 @@
-//! Three judgments, kept apart: is the measurement valid, are the data right, was the objective met.
+//! Three separate judgments: whether the measurement is valid, the data are right, and the objective was met.
 //!
-//! A database that loses rows can be measured well; a valid run can miss its objective.
+//! The measurement of a database that loses rows can be valid; a valid run can miss its objective.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Judgments {
 }
 
 impl Judgments {
-    /// What they say against the figures or the data; else empty.
+    /// The reasons to distrust the figures or the data; otherwise empty.
     pub fn distrusted(&self) -> String {
         let mut said = Vec::new();
         if self.measurement.value == Measurement::Invalid {
@@ -116,7 +116,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// One sentence with its figures: the evidence alone if it states the case.
+    /// One sentence with its figures; the evidence alone if it is a complete sentence.
     pub fn sentence(&self) -> String {
         if self.evidence.is_empty() {
             return self.message.clone();
@@ -127,7 +127,7 @@ impl Reason {
         format!("{}: {}", self.message, self.evidence)
     }
 
-    /// A reason whose figures are no sentence of their own: its sentence always has the message.
+    /// A reason whose figures are not a complete sentence: its sentence always contains the message.
     pub fn with_figures(code: ReasonCode, message: &str, figures: &str) -> Self {
         let evidence = if code.evidence_is_a_sentence() && !figures.is_empty() {
             format!("{message}: {figures}")
@@ -156,7 +156,7 @@ macro_rules! reason_codes {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Whether the evidence of such a reason names the measured value and its limit in a sentence.
+            /// Whether the evidence of such a reason states the measured value and its limit in a sentence.
             fn evidence_is_a_sentence(self) -> bool {
                 [$($(reason_codes!(@ $sentence Self::$variant),)?)*].contains(&self)
             }

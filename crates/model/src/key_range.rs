@@ -1,11 +1,11 @@
-//! Some keys of a table, one behind the other. What must not be here: tables.
+//! A contiguous range of a table's keys. Must not hold tables.
 
-/// Some keys of a table.
+/// A contiguous range of a table's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyRange {
     /// First key.
     pub first: u64,
-    /// First key behind it; greater than `first`.
+    /// First key after it; greater than `first`.
     pub end: u64,
 }
 
@@ -13,12 +13,12 @@ impl KeyRange {
     /// Every key.
     pub const ALL: Self = Self::beginning_at(0);
 
-    /// The keys from one on.
+    /// All keys from this one on.
     pub const fn beginning_at(first: u64) -> Self {
         Self { first, end: i64::MAX.unsigned_abs() }
     }
 
-    /// Whether it has no end but that of all keys.
+    /// Whether it is unbounded above.
     pub fn is_open(self) -> bool {
         self.end == Self::ALL.end
     }
@@ -28,15 +28,15 @@ impl KeyRange {
         self.first <= key && key < self.end
     }
 
-    /// A condition of `BoundTable::locate` for these keys.
+    /// The condition of `BoundTable::locate` for these keys.
     pub fn located(self, locate: &str) -> String {
         let first = locate.replace(":first", &self.first.to_string());
         let last = self.end.saturating_sub(1).to_string();
         format!("({})", first.replace(":last", &last))
     }
 
-    /// Both halves, apart at a multiple of `of` keys, where there are more keys than that; the last ones of an
-    /// open range are those before `last`.
+    /// Splits the range in two at a multiple of `of` keys, if it has more keys than that; an open range is taken to end
+    /// before `last`.
     pub fn halves(self, of: u64, last: u64) -> Option<[Self; 2]> {
         let end = if self.is_open() { last } else { self.end };
         let keys = end.checked_sub(self.first)?;

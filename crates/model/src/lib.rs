@@ -1,7 +1,7 @@
 //! The nouns: plain data with public fields, each with one producer.
 //!
-//! `Plan → Op → Outcome → IntervalRecord → Record`; see ARCHITECTURE.md for the path. Everything here is
-//! a pure function of its arguments: no I/O, no clock, no async, no global randomness.
+//! `Plan → Op → Outcome → IntervalRecord → Record`; ARCHITECTURE.md describes the path. Everything is a pure function
+//! of its arguments: no I/O, clock, async, or global randomness.
 
 pub mod audit_record;
 pub mod checksum;

@@ -1,6 +1,7 @@
-//! What kept a run from being faster: one resource with its evidence in figures, and the runner-up.
+//! The limit of a run: the one resource that kept it from being faster, with its evidence in figures, and the
+//! runner-up.
 //!
-//! Only data. How it is found, and from which bounds on a resource is named, is in `highwater_analysis::limit`.
+//! Data only. `highwater_analysis::limit` finds it, and has the bounds from which on a resource is named.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ pub struct LimitingResource {
 }
 
 impl LimitingResource {
-    /// The value of a figure, where it is part of the evidence.
+    /// The value of a figure, if it is part of the evidence.
     pub fn value(&self, figure: LimitFigure) -> Option<f64> {
         let mut evidence = self.evidence.iter();
         evidence.find(|of| of.figure == figure).map(|of| of.value)

@@ -1,8 +1,7 @@
-//! Statements whose values stand in their text, as clients without prepared statements send them.
+//! Statements with values in their text, as sent by clients without prepared statements.
 //!
-//! The text is made anew for each op, by the driver that sends it; what the workload knows
-//! beforehand is where the values go. No statement of the load is ever made of a user's text by any
-//! other way than through here.
+//! The driver writes the text for each op; the workload has determined where the values go. No other code may build a
+//! statement of the load from a user's text.
 
 use std::fmt::Write as _;
 
@@ -12,28 +11,28 @@ use time::macros::format_description;
 
 use super::value::Value;
 
-/// Points in time as every server reads them: in UTC, to the millisecond.
+/// Timestamps that every server can parse: in UTC, to the millisecond.
 const TIMESTAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
-/// Points in time without a zone, for a dialect whose sessions have the zone of the data.
+/// Timestamps without a zone, for a dialect whose sessions use the zone of the data.
 const DATETIME: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:3]");
 
-/// How a dialect writes what differs: points in time, and backslashes in texts.
+/// The parts of literals that differ between dialects: timestamps, and backslashes in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiteralStyle {
     /// `CAST('2016-01-01T00:00:00.000Z' AS TIMESTAMP WITH TIME ZONE)`
     Standard,
-    /// The number of milliseconds since 1970, for a dialect without such a type.
+    /// Milliseconds since 1970, for a dialect without such a type.
     Milliseconds,
-    /// `'2016-01-01 00:00:00.000'`; a backslash in a text is written twice.
+    /// `'2016-01-01 00:00:00.000'`; backslashes in texts are doubled.
     Backslashes,
     /// Milliseconds since 1970, booleans as 1 and 0, `nan` and `inf`; texts with backslashes.
     Numbers,
 }
 
-/// A statement, cut where values go.
+/// A statement, split at its values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LiteralSql {
     pieces: Vec<Piece>,
@@ -47,7 +46,7 @@ enum Piece {
 }
 
 impl LiteralSql {
-    /// Adds text as it is.
+    /// Adds verbatim text.
     pub fn push_text(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some(Piece::Text(last)) => last.push_str(text),
@@ -55,12 +54,12 @@ impl LiteralSql {
         }
     }
 
-    /// Adds the place of the value at this position of the op's.
+    /// Adds a slot for the value at this position among the op's.
     pub fn push_value(&mut self, position: usize) {
         self.pieces.push(Piece::Value(position));
     }
 
-    /// Adds places with commas between them.
+    /// Adds slots separated by commas.
     pub fn push_list(&mut self, positions: impl IntoIterator<Item = usize>) {
         for (number, position) in positions.into_iter().enumerate() {
             if number > 0 {
@@ -70,7 +69,7 @@ impl LiteralSql {
         }
     }
 
-    /// Appends the statement with these values; one that is not there is null.
+    /// Appends the statement with these values; a missing value is null.
     pub fn write(&self, values: &[Value], style: LiteralStyle, out: &mut String) {
         self.fill(out, |position, out| {
             let value = values.get(position).unwrap_or(&Value::Null);
@@ -78,7 +77,7 @@ impl LiteralSql {
         });
     }
 
-    /// The statement with a placeholder for each value: the mark, and the value's number from 1.
+    /// The statement with a placeholder for each value: the mark, followed by the value's number from 1.
     pub fn numbered(&self, mark: char) -> String {
         let mut text = String::new();
         self.fill(&mut text, |position, out| {
@@ -98,12 +97,12 @@ impl LiteralSql {
     }
 }
 
-/// 2²⁰⁰: a product with it, and its quotient again, are exact for the smallest numbers.
+/// 2²⁰⁰: multiplying by it, and dividing again, is exact for the smallest numbers.
 const GREAT: f64 =
     1_606_938_044_258_990_275_541_962_092_341_162_602_522_202_993_782_792_835_301_376.0;
 
 fn put(value: &Value, style: LiteralStyle, out: &mut String) {
-    // Writing to a string cannot fail. A sign gets parentheses: `1 - -1` is fine, `1--1` a comment.
+    // Writing to a string cannot fail. A negative number gets parentheses: `1 - -1` is fine, `1--1` a comment.
     let written = match value {
         Value::Null => write!(out, "NULL"),
         Value::Boolean(value) if style == LiteralStyle::Numbers => {
@@ -119,7 +118,7 @@ fn put(value: &Value, style: LiteralStyle, out: &mut String) {
         Value::Float(number) if !number.is_finite() => {
             write!(out, "CAST('{number}' AS DOUBLE PRECISION)")
         }
-        // What has fewer digits than others is too small for some readers of numbers.
+        // A subnormal number is too small for some parsers.
         Value::Float(number) if number.is_subnormal() && style == LiteralStyle::Numbers => {
             write!(out, "({:?} / {GREAT:?})", number * GREAT)
         }
@@ -150,7 +149,7 @@ fn timestamp(ms: i64, style: LiteralStyle) -> String {
         (LiteralStyle::Standard, Some(text)) => {
             format!("CAST('{text}' AS TIMESTAMP WITH TIME ZONE)")
         }
-        // A year beyond 9999 has no such form.
+        // A year beyond 9999 has no such format.
         _ if ms < 0 => format!("({ms})"),
         _ => ms.to_string(),
     }

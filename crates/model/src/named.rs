@@ -1,4 +1,4 @@
-//! Enums whose variants have a word in records, on the command line and in what is printed.
+//! Enums whose variants have a name in records, on the command line, and in output.
 
 macro_rules! named {
     ($(#[$of_enum:meta])* enum $enum:ident {
@@ -8,10 +8,10 @@ macro_rules! named {
         pub enum $enum { $($(#[$of_variant])* $variant,)* }
 
         impl $enum {
-            /// All of them, in the order of their declaration.
+            /// All variants, in declaration order.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// Its word.
+            /// The name of the variant.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }

@@ -1,6 +1,6 @@
-//! Number casts that may lose digits, each once, with what they do at the ends of the range.
+//! Lossy number casts, each defined once, with their behavior at the ends of the range.
 //!
-//! It must not format a number (see `display`), nor know what it counts.
+//! Must not format a number (see `display`), or know its meaning.
 
 /// As a float: exact up to 2^53, rounded to one part in 10^15 above.
 #[inline]
@@ -23,7 +23,7 @@ pub const fn signed_to_f64(number: i64) -> f64 {
     number as f64
 }
 
-/// Without its fraction: 0 if negative or not a number, the greatest value if too large.
+/// Truncates: 0 if negative or not a number, the greatest value if too large.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
@@ -34,38 +34,38 @@ pub const fn truncate_to_u64(value: f64) -> u64 {
     value as u64
 }
 
-/// To the nearest whole number, halves away from 0: 0 if negative or not a number, the greatest
-/// value if too large.
+/// Rounds to the nearest whole number, halves away from 0: 0 if negative or not a number, the greatest value if too
+/// large.
 #[inline]
 pub fn round_to_u64(value: f64) -> u64 {
     truncate_to_u64(value.round())
 }
 
-/// To the next whole number: 0 if negative or not a number, the greatest value if too large.
+/// Rounds up: 0 if negative or not a number, the greatest value if too large.
 #[inline]
 pub fn ceil_to_u64(value: f64) -> u64 {
     truncate_to_u64(value.ceil())
 }
 
-/// As [`round_to_u64`], in 32 bits.
+/// Like [`round_to_u64`], in 32 bits.
 #[inline]
 pub fn round_to_u32(value: f64) -> u32 {
     u32::try_from(round_to_u64(value)).unwrap_or(u32::MAX)
 }
 
-/// As [`round_to_u64`], for a length or an index.
+/// Like [`round_to_u64`], for a length or an index.
 #[inline]
 pub fn round_to_usize(value: f64) -> usize {
     usize::try_from(round_to_u64(value)).unwrap_or(usize::MAX)
 }
 
-/// As [`ceil_to_u64`], for a length or an index.
+/// Like [`ceil_to_u64`], for a length or an index.
 #[inline]
 pub fn ceil_to_usize(value: f64) -> usize {
     usize::try_from(ceil_to_u64(value)).unwrap_or(usize::MAX)
 }
 
-/// Without its fraction, between the least and the greatest value; 0 if not a number.
+/// Truncates, limited to the least and the greatest value; 0 if not a number.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
 pub const fn truncate_to_i64(value: f64) -> i64 {

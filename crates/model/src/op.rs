@@ -1,6 +1,6 @@
-//! What is asked: an op, its rows or its parameters, and the statements behind it.
+//! An op with its rows or parameters, and the statements that it runs.
 //!
-//! An op is a pure function of (seed, stream, index); it holds no connection and no time.
+//! An op is a pure function of (seed, stream, index). Must not hold a connection or a time.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ pub use super::value::Value;
 #[serde(transparent)]
 pub struct OpId(pub u16);
 
-/// One unit of asking.
+/// One unit of work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op {
-    /// Which of the workload's ops this is.
+    /// The workload's op that this is.
     pub id: OpId,
-    /// Its number within its stream; with the seed it determines the content.
+    /// Its number in its stream; with the seed it determines the content.
     pub index: u64,
-    /// What is sent.
+    /// The content to send.
     pub body: OpBody,
 }
 
@@ -44,15 +44,15 @@ impl Op {
 pub enum OpBody {
     /// Rows for the op's table.
     Insert(RowBatch),
-    /// Values of the op's parameters, in their order: of a query's placeholders, or those that the
-    /// statements of a transaction take theirs from.
+    /// Values of the op's parameters, in order: for the placeholders of a query, or for those of a transaction's
+    /// statements.
     Query(Vec<Value>),
 }
 
-/// Rows in columns, as a generator makes them; drivers encode them to the wire.
+/// Rows in columns, as generated; drivers encode them for the wire.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RowBatch {
-    /// Index of the first row; the others follow without a gap.
+    /// Index of the first row; the others follow consecutively.
     pub first_row: u64,
     /// Number of rows; every column has this length.
     pub rows: usize,
@@ -71,7 +71,7 @@ pub enum ColumnData {
     Boolean(Vec<bool>),
     /// Milliseconds since 1970-01-01T00:00:00Z.
     TimestampMs(Vec<i64>),
-    /// Text, every value written out.
+    /// Plain text values.
     Text(Vec<Box<str>>),
     /// Text, dictionary-coded.
     TextDictionary(Dictionary),
@@ -80,7 +80,7 @@ pub enum ColumnData {
 }
 
 impl ColumnData {
-    /// The value of a row, an object as its JSON text; null where there is no such row.
+    /// The value of a row, JSON text for an object; null if there is no such row.
     pub fn value(&self, row: usize) -> Value {
         let text = |text: &str| Value::Text(text.into());
         let value = match self {
@@ -99,7 +99,7 @@ impl ColumnData {
     }
 }
 
-/// Values that repeat, and which one each row has.
+/// Distinct values, and the position of each row's value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dictionary {
     /// The distinct values; shared between batches.
@@ -139,21 +139,21 @@ pub enum PlaceholderStyle {
     Question,
 }
 
-/// A workload with the SQL of one dialect chosen: what a driver needs to prepare a session.
+/// A workload with the SQL of one dialect: the input for a driver to prepare a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BoundWorkload {
     /// Tables to create and to fill.
     pub tables: Vec<BoundTable>,
-    /// Ops that may be asked; [`OpId`] is the position here.
+    /// Ops that may be run; [`OpId`] is the position here.
     pub ops: Vec<BoundOp>,
-    /// Makes rows again, for a model of a database that keeps none.
+    /// Generates rows again, for a model of a database that stores none.
     pub rows: Option<RowGenerator>,
 }
 
-/// Fills a batch with rows: the table's position, the first row, how many.
+/// Fills a batch with rows: the table's position, the first row, and the number of rows.
 pub type FillRows = dyn Fn(usize, u64, usize, &mut RowBatch) + Send + Sync;
 
-/// Makes any rows of a workload's tables.
+/// Generates any rows of a workload's tables.
 #[derive(Clone)]
 pub struct RowGenerator(pub Arc<FillRows>);
 
@@ -176,23 +176,21 @@ pub struct BoundTable {
     pub name: String,
     /// Columns in the order of [`RowBatch::columns`].
     pub columns: Vec<BoundColumn>,
-    /// Statements that create it and its indexes, in order; each tolerates no existing table.
+    /// Statements that create it and its indexes, in order; they fail if the table exists.
     pub create: Vec<String>,
     /// An integer expression over its columns whose value is the index of the row.
     pub key: String,
-    /// A condition that keys from `:first` to `:last` fulfil and that an index answers, where
-    /// the workload knows one; it may hold for other rows too.
+    /// A condition for keys from `:first` to `:last` that an index can serve, if the workload has one; it may also hold
+    /// for other rows.
     pub locate: Option<String>,
-    /// A later row takes the place of an earlier one with the same value in some column.
+    /// A later row replaces an earlier one with the same value in some column.
     pub replaces: bool,
-    /// Of the rows only those with such keys are wanted; absent for all. Others that come all the same
-    /// are left out by who asked.
+    /// Only rows with these keys are wanted; absent for all. The caller drops any others that are returned.
     pub slice: Option<KeyRange>,
 }
 
 impl BoundTable {
-    /// A condition in SQL for the rows of its slice, found by an index where there is one; absent where
-    /// all rows are wanted.
+    /// An SQL condition for the rows of its slice, served by an index if there is one; absent if all rows are wanted.
     pub fn slice_condition(&self) -> Option<String> {
         let (slice, key) = (self.slice?, &self.key);
         let first = format!("({key}) >= {}", slice.first);
@@ -212,18 +210,17 @@ pub struct BoundColumn {
     pub name: String,
     /// Type.
     pub kind: ColumnType,
-    /// Of an object: its keys, in the order of the workload. Empty for others.
+    /// Keys of an object, in the order of the workload. Empty for other types.
     pub attributes: Vec<String>,
-    /// An integer expression over the table's columns for what stands for the value in checksums;
-    /// without one the dialect makes it from the type. See [`super::checksum`].
+    /// An integer expression over the table's columns that represents the value in checksums; without one the dialect
+    /// derives it from the type. See [`super::checksum`].
     pub value: Option<String>,
-    /// As the table declares it, once that was read: a column with an expression of its own is compared
-    /// by that.
+    /// Its declaration in the table, once that was read: a column with its own expression is compared by that.
     pub declared: DeclaredColumn,
 }
 
 impl BoundColumn {
-    /// A column without attributes whose dialect makes what stands for its value.
+    /// A column without attributes whose dialect derives the integer for its value.
     pub fn new(name: impl Into<String>, kind: ColumnType) -> Self {
         Self {
             name: name.into(),
@@ -234,7 +231,7 @@ impl BoundColumn {
         }
     }
 
-    /// What becomes of its values in the table.
+    /// The stored form of its values in the table.
     pub const fn form(&self) -> StoredForm {
         match self.value {
             None => self.declared.form,
@@ -248,11 +245,11 @@ impl BoundColumn {
 pub struct BoundOp {
     /// Its name in the workload file.
     pub name: String,
-    /// What it does.
+    /// The operation.
     pub kind: BoundOpKind,
 }
 
-/// What an op does, in one dialect.
+/// The operation of an op, in one dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BoundOpKind {
     /// Insert a [`RowBatch`] into the table at this position of [`BoundWorkload::tables`].
@@ -262,33 +259,32 @@ pub enum BoundOpKind {
         /// Rows of nearly every batch, for drivers that prepare statements by number of rows.
         batch: u64,
     },
-    /// Ask one statement.
+    /// Run one statement.
     Query {
         /// SQL text with the dialect's placeholders.
         sql: String,
         /// Types of the parameters, in order.
         parameters: Vec<ColumnType>,
     },
-    /// Ask one statement whose values stand in its text: it is not prepared.
+    /// Run one statement with values in its text, unprepared.
     Literal(LiteralSql),
-    /// Ask several statements as one transaction: all of them count, or none does.
+    /// Run several statements as one atomic transaction.
     Transaction(Vec<BoundStatement>),
 }
 
-/// A statement of a transaction, in one dialect; what begins and ends the transaction is the
-/// driver's.
+/// A statement of a transaction, in one dialect; the driver begins and ends the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundStatement {
     /// SQL text with the dialect's placeholders, numbered from 1.
     pub sql: String,
     /// Types of its parameters, in order.
     pub parameters: Vec<ColumnType>,
-    /// Per parameter its position among the op's values.
+    /// For each parameter, its position among the op's values.
     pub values: Vec<usize>,
 }
 
 impl BoundStatement {
-    /// Its values, in the order of its placeholders; a value that is not there is null.
+    /// Its values, in the order of its placeholders; a missing value is null.
     pub fn values_of<'v>(&self, values: &'v [Value]) -> impl ExactSizeIterator<Item = &'v Value> {
         self.values.iter().map(|position| values.get(*position).unwrap_or(&Value::Null))
     }

@@ -1,4 +1,4 @@
-//! What became of an op, as the session knows it: how much was applied, and how certain that is.
+//! The outcome of an op, as the session knows it: how much was applied, and with what certainty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ named! {
 }
 
 impl ErrorClass {
-    /// Whether asking again may succeed without any change by the user.
+    /// Whether a retry may succeed without any change by the user.
     pub const fn is_transient(self) -> bool {
         matches!(
             self,
@@ -67,11 +67,11 @@ pub struct OpError {
     pub class: ErrorClass,
     /// The target's own code, such as an SQLSTATE.
     pub code: Option<String>,
-    /// The target's own words, one line, at most a few hundred bytes.
+    /// The target's own message, one line, at most a few hundred bytes.
     pub message: String,
 }
 
-/// Rows of a batch that follow each other and were not applied, or whose outcome is unknown.
+/// Consecutive rows of a batch that were not applied, or whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSpan {
     /// Position of the first row in the batch.
@@ -82,28 +82,28 @@ pub struct RowSpan {
     pub certainty: Certainty,
 }
 
-/// What became of an op.
+/// The outcome of an op.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How certain the rest is.
+    /// Certainty about the rest.
     pub certainty: Certainty,
-    /// Rows that the target says it applied.
+    /// Rows that the target reports as applied.
     pub rows_applied: u64,
-    /// Rows that the target says it refused, although others of the op may have been applied.
+    /// Rows that the target reports as refused, although others of the op may have been applied.
     pub rows_refused: u64,
-    /// Rows of which the target's answer leaves open what became of them, although it is certain of
-    /// others. 0 where [`Outcome::certainty`] is `Unknown`: then it is all of them.
+    /// Rows with an unknown outcome in a response that is certain about others. 0 if [`Outcome::certainty`] is
+    /// `Unknown`: then it is all of them.
     pub rows_unknown: u64,
-    /// Which rows were refused or are unknown, ascending and apart; at most one span a row. Empty
-    /// where the target gives no more than counts: then the audit finds out by key.
+    /// The rows that were refused or are unknown, ascending and disjoint; at most one span per row. Empty if the target
+    /// returns counts only: then the audit finds them by key.
     pub exceptions: Vec<RowSpan>,
-    /// Why, where anything failed.
+    /// The cause, if anything failed.
     pub error: Option<OpError>,
-    /// Bytes of the answer's body on the wire (for an embedded target about the size of its values).
+    /// Bytes of the response body on the wire (for an embedded target about the size of its values).
     pub response_bytes: u64,
-    /// Rows of the answer.
+    /// Rows of the response.
     pub response_rows: u64,
-    /// Whether the session can execute another op; if not it must be opened anew.
+    /// Whether the session can execute another op; if not, it must be reopened.
     pub session_usable: bool,
 }
 
@@ -128,7 +128,7 @@ impl Outcome {
         Self { response_bytes, response_rows, ..Self::applied(0) }
     }
 
-    /// Nothing was applied; the session goes on.
+    /// Nothing was applied; the session continues.
     pub fn refused(rows: u64, error: OpError) -> Self {
         Self {
             certainty: Certainty::NotApplied,
@@ -138,7 +138,7 @@ impl Outcome {
         }
     }
 
-    /// Nobody knows what was applied; the session is gone.
+    /// It is unknown what was applied; the session is lost.
     pub fn unknown(error: OpError) -> Self {
         Self {
             certainty: Certainty::Unknown,
@@ -148,8 +148,8 @@ impl Outcome {
         }
     }
 
-    /// The target answered for each row: row i of the batch fared as `fate(i)` says. The error, if
-    /// any row failed, is the caller's to add.
+    /// The target responded for each row: `outcome_of(i)` is the outcome of row i of the batch. If any row failed, the
+    /// caller adds the error.
     pub fn by_row(rows: u32, mut outcome_of: impl FnMut(u32) -> Certainty) -> Self {
         let mut outcome = Self::applied(0);
         for row in 0..rows {
@@ -172,8 +172,8 @@ impl Outcome {
         outcome
     }
 
-    /// The outcome of a statement that writes so many rows. Where the target counts none, it did
-    /// what it says it did.
+    /// The outcome of a statement that writes `rows` rows. If the target reports no count, its acknowledgment covers
+    /// all rows.
     #[must_use]
     pub fn of_rows(mut self, rows: u64) -> Self {
         match self.certainty {
@@ -190,7 +190,7 @@ impl Outcome {
         self
     }
 
-    /// Whether the op did all that was asked.
+    /// Whether the op succeeded completely.
     pub fn is_success(&self) -> bool {
         self.error.is_none()
     }

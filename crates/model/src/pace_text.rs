@@ -1,6 +1,4 @@
-//! Paces as people read them.
-//!
-//! It must not know what came of them.
+//! Formats paces for readers. Must not know results.
 
 use super::display::{count, duration, plain};
 use super::plan::{Pace, StreamPlan, Unit};
@@ -13,7 +11,7 @@ pub fn pace(pace: Pace, unit: Unit) -> String {
     }
 }
 
-/// The paces of all steps: `4 sessions`, `50 to 200 queries/s`, with what a session pauses.
+/// The paces of all steps: `4 sessions`, `50 to 200 queries/s`, with the think time.
 pub fn paces(stream: &StreamPlan) -> String {
     let (Some(&first), Some(&last)) = (stream.paces.first(), stream.paces.last()) else {
         return "no pace".to_owned();

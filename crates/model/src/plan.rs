@@ -1,8 +1,8 @@
-//! The plan: the frozen intention of a run.
+//! The plan: the frozen definition of a run.
 //!
-//! A plan is complete before the first connection, printable, and stored first. Its hash leaves
-//! out where it runs (target, credentials) and which part of it a machine takes (share, start),
-//! so that two targets, or n load generators, can be shown to have been asked the same questions.
+//! A plan is complete before the first connection, printable, and stored first. Its hash excludes the target, the
+//! credentials, and the part that a machine runs (share, start). Equal hashes therefore prove that two targets, or n
+//! load generators, were given the same work.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use super::named::named;
 use super::units::{Nanos, Rate, Seed, is_default};
 
-/// Version of the plan's shape; part of the hash.
+/// Version of the plan format; part of the hash.
 pub const PLAN_SCHEMA: &str = "highwater-plan/1";
 
-/// Work and arrivals of every stream are cut into this many lanes; a share takes whole lanes.
+/// Work and arrivals of every stream are divided into this many lanes; a share takes whole lanes.
 pub const LANES: u32 = 64;
 
 /// The frozen intention of a run.
@@ -68,7 +68,7 @@ impl SteadinessRule {
 }
 
 impl Default for SteadinessRule {
-    /// Within a tenth: less changes no decision, and in a minute less is seldom shown.
+    /// Within a tenth: smaller changes affect no decision, and are seldom significant within a minute.
     fn default() -> Self {
         Self { within_ppm: 100_000, required: false }
     }
@@ -226,7 +226,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// As `--until` takes it: `ci95<1%`, `errors>100`.
+    /// In the syntax of `--until`: `ci95<1%`, `errors>100`.
     pub fn flag(self) -> String {
         match self {
             Self::RelativeCiBelow { ppm } => format!("ci95<{}%", f64::from(ppm) / 10_000.0),
@@ -279,7 +279,7 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// The percentile that it bounds, in millionths; absent where it bounds no latency.
+    /// The bounded percentile, in millionths; absent if it bounds no latency.
     pub const fn quantile_ppm(&self) -> Option<u32> {
         match self {
             Self::Latency { quantile_ppm, .. } | Self::RowLatency { quantile_ppm, .. } => {
@@ -289,7 +289,7 @@ impl Objective {
         }
     }
 
-    /// Whether it bounds a percentile of the latency.
+    /// Whether it bounds a latency percentile.
     pub const fn bounds_latency(&self) -> bool {
         self.quantile_ppm().is_some()
     }
@@ -350,7 +350,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// All of the plan.
+    /// The whole plan.
     pub const WHOLE: Self = Self { index: 1, of: 1, start_at: None };
 
     /// The lanes of this share, ascending.
@@ -358,14 +358,14 @@ impl Share {
         (0..LANES).filter(|lane| lane % self.of == self.index - 1).collect()
     }
 
-    /// This share's part of `total` things that are dealt out one by one.
+    /// This share's part of `total` items dealt one by one.
     pub const fn part_of(&self, total: u32) -> u32 {
         let rest = total % self.of;
         total / self.of + if self.index <= rest { 1 } else { 0 }
     }
 
-    /// The least of all shares' things together, up to `most`, of which this share has the one with this number, from
-    /// 0; absent where it is beyond them.
+    /// The smallest total, up to `most`, of which this share has the item with this number, from 0; absent if that
+    /// exceeds `most`.
     pub fn whole_of(&self, number: u32, most: u32) -> Option<u32> {
         let whole = number.checked_mul(self.of)?.checked_add(self.index)?;
         (whole <= most).then_some(whole)
@@ -373,14 +373,14 @@ impl Share {
 }
 
 impl Plan {
-    /// SHA-256, in hexadecimal, of everything but the share.
+    /// SHA-256, in hexadecimal, of everything except the share.
     pub fn hash(&self) -> String {
         let whole = Self { share: Share::WHOLE, ..self.clone() };
         digest(&whole)
     }
 
-    /// [`Plan::hash`] without the seed and what depends on it: plans that differ in nothing else
-    /// run other rows of the same kind.
+    /// [`Plan::hash`] without the seed and values that depend on it: plans that differ in nothing else run other rows
+    /// of the same kind.
     pub fn unseeded_hash(&self) -> String {
         let mut unseeded = self.clone();
         unseeded.seed = Seed(0);

@@ -1,7 +1,7 @@
-//! What is stored of a run, an experiment or another tool's output: `record.json`.
+//! The stored record of a run, an experiment, or another tool's output: `record.json`.
 //!
-//! A header that all share and what is particular to its kind; the JSON Schema is generated from here. Who
-//! reads a record takes the part that he needs.
+//! A common header and a part specific to its kind; the JSON Schema is generated from here. Readers take only the part
+//! that they need.
 
 use std::ops::Deref;
 
@@ -42,7 +42,7 @@ pub enum Record {
     Imported(Box<ImportedRecord>),
 }
 
-/// A record that is only read; as JSON it is the record.
+/// A read-only record; its JSON is that of the record.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RecordRef<'a> {
@@ -55,25 +55,25 @@ pub enum RecordRef<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    /// What all records begin with.
+    /// The header of the record.
     pub fn header(self) -> &'a Header {
         let run = self.measured_run().run;
         self.experiment().map_or(&run.header, |of| &of.header)
     }
 
-    /// What to make of it.
+    /// The judgments.
     pub fn judgments(self) -> &'a Judgments {
         let run = self.measured_run().run;
         self.experiment().map_or(&run.judgments, |of| &of.judgments)
     }
 
-    /// What cut it short.
+    /// Incidents that cut it short.
     pub fn incidents(self) -> &'a [Incident] {
         let run = self.measured_run().run;
         self.experiment().map_or(&run.incidents, |of| &of.incidents)
     }
 
-    /// What its user did to it while it went on.
+    /// The user's interventions during the run.
     pub fn interventions(self) -> &'a [InterventionRecord] {
         let run = self.measured_run().run;
         self.experiment().map_or(&run.interventions, |of| &of.interventions)
@@ -87,7 +87,7 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// The run that it is of; of an experiment the last one.
+    /// The run; for an experiment, the last one.
     pub fn measured_run(self) -> MeasuredRun<'a> {
         match self {
             Self::Run(run) => run.into(),
@@ -100,7 +100,7 @@ impl<'a> RecordRef<'a> {
 }
 
 impl Record {
-    /// The run, if it is one of our own.
+    /// The run, if Highwater measured it.
     pub fn run(&self) -> Option<&RunRecord> {
         match self {
             Self::Run(run) => Some(run),
@@ -108,7 +108,7 @@ impl Record {
         }
     }
 
-    /// The same, taken out.
+    /// The same, by value.
     pub fn into_run(self) -> Option<RunRecord> {
         match self {
             Self::Run(run) => Some(*run),
@@ -116,7 +116,7 @@ impl Record {
         }
     }
 
-    /// The experiment, if it is one, taken out.
+    /// The experiment, if it is one, by value.
     pub fn into_experiment(self) -> Option<ExperimentRecord> {
         match self {
             Self::Experiment(experiment) => Some(*experiment),
@@ -124,12 +124,12 @@ impl Record {
         }
     }
 
-    /// What all records begin with.
+    /// The header of the record.
     pub fn header(&self) -> &Header {
         RecordRef::from(self).header()
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn header_mut(&mut self) -> &mut Header {
         match self {
             Self::Run(run) => &mut run.header,
@@ -167,12 +167,12 @@ impl<'a> From<&'a ImportedRecord> for RecordRef<'a> {
     }
 }
 
-/// The figures of a run, whoever measured it.
+/// The figures of a run, whichever tool measured it.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasuredRun<'a> {
     /// The figures.
     pub run: &'a RunRecord,
-    /// Where they come from, if not from us: some of them are then empty.
+    /// The origin, if another tool measured them: some figures are then empty.
     pub origin: Option<&'a ImportRecord>,
 }
 

@@ -1,6 +1,4 @@
-//! What was measured: the figures of each op, and of each stream, in each phase.
-//!
-//! Only data; what it means is the business of `analysis`.
+//! Measured figures of each op, and of each stream, in each phase. Data only; `analysis` interprets them.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +86,7 @@ impl ResultRecord {
         with_errors.saturating_sub(self.partial_ops())
     }
 
-    /// Ops of which only some rows were acknowledged.
+    /// Ops with only some rows acknowledged.
     pub fn partial_ops(&self) -> u64 {
         self.partial.values().sum()
     }
@@ -112,12 +110,12 @@ pub struct FailureRecord {
 }
 
 impl FailureRecord {
-    /// The code, if there is one, and the message.
+    /// The code, if any, and the message.
     pub fn cause(&self) -> String {
         self.code.iter().map(|code| format!("{code} ")).chain([self.message.clone()]).collect()
     }
 
-    /// Whether it is about the same as another one.
+    /// Whether it has the same cause as another one.
     pub fn is_as(&self, other: &Self) -> bool {
         (&self.class, &self.code, &self.message) == (&other.class, &other.code, &other.message)
     }
@@ -146,7 +144,7 @@ pub struct AnsweredRecord {
 }
 
 impl AnsweredRecord {
-    /// Rows of an op on average; 0 without any op.
+    /// Mean rows per op; 0 without any op.
     pub fn rows_per_op(self) -> f64 {
         ratio(self.rows, self.ops.max(1))
     }
@@ -204,12 +202,12 @@ pub struct StreamRecord {
     pub littles_law_sessions: Option<f64>,
 }
 
-/// A straight line is off by its whole mean from here on, so that percentages of the mean mislead.
+/// From this drift on, as a percentage of the mean, a straight line is off by the whole mean, and percentages mislead.
 const MISLEADING_PERCENT: f64 = 100.0;
 
 impl StreamRecord {
-    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, where it is known. One as large as the mean
-    /// itself is said by its first and last third, as in [`StreamRecord::change`].
+    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, if known. A drift as large as the mean itself is
+    /// stated by its first and last third, like in [`StreamRecord::change`].
     pub fn drift(&self) -> Option<String> {
         let (percent, [low, high]) = (self.drift_percent?, self.drift_ci95?);
         if [percent, low, high].iter().any(|of| of.abs() >= MISLEADING_PERCENT) {

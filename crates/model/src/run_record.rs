@@ -1,7 +1,7 @@
-//! The record of one run: everything that was measured and judged.
+//! The record of one run: all measurements and judgments.
 //!
-//! Durations end in `_ns`; times count from the start of the first phase with a pace, those of the load
-//! from its own. Passwords are never part of it.
+//! Durations end in `_ns`; times count from the start of the first phase with a pace, those of the load phase from its
+//! own start. Must not hold passwords.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ pub struct MemoryRecord {
 }
 
 impl MemoryRecord {
-    /// Whether nothing is known of it.
+    /// Whether everything about it is unknown.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -271,7 +271,7 @@ pub struct PhaseRecord {
 }
 
 impl PhaseRecord {
-    /// Whether the phase of this name loaded rows before anything was measured.
+    /// Whether the phase of this name loaded rows before the measurement.
     pub fn is_load(phases: &[Self], name: &str) -> bool {
         let mut phases = phases.iter();
         phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
@@ -377,7 +377,7 @@ pub enum SchedulingClass {
     NotPermitted,
 }
 
-/// A shorter stall of the load generator shows in its lag alone, nanoseconds.
+/// Shorter stalls of the load generator are visible only in its lag, nanoseconds.
 pub const STALL_NS: u64 = 100_000_000;
 
 /// A time at which a load generator stood still.

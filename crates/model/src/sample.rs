@@ -1,6 +1,5 @@
-//! What a comparison takes from a run: its figures, and what else may differ.
-//!
-//! What must not be here: how they are taken, and what their differences mean.
+//! The part of a run that a comparison uses: its figures, and other traits that may differ. Must not extract or compare
+//! them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +51,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// With its place: `insert throughput`.
+    /// The name with its place: `insert throughput`.
     pub fn full_name(&self) -> String {
         format!("{} {}", self.place, self.name).trim().to_owned()
     }
@@ -81,7 +80,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Whether values are shares.
+    /// Whether values are fractions.
     pub const fn is_share(self) -> bool {
         !matches!(self, Self::Ratio)
     }

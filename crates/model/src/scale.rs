@@ -1,7 +1,7 @@
-//! A growth: the sizes of a cluster, what was measured at each, and how it ended.
+//! A growth: the sizes of a cluster, the measurements of each, and the outcome.
 //!
-//! What is measured next is a function of these values alone (see `analysis::growth`), so a growth is resumed
-//! from its record. What must not be here: what a trial of its own experiment tried; its record has that.
+//! The next measurement is a function of these values alone (see `analysis::growth`), so a growth is resumed from its
+//! record. Must not hold the trials of a size's own experiment; its record does.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use super::named::named;
 use super::plan::{Unit, digest};
 use super::units::is_default;
 
-/// The label of a size's runs that says how many nodes there were.
+/// Label of a size's runs with the number of nodes.
 pub const NODES_LABEL: &str = "nodes";
 
-/// The label of the run of a node alone that says which one it was.
+/// Label of the run of a node alone with the node's number.
 pub const NODE_LABEL: &str = "node";
 
 /// A growth and what came of it; part of a record.
@@ -69,8 +69,8 @@ pub struct ScaleRecord {
 }
 
 impl ScaleRecord {
-    /// SHA-256, in hexadecimal, of the targets and of the definition of the first size. A growth may be resumed
-    /// with more sizes, another rate to reach, price or budget.
+    /// SHA-256, in hexadecimal, of the targets and of the definition of the first size. A growth may be resumed with
+    /// more sizes, or with another target rate, price, or budget.
     pub fn hash(&self, first: &str) -> String {
         let defined = (self.each, &self.stream, &self.targets, self.start, first);
         digest(&defined)
@@ -111,15 +111,15 @@ pub struct NodesAlone {
 }
 
 impl NodesAlone {
-    /// So many nodes are measured without a request, at most.
+    /// Maximum number of nodes measured alone without a request.
     pub const WITHOUT_REQUEST: u32 = 8;
 
-    /// Whether there is nothing to say of them.
+    /// Whether there is nothing to report.
     pub fn is_none(&self) -> bool {
         self.nodes == 0 && self.left_out.is_none()
     }
 
-    /// How many are still to be measured.
+    /// The number of nodes still to be measured.
     pub fn missing(&self) -> u32 {
         let measured = u32::try_from(self.trials.len()).unwrap_or(u32::MAX);
         self.nodes.saturating_sub(measured)
@@ -215,7 +215,7 @@ pub enum SizeVerdict {
 }
 
 impl SizeVerdict {
-    /// Whether the figure shows the growth.
+    /// Whether the figure counts as part of the growth.
     pub const fn counts(self) -> bool {
         matches!(self, Self::Counts | Self::Missed)
     }
@@ -233,7 +233,7 @@ pub struct PredictedRate {
 }
 
 impl PredictedRate {
-    /// Whether a measurement lies in the interval.
+    /// Whether a measurement is in the interval.
     pub fn holds(&self, per_s: f64) -> bool {
         (self.low90..=self.high90).contains(&per_s)
     }
@@ -272,7 +272,7 @@ pub struct ScaleTrial {
 }
 
 impl ScaleTrial {
-    /// What counts in the budget.
+    /// The time that counts against the budget.
     pub const fn budgeted_ns(&self) -> u64 {
         self.took_ns.saturating_sub(self.ready_ns)
     }
@@ -337,7 +337,7 @@ pub struct SizeFigures {
 }
 
 impl SizeFigures {
-    /// Nothing but a verdict.
+    /// Only a verdict, without figures.
     pub fn none(verdict: SizeVerdict) -> Self {
         Self { verdict, ..Self::default() }
     }

@@ -1,7 +1,7 @@
-//! A search for the mark: what it may do, each probe as it fell, and how it ended.
+//! A search for the mark: its policy, its probes as they finished, and its outcome.
 //!
-//! A search is a function of these values alone (see `analysis::search`), so a record of a search
-//! holds all that its next step needs, and can be replayed.
+//! A search is a function of these values alone (see `analysis::search`), so its record holds all input of its next
+//! step, and can be replayed.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl SearchObjective {
         digest(self)
     }
 
-    /// Whether a share of the ops may be late, or may fail.
+    /// Whether a fraction of the ops may be late, or may fail.
     pub fn allows_a_share(&self) -> bool {
         self.bounds_latency()
             || self.stated.iter().any(|objective| {
@@ -80,7 +80,7 @@ impl SearchObjective {
             })
     }
 
-    /// Whether a percentile of the latency is bounded.
+    /// Whether a latency percentile is bounded.
     pub fn bounds_latency(&self) -> bool {
         self.stated.iter().any(Objective::bounds_latency)
     }
@@ -128,13 +128,13 @@ pub struct SearchPolicy {
 }
 
 impl SearchPolicy {
-    /// What a probe takes that measures so long, as estimated before the first one; both nanoseconds.
+    /// Estimated total duration of a probe with this measuring time, before the first one; both nanoseconds.
     pub fn probe_takes_ns(&self, measured_ns: u64) -> u64 {
         let audit = round_to_u64(to_f64(measured_ns) * self.audit_fraction);
         measured_ns.saturating_add(self.around_ns).saturating_add(audit)
     }
 
-    /// What a probe of this purpose measures at least, nanoseconds.
+    /// Minimum measuring time of a probe of this purpose, nanoseconds.
     pub const fn least_ns(&self, purpose: ProbePurpose) -> u64 {
         match (purpose, self.soak_ns) {
             (ProbePurpose::Soak, Some(soak)) => soak,
@@ -143,23 +143,23 @@ impl SearchPolicy {
         }
     }
 
-    /// The longest that each of so many probes can measure in this time, nanoseconds, where each takes so long
-    /// around that; [`SearchPolicy::longest_ns`] at least.
+    /// Maximum measuring time per probe, nanoseconds, if `probes` probes must fit in `time_ns` with an overhead of
+    /// `around_ns` each; at least [`SearchPolicy::longest_ns`].
     pub fn longest_of_ns(&self, time_ns: u64, probes: u32, around_ns: u64) -> u64 {
         let one = time_ns / u64::from(probes.max(1));
         let measured = to_f64(one.saturating_sub(around_ns)) / (1.0 + self.audit_fraction);
         round_to_u64(measured).max(self.longest_ns)
     }
 
-    /// How long a probe has to measure for its percentiles at this rate, nanoseconds.
+    /// Measuring time that a probe's percentiles need at this rate, nanoseconds.
     pub fn needed_ns(&self, units_per_s: f64) -> u64 {
         ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
     }
 }
 
 impl SearchRecord {
-    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first probe. What another budget or
-    /// another soak changes is no part of it, nor is what was estimated: a search goes on with either.
+    /// SHA-256, in hexadecimal, of the definition and of the plan of the first probe. Budget, soak, and estimates are
+    /// excluded, so a search can be resumed with others.
     pub fn hash(&self, plan: &str) -> String {
         let policy = SearchPolicy {
             budget_ns: None,
@@ -179,7 +179,7 @@ impl SearchRecord {
         matches!(self.outcome, Some(SearchOutcome::Mark(_)))
     }
 
-    /// The long run behind the mark.
+    /// The long run that tested the mark.
     pub fn soak(&self) -> Option<&ProbeRecord> {
         self.probes.last().filter(|probe| probe.purpose == ProbePurpose::Soak)
     }

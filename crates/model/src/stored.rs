@@ -1,6 +1,5 @@
-//! A row as a target gave it back, and whether it is the row that was sent.
-//!
-//! What must not be here: which rows should be there; the audit knows that.
+//! A row read back from a target, and its comparison with the row sent. Must not decide which rows should exist; the
+//! audit does.
 
 use std::cmp::Ordering;
 
@@ -14,26 +13,26 @@ use super::stored_form::{StoredForm, is_same_json};
 pub struct StoredRow {
     /// Its key; never null or negative.
     pub key: u64,
-    /// In the order of the table's columns. Objects are JSON text; a timestamp that is not a whole
-    /// number of milliseconds is a [`Value::Float`]; where the workload names an expression
-    /// ([`BoundColumn::value`]), its integer.
+    /// In the order of the table's columns. Objects are JSON text; a timestamp that is not a whole number of
+    /// milliseconds is a [`Value::Float`]; for a column with an expression ([`BoundColumn::value`]) it is the resulting
+    /// integer.
     pub values: Vec<Value>,
 }
 
-/// Whether a key is in one of the ranges, which are ascending and apart.
+/// Whether a key is in one of the ranges, which are ascending and disjoint.
 pub fn is_within(ranges: &[KeyRange], key: u64) -> bool {
     let behind = ranges.partition_point(|range| range.end <= key);
     ranges.get(behind).is_some_and(|range| range.contains(key))
 }
 
-/// A value that is not the one that was sent.
+/// A value that differs from the one sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Position of the column.
     pub column: usize,
-    /// What was sent.
+    /// The value sent.
     pub expected: String,
-    /// What is there.
+    /// The value found.
     pub found: String,
 }
 
@@ -55,7 +54,7 @@ pub fn difference(
         let same = match (&expected, found) {
             (Value::Text(sent), Value::Text(found)) if is_object => is_same_json(sent, found),
             (Value::Text(sent), Value::Text(found)) => form.is_same_text(sent, found),
-            // -0.0 and 0.0 are one number to a database.
+            // Databases treat -0.0 and 0.0 as equal.
             (Value::Float(sent), Value::Float(found)) => {
                 sent.to_bits() == found.to_bits()
                     || sent.partial_cmp(found) == Some(Ordering::Equal)
@@ -66,8 +65,8 @@ pub fn difference(
     })
 }
 
-/// What a column should give back for row `at`, as far as its declared type keeps it: objects as JSON
-/// text, and where the workload names an expression its integer.
+/// The value that a column should return for row `at`, in the precision of its declared type: objects as JSON text, or
+/// the integer of the workload's expression if there is one.
 pub fn value_at(column: &BoundColumn, data: &ColumnData, at: usize) -> Value {
     let value = data.value(at);
     if column.value.is_none() {
@@ -85,7 +84,7 @@ pub fn value_at(column: &BoundColumn, data: &ColumnData, at: usize) -> Value {
     }
 }
 
-/// A value for people.
+/// A value for display.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -97,7 +96,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Characters of a value that an example shows.
+/// Maximum number of characters of a value in an example.
 const SHOWN_MAX: usize = 120;
 
 fn shortened(text: &str) -> String {

@@ -1,57 +1,57 @@
-//! How a column keeps what is sent to it, as its declared type means it: with fewer digits, or as another
-//! type. The audit expects that, and nothing else.
+//! How a column stores values according to its declared type: with fewer digits, or as another type. The audit expects
+//! exactly that.
 //!
-//! What must not be here: names of types, which are a dialect's.
+//! Must not hold names of types; dialects do.
 
 use super::value::Value;
 
-/// Milliseconds from 1970 to 2000, where the time of some servers begins: they round halves away from it.
+/// Milliseconds from 1970 to 2000, the epoch of some servers: they round halves away from it.
 const YEAR_2000_MS: i64 = 946_684_800_000;
 
-/// A column as its table declares it.
+/// A column's declaration in its table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclaredColumn {
-    /// The type as the target writes it; empty where it is not known.
+    /// The type as the target writes it; empty if unknown.
     pub name: String,
-    /// What becomes of values there.
+    /// The stored form of its values.
     pub form: StoredForm,
 }
 
-/// What becomes of a value in its column.
+/// How a column stores a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StoredForm {
-    /// It stays as it was sent.
+    /// Unchanged.
     #[default]
     AsSent,
-    /// A time is kept in whole multiples of so many milliseconds.
+    /// Times are stored as multiples of a unit.
     Times {
         /// Milliseconds; at least 1.
         unit_ms: i64,
-        /// How it becomes one.
+        /// Rounding to a multiple.
         rounding: TimeRounding,
     },
-    /// A double is kept as a decimal with so many digits behind the point, halves rounded away from 0.
+    /// Doubles are stored as decimals with this many digits after the point, halves rounded away from 0.
     Decimals {
-        /// Digits.
+        /// Digits after the point.
         scale: u32,
     },
-    /// It is of another type, and compared by the text that the target makes of it.
+    /// The column has another type; values are compared by the target's text for them.
     Text,
-    /// It is of another type that gives one value several texts: a number, or JSON. What is read back
-    /// is compared as such, and there is no checksum.
+    /// The column has another type in which one value has several texts: a number, or JSON. Values read back are
+    /// compared as numbers or JSON, without a checksum.
     Equivalent,
-    /// Nothing compares it.
+    /// Values are not compared.
     Uncompared,
 }
 
-/// How a time becomes a multiple.
+/// Rounding of a time to a multiple.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeRounding {
-    /// The rest is cut off.
+    /// Round down.
     Cut,
-    /// Halves go up.
+    /// Round to the nearest, halves up.
     Up,
-    /// Halves go away from the year 2000.
+    /// Round to the nearest, halves away from the year 2000.
     From2000,
 }
 
@@ -70,12 +70,12 @@ impl TimeRounding {
 }
 
 impl StoredForm {
-    /// Whether a checksum of the column can be expected.
+    /// Whether the column has an expected checksum.
     pub const fn is_summed(self) -> bool {
         !matches!(self, Self::Equivalent | Self::Uncompared)
     }
 
-    /// A time, in milliseconds since 1970, as the column keeps it.
+    /// A time as stored, in milliseconds since 1970.
     #[inline]
     pub fn time(self, ms: i64) -> i64 {
         match self {
@@ -84,7 +84,7 @@ impl StoredForm {
         }
     }
 
-    /// A double as the column keeps it.
+    /// A double as stored.
     #[inline]
     pub fn float(self, value: f64) -> f64 {
         match self {
@@ -93,7 +93,7 @@ impl StoredForm {
         }
     }
 
-    /// A value as the column gives it back.
+    /// A value as read back.
     pub fn value(self, value: Value) -> Value {
         match value {
             Value::TimestampMs(ms) => Value::TimestampMs(self.time(ms)),
@@ -102,7 +102,7 @@ impl StoredForm {
         }
     }
 
-    /// Whether two texts are one value.
+    /// Whether two texts represent the same value.
     pub fn is_same_text(self, sent: &str, found: &str) -> bool {
         sent == found
             || match self {
@@ -116,13 +116,13 @@ impl StoredForm {
     }
 }
 
-/// Whether two JSON texts are one value, whatever the order of the keys.
+/// Whether two JSON texts represent the same value, regardless of the order of keys.
 pub fn is_same_json(sent: &str, found: &str) -> bool {
     let read = |text| serde_json::from_str::<serde_json::Value>(text).ok();
     sent == found || matches!((read(sent), read(found)), (Some(sent), Some(found)) if sent == found)
 }
 
-/// Sign, digits before the point and digits behind it, without zeros that mean nothing.
+/// Sign, digits before the point, and digits after it, without insignificant zeros.
 fn plain_decimal(text: &str) -> Option<(bool, &str, &str)> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
@@ -136,13 +136,13 @@ fn plain_decimal(text: &str) -> Option<(bool, &str, &str)> {
     Some((text.starts_with('-') && !is_zero, whole, part))
 }
 
-/// The double nearest to the decimal of `scale` digits behind the point that is nearest to the shortest
-/// text of a double: it is the text that is sent.
+/// The double nearest to the value's shortest text, rounded to `scale` digits after the point: this text is what is
+/// sent.
 fn decimal(value: f64, scale: u32) -> f64 {
     if !value.is_finite() {
         return value;
     }
-    // A double's own text has no exponent.
+    // The text of a double has no exponent.
     let text = value.abs().to_string();
     let scale = usize::try_from(scale).unwrap_or(usize::MAX);
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));

@@ -1,83 +1,83 @@
-//! What the target, its host and other endpoints said of themselves during a run.
+//! Metrics of the target, its host, and other endpoints during a run.
 //!
-//! Series on the run's own time axis, bounded in number and in points. Only data; what they mean is
-//! the business of `highwater_analysis::telemetry`.
+//! Series on the run's time axis, bounded in number and in points. Data only; `highwater_analysis::telemetry`
+//! interprets them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most series of a record; what comes beyond is counted and left out.
+/// Maximum number of series in a record; further ones are counted and dropped.
 pub const SERIES_MAX: usize = 1_000;
-/// Most points of a series; beyond, two neighbors become one, and the interval twice as long.
+/// Maximum number of points in a series; beyond it, pairs of neighbors are merged, and the interval doubles.
 pub const POINTS_MAX: usize = 1_201;
 
-/// Names that mean the same whoever says them. Others may be told besides.
+/// Names with the same meaning for every source. Sources may report others.
 pub mod names {
-    /// Busy share of the CPUs of a node or host, 0 to 1.
+    /// Busy fraction of the CPUs of a node or host, 0 to 1.
     pub const CPU_BUSY: &str = "cpu_busy";
-    /// Share of the time in whose periods a node used up its quota of CPU, 0 to 1.
+    /// Fraction of the time, by quota period, in which a node used up its CPU quota, 0 to 1.
     pub const CPU_THROTTLED: &str = "cpu_throttled";
-    /// Share of the CPUs' time that a hypervisor gave to others, 0 to 1.
+    /// Fraction of the CPUs' time that a hypervisor gave to others, 0 to 1.
     pub const CPU_STEAL: &str = "cpu_steal";
-    /// Share of the time that CPUs were idle while something waited for a disk, 0 to 1.
+    /// Fraction of the time that CPUs were idle while something waited for a disk, 0 to 1.
     pub const CPU_IOWAIT: &str = "cpu_iowait";
-    /// The system's load average over a minute.
+    /// The system's load average over one minute.
     pub const LOAD: &str = "load";
-    /// Used share of the memory that the target gives itself, 0 to 1.
+    /// Used fraction of the memory that the target allocates for itself, 0 to 1.
     pub const HEAP_USED: &str = "heap_used";
-    /// Used share of a machine's memory, 0 to 1.
+    /// Used fraction of a machine's memory, 0 to 1.
     pub const MEMORY_USED: &str = "memory_used";
-    /// Pieces of work that execute.
+    /// Running tasks.
     pub const ACTIVE: &str = "active";
-    /// Pieces of work that wait to be executed.
+    /// Queued tasks.
     pub const QUEUE: &str = "queue";
-    /// Pieces of work that were refused for lack of capacity; what a piece is, the target says.
+    /// Tasks rejected for lack of capacity; the target defines a task.
     pub const REJECTED: &str = "rejected";
     /// Sessions that wait for a lock.
     pub const LOCK_WAITS: &str = "lock_waits";
-    /// Those of them that wait for a lock of rows.
+    /// Sessions that wait for a row lock.
     pub const LOCK_WAITS_ROW: &str = "lock_waits_row";
-    /// Those of them that wait for a lock of a whole table.
+    /// Sessions that wait for a table lock.
     pub const LOCK_WAITS_TABLE: &str = "lock_waits_table";
-    /// Those of them that wait until a table's file has been made larger.
+    /// Sessions that wait until a table's file has been extended.
     pub const LOCK_WAITS_EXTEND: &str = "lock_waits_extend";
     /// Sessions that wait for a disk.
     pub const DISK_WAITS: &str = "disk_waits";
-    /// Parts that wait to be merged, of the partition of a table that has most.
+    /// Parts waiting to be merged, in the partition with the most parts.
     pub const PARTS_OF_PARTITION: &str = "parts_of_fullest_partition";
-    /// Inserts that the target holds up, because merging cannot keep up with them.
+    /// Inserts that the target delays because merging does not keep up.
     pub const DELAYED_INSERTS: &str = "inserts_delayed";
-    /// Nodes that take part in a cluster, as one of them counts them.
+    /// Nodes in the cluster, as counted by one of them.
     pub const CLUSTER_SIZE: &str = "cluster_size";
-    /// Copies of shards that are on no node.
+    /// Unassigned copies of shards.
     pub const COPIES_UNASSIGNED: &str = "copies_unassigned";
-    /// Seconds since a server was started.
+    /// Seconds since a server started.
     pub const UPTIME: &str = "uptime";
-    /// 1 where a server follows another one, 0 where it takes writes.
+    /// 1 if a server follows another one, 0 if it takes writes.
     pub const STANDBY: &str = "standby";
-    /// Part of the time in which nodes did not replicate, because one of them had to catch up.
+    /// Fraction of the time in which replication was paused because a node had to catch up.
     pub const REPLICATION_PAUSED: &str = "flow_control_paused";
-    /// How overloaded the compaction of a store is; 1 is what the target considers an overload.
+    /// Compaction overload of a store; from 1 on the target considers it overloaded.
     pub const COMPACTION_OVERLOAD: &str = "compaction_overload";
-    /// Times that a store stopped writes to catch up.
+    /// Number of times that a store stopped writes to catch up.
     pub const WRITE_STALLS: &str = "write_stalls";
-    /// Pieces of work that the target's admission control holds back, for lack of CPU.
+    /// Tasks held back by the target's admission control for lack of CPU.
     pub const ADMISSION_WAITS: &str = "admission_waits";
-    /// The same for lack of a store's throughput.
+    /// Tasks held back for lack of a store's throughput.
     pub const ADMISSION_STORE_WAITS: &str = "admission_store_waits";
-    /// Share of a disk's credit that is left, 0 to 1.
+    /// Remaining fraction of a disk's credit, 0 to 1.
     pub const DISK_CREDIT: &str = "disk_credit";
-    /// Checkpoints that began or were completed.
+    /// Checkpoints that began or completed.
     pub const CHECKPOINTS: &str = "checkpoints";
-    /// Bytes of the log that makes commits durable.
+    /// Bytes written to the log that makes commits durable.
     pub const LOG_WRITTEN: &str = "log_written";
     /// Bytes read from disks.
     pub const DISK_READ: &str = "disk_read";
     /// Bytes written to disks.
     pub const DISK_WRITTEN: &str = "disk_written";
-    /// Share of the time that a disk was busy, or held work back, 0 to 1.
+    /// Fraction of the time that a disk was busy, or throttled, 0 to 1.
     pub const DISK_BUSY: &str = "disk_busy";
-    /// Bytes that can still be written.
+    /// Free disk space in bytes.
     pub const DISK_FREE: &str = "disk_free";
     /// Bytes received from networks.
     pub const NET_RECEIVED: &str = "net_received";
@@ -85,19 +85,19 @@ pub mod names {
     pub const NET_SENT: &str = "net_sent";
 }
 
-/// Names of sources that every record has the same.
+/// Source names common to all records.
 pub mod sources {
-    /// The target itself, by its own protocol.
+    /// The target itself, through its own protocol.
     pub const TARGET: &str = "target";
-    /// The machine, where the target is on it.
+    /// The machine, if the target runs on it.
     pub const HOST: &str = "host";
-    /// The control groups of the nodes that were started here, whose CPU is measured against their quotas.
+    /// The control groups of nodes started here, whose CPU is measured against their quotas.
     pub const CONTROL_GROUPS: &str = "control_groups";
 }
 
-/// Units that figures are converted by.
+/// Units by which figures are converted.
 pub mod units {
-    /// A share of the whole, 0 to 1.
+    /// A fraction, 0 to 1.
     pub const SHARE: &str = "share";
 }
 
@@ -152,7 +152,7 @@ pub struct TelemetrySeries {
     pub values: Vec<Option<f64>>,
 }
 
-/// What was said at one time: a point of each series that has a value then.
+/// The values polled at one time: a point of each series that has one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TelemetryPoint {
     /// From the start of the run.
@@ -179,8 +179,8 @@ pub struct TelemetryValue {
 }
 
 impl TargetTelemetry {
-    /// Adds what was said at a time behind all others. Two neighbors become one where there would be `points_max`
-    /// points; series beyond [`SERIES_MAX`] are counted and left out.
+    /// Adds values with a time after all others. Pairs of neighbors are merged if there would be more than `points_max`
+    /// points; series beyond [`SERIES_MAX`] are counted and dropped.
     pub fn add(&mut self, point: &TelemetryPoint, points_max: usize) {
         if self.times_ns.last().is_some_and(|last| *last >= point.time_ns) {
             return;
@@ -212,7 +212,7 @@ impl TargetTelemetry {
         }
     }
 
-    /// Two neighboring points become one; the first one stays alone.
+    /// Merges pairs of neighboring points; the first point is kept.
     pub fn halve(&mut self) {
         self.times_ns = halved(&self.times_ns, |pair| pair.last().copied());
         for series in &mut self.series {
@@ -222,7 +222,7 @@ impl TargetTelemetry {
 }
 
 impl TelemetryValue {
-    /// Whether both are of one series.
+    /// Whether both belong to one series.
     pub fn is_same_series(&self, other: &Self) -> bool {
         self.name == other.name && self.node == other.node && self.source == other.source
     }
@@ -246,7 +246,7 @@ impl TelemetrySeries {
 }
 
 impl SeriesKind {
-    /// Two neighbors become one: of levels their mean, of counts their sum. The first value stays alone: counts begin
+    /// Merges pairs of neighbors: levels to their mean, counts to their sum. The first value is kept: counts begin
     /// there.
     pub fn halved(self, values: &[Option<f64>]) -> Vec<Option<f64>> {
         halved(values, |pair| {
@@ -260,7 +260,7 @@ impl SeriesKind {
     }
 }
 
-/// The first value, and what becomes of each pair behind it.
+/// Keeps the first value, and joins each pair after it.
 fn halved<T: Copy>(values: &[T], joined: impl Fn(&[T]) -> Option<T>) -> Vec<T> {
     let (first, rest) = values.split_at(values.len().min(1));
     let joined = rest.chunks(2).filter_map(joined);
@@ -298,7 +298,7 @@ mod tests {
         let mut telemetry = TargetTelemetry::default();
         for second in 0..10_000 {
             let both = [("queue", SeriesKind::Level, 4.0), ("written", SeriesKind::Count, 3.0)];
-            // One that says nothing at first, and one that stops.
+            // One series starts late, and one stops.
             let said = if second < 5_000 { &both[1..] } else { &both };
             telemetry.add(&point(second, said), 100);
             assert!(telemetry.times_ns.len() < 100);

@@ -1,7 +1,7 @@
-//! A search for the best setting: its axes, each configuration as it was measured, and how it ended.
+//! A search for the best setting: its axes, each measured configuration, and the outcome.
 //!
-//! A tuning is a function of these values alone (see `analysis::tuning`), so a record of one holds all
-//! that its next step needs: it can be replayed, and resumed.
+//! A tuning is a function of these values alone (see `analysis::tuning`), so its record holds all input of its next
+//! step, and can be replayed and resumed.
 
 use std::collections::BTreeMap;
 
@@ -38,13 +38,13 @@ pub struct TuneRecord {
 }
 
 impl TuneRecord {
-    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first configuration.
+    /// SHA-256, in hexadecimal, of the definition and of the plan of the first configuration.
     pub fn hash(&self, plan: &str) -> String {
         let intended = (&self.axes, self.by, &self.stream, &self.policy, plan);
         digest(&intended)
     }
 
-    /// The values of a configuration, by the names of the axes.
+    /// The values of a configuration, by axis name.
     pub fn values(&self, at: &[usize]) -> BTreeMap<String, String> {
         self.axes
             .iter()

@@ -1,4 +1,4 @@
-//! Units in types: nanoseconds, rates, seeds. No bare `u64` for these in an interface.
+//! Units in types: nanoseconds, rates, seeds. Interfaces must not use a bare `u64` for these.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -29,9 +29,9 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Later than any point of a run.
+    /// Later than any time in a run.
     pub const MAX: Self = Self(u64::MAX);
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);

@@ -1,8 +1,8 @@
-//! One value: of a parameter, or of an answer.
+//! One value: of a parameter, or in a response.
 
 use std::sync::Arc;
 
-/// A scalar parameter or a scalar of an answer.
+/// A scalar parameter, or a scalar in a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// SQL NULL.

@@ -1,5 +1,4 @@
-//! Binds a workload to the dialects of a target, and to the types of its tables. What must not be here: a
-//! run.
+//! Binds a workload to a target's dialect and to its tables' types. Must not run anything.
 
 use std::sync::Arc;
 
@@ -10,8 +9,8 @@ use highwater_workload::Workload;
 
 use crate::request::RunError;
 
-/// The workload in the first of these dialects that it has, with its rows; `literals` writes values
-/// into the text of queries.
+/// Binds the workload to the first of these dialects that it supports; `literals` writes values into the text of
+/// queries.
 pub(crate) fn bind(
     workload: &Arc<Workload>,
     literals: bool,
@@ -29,12 +28,12 @@ pub(crate) fn bind(
     Ok(bound)
 }
 
-/// The columns of a workload's tables as they are declared, by table; of a table that is not there none.
+/// The declared columns of a workload's tables, by table; empty for a missing table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeclaredTables(Vec<Vec<DeclaredColumn>>);
 
 impl DeclaredTables {
-    /// Reads them.
+    /// Reads the declarations.
     pub(crate) async fn read(
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
@@ -46,7 +45,7 @@ impl DeclaredTables {
         Ok(Self(tables))
     }
 
-    /// Leaves out columns that cannot be compared.
+    /// Excludes columns that cannot be compared.
     pub(crate) fn leave_out(&mut self, columns: &[(usize, usize)], bound: &BoundWorkload) {
         self.0.resize_with(bound.tables.len(), Vec::new);
         for (table, column) in columns {
@@ -61,7 +60,7 @@ impl DeclaredTables {
         }
     }
 
-    /// Has the audit expect what these columns keep.
+    /// Makes the audit expect the values as these columns store them.
     pub(crate) fn bind(&self, bound: &mut BoundWorkload) {
         for (table, columns) in bound.tables.iter_mut().zip(&self.0) {
             for (column, declared) in table.columns.iter_mut().zip(columns) {

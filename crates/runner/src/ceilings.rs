@@ -1,7 +1,7 @@
-//! What this load generator reaches against a sink, kept for later runs of the same kind.
+//! Ceilings: the rates that this load generator reaches against a sink, kept for later runs.
 //!
-//! One small file per user, `ceilings.json`, with its version; a file that cannot be read is as
-//! good as none, and is replaced. Nothing in it names the user. What must not be here: measuring.
+//! They are in one small, versioned file per user, `ceilings.json`. A file that cannot be read is ignored and replaced.
+//! It does not identify the user. Must not measure.
 
 use std::fs;
 use std::io;
@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use crate::environment;
 use crate::planner::sessions_of;
 
-/// Version of the file's shape.
+/// Version of the file format.
 const VERSION: u32 = 1;
 /// The file's name.
 const FILE: &str = "ceilings.json";
-/// Ceilings that are kept; beyond, the oldest are forgotten.
+/// Maximum number of ceilings kept; the oldest are dropped.
 const KEPT_MAX: usize = 256;
 
-/// What decides whether a ceiling holds for a run.
+/// The conditions under which a ceiling applies to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingKey {
     /// Processor and cores.
@@ -34,18 +34,18 @@ pub struct CeilingKey {
     pub fingerprint: String,
     /// How rows are inserted.
     pub insert: String,
-    /// Names of the streams, side by side.
+    /// Names of the streams that run together.
     pub streams: Vec<String>,
-    /// Sessions of all streams together, of this machine's share.
+    /// Sessions of all streams, in this machine's share.
     pub sessions: u32,
-    /// Version of the program that measured.
+    /// Version of the measuring program.
     pub version: String,
 }
 
 /// A ceiling.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// What it holds for.
+    /// The runs it applies to.
     pub key: CeilingKey,
     /// When it was measured, RFC 3339.
     pub measured_at: String,
@@ -55,7 +55,7 @@ pub struct Ceiling {
     pub unit: String,
     /// Ops per second.
     pub ops_per_s: f64,
-    /// CPU time of the client for an op, nanoseconds.
+    /// Client CPU time per op, nanoseconds.
     pub cpu_ns_per_op: f64,
 }
 
@@ -67,7 +67,7 @@ struct File {
 }
 
 impl CeilingKey {
-    /// Of a plan against a target that speaks like this sink.
+    /// The key of a plan against a target with the same protocol as this sink.
     pub fn new(plan: &Plan, sink: &str, insert: &str, version: &str) -> Self {
         Self {
             machine: environment::machine(),
@@ -81,7 +81,7 @@ impl CeilingKey {
     }
 }
 
-/// What a run against a sink reached; none if it was no measure of it.
+/// The ceiling reached by a run against a sink; `None` if the run does not measure one.
 pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
     let plan = &record.plan.definition;
     let closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
@@ -94,7 +94,7 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
     let mut measured = record.streams.iter().filter(|s| s.unit == unit).peekable();
     if !record.target.sink
         || !all_closed
-        // Sessions that pause reach what their pauses let them.
+        // The rate of pausing sessions depends on their pauses.
         || plan.streams.iter().any(|stream| stream.think.is_some())
         || steps != Some(1)
         || Ended::of(&record.incidents) != Ended::Complete
@@ -140,8 +140,8 @@ pub fn find(directory: &Path, key: &CeilingKey) -> Option<Ceiling> {
     file.ceilings.into_iter().find(|ceiling| ceiling.key == *key)
 }
 
-/// What the ceilings of the same load with other numbers of sessions say about that of `key`: with more sessions no
-/// less than theirs, and with fewer no less than in proportion, as each session then has more of the machine.
+/// Lower bound from ceilings of the same load with other session counts. A ceiling with fewer sessions bounds `key` as
+/// it is. A ceiling with more sessions bounds it in proportion, because each of fewer sessions has more of the machine.
 pub fn at_least(directory: &Path, key: &CeilingKey) -> Option<CeilingBound> {
     let alike = |ceiling: &Ceiling| {
         let with_same_sessions = CeilingKey { sessions: key.sessions, ..ceiling.key.clone() };
@@ -156,7 +156,7 @@ pub fn at_least(directory: &Path, key: &CeilingKey) -> Option<CeilingBound> {
     bounds.max_by(|a, b| a.units_per_s.total_cmp(&b.units_per_s))
 }
 
-/// Keeps a ceiling, in place of an older one of the same key.
+/// Stores a ceiling, replacing an older one with the same key.
 pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
     let mut file = read(directory);
     file.version = VERSION;
@@ -166,7 +166,7 @@ pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
     file.ceilings.drain(..beyond);
     fs::create_dir_all(directory)?;
     let text = serde_json::to_string_pretty(&file)?;
-    // Whole or not at all: another run may read it now.
+    // Written atomically, because another run may be reading it.
     let unfinished = directory.join(format!("{FILE}.{}", std::process::id()));
     fs::write(&unfinished, text)?;
     fs::rename(&unfinished, directory.join(FILE))

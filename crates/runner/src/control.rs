@@ -1,5 +1,4 @@
-//! The way into a run that goes on: commands, each with an answer, in a queue that never makes anyone wait. What
-//! a command does must not be here.
+//! Sends commands into a running run. Each gets a response; the queue never blocks a sender. Must not execute commands.
 
 use highwater_model::control::{Command, Refusal};
 use highwater_model::record::InterventionRecord;
@@ -8,9 +7,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::interrupts::Interrupter;
 
-/// Commands that may wait.
+/// Maximum number of queued commands.
 pub const WAITING_MAX: usize = 16;
-/// Places behind those, for stops alone: a stop is never refused.
+/// Extra places for stops only: a stop is never refused.
 const STOPS: usize = 2;
 
 /// Sends commands to a run, from any thread.
@@ -18,35 +17,35 @@ const STOPS: usize = 2;
 pub struct Controller {
     sender: mpsc::Sender<Received>,
     interrupter: Interrupter,
-    /// Whether it is of an experiment, whose trials take no commands.
+    /// Whether it controls an experiment, whose trials take no commands.
     of_trials: bool,
 }
 
-/// The commands of one run, and what came of them.
+/// The commands of one run, and their results.
 #[derive(Debug, Default)]
 pub struct Controls {
     receiver: Option<mpsc::Receiver<Received>>,
-    /// Where the times of the phases count from.
+    /// Phase times count from here.
     origin: Nanos,
     obeyed: Vec<InterventionRecord>,
 }
 
-/// A command that waits for its answer.
+/// A command that waits for its response.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) command: Command,
     reply: oneshot::Sender<Result<InterventionRecord, Refusal>>,
 }
 
-/// The answer to a command, which comes when the run has looked at it.
+/// The response to a command, available once the run has processed it.
 #[derive(Debug)]
 pub struct Reply(oneshot::Receiver<Result<InterventionRecord, Refusal>>);
 
 impl Reply {
-    /// Waits for it, blocking the thread: not meant for a thread that runs others' futures.
+    /// Waits for it and blocks the thread; not for a thread that runs other futures.
     ///
     /// # Errors
-    /// Why the run refused.
+    /// The run's reason for refusing the command.
     pub fn wait(self) -> Result<InterventionRecord, Refusal> {
         self.0.blocking_recv().unwrap_or(Err(Refusal::RunOver))
     }
@@ -54,30 +53,30 @@ impl Reply {
     /// Waits for it.
     ///
     /// # Errors
-    /// Why the run refused.
+    /// The run's reason for refusing the command.
     pub async fn answer(self) -> Result<InterventionRecord, Refusal> {
         self.0.await.unwrap_or(Err(Refusal::RunOver))
     }
 }
 
-/// A connected pair; a stop goes to `interrupter`, whose other end the run has as well.
+/// A connected pair. A stop goes to `interrupter`, whose other end the run also has.
 pub fn channel(interrupter: Interrupter) -> (Controller, Controls) {
     let (sender, receiver) = mpsc::channel(WAITING_MAX + STOPS);
     let controls = Controls { receiver: Some(receiver), ..Controls::default() };
     (Controller { sender, interrupter, of_trials: false }, controls)
 }
 
-/// What may be sent to an experiment: a stop, and whether it waits between two trials.
+/// A controller for an experiment: accepts only a stop, and holding between two trials.
 pub fn of_trials(interrupter: Interrupter) -> Controller {
     let (controller, _) = channel(interrupter);
     Controller { of_trials: true, ..controller }
 }
 
 impl Controller {
-    /// Sends a command, and never waits. A stop takes effect whatever waits.
+    /// Sends a command without waiting. A stop takes effect whatever is queued.
     ///
     /// # Errors
-    /// [`Refusal::QueueFull`] and [`Refusal::RunOver`]; others are the [`Reply`].
+    /// [`Refusal::QueueFull`] and [`Refusal::RunOver`]; other refusals come in the [`Reply`].
     pub fn send(&self, command: Command) -> Result<Reply, Refusal> {
         let is_stop = command == Command::Stop;
         let is_full = self.sender.capacity() <= STOPS && !self.sender.is_closed();
@@ -87,7 +86,7 @@ impl Controller {
         let (reply, answer) = oneshot::channel();
         let sent = self.sender.try_send(Received { command, reply });
         if is_stop {
-            // Behind the command: the run may be over before anything else is done here, and answers what waits.
+            // After the command: the run may end first, and then answers the queued commands.
             self.interrupter.interrupt();
         }
         sent.map(|()| Reply(answer)).map_err(|error| match error {
@@ -96,10 +95,10 @@ impl Controller {
         })
     }
 
-    /// Lets an experiment wait behind the trial that runs, or continue. It takes effect whatever waits.
+    /// Holds an experiment after the current trial, or resumes it. It takes effect whatever is queued.
     ///
     /// # Errors
-    /// [`Refusal::NoTrials`] of a single run.
+    /// [`Refusal::NoTrials`] for a single run.
     pub fn hold(&self, held: bool) -> Result<(), Refusal> {
         if !self.of_trials {
             return Err(Refusal::NoTrials);
@@ -108,29 +107,29 @@ impl Controller {
         Ok(())
     }
 
-    /// Whether an experiment waits behind the trial that runs, or will.
+    /// Whether an experiment is held, or will be after the current trial.
     pub fn is_held(&self) -> bool {
         self.interrupter.is_held()
     }
 }
 
 impl Controls {
-    /// Whether any command can come.
+    /// Whether commands can still arrive.
     pub(crate) fn is_open(&self) -> bool {
         self.receiver.is_some()
     }
 
-    /// A pass begins, from whose begin times count.
+    /// Starts a pass; times count from its start.
     pub(crate) fn begin(&mut self, origin: Nanos) {
         self.origin = origin;
     }
 
-    /// The time since the begin of the last pass.
+    /// The time since the start of the last pass.
     pub(crate) fn since_begin(&self, now: Nanos) -> Nanos {
         now.saturating_sub(self.origin)
     }
 
-    /// The next command; never returns where none can come.
+    /// The next command; never returns if none can arrive.
     pub(crate) async fn next(&mut self) -> Received {
         if let Some(receiver) = &mut self.receiver {
             if let Some(received) = receiver.recv().await {
@@ -141,28 +140,28 @@ impl Controls {
         std::future::pending().await
     }
 
-    /// A command that came already.
+    /// A command that has already arrived.
     pub(crate) fn waiting(&mut self) -> Option<Received> {
         self.receiver.as_mut()?.try_recv().ok()
     }
 
-    /// Answers a command, and keeps what it changed.
+    /// Answers a command, and keeps its change.
     pub(crate) fn answer(
         &mut self,
         received: Received,
         answer: Result<InterventionRecord, Refusal>,
     ) {
         self.obeyed.extend(answer.clone());
-        // Who sent it need not wait for the answer.
+        // The sender may not be waiting for the response.
         drop(received.reply.send(answer));
     }
 
-    /// Notes so far.
+    /// Number of notes so far.
     pub(crate) fn notes(&self) -> usize {
         self.obeyed.iter().filter(|done| !done.begins_phase()).count()
     }
 
-    /// What commands have changed, in the order in which they came.
+    /// Changes made by commands, in order of arrival.
     pub(crate) fn obeyed(&mut self) -> Vec<InterventionRecord> {
         std::mem::take(&mut self.obeyed)
     }

@@ -1,10 +1,10 @@
-//! Waits for something only so long. Must not say what follows where it does not come.
+//! Waits with a time limit. Must not decide what to do on a timeout.
 
 use futures_util::future::{Either, select};
 use highwater_driver::Timeline;
 use highwater_model::units::Nanos;
 
-/// What a future returns by then; nothing where the time comes first.
+/// The future's result, or `None` if the deadline comes first.
 pub(crate) async fn until<T>(
     deadline: Nanos,
     timeline: &dyn Timeline,
@@ -16,7 +16,7 @@ pub(crate) async fn until<T>(
     }
 }
 
-/// The same within a time that begins now.
+/// The same, with a time limit that starts now.
 pub(crate) async fn within<T>(
     limit: Nanos,
     timeline: &dyn Timeline,

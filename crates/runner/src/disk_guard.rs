@@ -1,7 +1,7 @@
-//! The watch over the target's disk while a run writes.
+//! Watches the target's free disk space while a run writes.
 //!
-//! It asks beside the load, on the connection that is idle then, once a second, or more often where a
-//! second could fill the disk; it never touches an op. What must not be here: what becomes of a run that it stops.
+//! It queries during the load, on the otherwise idle connection: once a second, or more often if a second could fill
+//! the disk. It never touches an op. Must not handle the run that it stops.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -15,17 +15,17 @@ use highwater_model::units::Nanos;
 use crate::deadline::within;
 use crate::estimate::{must_stop, reserve};
 
-/// Between two looks, at most and at least.
+/// Maximum and minimum time between two checks.
 const LOOK_EVERY: (Nanos, Nanos) = (Nanos::from_secs(1), Nanos::from_millis(20));
-/// A target writes no more than so many bytes a second, four times as much as a fast disk takes: what
-/// is free lasts for four looks.
+/// Assumed maximum write rate of a target, bytes per second: four times that of a fast disk. Free space lasts for four
+/// checks.
 const BYTES_PER_SECOND: u64 = 4 << 30;
-/// How long an answer is waited for when the run is over.
+/// Time limit for a pending response after the run.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(5);
-/// Looks in a row without an answer, after which nobody looks any more.
+/// Consecutive checks without a response after which the guard stops checking.
 const SILENT_MAX: u32 = 5;
 
-/// A watch, and whether a question of it is on its way.
+/// A watch, and whether one of its queries is pending.
 #[derive(Default)]
 pub(crate) struct Watch {
     is_measuring: Cell<bool>,
@@ -33,8 +33,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Completes, with a sentence for the reader, when the disk would soon be full; without one
-    /// when it is over; never, where the target does not report, or does not answer any more.
+    /// Completes with a sentence for the reader when the disk would soon be full, or without one when the watch is
+    /// over. Never completes if the target does not report, or stops responding.
     pub(crate) async fn full(
         &self,
         admin: &mut dyn Admin,
@@ -73,8 +73,8 @@ impl Watch {
         pending().await
     }
 
-    /// Ends the watch; false if a question got no answer, which would be taken for that to the next
-    /// one: the connection is of no use any more.
+    /// Ends the watch. False if a query got no response: its late response would be taken for the next query's, so the
+    /// connection is unusable.
     pub(crate) async fn end<T>(
         &self,
         watching: impl Future<Output = T> + Unpin,
@@ -89,7 +89,7 @@ impl Watch {
     }
 }
 
-/// The wait before the next look: a small disk is full within a second.
+/// The wait before the next check: a small disk is full within a second.
 fn pause(space: &DiskSpace) -> Nanos {
     let room = space.free_bytes.saturating_sub(reserve(space.total_bytes));
     let whole_seconds = room / BYTES_PER_SECOND;

@@ -1,8 +1,7 @@
 //! Finds the ledgers of the runs that filled the tables before this one.
 //!
-//! They are looked for in the store of this run, and followed backwards: whoever wrote last ended
-//! where this run begins. Where the chain breaks, the rows before it are of runs whose ledgers are
-//! elsewhere. What must not be here: queries, and comparisons.
+//! It follows them backward in this run's store: the previous writer ended where this run begins. Where the chain
+//! breaks, the ledgers of the earlier rows are elsewhere. Must not query or compare.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -15,12 +14,12 @@ use crate::ledger::spans::Spans;
 use crate::ledger::stored::StoredLedger;
 use crate::store::{self, LedgerHead, PROBES};
 
-/// Directories of a store that are looked at, at most.
+/// Maximum number of a store's directories to search.
 const DIRECTORIES_MAX: usize = 20_000;
-/// Runs that are followed back, at most.
+/// Maximum number of runs to follow back.
 const RUNS_MAX: usize = 1_000;
 
-/// A run that wrote to the tables before.
+/// An earlier run that wrote to the tables.
 #[derive(Debug)]
 pub(crate) struct EarlierRun {
     /// Name of its directory.
@@ -30,7 +29,7 @@ pub(crate) struct EarlierRun {
     pub(crate) ledger: StoredLedger,
 }
 
-/// The runs before `head`, the last one first; each ends where the one before it in the list begins.
+/// The runs before `head`, latest first; each ends where its predecessor in the list begins.
 pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<EarlierRun> {
     let mut candidates = candidates(directory, head);
     candidates.sort_by_key(|(_, of_run)| Reverse(started(of_run)));
@@ -48,7 +47,7 @@ pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<Ea
             // It wrote nothing.
             continue;
         }
-        // How far a run came whose process was killed, the next one found out.
+        // The next run determined how far a killed run came.
         let follows = match ledger.next_row {
             Some(next) => next == end,
             None => last <= end,
@@ -82,19 +81,19 @@ fn candidates(directory: &Path, head: &LedgerHead) -> Vec<(PathBuf, LedgerHead)>
     heads.collect()
 }
 
-/// When a run began; none is before all. Its text is no order: it ends where only zeros would follow, as `.5Z`, which is
-/// behind `.51Z` as a text.
+/// Start time of a run; `None` sorts first. The text does not sort correctly, because trailing zeros are omitted: `.5Z`
+/// sorts after `.51Z`.
 fn started(head: &LedgerHead) -> Option<Nanos> {
     parse_instant(&head.started_at).ok()
 }
 
-/// Whether a run is one of a search or a tuning.
+/// Whether a run belongs to a search or a tuning.
 pub(crate) fn is_probe(directory: &Path) -> bool {
     let parent = directory.parent().and_then(Path::file_name);
     parent.is_some_and(|name| name == PROBES)
 }
 
-/// The store in which a run is kept: for a probe, that of its search.
+/// The store that holds a run; for a probe, the store of its search.
 fn store_of(directory: &Path) -> PathBuf {
     let levels = if is_probe(directory) { 3 } else { 1 };
     let store = directory.ancestors().nth(levels);
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
     use crate::store::LedgerLine;
 
-    /// The run that began at this part of a minute, with its rows from `first_row` on.
+    /// The run that began at this second of a minute, with its rows from `first_row`.
     fn head(first_row: u64, second: &str) -> LedgerHead {
         LedgerHead {
             identity: "cpu".to_owned(),
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn runs_are_followed_back_by_when_they_began_and_not_by_the_text_of_it() {
         let store = tempfile::tempdir().unwrap();
-        // As texts, `00.5Z` is behind `00.51Z`.
+        // As text, `00.5Z` sorts after `00.51Z`.
         for (name, first_row, second) in [("a", 0, "00.5"), ("b", 100, "00.51"), ("c", 200, "01")] {
             let run = store.path().join(name);
             std::fs::create_dir(&run).unwrap();
@@ -152,7 +151,7 @@ mod tests {
         let found = find(&store.path().join("d"), &head(300, "02"), 1);
         let found: Vec<_> = found.iter().map(|run| (&*run.id, run.rows.clone())).collect();
         assert_eq!(found, [("c", 200..300), ("b", 100..200), ("a", 0..100)]);
-        // What began later is not earlier, whatever its rows.
+        // A run that began later is not earlier, whatever its rows.
         assert!(find(&store.path().join("d"), &head(300, "00.7"), 1).is_empty());
     }
 }

@@ -1,6 +1,5 @@
-//! Notes queries with mostly empty responses: a query that finds no rows is fast, so its figures
-//! mean little. The usual cause is a query for the current time on data of another time. What must
-//! not be here: anything that decides a judgment.
+//! Adds notes for queries with mostly empty responses: a query that finds no rows is fast, so its figures mean little.
+//! The usual cause is a query for the current time on older data. Must not affect a judgment.
 
 use highwater_model::display::{count, percent_of};
 use highwater_model::op::OpId;
@@ -8,11 +7,11 @@ use highwater_model::plan::PhaseKind;
 use highwater_model::record::{RunNote, RunRecord};
 use highwater_workload::Workload;
 
-/// Fewer responses are not judged.
+/// With fewer responses, no note is added.
 const RESPONSES_MIN: u64 = 10;
 
-/// A note for each query of which at least half of the responses in measured phases were empty: at
-/// least as many as responses exceed rows.
+/// A note for each query of which at least half of the measured responses were empty. Rows give a lower bound: at least
+/// responses minus rows were empty.
 pub(crate) fn notes(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
     if record.target.sink || record.target.simulated {
         return Vec::new();

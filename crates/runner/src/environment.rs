@@ -1,4 +1,4 @@
-//! The load generator in words: what a repetition of the run would need to match.
+//! Describes the load generator, as needed to repeat the run.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use procfs::{Current, FromBufRead};
 
 use crate::telemetry;
 
-/// System, processor, cores, memory. Nothing that names the user or the machine.
+/// System, processor, cores, memory. Nothing that identifies the user or the machine.
 pub(crate) fn describe() -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut note = |name: &str, value: String| {
@@ -26,7 +26,7 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     facts
 }
 
-/// Processor and cores: what tells this load generator from another one of the same user.
+/// Processor and cores: distinguishes one user's load generators.
 pub(crate) fn machine() -> String {
     let processor = processor().unwrap_or_else(|| "unknown processor".to_owned());
     format!("{processor}, {} cores", telemetry::cores())

@@ -32,11 +32,11 @@ use crate::worker::{ReconnectOrder, Think, Worker};
 pub(crate) struct PassStream {
     pub(crate) source: Arc<Source>,
     pub(crate) feed: Arc<dyn Feed>,
-    /// Closed in every phase of the plan: sessions make their next op ahead.
+    /// Closed in every phase of the plan: sessions prepare their next op ahead.
     pub(crate) closed: bool,
 }
 
-/// Everything that executor threads share: phases of one plan against one target.
+/// Shared by all executor threads: the phases of one plan against one target.
 pub(crate) struct Pass {
     pub(crate) plan: Arc<Plan>,
     pub(crate) schedule: Arc<Schedule>,
@@ -45,16 +45,16 @@ pub(crate) struct Pass {
     pub(crate) bound: Arc<BoundWorkload>,
     /// Sessions of this share.
     pub(crate) sessions: Sessions,
-    /// Whether paces may change, and sessions be added.
+    /// Whether paces may change, and sessions may be added.
     pub(crate) may_grow: bool,
-    /// Where sessions may begin; seconds of intervals count from here.
+    /// Earliest start of sessions; seconds of intervals count from here.
     pub(crate) start: Nanos,
     pub(crate) executors: u32,
-    /// Where what does not fit memory goes.
+    /// Holds data that does not fit in memory.
     pub(crate) directory: RunDirectory,
 }
 
-/// Empty ledgers, by table; checksums only where the audit compares them.
+/// Empty ledgers, by table; with checksums only if the audit compares them.
 pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirectory) -> Vec<Ledger> {
     let sums = plan.audit.level >= AuditLevel::Sums;
     bound
@@ -80,12 +80,12 @@ impl Pass {
         (phase * self.streams.len() + stream) * self.bound.ops.len() + op
     }
 
-    /// The phases' times as they stand, by number, from the start of the pass.
+    /// The phases' current times, by number, from the start of the pass.
     pub(crate) fn times(&self) -> Vec<PhaseTimes> {
         self.schedule.all().into_iter().map(|phase| self.relative(phase.times)).collect()
     }
 
-    /// The phases that are run as they stand, in order; their times are from the start of the pass.
+    /// The phases in their current order; times count from the start of the pass.
     pub(crate) fn phases(&self) -> Vec<ScheduledPhase> {
         let relative = self
             .schedule
@@ -102,8 +102,8 @@ impl Pass {
         }
     }
 
-    /// Whether ops are due beside a database on the same host. One inside this process would be in the
-    /// executors' scheduling class.
+    /// Whether ops have intended times and the database is a separate process on this host. A database in this
+    /// process would share the executors' scheduling class.
     pub(crate) fn must_send_on_time(&self) -> bool {
         let capabilities = self.target.capabilities();
         let is_elsewhere = !self.target.is_local();
@@ -120,7 +120,7 @@ impl Pass {
         Recorder::of_pass(keys, &self.plan.objectives, self.start)
     }
 
-    /// Empty ones, by table.
+    /// Empty ledgers, by table.
     pub(crate) fn ledgers(&self) -> Vec<Ledger> {
         ledgers(&self.plan, &self.bound, &self.directory)
     }
@@ -168,7 +168,7 @@ pub(crate) async fn execute(
         let report =
             std::pin::pin!(report_seconds(&timeline, pass.start, &record, &ticks, scheduling));
         let beside = select(patrol, report);
-        // The workers' end ends what runs beside them; the reverse cannot happen first.
+        // The tasks next to the workers end only after the workers do.
         if let Either::Right((_, all)) = select(all, beside).await {
             all.await;
         }
@@ -188,12 +188,12 @@ struct Crew<'a> {
     record: &'a Rc<RefCell<ThreadRecord>>,
     watchdog: &'a Watchdog,
     reconnect_order: Rc<ReconnectOrder>,
-    /// Blocks of sessions whose workers are made.
+    /// Blocks of sessions that already have workers.
     blocks: usize,
 }
 
 impl Crew<'_> {
-    /// Lets all workers work until the last has ended, and no session can be added any more.
+    /// Runs all workers until the last has ended and no session can be added.
     async fn work(mut self) {
         let mut working = FuturesUnordered::new();
         loop {
@@ -202,12 +202,12 @@ impl Crew<'_> {
             working.extend(workers.map(|worker| {
                 Either::Left(async {
                     worker.work().await;
-                    // It has ended, and there is none to open for that.
+                    // The schedule has ended: there are no sessions to open.
                     false
                 })
             }));
-            // A set that has polled all its futures yields once more before it sleeps: with few sessions a
-            // system call per op. With one that hardly ever wakes it has never polled them all.
+            // A set that has polled all its futures yields once more before it sleeps: with few sessions, a system call
+            // per op. With a future that hardly ever wakes, it has never polled them all.
             working.push(Either::Right(self.change(changed)));
             loop {
                 if working.len() == 1 && !self.may_grow() {
@@ -225,8 +225,8 @@ impl Crew<'_> {
         self.pass.may_grow && self.timeline.now() < self.pass.schedule.end()
     }
 
-    /// Waits for a change of the schedule, or its end; for ever where nothing can be added. True: there may be sessions
-    /// to open.
+    /// Waits for a change of the schedule, or its end; forever if nothing can be added. True: there may be sessions to
+    /// open.
     fn change(&self, mut changed: watch::Receiver<u64>) -> impl Future<Output = bool> + use<> {
         let end = self.may_grow().then(|| {
             let end = self.pass.schedule.end();
@@ -241,7 +241,7 @@ impl Crew<'_> {
         }
     }
 
-    /// Workers for the sessions of this executor that have none.
+    /// Workers for this executor's new sessions.
     fn new_workers(&mut self) -> Vec<Worker> {
         let blocks = self.pass.sessions.blocks_from(self.blocks);
         self.blocks += blocks.len();
@@ -304,8 +304,7 @@ async fn report_seconds(
 }
 
 async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick>) {
-    // Nothing is taken before there is room for it: the end of the load may cut the wait short.
-    // A receiver that has gone away has no use for it.
+    // Waits for space first: the end of the load may cut the wait short. A closed receiver needs no report.
     let Ok(permit) = ticks.reserve().await else {
         return;
     };
@@ -315,14 +314,14 @@ async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick
     permit.send(Tick { recorded, outcomes: ledgers.map(Ledger::take_fresh).collect() });
 }
 
-/// When a session of this share appears: sessions are dealt out to the shares one by one.
+/// When a session of this share starts: sessions are assigned to the shares in turn.
 fn begin_of(pass: &Pass, stream: usize, slot: u32) -> Nanos {
     let rate = pass.plan.streams[stream].spawn_rate;
     let delay = rate.map_or(Nanos::ZERO, |rate| spawn_delay(rate, session_of(pass, slot)));
     pass.start.saturating_add(delay)
 }
 
-/// The number of a session among those of all shares.
+/// The number of a session among all shares' sessions.
 fn session_of(pass: &Pass, slot: u32) -> u32 {
     let share = &pass.plan.share;
     slot.saturating_mul(share.of).saturating_add(share.index - 1)

@@ -1,19 +1,19 @@
-//! Where the content of an op comes from: a pure function of its index, behind one small trait.
+//! The content of ops: a pure function of the index, behind one small trait.
 
 use std::sync::Arc;
 
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId, RowBatch};
 use highwater_workload::{OpContext, ReplacedKeys, StreamSpec, Workload};
 
-/// Makes ops by index.
+/// Generates ops by index.
 pub(crate) trait Feed: Send + Sync {
-    /// Makes the op of this index in full, in the memory of another one.
+    /// Generates the op with this index, reusing the memory of another op.
     fn fill(&self, index: u64, op: &mut Op);
-    /// Which op it is, without making it.
+    /// The id of an op, without generating it.
     fn op_id(&self, index: u64) -> OpId;
-    /// First row and number of rows that the op writes, without making it.
+    /// First row and number of rows that the op writes, without generating it.
     fn rows(&self, index: u64) -> (u64, u64);
-    /// The keys that an op of this index writes, where rows replace each other.
+    /// The keys that this op writes, if rows replace each other.
     fn replaced(&self, op: &Op) -> Option<ReplacedKeys>;
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct StreamFeed {
     pub(crate) workload: Arc<Workload>,
     /// The stream.
     pub(crate) stream: StreamSpec,
-    /// What was there before the stream began.
+    /// Rows that existed before the stream began.
     pub(crate) context: OpContext,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct LoadFeed {
     pub(crate) first: u64,
     /// Rows per batch; the last one may be shorter.
     pub(crate) batch: u64,
-    /// Rows in all.
+    /// Total rows.
     pub(crate) rows: u64,
 }
 
@@ -89,10 +89,10 @@ impl Feed for LoadFeed {
     }
 }
 
-/// The ops of another feed, whose new rows have numbers and no values: making those costs more than all else in a
-/// run against a model that does not look at them.
+/// The ops of another feed, with new rows that have numbers but no values. Generating values would dominate the cost of
+/// a run against a model that ignores them.
 pub(crate) struct NumberedRows {
-    /// Where all else comes from.
+    /// Source of everything else.
     pub(crate) feed: Arc<dyn Feed>,
     /// Which ops insert.
     pub(crate) bound: Arc<BoundWorkload>,

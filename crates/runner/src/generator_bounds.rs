@@ -1,5 +1,5 @@
-//! What one load generator can do at most: rates that it can pace, and sessions that it has room for. A plan beyond that
-//! is a slip of the keyboard.
+//! Limits of one load generator: the rates that it can pace, and its number of sessions. A plan beyond them is a typing
+//! error.
 //!
 //! Pure. Must not make a plan.
 
@@ -9,23 +9,23 @@ use highwater_model::units::Rate;
 
 use crate::plan_error::PlanError;
 
-/// Ops that one load generator hands out to the sessions of a stream: each takes a lock that all of
-/// them share, and none takes and returns it in less than 100 ns.
+/// Maximum ops per second that one load generator can hand out to a stream's sessions: each op takes a shared lock, and
+/// a lock and unlock take at least 100 ns.
 const OPS_PER_SECOND_MAX: u64 = 10_000_000;
-/// Units that one load generator can account for: times are whole nanoseconds.
+/// Maximum units per second of one load generator: times are whole nanoseconds.
 const UNITS_PER_SECOND_MAX: u64 = 1_000_000_000;
 
-/// Sessions of one load generator at once: each has a connection and its own buffers.
+/// Maximum sessions of one load generator: each has a connection and its own buffers.
 pub const SESSIONS_MAX: u32 = 65_536;
 
-/// The greatest rate, in units, that so many load generators can pace together.
+/// The highest rate, in units, that this many load generators can pace together.
 pub(crate) fn rate_max(units_per_op: u64, shares: u32) -> Rate {
     let of_each = OPS_PER_SECOND_MAX.saturating_mul(units_per_op);
     let of_each = of_each.min(UNITS_PER_SECOND_MAX);
     Rate::per_second(of_each.saturating_mul(u64::from(shares)))
 }
 
-/// What no load generator offers is a slip of the keyboard, whatever the target's disk has room for.
+/// Rejects rates that no load generator can offer, whatever free space the target's disk has.
 pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     for stream in streams {
         let most = rate_max(stream.units_per_op, share.of);
@@ -52,7 +52,7 @@ pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), P
     Ok(())
 }
 
-/// More sessions than a load generator has room for are a slip of the keyboard, too.
+/// Rejects more sessions than a load generator supports.
 pub(crate) fn check_sessions(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     let sessions = streams.iter().map(|stream| {
         let each = stream.paces.iter().map(|pace| closed_sessions(pace).unwrap_or(stream.sessions));
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Whether one of so many load generators can pace a rate of ops of so many rows.
+    /// Checks whether one of `shares` load generators can pace this rate.
     #[track_caller]
     fn check(rate: Rate, units_per_op: u64, shares: u32, expected: bool) {
         let paces = vec![Pace::Closed { sessions: 1 }, Pace::Open { rate }];

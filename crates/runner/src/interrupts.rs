@@ -1,5 +1,5 @@
-//! Stop requests to a run: one ends the load and finishes the run, two end it at once; and whether an experiment is
-//! to wait between two runs. What must not be here: signals of the operating system, and what is done about a request.
+//! Stop requests to a run (one ends the load and finishes the run, two end it at once), and holding an experiment
+//! between two runs. Must not handle operating-system signals, or carry out requests.
 
 use tokio::sync::watch;
 
@@ -45,19 +45,19 @@ impl Interrupter {
         self.count.is_closed()
     }
 
-    /// Lets an experiment wait behind the run that goes on, or continue.
+    /// Holds an experiment after the current run, or resumes it.
     pub fn hold(&self, held: bool) {
         self.held.send_replace(held);
     }
 
-    /// Whether an experiment is to wait behind the run that goes on.
+    /// Whether an experiment is to wait after the current run.
     pub fn is_held(&self) -> bool {
         *self.held.borrow()
     }
 }
 
 impl Interrupts {
-    /// The next stop request; never returns if the sender is gone.
+    /// The next stop request; never returns once the sender is dropped.
     pub async fn next(&mut self) -> StopRequest {
         if self.count.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -69,7 +69,7 @@ impl Interrupts {
         }
     }
 
-    /// The same, less those that came already.
+    /// The same receiver, without earlier requests.
     pub(crate) fn later(&self) -> Self {
         let mut later = self.clone();
         later.count.mark_unchanged();
@@ -81,13 +81,13 @@ impl Interrupts {
         *self.held.borrow()
     }
 
-    /// Waits until an experiment need not wait any more; at once where it need not, or nobody can let it wait.
+    /// Waits until an experiment is not held; returns at once if it is not held or nothing can hold it.
     pub async fn released(&mut self) {
-        // Without a sender nothing is held.
+        // Without a sender, nothing is held.
         let _ = self.held.wait_for(|held| !held).await;
     }
 
-    /// Whether anything was requested so far, and how urgently.
+    /// The most urgent request so far, if any.
     pub fn requested(&self) -> Option<StopRequest> {
         match *self.count.borrow() {
             0 => None,

@@ -1,5 +1,5 @@
-//! What a command does to a pass: a pace changes in a new phase, or a sentence is noted. The load is ended by
-//! the stop request that comes with a command to stop. Must not touch an op.
+//! Applies commands to a pass: changes a pace in a new phase, or adds a note. A stop command is carried out by the stop
+//! request sent with it. Must not touch an op.
 
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::numbers::round_to_u64;
@@ -13,15 +13,14 @@ use crate::generator_bounds::{SESSIONS_MAX, rate_max};
 use crate::schedule::{NewPhase, NoChange, Schedule, ScheduledPhase, SessionRamp};
 use crate::sessions::Appearance;
 
-/// From a command to the phase that begins with it: until then all executors know of the phase, and sessions that
-/// it needs besides are being opened.
+/// From a command to its phase: by then, all executors know the phase, and its additional sessions are being opened.
 pub const LEAD: Nanos = Nanos::from_millis(100);
-/// Characters of a note.
+/// Maximum characters of a note.
 const NOTE_MAX: u32 = 1_000;
-/// Notes of a run.
+/// Maximum notes of a run.
 const NOTES_MAX: u32 = 1_000;
 
-/// Obeys a command, or says why not.
+/// Applies a command, or returns why it is refused.
 pub(crate) fn obey(
     pass: &Pass,
     command: &Command,
@@ -29,7 +28,7 @@ pub(crate) fn obey(
     controls: &Controls,
 ) -> Result<InterventionRecord, Refusal> {
     let Some((stream, pace)) = command.pace() else {
-        // A stop has ended the phase at this moment.
+        // A stop has just ended the phase.
         let phase = phase_at(pass, now.saturating_sub(Nanos(1)));
         let phase = phase.map_or("drain".to_owned(), |phase| phase.name);
         return without_pace(command, controls.since_begin(now), phase, controls);
@@ -37,7 +36,7 @@ pub(crate) fn obey(
     change_pace(pass, stream, pace, command.ramp_per_s(), now)
 }
 
-/// Obeys a command that comes when no load runs any more.
+/// Applies a command that arrives when no load is running.
 pub(crate) fn obey_after_load(
     received: &Received,
     now: Nanos,
@@ -131,7 +130,7 @@ fn phase_at(pass: &Pass, at: Nanos) -> Option<ScheduledPhase> {
     pass.schedule.phase(phase)
 }
 
-/// Refuses a change while sessions come or go one by one: the ramp leads to the phase that was announced.
+/// Refuses a change during a session ramp, which leads to the announced phase.
 fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
     match phase_at(pass, at).filter(|phase| phase.ramp.is_some()) {
         Some(ramp) => {
@@ -141,7 +140,7 @@ fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
     }
 }
 
-/// Puts the phase of a changed pace in its place.
+/// Replaces the rest of a phase with one of the changed pace.
 fn begin(
     pass: &Pass,
     position: usize,
@@ -165,7 +164,7 @@ fn begin(
     })
 }
 
-/// The ramp that a change asks for, from the sessions of the phase in which it begins.
+/// The ramp that a change requests, from the sessions of the phase in which it begins.
 fn ramp(
     pass: &Pass,
     stream: usize,
@@ -187,8 +186,7 @@ fn ramp(
     }
 }
 
-/// When the sessions appear that a ramp needs besides the ones that are there, each a moment before it has work;
-/// absent without one.
+/// When a ramp's additional sessions start, each shortly before it has work; absent without a ramp.
 fn appearance(pass: &Pass, ramp: Option<SessionRamp>, there: u32) -> Option<Appearance> {
     let ramp = ramp.filter(SessionRamp::grows)?;
     let share = &pass.plan.share;
@@ -196,7 +194,7 @@ fn appearance(pass: &Pass, ramp: Option<SessionRamp>, there: u32) -> Option<Appe
     Some(Appearance { first: first.saturating_sub(LEAD), apart: ramp.takes(share.of) })
 }
 
-/// Refuses a pace that no run would be planned with.
+/// Refuses a pace with which no run would be planned.
 fn check(pass: &Pass, planned: &StreamPlan, pace: Pace, is_closed: bool) -> Result<(), Refusal> {
     let shares = pass.plan.share.of;
     match pace {

@@ -1,8 +1,7 @@
 //! Holds the tables of a run while it runs, so that no second run fills or drops them.
 //!
-//! A thread of its own writes the heartbeat, on a connection of its own: neither a busy target nor a
-//! busy executor makes it late for long, and an outage makes it only wait. What must not be here: SQL,
-//! and the rules of who may share a table.
+//! A separate thread writes the heartbeat on its own connection. Neither a busy target nor a busy executor delays it
+//! for long, and an outage only makes it wait. Must not contain SQL, or the rules for sharing a table.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -27,18 +26,18 @@ use crate::canary::Uncompared;
 use crate::clock::{RealClock, RealTimeline, wall_clock};
 use crate::deadline::within;
 
-/// Longest time for one heartbeat, the connection included.
+/// Time limit for one heartbeat, including the connection.
 const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
-/// Longest time for giving tables back.
+/// Time limit for releasing tables.
 const END_LIMIT: Nanos = Nanos::from_secs(5);
-/// Characters of an owner's name.
+/// Maximum characters of an owner's name.
 const NAME_CHARACTERS_MAX: usize = 80;
 
 /// Tokens that runs of this process hold.
 static HELD_HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// The token of a run of this process, for as long as it holds its tables. A target that was too busy to take a lease
-/// back still has it, and this process is there: by its token alone the next run sees that nobody is at work on it.
+/// The token of a run of this process, while it holds its tables. If a busy target could not release a lease, the
+/// target still has it and this process still runs: the next run recognizes by the token that no run holds it.
 pub(crate) struct HeldToken(String);
 
 impl HeldToken {
@@ -70,7 +69,7 @@ pub(crate) struct HeldLeases {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Takes the leases of a run, or says who has them. `watching` is called with what is waited for.
+/// Takes the leases of a run, or reports their holders. `watching` is called with what it waits for.
 pub(crate) async fn take(
     admin: &mut dyn Admin,
     tables: &[&str],
@@ -94,7 +93,7 @@ pub(crate) async fn take(
     Err(refused)
 }
 
-/// Ends the leases in the way whose holders are gone; fails with one whose holder is at work.
+/// Ends conflicting leases whose holders are gone; fails if a holder is running.
 async fn end_gone(
     admin: &mut dyn Admin,
     found: Vec<Lease>,
@@ -188,7 +187,7 @@ impl HeldLeases {
             Heart { target: Arc::clone(target), token: token.0.clone(), lost: Arc::clone(&lost) };
         let beating = move || {
             let beat = |timeline: Rc<RealTimeline>| heart.beat(timeline, stopped);
-            // Without a timeline nothing beats, and the lease ends by itself.
+            // Without a timeline there is no heartbeat, and the lease expires.
             drop(RealTimeline::block_on(RealClock::start(), beat));
         };
         let builder = std::thread::Builder::new().name("leases".to_owned());
@@ -196,7 +195,7 @@ impl HeldLeases {
         Ok(Self { target: Arc::clone(target), token, lost, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Whether these tables of this target are held by it.
+    /// Whether it holds these tables of this target.
     async fn covers(&self, admin: &mut dyn Admin, tables: &[&str]) -> Result<bool, TargetError> {
         let found = admin.leases(LeaseAction::Read).await?;
         let is_held = |table: &&str| {
@@ -210,7 +209,7 @@ impl HeldLeases {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Gives the tables back, if the target can be reached soon; else the lease ends by itself.
+    /// Releases the tables if the target is soon reachable; otherwise the lease expires.
     pub(crate) async fn end(mut self, admin: &mut dyn Admin, timeline: &dyn Timeline) {
         self.stop_beating();
         let ended = admin.leases(LeaseAction::End(&self.token.0));
@@ -231,11 +230,11 @@ impl Drop for HeldLeases {
     }
 }
 
-/// What the runs of a search or a tuning hand to each other, so that their tables are never free in between.
+/// The leases that the runs of a search or a tuning pass on, so that their tables are never free in between.
 #[derive(Clone, Default)]
 pub struct KeptLeases {
     held: Rc<RefCell<Option<HeldLeases>>>,
-    /// What came of trying the audit: once for all of these runs.
+    /// The canary's result, shared by all of these runs.
     tried: Rc<RefCell<Option<Vec<Uncompared>>>>,
 }
 
@@ -245,8 +244,8 @@ impl KeptLeases {
         drop(self.held.replace(Some(held)));
     }
 
-    /// Hands over what the run before held, if it is what this one needs; else it is given back, or this
-    /// process would stand in its own way.
+    /// Passes on the previous run's leases if this run needs the same. Otherwise releases them, so that this process
+    /// does not block itself.
     pub(crate) async fn hand_over(
         &self,
         admin: &mut dyn Admin,
@@ -263,17 +262,17 @@ impl KeptLeases {
         Ok(None)
     }
 
-    /// The columns that an earlier run found not to be comparable, if one has tried.
+    /// The columns that an earlier run found to be not comparable, if it ran the canary.
     pub(crate) fn tried(&self) -> Option<Vec<Uncompared>> {
         self.tried.borrow().clone()
     }
 
-    /// Keeps what came of trying.
+    /// Keeps the canary's result.
     pub(crate) fn keep_tried(&self, uncompared: &[Uncompared]) {
         self.tried.replace(Some(uncompared.to_vec()));
     }
 
-    /// Gives the tables back, if the target can be reached soon.
+    /// Releases the tables if the target is soon reachable.
     pub fn end(&self) {
         let Some(held) = self.held.take() else {
             return;
@@ -286,12 +285,12 @@ impl KeptLeases {
                 held.end(admin.as_mut(), timeline.as_ref()).await;
             }
         };
-        // Without a timeline the lease ends by itself.
+        // Without a timeline, the lease expires.
         drop(RealTimeline::block_on(RealClock::start(), ending));
     }
 }
 
-/// What the thread of the heartbeat needs.
+/// The state of the heartbeat thread.
 struct Heart {
     target: Arc<dyn Target>,
     token: String,
@@ -305,7 +304,7 @@ impl Heart {
             loop {
                 let next = timeline.now().saturating_add(HEARTBEAT);
                 timeline.sleep_until(next).await;
-                // What did not answer in time is not asked again.
+                // A connection that did not respond in time is not reused.
                 let connection = admin.take();
                 let renewal = std::pin::pin!(self.renew(connection, &timeline));
                 let renewed = within(RENEWAL_LIMIT, timeline.as_ref(), renewal).await;
@@ -333,13 +332,13 @@ impl Heart {
     }
 }
 
-/// This process, as others can look for it.
+/// Identifies this process to others.
 fn this_process() -> Owner {
     let started = Process::myself().and_then(|process| process.stat());
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let user = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
     let name = format!("{user}@{host}");
-    // What others print must not steer their terminal.
+    // Another run prints this text, so it must not contain terminal control characters.
     let is_plain = |c: &char| c.is_ascii_graphic();
     Owner {
         name: name.chars().filter(is_plain).take(NAME_CHARACTERS_MAX).collect(),
@@ -349,14 +348,14 @@ fn this_process() -> Owner {
     }
 }
 
-/// The boot of this machine, and the namespace of its process numbers.
+/// The boot id of this machine, and the PID namespace.
 fn machine() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// Whether the holder of a token is there; nothing of a holder on another machine.
+/// Whether the holder of a token is running; `None` for a holder on another machine.
 fn is_at_work(owner: &Owner, token: &str) -> Option<bool> {
     if *owner == this_process() {
         return Some(HeldToken::is_held_here(token));
@@ -364,7 +363,7 @@ fn is_at_work(owner: &Owner, token: &str) -> Option<bool> {
     is_running(owner)
 }
 
-/// Whether a process of this machine is there; nothing of a process of another one.
+/// Whether a process of this machine is running; `None` for one of another machine.
 fn is_running(owner: &Owner) -> Option<bool> {
     if owner.machine.is_empty() || machine()? != owner.machine {
         return None;

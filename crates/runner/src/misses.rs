@@ -1,5 +1,5 @@
-//! What the plan's stop on a miss looks at: counts of the objectives, per key, as they come in. It must not look at
-//! anything else of a run's own results, nor decide: `analysis` says what is hopeless.
+//! Counts for the plan's stop on a missed objective, per key, as they arrive. Must not use any other result of the run,
+//! or decide: `analysis` determines what is hopeless.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 use crate::recorder::{IntervalDelta, WindowDelta};
 use crate::schedule::ScheduledPhase;
 
-/// What has come in so far; nothing where no miss ends the run.
+/// Counts so far; absent if no miss ends the run.
 #[derive(Debug, Default)]
 pub(crate) struct MissCounts {
     objectives: Vec<Objective>,
@@ -20,7 +20,7 @@ pub(crate) struct MissCounts {
 }
 
 impl MissCounts {
-    /// Nothing yet, of this plan.
+    /// Empty counts for this plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         if !plan.stop.on_miss {
             return Self::default();
@@ -49,8 +49,8 @@ impl MissCounts {
         so_far.rejected += delta.rejected;
     }
 
-    /// The measured phase that is running `now` and what makes it hopeless; times count from the begin of the pass.
-    /// `named` says the phase of a key, and what is planned of its op.
+    /// The measured phase that is running `now`, and what makes it hopeless; times count from the start of the pass.
+    /// `named` returns the phase of a key, and the plan of its op.
     pub(crate) fn hopeless(
         &self,
         phases: &[ScheduledPhase],

@@ -1,8 +1,7 @@
-//! The pacer: a value that says which op is next and when it is due.
+//! The pacer determines the next op and its intended time.
 //!
-//! Work and arrivals are cut into [`LANES`] lanes. Lane l asks the ops l, l + 64, l + 128 …; a
-//! share takes whole lanes, so any number of load generators asks the same questions at the same
-//! times. Pure: knows no clock and waits for nothing.
+//! Work and arrivals are split into [`LANES`] lanes. Lane l has the ops l, l + 64, l + 128 …; a share takes whole
+//! lanes, so any number of load generators sends the same ops at the same times. Pure: reads no clock, and never waits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,22 +10,22 @@ use highwater_model::plan::{Arrivals, LANES, Pace};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_workload::random::Draws;
 
-/// What a pacer needs to know of its stream.
+/// The pacer's inputs from its stream.
 #[derive(Debug, Clone)]
 pub struct PacerPlan<'a> {
-    /// When ops are asked.
+    /// When ops are sent.
     pub pace: Pace,
-    /// How open arrivals are spread.
+    /// How open arrivals are distributed.
     pub arrivals: Arrivals,
-    /// Units of the rate per op: a batch is due when its last row has arrived.
+    /// Units of the rate per op: a batch is intended when its last row has arrived.
     pub units_per_op: u64,
     /// The plan's seed.
     pub seed: Seed,
     /// Name of the stream.
     pub stream: &'a str,
-    /// Number of the phase; each phase has arrivals of its own.
+    /// Number of the phase; each phase has its own arrivals.
     pub phase: usize,
-    /// Ops of all lanes together in this phase, where it is limited.
+    /// Total ops of all lanes in this phase, if limited.
     pub limit_ops: Option<u64>,
 }
 
@@ -35,7 +34,7 @@ pub struct PacerPlan<'a> {
 pub struct Arrival {
     /// Position of its lane among this share's lanes.
     pub lane: usize,
-    /// When it is due, from the start of the phase; `None`: as soon as a session is free.
+    /// Intended time, from the start of the phase; `None`: as soon as a session is idle.
     pub offset: Option<Nanos>,
 }
 
@@ -49,9 +48,9 @@ pub struct Pacer {
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// Lane after lane, round after round; with times where the pace is open and constant.
+    /// Lane by lane, round by round; with times if the pace is open and constant.
     Rounds { round: u64, position: usize, gap: Option<Gap> },
-    /// Each lane has exponential gaps of its own; the union is a Poisson process.
+    /// Each lane has its own exponential gaps; the union is a Poisson process.
     Poisson {
         due: BinaryHeap<Reverse<(Nanos, usize)>>,
         rounds: Vec<u64>,
@@ -68,7 +67,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// Op j (from 0) is due when its last unit has arrived; unit i arrives at i / rate.
+    /// Op j (from 0) is intended when its last unit has arrived; unit i arrives at i / rate.
     fn due(self, op: u64) -> Nanos {
         let unit =
             u128::from(op) * u128::from(self.units_per_op) + u128::from(self.units_per_op - 1);
@@ -76,7 +75,7 @@ impl Gap {
     }
 }
 
-/// How long so many units take at a rate.
+/// How long this many units take at a rate.
 pub(crate) fn time_of(units: u128, rate: Rate) -> Nanos {
     // rate is in millionths per second: seconds = units × 10⁶ / micro, ns = × 10⁹.
     let nanos = units * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
@@ -106,8 +105,8 @@ impl Pacer {
                     *round += 1;
                     *position = 0;
                 }
-                // Lanes ascend, so the first one beyond the limit ends the phase for this round,
-                // and the next round lies beyond it altogether.
+                // Lanes ascend, so the first one beyond the limit ends the phase for this round, and the next round
+                // lies beyond it altogether.
                 let op = *round * u64::from(LANES) + u64::from(*self.lanes.get(*position)?);
                 (op < limit)
                     .then(|| Arrival { lane: *position, offset: gap.map(|gap| gap.due(op)) })
@@ -123,7 +122,7 @@ impl Pacer {
         }
     }
 
-    /// Moves behind the op that [`Pacer::peek`] shows.
+    /// Moves past the op that [`Pacer::peek`] returns.
     pub fn advance(&mut self) {
         match &mut self.order {
             Order::Rounds { position, .. } => *position += 1,
@@ -226,8 +225,8 @@ mod tests {
         assert!((beyond_mean - (-1.0_f64).exp()).abs() < 0.01, "{beyond_mean}");
     }
 
-    /// Counts of ten seconds at 50 per second: mean and variance are both 500. Over n seeds the
-    /// mean varies by √(500 / n), the sample variance by 500 √(2 / n); bounds are four of each.
+    /// Counts of ten seconds at 50 per second: mean and variance are both 500. Over n seeds the mean varies by √(500 /
+    /// n), the sample variance by 500 √(2 / n); bounds are four of each.
     #[test]
     #[expect(clippy::cast_precision_loss, reason = "statistics of a test")]
     fn over_many_seeds_poisson_counts_have_mean_and_variance_of_the_rate() {

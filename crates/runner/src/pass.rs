@@ -1,7 +1,7 @@
-//! A pass: phases of one plan against one target, from first claim to last answer.
+//! A pass: phases of one plan against one target, from first claim to last response.
 //!
-//! The controller beside the executors collects what they report once a second, shows it, keeps
-//! it, asks the plan's stop rule, and obeys the user's commands. It never touches an op.
+//! Next to the executors, the controller collects, shows, and stores their reports once a second, applies the plan's
+//! stop rule, and executes the user's commands. It never touches an op.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::stalls::{ClockStep, StallWatch};
 use crate::store::Spool;
 use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
 
-/// Reports that may wait for the controller.
+/// Maximum reports queued for the controller.
 const TICKS_QUEUED_MAX: usize = 64;
 
-/// How long after a second's end the controller looks at it, so that reports have come in.
+/// Delay from the end of a second to its processing, so that reports have arrived.
 const LOOK_DELAY: Nanos = Nanos::from_millis(250);
 
 /// Where executors run.
@@ -37,38 +37,37 @@ const LOOK_DELAY: Nanos = Nanos::from_millis(250);
 pub(crate) enum Executors {
     /// One thread each, on the real clock.
     Threads(RealClock),
-    /// One, beside the controller, on the simulated clock.
+    /// One, on the controller's thread and the simulated clock.
     Inline,
 }
 
-/// What a pass has measured.
+/// The measurements of a pass.
 pub(crate) struct PassRecord {
     pub(crate) stats: Vec<Option<Box<KeyStats>>>,
-    /// Counts per 100 ms, of which those of a key are added up.
+    /// Counts per 100 ms; counts of the same key are summed later.
     pub(crate) windows: Spool<WindowDelta>,
     pub(crate) ledgers: Vec<Ledger>,
     pub(crate) hosts: Vec<HostCounts>,
     /// When the pass began, on the run's timeline; its other times count from here.
     pub(crate) origin: Nanos,
-    /// In the order in which they were run.
+    /// In execution order.
     pub(crate) phases: Vec<ScheduledPhase>,
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
     pub(crate) interrupted: bool,
-    /// Times at which this process stood still.
+    /// Times during which this process stood still.
     pub(crate) stalls: Vec<StallRecord>,
     /// Times at which the wall clock was set.
     pub(crate) clock_steps: Vec<ClockStep>,
-    /// The class in which executors were scheduled; where they differ, the one that is further from
-    /// what was sought.
+    /// The executors' scheduling class; if they differ, the one further from the requested class.
     pub(crate) scheduling: SchedulingClass,
     /// By stream: sessions that had work.
     pub(crate) worked: Vec<SessionsWorked>,
-    /// By stream: greater than the index of every op that was dealt out.
+    /// By stream: an upper bound above the index of every issued op.
     pub(crate) ends: Vec<u64>,
 }
 
-/// What the passes of a run have measured.
+/// The measurements of a run's passes.
 pub(crate) struct Passes {
     pub(crate) load: Option<PassRecord>,
     pub(crate) main: Option<PassRecord>,
@@ -83,7 +82,7 @@ impl Passes {
         self.each().find_map(|pass| pass.fatal.clone())
     }
 
-    /// Where the record's times count from.
+    /// Start of the record's times.
     pub(crate) fn origin(&self) -> Nanos {
         self.each().last().map_or(Nanos::ZERO, |pass| pass.origin)
     }
@@ -153,7 +152,7 @@ fn join(thread: Thread) -> Result<ThreadRecord, TargetError> {
     }
 }
 
-/// Looks at every second until all executors are done; true if the user interrupted the run.
+/// Processes every second until all executors are done; true if the user interrupted the run.
 async fn control(
     pass: &Arc<Pass>,
     timeline: &Rc<dyn Timeline>,
@@ -197,13 +196,13 @@ async fn control(
     interrupted
 }
 
-/// Ends the phase that is running if the plan's predicate holds, or if it waits for steady throughput and that is
-/// there; reports the end of such a warm-up. Ends the run if an objective that is to end it can no longer be met.
+/// Ends the running phase if the plan's predicate holds, or if it waits for steady throughput and that is reached;
+/// reports the end of such a warm-up. Ends the run if an objective of the stop rule can no longer be met.
 fn end_early(pass: &Pass, collector: &mut Collector<'_>, now: Nanos, reported: u64) {
     let elapsed = now.saturating_sub(pass.start);
     if let Some((phase, why)) = collector.stop.ends(&pass.times(), elapsed, reported) {
         let at = match why {
-            // All executors know of the phase behind it before it begins.
+            // All executors learn of the next phase before it begins.
             EarlyEnd::Steady => now.saturating_add(LEAD),
             EarlyEnd::Predicate | EarlyEnd::Rows | EarlyEnd::Hopeless => now,
         };
@@ -257,7 +256,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         }
     }
     if away == pass.sessions.all() {
-        // The phases ended before the sessions had tried for long enough to give up by themselves.
+        // The phases ended before the sessions had tried long enough to give up.
         whole.fatal = whole.fatal.take().or(away_for);
     }
     whole
@@ -265,7 +264,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
 
 fn add_stats(whole: &mut Vec<Option<Box<KeyStats>>>, recorder: Recorder) {
     let stats = recorder.finish();
-    // A thread does not know the phases that were added since it recorded its last op.
+    // A thread does not know phases that were added after its last op.
     whole.resize_with(whole.len().max(stats.len()), || None);
     for (mine, theirs) in whole.iter_mut().zip(stats) {
         match (mine.as_mut(), theirs) {
@@ -283,7 +282,7 @@ fn not_sent(pass: &Pass, stream: &PassStream, index: u64, ledgers: &mut [Ledger]
     }
 }
 
-/// What was due and is still unclaimed when the last session has gone was dropped.
+/// Counts as dropped every op that was intended but still unclaimed when the last session ended.
 fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &mut Collector<'_>) {
     let mut recorder = pass.recorder();
     let end = end.max(pass.schedule.end());
@@ -298,7 +297,7 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
         for index in stream.source.never_due() {
             not_sent(pass, stream, index, &mut record.ledgers);
         }
-        // Of the other shares' lanes nothing is known, and nothing is needed.
+        // The lanes of other shares are unknown, and not needed.
         if pass.plan.share.of == 1 {
             for index in stream.source.skipped() {
                 not_sent(pass, stream, index, &mut record.ledgers);

@@ -1,6 +1,6 @@
-//! Why no plan can be made. Must not make one.
+//! The error for an impossible plan. Must not plan.
 
-/// Why no plan can be made.
+/// Why a plan cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PlanError {

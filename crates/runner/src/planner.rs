@@ -1,6 +1,6 @@
-//! The planner: what the user asked, the workload and the target's abilities become a plan.
+//! The planner turns the user's request, the workload, and the target's capabilities into a plan.
 //!
-//! Pure. Everything that could be decided before the run is decided here.
+//! Pure. Everything that can be decided before the run is decided here.
 
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
@@ -14,16 +14,16 @@ use crate::pacer::time_of;
 pub use crate::plan_error::PlanError;
 use crate::request::rows_per_op;
 
-/// A pace as asked for; a missing number of sessions is the default's.
+/// A requested pace; without a number of sessions, the default applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaceInput {
     /// At a rate, in the stream's unit.
     Open(Rate),
-    /// So many sessions.
+    /// This many sessions.
     Closed(Option<u32>),
 }
 
-/// A stream as asked for.
+/// A requested stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamInput {
     /// Its name; the workload's first stream if absent.
@@ -34,7 +34,7 @@ pub struct StreamInput {
     pub think: Option<Nanos>,
 }
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanInput {
     /// At least one.
@@ -47,7 +47,7 @@ pub struct PlanInput {
     pub arrivals: Option<Arrivals>,
     /// Closed sessions per second.
     pub spawn_rate: Option<Rate>,
-    /// Left out at the beginning; at most, where it ends once throughput is steady.
+    /// Excluded from results; the maximum if the warm-up ends on steady throughput.
     pub warm_up: Nanos,
     /// The warm-up ends as soon as throughput is steady.
     pub until_steady: bool,
@@ -55,22 +55,21 @@ pub struct PlanInput {
     pub step: Nanos,
     /// Ends a measured phase early.
     pub stop: StopRule,
-    /// What must hold.
+    /// The objectives.
     pub objectives: Vec<Objective>,
     /// When throughput counts as steady.
     pub steadiness: SteadinessRule,
     /// What to do with failed ops.
     pub retry: RetryPlan,
-    /// When an op is given up.
+    /// When an op times out.
     pub timeout: Nanos,
     /// The check of the data.
     pub audit: AuditPlan,
-    /// This process's part.
+    /// This process's share.
     pub share: Share,
 }
 
-/// Sessions that open load may use when the user says nothing: enough for a thousand ops a second
-/// that take a quarter of a second each.
+/// Default sessions for open load: enough for a thousand ops a second that take a quarter of a second each.
 const OPEN_SESSIONS_MIN: u32 = 64;
 
 /// Name of the phase in which the target gets warm.
@@ -117,7 +116,7 @@ pub fn plan(
         steadiness: input.steadiness,
         retry: input.retry,
         timeout: input.timeout,
-        // An op that was given up earlier would be called a timeout that it is not.
+        // Stopping earlier would count ops as timeouts before their timeout.
         drain_limit: input.timeout,
         audit: input.audit,
         share: input.share.clone(),
@@ -142,7 +141,7 @@ fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     })
 }
 
-/// Rows that repeat have no keys of their own: an audit by key would take them for lost.
+/// Repeated rows have no unique keys: an audit by key would report them as lost.
 fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
     let level = input.audit.level;
     let replaces = (0..workload.tables()).any(|table| workload.replacing_column(table).is_some());
@@ -165,7 +164,7 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
     }
 }
 
-/// Asked of a load without queries it would say of the numbers what is not so.
+/// `--literals` without queries would misdescribe the results.
 fn check_literals(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
     if !input.literals || workload.takes_literals() {
         return Ok(());
@@ -197,7 +196,7 @@ fn stream_plan(
         .collect();
     let closed = paces.iter().all(|pace| closed_sessions(pace).is_some());
     if stream.think.is_some() && !closed {
-        // At a rate, no op waits for the pause of a session.
+        // In open load, no op waits for the pause of a session.
         let name = &spec.name;
         return Err(PlanError::new(
             format!(
@@ -234,8 +233,8 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
     })
 }
 
-/// Rows per op of a stream that counts rows: the same for all its ops, or a rate of rows would
-/// not be a rate of ops.
+/// Rows per op of a stream that counts rows. All its ops must have the same number; otherwise a rate of rows would not
+/// be a rate of ops.
 fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError> {
     if spec.unit == Unit::Queries {
         return Ok(1);
@@ -252,7 +251,7 @@ fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError
     Ok(first)
 }
 
-/// Two streams that write would give the same rows the same indexes.
+/// Two writing streams would give the same indexes to different rows.
 fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), PlanError> {
     let writers: Vec<&str> = streams
         .iter()
@@ -268,7 +267,7 @@ fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), Plan
     Ok(())
 }
 
-/// A rate at which nobody appears would be a misunderstanding.
+/// Rejects a spawn rate without sessions to start.
 fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), PlanError> {
     if input.spawn_rate.is_none() || streams.iter().any(|stream| stream.spawn_rate.is_some()) {
         return Ok(());
@@ -279,8 +278,8 @@ fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), Pla
     ))
 }
 
-/// How long it takes until the last closed session has appeared and had its own share of the time
-/// to connect: sessions / rate, of the stream that takes longest.
+/// Time until the last closed session has started and had its own time to connect: sessions / rate, of the slowest
+/// stream.
 fn ramp(streams: &[StreamPlan]) -> Nanos {
     let ramps = streams.iter().filter_map(|stream| {
         let sessions = stream.paces.iter().filter_map(closed_sessions);
@@ -304,12 +303,12 @@ pub fn sessions_of(plan: &Plan, stream: usize) -> u32 {
         .unwrap_or(0)
 }
 
-/// When session number `session` of all shares together appears.
+/// When session number `session` of all shares starts.
 pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
     time_of(u128::from(session), rate)
 }
 
-/// What is left out of every result comes first: sessions appear, then the warm-up.
+/// The excluded phases come first: sessions start, then the warm-up.
 fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
     let mut phases: Vec<PhasePlan> = [("ramp", ramp), (WARM_UP, input.warm_up)]
         .into_iter()
@@ -335,7 +334,7 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
     phases
 }
 
-/// The plan of the load: one closed stream that fills the first table, for as long as it takes.
+/// The plan of the load: one closed stream that fills the first table, without a time limit.
 pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
     let stream = StreamPlan {
         name: op_name.to_owned(),

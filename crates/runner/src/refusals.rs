@@ -1,28 +1,27 @@
-//! Refusals of one session that end the run: more load does not help a target without disk or memory,
-//! nor a statement that cannot be repeated. Must not end it itself.
+//! Consecutive refusals of one session that end the run: more load does not help a target without disk or memory, or a
+//! statement that always fails. Must not end the run itself.
 
 use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
 use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 
-/// So many ops in a row refused for want of disk or memory.
+/// Maximum consecutive ops refused for lack of disk or memory.
 const OUT_OF_RESOURCES_MAX: u32 = 10;
-/// So many ops in a row whose statement the target refuses, if fewer than so many were answered
-/// otherwise before.
+/// Maximum consecutive ops with a refused statement, if fewer than [`ANSWERED_MAX`] other ops were answered before.
 const STATEMENTS_MAX: u32 = 100;
 const ANSWERED_MAX: u32 = 10;
 
-/// Refusals of a session in a row.
+/// Consecutive refusals of a session.
 #[derive(Default)]
 pub(crate) struct Refusals {
     out_of_resources: u32,
     statements: u32,
-    /// Ops that were answered otherwise, up to [`ANSWERED_MAX`].
+    /// Ops with another outcome, up to [`ANSWERED_MAX`].
     answered: u32,
 }
 
 impl Refusals {
-    /// Counts the outcome of an op; why the run must end, if it must.
+    /// Counts the outcome of an op; returns why the run must end, if it must.
     pub(crate) fn note(
         &mut self,
         outcome: &Outcome,
@@ -43,7 +42,7 @@ impl Refusals {
                 self.out_of_resources += 1;
                 (self.out_of_resources == OUT_OF_RESOURCES_MAX).then(|| out_of_resources(error))
             }
-            // Tables of ours are judged by the audit, which needs the run to go on.
+            // The audit judges Highwater's own tables, which requires the run to continue.
             ErrorClass::Statement if workload.tables.is_empty() => {
                 self.statements += 1;
                 let ends = self.statements == STATEMENTS_MAX && self.answered < ANSWERED_MAX;

@@ -1,4 +1,4 @@
-//! Keeps what a run or an experiment reports in its directory, besides telling its observer. It must not change it.
+//! Stores the reports of a run or an experiment in its directory, in addition to its observer. Must not change them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::clock::wall_clock;
 use crate::observer::{Observer, Observers};
 use crate::store::{ReportFile, Reported, RunDirectory};
 
-/// Writes down what it is told.
+/// Writes events to a file.
 struct Kept(RefCell<ReportFile>);
 
 impl Kept {
@@ -29,7 +29,7 @@ impl Observer for Kept {
     }
 }
 
-/// Tells an observer and those who look at a directory from elsewhere, until it is dropped.
+/// Forwards events to an observer, and stores them for other processes until it is dropped.
 pub fn kept_in(directory: &RunDirectory, observer: Rc<dyn Observer>) -> Rc<dyn Observer> {
     let kept = Kept(RefCell::new(directory.reports()));
     Rc::new(Observers(vec![observer, Rc::new(kept)]))

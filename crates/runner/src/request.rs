@@ -1,4 +1,4 @@
-//! What is run, and what comes of it.
+//! The request for a run, and its result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,61 +16,61 @@ use highwater_workload::Workload;
 use crate::control::Controls;
 use crate::store::{RunDirectory, StoreError};
 
-/// What is run.
+/// A request for a run.
 pub struct RunRequest {
-    /// The frozen intention.
+    /// The frozen plan.
     pub plan: Plan,
-    /// What is asked; of the plan's fingerprint.
+    /// The workload, with the plan's fingerprint.
     pub workload: Arc<Workload>,
-    /// Who is asked.
+    /// The target.
     pub target: Arc<dyn Target>,
     /// The target's driver, by name.
     pub driver: String,
     /// The run's directory, made by the caller because embedded targets put files there.
     pub directory: RunDirectory,
-    /// Wall clock when the run begins, RFC 3339; the record has that of its first phase with a pace.
+    /// Wall clock when the run begins, RFC 3339; the record has the time of its first phase with a pace.
     pub started_at: String,
-    /// Make tables of the list anew, whatever they hold.
+    /// Recreate registered tables, whatever they hold.
     pub drop_tables: bool,
-    /// Tables that may be dropped although they are not in the list.
+    /// Tables that may be dropped although they are not registered.
     pub drop_foreign: Vec<String>,
-    /// What was asked of tables that a target's may not have.
+    /// Table options that the target may not support.
     pub tables: TableRequest,
-    /// Refuse what cannot fit on the target's disk, and stop before that is full.
+    /// Reject a run that cannot fit on the target's disk, and stop before the disk is full.
     pub guard_disk: bool,
-    /// What is asked of the target beside the load.
+    /// What to poll during the load.
     pub telemetry: TelemetryRequest,
-    /// Where ceilings of this machine are kept, and the sink that stands for this target.
+    /// Directory of this machine's ceilings, and the sink that stands for this target.
     pub ceilings: Option<(PathBuf, String)>,
     /// Commands while it runs; none by default.
     pub controls: Controls,
-    /// Wait so long before the first phase with a pace begins.
+    /// Delay before the first phase with a pace.
     pub start_in: Nanos,
-    /// Noted in the record.
+    /// Stored in the record.
     pub labels: BTreeMap<String, String>,
     /// See [`highwater_model::header::Header::given`].
     pub given: BTreeMap<String, Vec<String>>,
-    /// The working directory's file of settings, where it decides anything.
+    /// The working directory's settings file, if it decides anything.
     pub settings_file: Option<String>,
-    /// Version of the program.
+    /// Version of Highwater.
     pub version: String,
 }
 
-/// What is asked beside the load.
+/// What to poll during the load.
 #[derive(Debug, Clone, Default)]
 pub struct TelemetryRequest {
-    /// Ask nobody.
+    /// Poll nothing.
     pub off: bool,
-    /// Endpoints that are asked besides the target and its host.
+    /// Endpoints to poll in addition to the target and its host.
     pub endpoints: Vec<Endpoint>,
-    /// More of them, which are of this target's nodes.
+    /// More endpoints, of this target's nodes.
     pub node_endpoints: Vec<Endpoint>,
-    /// Nodes of the target that were started on this machine with a quota of CPU.
+    /// Nodes of the target that were started on this machine with a CPU quota.
     pub limited_nodes: Vec<LimitedNode>,
 }
 
 impl TelemetryRequest {
-    /// What is asked beside the load of another target: nothing of this one's nodes.
+    /// Adapts the request to another target: removes this target's nodes.
     pub fn of_another_target(&mut self) {
         self.node_endpoints.clear();
         self.limited_nodes.clear();
@@ -84,21 +84,21 @@ pub struct LimitedNode {
     pub node: String,
     /// The cores that it may use.
     pub cores: f64,
-    /// Its control group: a directory in each hierarchy.
+    /// Its control group: one directory per hierarchy.
     pub group: Vec<PathBuf>,
 }
 
-/// What was asked of tables besides their columns.
+/// Table options other than columns.
 #[derive(Debug, Clone, Default)]
 pub struct TableRequest {
-    /// Flags that were given and need shards, such as `--shards`.
+    /// Given flags that require shards, such as `--shards`.
     pub shard_flags: Vec<&'static str>,
     /// `--with`, by name.
     pub settings: Vec<(String, String)>,
 }
 
 impl TableRequest {
-    /// Refuses what the tables of a target with these features do not have.
+    /// Rejects options that the target's tables do not support.
     pub(crate) fn check(
         &self,
         target: &dyn Target,
@@ -123,7 +123,7 @@ impl TableRequest {
     }
 }
 
-/// Rows that an op of a stream writes at most; 0 if it writes none.
+/// Maximum rows that an op of a stream writes; 0 if it writes none.
 pub(crate) fn rows_per_op(workload: &Workload, stream: &str) -> u64 {
     let spec = workload.stream(stream);
     spec.iter()
@@ -135,16 +135,16 @@ pub(crate) fn rows_per_op(workload: &Workload, stream: &str) -> u64 {
 
 /// A run's record and how it ended.
 pub struct RunEnd {
-    /// Everything.
+    /// The record.
     pub record: RunRecord,
-    /// How.
+    /// How the run ended.
     pub ended: Ended,
 }
 
-/// Why there is no record at all.
+/// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The target could not be used.
+    /// The target is unusable.
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The run's directory cannot be written.
@@ -156,18 +156,18 @@ pub enum RunError {
     /// The operating system refused what a run needs.
     #[error("cannot run: {0}")]
     System(#[from] std::io::Error),
-    /// The user stopped the run while it was prepared.
+    /// The user stopped the run during its preparation.
     #[error("stopped by the user before the load began: no load was sent, and there is no record")]
     Interrupted,
-    /// The budget of an experiment has no room for its first trial, and what confirms it.
+    /// The budget of an experiment does not cover its first trial and the confirmations.
     #[error("--budget: not one trial of {} fits{}", duration(.probe.0), beside(*.confirmations))]
     Budget {
-        /// What it takes, all included.
+        /// The trial's duration, everything included.
         probe: Nanos,
-        /// Trials that must be possible behind it.
+        /// Trials that must be possible after it.
         confirmations: u32,
     },
-    /// Everything waits for something that cannot come; a bug.
+    /// Every task waits for an event that cannot happen; a bug.
     #[error("the simulated run stood still")]
     Stuck,
 }

@@ -1,9 +1,8 @@
-//! The class in which the kernel schedules the threads that send on time.
+//! The kernel scheduling class of threads that send on time.
 //!
-//! Beside a busy database on the same host, a thread of the normal class that should send waits for
-//! the scheduler's next tick, some milliseconds. One of the real-time class runs at once. An executor
-//! takes it where that is permitted, and gives it up when it works too much to leave the machine to
-//! others. What must not be here: what is sent, and when.
+//! If a busy database runs on the same host, a thread of the normal class waits some milliseconds for the scheduler's
+//! next tick. A real-time thread runs at once. An executor takes that class if permitted, and gives it up if it uses
+//! too much CPU for the machine to stay responsive. Must not send anything.
 
 use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
@@ -16,21 +15,21 @@ use thread_priority::{
 
 use crate::telemetry::cpu_time;
 
-/// One part in so many of a core that a thread may use in the real-time class.
+/// A thread may use one part in this many of a core in the real-time class.
 const CORE_PARTS: u64 = 4;
 
 /// The class of this thread.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     class: SchedulingClass,
-    /// When its CPU time was last looked at, and what it was.
+    /// When its CPU time was last checked, and its value.
     looked_at: Nanos,
     cpu: Nanos,
 }
 
 impl Scheduling {
-    /// Takes the real-time class for this thread, if it must send on time. Threads that it starts
-    /// would be in that class, too: those of an embedded database, for one.
+    /// Takes the real-time class for this thread, if it must send on time. Threads that it starts inherit the class,
+    /// for example those of an embedded database.
     pub(crate) fn enter(must_send_on_time: bool, now: Nanos) -> Self {
         let class = if !must_send_on_time {
             SchedulingClass::Normal
@@ -42,8 +41,8 @@ impl Scheduling {
         Self { class, looked_at: now, cpu: cpu_time(ClockId::ThreadCPUTime) }
     }
 
-    /// Gives the class up if the thread has used more than its part of a core since it was last
-    /// looked at. Within a second the kernel's own limit holds, 95% by default.
+    /// Gives the class up if the thread used more than its part of a core since the last check. Within a second, the
+    /// kernel's own limit applies, 95% by default.
     pub(crate) fn review(&mut self, now: Nanos) {
         if self.class != SchedulingClass::RealTime {
             return;
@@ -57,13 +56,13 @@ impl Scheduling {
         }
     }
 
-    /// What was in force.
+    /// The class in force.
     pub(crate) fn class(&self) -> SchedulingClass {
         self.class
     }
 }
 
-/// At its least priority.
+/// At its lowest priority.
 fn enter_real_time() -> Result<(), Error> {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy)
@@ -71,8 +70,8 @@ fn enter_real_time() -> Result<(), Error> {
 
 fn leave_real_time() -> bool {
     let normal = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    // The library sets the niceness, too. From the best one there is a way back without a privilege;
-    // where there is none to it, the thread has kept its own.
+    // The library also sets the niceness. From the best one, no privilege is needed to go back; if it cannot be set,
+    // the thread has kept its own.
     let nice = getpriority_process(None).unwrap_or(0);
     drop(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, normal));
     let _ = setpriority_process(None, nice);
@@ -83,7 +82,7 @@ fn leave_real_time() -> bool {
 mod tests {
     use super::*;
 
-    /// A thread of its own, because the class is the thread's.
+    /// A separate thread, because the class belongs to the thread.
     fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| scope.spawn(work).join().unwrap())
     }
@@ -128,10 +127,10 @@ mod tests {
         });
     }
 
-    /// The policy of this thread in the kernel's own words.
+    /// The policy of this thread as reported by the kernel.
     fn kernel_policy() -> String {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        // The name in brackets may hold blanks; the policy is the 41st field.
+        // The name in parentheses may contain blanks; the policy is field 41.
         let behind = stat.rsplit_once(") ").unwrap().1;
         behind.split(' ').nth(41 - 3).unwrap().to_owned()
     }

@@ -1,5 +1,5 @@
-//! Which sessions a pass has: those of its plan, and those that a changed pace needs besides. A session that is
-//! not needed any more stays open and idle. What must not be here: what sessions do.
+//! The sessions of a pass: those of its plan, and those added for a changed pace. A session that is no longer needed
+//! stays open and idle. Must not run sessions.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,30 +9,30 @@ use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
 
-/// Sessions of a stream that are opened together.
+/// Sessions of a stream that open together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionBlock {
     /// Position of the stream.
     pub(crate) stream: usize,
     /// Their numbers within the stream.
     pub(crate) slots: Range<u32>,
-    /// The number of the first one within the pass.
+    /// The number of the first one in the pass.
     pub(crate) first_number: u32,
-    /// When they appear; absent where the plan says that of each.
+    /// When they start; absent if the plan sets it per session.
     pub(crate) begin: Option<Appearance>,
 }
 
-/// When sessions appear that a plan does not have.
+/// When sessions outside the plan start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Appearance {
     /// The first one.
     pub(crate) first: Nanos,
-    /// From one to the next.
+    /// Time between one and the next.
     pub(crate) apart: Nanos,
 }
 
 impl SessionBlock {
-    /// Those of it that are there at a time; those of the plan are from the begin on.
+    /// Number of its sessions at a time; those of the plan count from the start.
     pub(crate) fn open_at(&self, at: Nanos) -> u32 {
         let all = self.slots.end - self.slots.start;
         match self.begin {
@@ -47,7 +47,7 @@ impl SessionBlock {
         }
     }
 
-    /// When a session of it appears; absent where the plan says that.
+    /// When one of its sessions starts; absent if the plan sets it.
     pub(crate) fn begin_of(&self, slot: u32) -> Option<Nanos> {
         let begin = self.begin?;
         let before = u64::from(slot.saturating_sub(self.slots.start));
@@ -56,12 +56,12 @@ impl SessionBlock {
     }
 }
 
-/// All sessions of a pass, shared by its executors. Blocks are only added.
+/// All sessions of a pass, shared by its executors. Blocks are only appended.
 #[derive(Debug)]
 pub(crate) struct Sessions(Mutex<Vec<SessionBlock>>);
 
 impl Sessions {
-    /// Those of this share of a plan.
+    /// The sessions of this share of a plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         let sessions = Self(Mutex::default());
         for stream in 0..plan.streams.len() {
@@ -70,7 +70,7 @@ impl Sessions {
         sessions
     }
 
-    /// A stream is to have so many, if it has fewer.
+    /// Raises a stream's number of sessions, if it has fewer.
     pub(crate) fn raise(&self, stream: usize, sessions: u32, begin: Option<Appearance>) {
         let mut blocks = self.lock();
         let there = of_stream(&blocks, stream);
@@ -90,7 +90,7 @@ impl Sessions {
         all(&self.lock())
     }
 
-    /// The blocks behind the first ones.
+    /// The blocks from this position on.
     pub(crate) fn blocks_from(&self, known: usize) -> Vec<SessionBlock> {
         self.lock().get(known..).unwrap_or_default().to_vec()
     }

@@ -1,9 +1,8 @@
-//! Where sessions get their next op: one source per stream, shared by all its sessions.
+//! The source of a stream's ops, shared by all its sessions.
 //!
-//! A free session claims the next arrival in order of its intended time, wherever its thread
-//! runs, so a stream behaves as one queue with as many servers as sessions, first come first
-//! served, and no queue of requests has to be bounded: what is due and not claimed *is* the
-//! queue. An arrival that is still unclaimed when its phase ends is handed out as dropped.
+//! An idle session claims the next arrival in order of intended time, on whichever thread it runs. So a stream behaves
+//! as one first-come-first-served queue with one server per session. No request queue needs a bound: the intended but
+//! unclaimed arrivals *are* the queue. An arrival still unclaimed at the end of its phase is handed out as dropped.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +14,14 @@ use highwater_model::units::Nanos;
 use crate::pacer::{Arrival, Pacer, PacerPlan};
 use crate::schedule::{EarlyEnd, PhaseTimes, Schedule, ScheduledPhase, SessionRamp};
 
-/// Which stream of which plan.
+/// A stream of a plan.
 #[derive(Debug, Clone)]
 pub struct SourcePlan {
     /// The plan.
     pub plan: Arc<Plan>,
     /// Position in [`Plan::streams`].
     pub stream: usize,
-    /// Ops of all shares together in each measured phase, where the stop rule limits rows.
+    /// Total ops of all shares in each measured phase, if the stop rule limits rows.
     pub limit_ops: Option<u64>,
 }
 
@@ -33,30 +32,30 @@ pub struct Ticket {
     pub phase: usize,
     /// Number of the op in its stream.
     pub index: u64,
-    /// When it is due; `None` in closed load: now.
+    /// Intended time; `None` in closed load: now.
     pub intended: Option<Nanos>,
-    /// Begin of its phase.
+    /// Start of its phase.
     pub phase_start: Nanos,
-    /// End of its phase as it stood when the op was claimed.
+    /// End of its phase when the op was claimed.
     pub phase_end: Nanos,
-    /// Version of the schedule that this end is of.
+    /// Version of the schedule at that time.
     pub version: u64,
 }
 
-/// The answer to a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Ask this, not before its intended time.
+    /// Run this op, not before its intended time.
     Op(Ticket),
-    /// This was due in a phase that is over and was never sent: count it.
+    /// This op was intended in a phase that is over, and was never sent: count it.
     Dropped(Ticket),
-    /// Nothing to do before then, unless the schedule changes.
+    /// Nothing to do before this time, unless the schedule changes.
     Idle(Nanos),
-    /// Nothing will come any more.
+    /// There are no more ops.
     End,
 }
 
-/// One stream's ops, dealt out one by one.
+/// One stream's ops, issued one by one.
 #[derive(Debug)]
 pub struct Source {
     plan: SourcePlan,
@@ -68,17 +67,17 @@ pub struct Source {
 
 #[derive(Debug)]
 struct State {
-    /// Its number in the schedule; `None` behind the last one.
+    /// Its number in the schedule; `None` after the last one.
     phase: Option<usize>,
     times: PhaseTimes,
     version: u64,
     pacer: Pacer,
     pace: Pace,
-    /// Sessions of the stream that come or go in this phase.
+    /// Sessions of the stream that start or end in this phase.
     ramp: Option<SessionRamp>,
-    /// Ops dealt out so far, per lane; an op's index continues from phase to phase.
+    /// Ops issued so far, per lane; an op's index continues from phase to phase.
     issued: Vec<u64>,
-    /// Given back before they were sent, in order of intended time: at most one a session.
+    /// Returned before they were sent, in order of intended time: at most one per session.
     returned: VecDeque<Ticket>,
 }
 
@@ -145,7 +144,7 @@ impl Source {
         }
     }
 
-    /// An op that was given back comes before all that were never claimed: it is due earlier.
+    /// Returned ops come before all unclaimed ones, because their intended time is earlier.
     fn claim_returned(&self, state: &mut State, now: Nanos) -> Option<Claim> {
         let at = state.returned.iter().position(|ticket| self.is_due(ticket))?;
         let ticket = state.returned.remove(at)?;
@@ -153,7 +152,7 @@ impl Source {
         Some(self.hand_out(ticket, over))
     }
 
-    /// A ticket as a claim; behind the end of its phase it is not sent any more.
+    /// Turns a ticket into a claim; after the end of its phase it is dropped.
     fn hand_out(&self, ticket: Ticket, over: bool) -> Claim {
         if over {
             return Claim::Dropped(ticket);
@@ -164,8 +163,8 @@ impl Source {
         Claim::Op(ticket)
     }
 
-    /// Takes back an op of an open load whose session was closed before it could send it: another
-    /// session may be free sooner than this one is there again.
+    /// Takes back an op of an open load whose session was closed before it could send it: another session may become
+    /// idle before this one has reconnected.
     pub fn give_back(&self, ticket: Ticket) {
         self.finished();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,33 +174,32 @@ impl Source {
         state.returned.insert(at, ticket);
     }
 
-    /// Indexes of ops that were given back and never came due, as their phase ended before; meant
-    /// for when all is over.
+    /// Indexes of returned ops that were never intended, because their phase ended first. Call it after the run.
     pub fn never_due(&self) -> Vec<u64> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.returned.iter().map(|ticket| ticket.index).collect()
     }
 
-    /// The session is done with its op, or gives it back unasked.
+    /// The session has finished its op, or returned it unsent.
     pub fn finished(&self) {
         if self.is_limited() {
             self.in_flight.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// Whether a phase can use up its ops and end by that: only then are those in flight counted,
-    /// because all threads would write to that count at every op.
+    /// Whether a phase can end by using up its ops. Only then are ops in flight counted, because all threads would
+    /// write to that counter at every op.
     fn is_limited(&self) -> bool {
         self.plan.limit_ops.is_some()
     }
 
-    /// Whether a claimed op that has not been started is still due: its phase may have ended.
+    /// Whether a claimed op that was not started is still to be sent: its phase may have ended.
     pub fn is_due(&self, ticket: &Ticket) -> bool {
         let due = ticket.intended.unwrap_or(ticket.phase_start);
         due < self.phase_end(ticket)
     }
 
-    /// The end of an op's phase as it stands now.
+    /// The current end of an op's phase.
     pub fn phase_end(&self, ticket: &Ticket) -> Nanos {
         if self.schedule.version() == ticket.version {
             return ticket.phase_end;
@@ -210,14 +208,14 @@ impl Source {
         times.map_or(Nanos::ZERO, |times| times.end)
     }
 
-    /// Greater than the index of every op that was dealt out.
+    /// An upper bound above the index of every issued op.
     pub fn end(&self) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         greatest(&self.lanes, &state.issued).map_or(0, |index| index + 1)
     }
 
-    /// Indexes below the greatest one that was dealt out, which were not: lanes advance each at
-    /// their own pace. Ascending; meant for when all is over.
+    /// Indexes below the highest issued one that were not issued, because each lane advances at its own rate.
+    /// Ascending. Call it after the run.
     pub fn skipped(&self) -> Vec<u64> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         skipped(&self.lanes, &state.issued)
@@ -233,7 +231,7 @@ impl Source {
         }
     }
 
-    /// When a session that has no part in this phase yet gets one, if nothing changes.
+    /// When a session that has no part in this phase yet gets one, unless something changes.
     fn admitted(&self, state: &State, slot: u32) -> Nanos {
         let share = &self.plan.plan.share;
         let ramp = state.ramp.filter(SessionRamp::grows);
@@ -311,7 +309,7 @@ fn index_of(lane: u32, round: u64) -> u64 {
     round * u64::from(LANES) + u64::from(lane)
 }
 
-/// The greatest index that was dealt out.
+/// The highest issued index.
 fn greatest(lanes: &[u32], issued: &[u64]) -> Option<u64> {
     lanes
         .iter()

@@ -1,9 +1,9 @@
-//! Whether this process itself stood still: stopped, starved of CPU, or its machine suspended; and whether its wall clock
-//! was set.
+//! Detects whether this process stood still (stopped, starved of CPU, or on a suspended machine), and whether its wall
+//! clock was set.
 //!
-//! A thread of its own wakes every few milliseconds and compares clocks. A wake-up that comes late means that nothing
-//! here ran; a boot clock that runs ahead of the monotonic one, that the machine was suspended. A wall clock that alone
-//! leaps was set: no time of a run is taken from it. The thread touches no op.
+//! A separate thread wakes every few milliseconds and compares clocks. A late wake-up means that this process did not
+//! run. If the boot clock gained on the monotonic clock, the machine was suspended. If only the wall clock jumped, it
+//! was set; no time of a run uses it. The thread touches no op.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,24 +19,24 @@ use crate::scheduling::Scheduling;
 
 /// Time between two wake-ups.
 const TICK: Nanos = Nanos::from_millis(10);
-/// Stalls that are kept, the longest ones.
+/// Maximum number of stalls kept: the longest ones.
 const STALLS_KEPT: usize = 256;
-/// A wall clock that is slewed changes by less from one wake-up to the next.
+/// A slewed wall clock changes by less than this between two wake-ups.
 const STEP_MIN_NS: i128 = 10_000_000;
-/// Steps of the wall clock that are kept, the first ones.
+/// Maximum number of wall-clock steps kept: the first ones.
 const STEPS_KEPT: usize = 16;
 
 /// A time at which the wall clock was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClockStep {
-    /// When it was seen.
+    /// When it was detected.
     pub(crate) at: Nanos,
-    /// How much it leapt, nanoseconds; below 0 backwards.
+    /// Size of the step in nanoseconds; negative if backward.
     by_ns: i128,
 }
 
 impl ClockStep {
-    /// In words.
+    /// The step as text.
     pub(crate) fn message(self) -> String {
         let way = if self.by_ns < 0 { "back" } else { "forward" };
         let by = u64::try_from(self.by_ns.unsigned_abs()).unwrap_or(u64::MAX);
@@ -49,7 +49,7 @@ impl ClockStep {
     }
 }
 
-/// What a watch saw.
+/// Detected stalls and clock steps.
 #[derive(Debug, Default)]
 pub(crate) struct ClockFaults {
     pub(crate) stalls: Vec<StallRecord>,
@@ -60,7 +60,7 @@ pub(crate) struct ClockFaults {
 #[derive(Debug, Default)]
 struct StallDetector {
     last: Option<Nanos>,
-    /// The last readings of one moment: monotonic, boot and wall clock.
+    /// The last readings taken at one moment: monotonic, boot, and wall clock.
     last_of_all: Option<[Nanos; 3]>,
     found: ClockFaults,
 }
@@ -75,7 +75,7 @@ impl StallDetector {
             return;
         };
         let late = now.saturating_sub(since).saturating_sub(TICK);
-        // Of a pause that both clocks show, each shows a part.
+        // If both clocks show a pause, each shows a part of it.
         let (length, kind) = if suspended.0 >= STALL_NS {
             (late.saturating_add(suspended), StallKind::MachinePaused)
         } else {
@@ -94,7 +94,7 @@ impl StallDetector {
         }
     }
 
-    /// For how long the machine was suspended since the clocks were compared last. Sees a step of the wall clock.
+    /// How long the machine was suspended since the last comparison. Also detects a step of the wall clock.
     fn compared(&mut self, readings: [Nanos; 3]) -> Nanos {
         let Some(before) = self.last_of_all.replace(readings) else {
             return Nanos::ZERO;
@@ -116,8 +116,8 @@ pub(crate) struct StallWatch {
 }
 
 impl StallWatch {
-    /// Starts to watch, in the class of the executors, which may run where another thread would not;
-    /// absent where no thread can be had.
+    /// Starts the watch, in the class of the executors, which may run when another thread would not; `None` if no
+    /// thread can be started.
     pub(crate) fn start(clock: RealClock, must_send_on_time: bool) -> Option<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
@@ -135,7 +135,7 @@ impl StallWatch {
         Some(Self { over, thread })
     }
 
-    /// What was seen, with times that count from `origin`.
+    /// The detected faults, with times that count from `origin`.
     pub(crate) fn end(self, origin: Nanos) -> ClockFaults {
         self.over.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
@@ -154,7 +154,7 @@ impl StallWatch {
 mod tests {
     use super::*;
 
-    /// What such readings show: milliseconds of the monotonic, the boot and the wall clock.
+    /// The faults in such readings: milliseconds of the monotonic, boot, and wall clock.
     fn found(readings: &[[u64; 3]]) -> ClockFaults {
         let mut detector = StallDetector::default();
         for [monotonic, boot, wall] in readings {
@@ -168,7 +168,7 @@ mod tests {
         detector.found
     }
 
-    /// (start in ms, length in ms, kind) of the stalls, and (when in ms, by ms) of the steps.
+    /// Stalls as (start in ms, length in ms, kind), and steps as (time in ms, size in ms).
     #[track_caller]
     fn check(readings: &[[u64; 3]], stalls: &[(u64, u64, StallKind)], steps: &[(u64, i128)]) {
         let found = found(readings);
@@ -210,20 +210,20 @@ mod tests {
         let paused = StallKind::MachinePaused;
         let readings = [[0, 0, 0], [10, 10, 10], [20, 3_020, 3_020], [30, 3_030, 3_030]];
         check(&readings, &[(10, 3_000, paused)], &[]);
-        // It stood for three seconds, and the process was let run five seconds after.
+        // It was suspended for three seconds, and the process resumed five seconds later.
         let readings = [[0, 0, 0], [10, 10, 10], [5_020, 8_020, 8_020]];
         check(&readings, &[(10, 8_000, paused)], &[]);
     }
 
     #[test]
     fn a_wall_clock_that_alone_leaps_was_set_and_nothing_was_paused() {
-        // Forward by 0.2 s as by NTP, by an hour, and back.
+        // Forward by 0.2 s, as by NTP; by an hour; and backward.
         check(&[[0, 0, 0], [10, 10, 210]], &[], &[(10, 200)]);
         check(&[[0, 0, 0], [10, 10, 3_600_010]], &[], &[(10, 3_600_000)]);
         check(&[[0, 0, 9_000], [10, 10, 10]], &[], &[(10, -9_000)]);
         // Slewed.
         check(&[[0, 0, 0], [10, 10, 11], [20, 20, 22], [30, 30, 33]], &[], &[]);
-        // Set back while the process was stopped: that hides nothing of it.
+        // Set back while the process was stopped: the stall is still found.
         let readings = [[0, 0, 9_000], [10, 10, 9_010], [5_020, 5_020, 20]];
         check(&readings, &[(10, 5_000, StallKind::NotRunning)], &[(5_020, -14_000)]);
         // Corrected after the machine was suspended.
@@ -252,7 +252,7 @@ mod tests {
             detector.read(all(at, between));
         }
         assert!(detector.found.stalls.is_empty() && detector.found.steps.is_empty());
-        // That it woke late is seen all the same.
+        // The late wake-up is still found.
         detector.read(all(530, 900));
         assert_eq!(detector.found.stalls.len(), 1);
     }

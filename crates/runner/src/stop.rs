@@ -1,8 +1,6 @@
-//! What ends a phase before its length is over: the plan's stop rule a measured one, and steady throughput a
-//! warm-up that waits for it.
+//! Ends a phase before its length is over: a measured phase by the plan's stop rule, a warm-up by steady throughput.
 //!
-//! Looked at once a second, from what the executors have reported by then. It must not look at anything else of a
-//! run's own results.
+//! Evaluated once a second, from the executors' reports so far. Must not use other results of the run.
 
 use highwater_analysis::throughput::{Throughput, throughput};
 use highwater_model::numbers::len_to_f64;
@@ -13,21 +11,21 @@ use highwater_model::units::Nanos;
 use crate::recorder::{IntervalDelta, WINDOWS_PER_SECOND};
 use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
 
-/// Bounds of the time over which a warm-up's throughput is to be steady: a longer one could not be known.
+/// Bounds of the time over which a warm-up's throughput must be steady: over more, it could not be determined.
 const HORIZON: [Nanos; 2] = [Nanos::from_secs(15), Nanos::from_secs(60)];
 
-/// What has come in so far, as far as it may end a phase.
+/// The counts so far that may end a phase.
 #[derive(Debug, Default)]
 pub(crate) struct StopCounts {
     rule: StopRule,
     steadiness: SteadinessRule,
-    /// The time over which a warm-up's throughput is to be steady.
+    /// The time over which a warm-up's throughput must be steady.
     horizon: Nanos,
     /// By phase.
     endings: Vec<Ending>,
     /// Failed ops, by phase.
     errors: Vec<u64>,
-    /// Acknowledged ops per 100 ms of the pass, by stream; only those that are needed.
+    /// Acknowledged ops per 100 ms of the pass, by stream; only for streams that need them.
     windows: Vec<Vec<u64>>,
 }
 
@@ -50,7 +48,7 @@ impl Ending {
 }
 
 impl StopCounts {
-    /// Nothing yet, of this plan, whose phases are to be added.
+    /// Empty counts for this plan; phases are added later.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             rule: plan.stop.clone(),
@@ -61,7 +59,7 @@ impl StopCounts {
         }
     }
 
-    /// Learns of all phases, those that were added since included.
+    /// Adds phases that are not known yet.
     pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
         self.endings =
             phases.iter().map(|phase| Ending::of(phase.kind, phase.until_steady)).collect();
@@ -87,8 +85,8 @@ impl StopCounts {
         }
     }
 
-    /// The phase that is running `now` and that ends, and why; `reported` seconds of the pass have come in whole.
-    /// Times count from the begin of the pass.
+    /// The phase running `now` that must end, and why; `reported` seconds of the pass are complete. Times count from
+    /// the start of the pass.
     pub(crate) fn ends(
         &self,
         phases: &[PhaseTimes],
@@ -124,15 +122,15 @@ impl StopCounts {
         }
     }
 
-    /// Whether a stream's throughput was steady over the latter half of a warm-up that began at `start`, by the
-    /// test that the record's throughput is put to, and would be over the horizon if it went on like that: what
-    /// becomes faster for a minute changes little in any three seconds.
+    /// Whether a stream's throughput was steady over the second half of a warm-up that began at `start`. It uses the
+    /// test of the record's throughput, and extrapolates the drift to the horizon: a target that becomes faster for a
+    /// minute changes little in any three seconds.
     fn is_steady(&self, counts: &[u64], start: Nanos, reported: u64) -> bool {
         let whole = whole_windows(counts, start, reported).unwrap_or_default();
         let latter = &whole[whole.len() / 2..];
         let length = Nanos(WINDOW_NS).as_secs_f64() * len_to_f64(latter.len());
         let throughput = of_windows(latter);
-        // What does nothing at all is steady at that.
+        // A stream without throughput would pass the test.
         let drift = throughput.drift.filter(|_| throughput.mean_per_s > 0.0);
         drift.is_some_and(|drift| {
             let times = (self.horizon.as_secs_f64() / length).max(1.0);
@@ -141,7 +139,7 @@ impl StopCounts {
     }
 }
 
-/// As long as the first measured phase, within bounds.
+/// The length of the first measured phase, within bounds.
 fn horizon(plan: &Plan) -> Nanos {
     let mut phases = plan.phases.iter();
     let measured = phases.find(|phase| phase.kind == PhaseKind::Measure);
@@ -149,8 +147,8 @@ fn horizon(plan: &Plan) -> Nanos {
     measured.map_or(least, |phase| phase.duration.clamp(least, most))
 }
 
-/// Half width of the 95% interval of a stream's throughput, relative to its mean, from the whole
-/// windows since `start`: what the record would say now.
+/// Half width of the 95% confidence interval of a stream's throughput, relative to its mean, from the whole windows
+/// since `start`: the value that a record written now would contain.
 fn relative_ci(counts: &[u64], start: Nanos, reported: u64) -> Option<f64> {
     let throughput = of_windows(&whole_windows(counts, start, reported)?);
     let (low, high) = throughput.ci95?;
@@ -167,7 +165,7 @@ fn whole_windows(counts: &[u64], start: Nanos, reported: u64) -> Option<Vec<u64>
     let first = index(start.0.div_ceil(WINDOW_NS));
     let last = index(reported.saturating_mul(WINDOWS_PER_SECOND as u64));
     let mut phase = counts.get(first..last.min(counts.len()))?.to_vec();
-    // What has not been answered at all was reported, too.
+    // Windows without any response were reported as well.
     phase.resize(last.checked_sub(first)?, 0);
     Some(phase)
 }

@@ -1,8 +1,7 @@
 //! The audit of a run that has ended or was killed, from its ledger file.
 //!
-//! What the file calls acknowledged must be there. Where the process was killed, what it had in
-//! flight is unknown, and is searched for. Rows of other runs are not looked at: they have their own
-//! ledgers. What must not be here: the comparison.
+//! Rows that the file calls acknowledged must exist. If the process was killed, rows in flight have an unknown outcome
+//! and are searched for. Rows of other runs are ignored: they have their own ledgers. Must not compare.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -30,7 +29,7 @@ use crate::request::RunError;
 use crate::store::{self, RunDirectory, StoreError};
 use crate::table_setup::{ExistingTables, end_of, rows_in};
 
-/// What is audited, and with what.
+/// The request for the audit of a stored run.
 pub struct StoredAuditRequest {
     /// The run's directory, or its record.
     pub run: PathBuf,
@@ -38,16 +37,15 @@ pub struct StoredAuditRequest {
     pub workload: Arc<Workload>,
     /// The database that it wrote to.
     pub target: Arc<dyn Target>,
-    /// At most; the plan's where absent.
+    /// Maximum level; the plan's if absent.
     pub level: Option<AuditLevel>,
-    /// Ends the audit.
+    /// Time limit of the audit.
     pub limit: Nanos,
     /// Wall clock, RFC 3339.
     pub now: String,
 }
 
-/// Audits a stored run; returns its record with what was found, which is stored if the audit came to
-/// its end.
+/// Audits a stored run; returns its record with the audit's findings, which is stored if the audit completed.
 pub fn audit_stored(
     request: StoredAuditRequest,
     observer: Rc<dyn Observer>,
@@ -83,7 +81,7 @@ fn no_ledger(record: &RunRecord) -> StoreError {
     }
 }
 
-/// The run, if it is one of ours and no experiment.
+/// The run, if it was written by Highwater and is not an experiment.
 fn plain_run(record: Record) -> Result<RunRecord, RunError> {
     match record {
         Record::Run(run) => Ok(*run),
@@ -94,7 +92,7 @@ fn plain_run(record: Record) -> Result<RunRecord, RunError> {
     }
 }
 
-/// Refuses what cannot be audited afterwards.
+/// Rejects a run that cannot be audited afterwards.
 fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunError> {
     let (id, plan) = (&record.header.id, &record.plan.definition);
     if plan.share.of > 1 {
@@ -150,7 +148,7 @@ impl StoredAudit {
         self.concluded(outcome)
     }
 
-    /// What the run's file says, and what it leaves open.
+    /// The ledgers: the file's content, with the rest as unknown outcomes.
     async fn ledgers(
         &self,
         bound: &BoundWorkload,
@@ -219,7 +217,7 @@ impl StoredAudit {
         audit_unless(stopped, &input, ledgers, admin, target, timeline).await
     }
 
-    /// The record with what was found.
+    /// The record with the audit's findings.
     fn concluded(self, outcome: AuditOutcome) -> Result<RunRecord, RunError> {
         let mut record = self.record;
         let is_done =
@@ -247,10 +245,10 @@ impl StoredAudit {
     }
 }
 
-/// Code of the note of a record that was audited again.
+/// Note code of a record that was audited again.
 const AUDITED_LATER: &str = "audited_later";
 
-/// The index after the last row of a table; 0 where there is no such table.
+/// The index after the last row of a table; 0 if the table does not exist.
 async fn last_row(admin: &mut dyn Admin, table: &BoundTable) -> Result<u64, TargetError> {
     match end_of(admin, table).await {
         Ok((end, _)) => Ok(end),

@@ -1,8 +1,7 @@
 //! Sets up the tables of a run: creates or keeps them, and finds the index of the first new row.
 //!
-//! While a run writes, the table registry says so. A run that was killed leaves this mark; the next
-//! run then queries the table itself for its last row. What must not be here: SQL, and names of
-//! databases.
+//! While a run writes, the table registry marks its tables. A killed run leaves this mark; the next run then queries
+//! the table itself for its last row. Must not contain SQL, or names of databases.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,25 +24,25 @@ use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::request::{RunRequest, rows_per_op};
 
-/// Keys per range when searching for the end of a table's rows; only the keys of the last range are
-/// then counted one by one.
+/// Keys per range when searching for the end of a table's rows; only the keys of the last range are then counted one by
+/// one.
 const END_SEARCH_WIDTH: u64 = 65_536;
-/// Longest wait for statements that an ended run left behind.
+/// Time limit for statements that an ended run left behind.
 const IDLE_LIMIT: Nanos = Nanos::from_secs(30);
-/// Longest time for writing the table registry after a run.
+/// Time limit for writing the table registry after a run.
 const REGISTER_LIMIT: Nanos = Nanos::from_secs(10);
 
-/// The tables as this run found them.
+/// The tables before this run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExistingTables {
     entries: Vec<RegistryEntry>,
-    /// One record per table; row counts that are unknown are absent.
+    /// One record per table; unknown row counts are absent.
     pub(crate) tables: Vec<TableRecord>,
     /// Index of the first row that this run may write.
     pub(crate) first_row: u64,
-    /// Rows of earlier runs were counted, because nobody noted how many must be there.
+    /// Rows of earlier runs were counted, because no run had registered their number.
     taken_as_found: bool,
-    /// The server's own counter of rows inserted, before this run's first one.
+    /// The server's counter of inserted rows, before this run's first one.
     pub(crate) counter: Option<u64>,
     /// What the tables set for themselves.
     pub(crate) settings: BTreeMap<String, String>,
@@ -56,7 +55,7 @@ pub(crate) fn writes(request: &RunRequest) -> bool {
     request.plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0
 }
 
-/// Whether it may write rows that are compared afterwards, so that those of earlier runs must be counted.
+/// Whether it may write rows that are compared afterwards, which requires a count of earlier rows.
 fn counts_rows(request: &RunRequest) -> bool {
     writes(request) && request.plan.audit.level != AuditLevel::Off
 }
@@ -137,7 +136,7 @@ fn too_long(limit: Nanos) -> TargetError {
         .with_hint("give more time with --audit-timeout, or recreate the tables with --drop")
 }
 
-/// Completes the entries of tables that an earlier run left without their number of rows.
+/// Completes the registry entries that an earlier run left without a number of rows.
 async fn complete_entries(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
@@ -156,7 +155,7 @@ async fn complete_entries(
     }
     for (entry, table) in entries.iter_mut().zip(&bound.tables) {
         if entry.writing {
-            // Behind rows that are not seen there may be others.
+            // There may be more rows after the hidden ones.
             if let Some(why) = admin.hidden_rows(table).await? {
                 return Err(hidden(&entry.name, &why));
             }
@@ -186,7 +185,7 @@ fn busy(entries: &[RegistryEntry]) -> TargetError {
         .with_hint("wait until that run has ended; two runs cannot fill one table")
 }
 
-/// The index after the last row of a table, and the number of its rows. All rows are visible.
+/// The index after the last row of a table, and its number of rows. All rows must be visible.
 pub(crate) async fn end_of(
     admin: &mut dyn Admin,
     table: &BoundTable,
@@ -207,13 +206,13 @@ fn rows_of(counts: &KeyCounts) -> u64 {
     with_key + counts.without_key
 }
 
-/// The same table, in which rows below a key have no key, so that they are counted separately.
+/// The table with a key expression that is NULL below this key, so that those rows are counted separately.
 pub(crate) fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     let key = &table.key;
     BoundTable { key: format!("CASE WHEN ({key}) >= {first} THEN ({key}) END"), ..table.clone() }
 }
 
-/// The same table, in which only rows of these keys have one.
+/// The table with a key expression that is NULL outside this range.
 pub(crate) fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
     let (key, Range { start, end }) = (&table.key, keys);
     BoundTable {
@@ -222,7 +221,7 @@ pub(crate) fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
     }
 }
 
-/// The tables as an audit of these rows alone sees them: others have no key.
+/// The tables as seen by an audit of only these rows: other rows have no key.
 pub(crate) fn rows_in(bound: &BoundWorkload, rows: Range<u64>) -> BoundWorkload {
     let mut own = bound.clone();
     for table in &mut own.tables {
@@ -232,7 +231,7 @@ pub(crate) fn rows_in(bound: &BoundWorkload, rows: Range<u64>) -> BoundWorkload 
 }
 
 impl ExistingTables {
-    /// The tables as a stored run found them.
+    /// The tables before a stored run.
     pub(crate) fn of_record(tables: &[TableRecord]) -> Self {
         Self {
             tables: tables.to_vec(),
@@ -241,7 +240,7 @@ impl ExistingTables {
         }
     }
 
-    /// The positions of tables that no run has written to, and that hold nothing.
+    /// The positions of empty tables that no run has written to.
     pub(crate) async fn unwritten(
         &self,
         admin: &mut dyn Admin,
@@ -257,7 +256,7 @@ impl ExistingTables {
         Ok(unwritten)
     }
 
-    /// Registers that rows are tried in these tables, which must not stay.
+    /// Registers that these tables contain canary rows, which must not stay.
     pub(crate) async fn begin_canary(
         &self,
         admin: &mut dyn Admin,
@@ -271,7 +270,7 @@ impl ExistingTables {
         admin.update_registry(&entries).await
     }
 
-    /// Makes the tables anew in which rows were tried.
+    /// Recreates the tables that contain canary rows.
     pub(crate) async fn end_canary(
         &mut self,
         admin: &mut dyn Admin,
@@ -287,7 +286,7 @@ impl ExistingTables {
         Ok(())
     }
 
-    /// The tables as the audit of this run sees them: rows of earlier runs have no key.
+    /// The tables as seen by the audit of this run: rows of earlier runs have no key.
     pub(crate) fn own_rows(&self, bound: &BoundWorkload) -> BoundWorkload {
         let mut own = bound.clone();
         if self.first_row > 0 {
@@ -309,7 +308,7 @@ impl ExistingTables {
         self.entries.iter().map(|entry| entry.rows.unwrap_or(0)).collect()
     }
 
-    /// Rows that must be in each table after a run without an audit; absent if that is not known.
+    /// Rows that must be in each table after a run without an audit; absent if unknown.
     pub(crate) fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
         let due = self.entries.iter().zip(ledgers).map(|(entry, ledger)| {
             let (before, written) = (entry.rows?, ledger.totals());
@@ -319,9 +318,8 @@ impl ExistingTables {
         due.collect()
     }
 
-    /// Rows that a load finds. A run that was killed leaves gaps before its last row, so counted rows
-    /// are preferred. If rows replace each other or were not counted, it is the number of rows ever
-    /// written.
+    /// Rows that exist before a load. A killed run leaves gaps before its last row, so the counted number is preferred.
+    /// If rows replace each other or were not counted, it is the number of rows ever written.
     pub(crate) fn filled(&self, workload: &Workload) -> u64 {
         let replaces =
             (0..self.entries.len()).any(|table| workload.replacing_column(table).is_some());
@@ -349,7 +347,7 @@ impl ExistingTables {
         ends.fold(loaded, u64::max)
     }
 
-    /// One sentence for the reader, if earlier runs left rows; `earlier` is how they were compared.
+    /// A sentence for the reader, if earlier runs left rows; `earlier` is the comparison of those rows.
     pub(crate) fn continued_note(&self, earlier: Option<&EarlierAudit>) -> Option<String> {
         let compared = earlier.filter(|earlier| earlier.error.is_none());
         let rows: Option<u64> = self.entries.iter().map(|entry| entry.rows).sum();
@@ -375,7 +373,7 @@ impl ExistingTables {
         })
     }
 
-    /// One sentence for the reader, if shards and replicas of this run's parameters made no table.
+    /// A sentence for the reader, if this run's shards and replicas were not used to create a table.
     pub(crate) fn spread_note(&self, features: TableFeatures) -> Option<String> {
         let kept = self.first_row > 0 && features.shards;
         kept.then(|| {
@@ -385,7 +383,7 @@ impl ExistingTables {
         })
     }
 
-    /// Registers the end of this run's rows, and the rows that its audit found.
+    /// Registers the end of this run's rows, and the number of rows that its audit found.
     pub(crate) async fn close(
         &mut self,
         admin: &mut dyn Admin,

@@ -1,7 +1,7 @@
-//! What the load generator itself does: CPU of this process and of the machine, memory, steal.
+//! The load generator's own telemetry: CPU of this process and of the machine, memory, steal.
 //!
-//! Read from the kernel's process files once a second. Missing files (another system) give
-//! absent figures, never invented ones.
+//! Read from the kernel's process files once a second. If files are missing (another system), values are absent, never
+//! invented.
 
 use highwater_model::record::TelemetrySample;
 use highwater_model::units::Nanos;
@@ -9,29 +9,29 @@ use procfs::{CpuTime, CurrentSI};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Counters as they stand at one time.
+/// Counters at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     /// When they were read.
     pub at: Nanos,
-    /// CPU of this process without embedded drivers' threads.
+    /// CPU time of this process without embedded drivers' threads.
     pub client_cpu: Nanos,
-    /// CPU of embedded drivers' threads.
+    /// CPU time of embedded drivers' threads.
     pub embedded_cpu: Nanos,
     /// Ticks of all processors.
     pub machine: Option<MachineTicks>,
     /// Resident set.
     pub rss_bytes: u64,
-    /// Greatest resident set so far.
+    /// Highest resident set so far.
     pub max_rss_bytes: u64,
 }
 
 /// Ticks of all processors of a machine since it was started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineTicks {
-    /// In which they worked.
+    /// Busy ticks.
     pub busy: u64,
-    /// In which another machine had them; absent where the kernel does not say.
+    /// Ticks used by other virtual machines; absent if the kernel does not report them.
     pub stolen: Option<u64>,
     /// All of them.
     pub total: u64,
@@ -59,20 +59,20 @@ pub(crate) fn cpu_time(clock: ClockId) -> Nanos {
     Nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
-/// Who waits for a disk leaves the processor idle.
+/// A processor that waits for a disk counts as idle.
 fn ticks(total: &CpuTime) -> MachineTicks {
     let busy = busy(total);
     let idle = total.idle + total.iowait.unwrap_or(0);
     MachineTicks { busy, stolen: total.steal, total: busy + total.steal.unwrap_or(0) + idle }
 }
 
-/// Ticks in which processors of this machine worked for it; guests are part of the user's.
+/// Busy ticks of this machine's processors; user time includes guests.
 pub(crate) fn busy(total: &CpuTime) -> u64 {
     let interrupts = total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
     total.user + total.nice + total.system + interrupts
 }
 
-/// What happened between two readings.
+/// The differences between two readings.
 #[expect(clippy::cast_precision_loss, reason = "shares for display and judgment")]
 pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
     let elapsed = later.at.saturating_sub(earlier.at).0.max(1) as f64;
@@ -80,7 +80,7 @@ pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
     let machine = earlier.machine.zip(later.machine);
     let share = |of: &dyn Fn(MachineTicks) -> Option<u64>| {
         let (then, now) = machine?;
-        // Some kernels take back ticks that they had counted.
+        // Some kernels decrease this counter.
         let total = now.total.saturating_sub(then.total);
         let part = of(now)?.saturating_sub(of(then)?);
         (total > 0).then(|| (part as f64 / total as f64).min(1.0))
@@ -100,7 +100,7 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
-/// What the kernel would say with such lines of processors.
+/// The kernel's statistics with these processor lines.
 #[cfg(test)]
 pub(crate) fn of_kernel(processors: &str) -> procfs::KernelStats {
     let rest = "\nctxt 1\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n";
@@ -128,7 +128,7 @@ mod tests {
         let counters = read(Nanos::SECOND, Nanos::ZERO);
         assert!(counters.client_cpu > Nanos::ZERO && counters.rss_bytes > 0);
         assert!(counters.max_rss_bytes >= counters.rss_bytes / 2);
-        // What embedded threads used is none of the client's.
+        // CPU time of embedded threads does not count for the client.
         let counters = read(Nanos::SECOND, Nanos::MAX);
         assert_eq!((counters.client_cpu, counters.embedded_cpu), (Nanos::ZERO, Nanos::MAX));
     }
@@ -167,7 +167,7 @@ procs_blocked 1
 softirq 1234999 0 1 2 3 4 5 6 7 8 9
 ";
 
-    /// Busy and stolen fraction between two such files.
+    /// Busy and stolen fractions between two such files.
     fn fractions(then: &str, now: &str) -> [Option<f64>; 2] {
         let counters = |text: &str| Counters {
             machine: read_kernel(text).ok().map(|stats| ticks(&stats.total)),
@@ -179,7 +179,7 @@ softirq 1234999 0 1 2 3 4 5 6 7 8 9
 
     #[test]
     fn a_virtual_machine_says_what_was_stolen_of_it() {
-        // Of 2,000 ticks 800 of users, 200 of the system, 400 stolen, the rest idle or waiting.
+        // Of 2,000 ticks: 800 user, 200 system, 400 stolen, the rest idle or waiting.
         assert_eq!(fractions(THEN, NOW), [Some(0.5), Some(0.2)]);
         assert_eq!(fractions(THEN, THEN), [None, None], "no time has passed");
     }

@@ -1,4 +1,4 @@
-//! What one executor thread has measured, and how many of its sessions had work.
+//! The measurements of one executor thread, and how many of its sessions had work.
 
 use highwater_driver::TargetError;
 use highwater_model::record::SchedulingClass;
@@ -7,7 +7,7 @@ use highwater_model::units::Nanos;
 use crate::ledger::Ledger;
 use crate::recorder::Recorder;
 
-/// What one executor thread has measured.
+/// The measurements of one executor thread.
 pub(crate) struct ThreadRecord {
     pub(crate) recorder: Recorder,
     /// By table.
@@ -18,28 +18,28 @@ pub(crate) struct ThreadRecord {
     pub(crate) worked: Vec<SessionsWorked>,
     /// When the last op was acknowledged.
     pub(crate) acknowledged_at: Option<Nanos>,
-    /// Why the run cannot go on.
+    /// Why the run cannot continue.
     pub(crate) fatal: Option<TargetError>,
-    /// Sessions that were trying to reconnect when the phases ended, and why they had to.
+    /// Sessions that were reconnecting when the phases ended, and why.
     pub(crate) away: u32,
     pub(crate) away_for: Option<TargetError>,
-    /// In which class the thread was scheduled.
+    /// The thread's scheduling class.
     pub(crate) scheduling: SchedulingClass,
 }
 
-/// What happened at one host.
+/// Counts of one host.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HostCounts {
-    /// Sessions that were opened.
+    /// Sessions opened.
     pub(crate) sessions: u64,
-    /// Ops that it acknowledged, as a whole or in part.
+    /// Ops that it acknowledged, completely or partly.
     pub(crate) acknowledged: u64,
-    /// Ops that failed, as a whole or in part.
+    /// Ops that failed, completely or partly.
     pub(crate) failed: u64,
 }
 
 impl HostCounts {
-    /// Adds those of another thread.
+    /// Merges another thread's counts.
     pub(crate) fn merge(&mut self, other: Self) {
         self.sessions += other.sessions;
         self.acknowledged += other.acknowledged;
@@ -50,14 +50,14 @@ impl HostCounts {
 /// Sessions of a stream that had work, and why others could not connect.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionsWorked {
-    /// Sessions that executed any op, without those that were lost while others went on.
+    /// Sessions that executed an op, without those that were lost while others continued.
     pub(crate) working: u32,
-    /// Why the last session that could not connect could not.
+    /// Why the last unsuccessful session could not connect.
     pub(crate) missing_because: Option<TargetError>,
 }
 
 impl SessionsWorked {
-    /// Adds those of another thread.
+    /// Merges another thread's counts.
     pub(crate) fn merge(&mut self, other: Self) {
         self.working += other.working;
         self.missing_because = self.missing_because.take().or(other.missing_because);

@@ -1,6 +1,6 @@
-//! Time-outs without a timer per op: a few times a second, one look at every session's deadline.
+//! Timeouts without a timer per op: checks every session's deadline a few times a second.
 //!
-//! A time-out is noticed at most a twentieth of its length (and at most 100 ms) late.
+//! A timeout is detected at most a twentieth of its length (and at most 100 ms) late.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,9 +15,9 @@ use crate::schedule::Schedule;
 /// One session's op in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// When the op is given up; `None` while the session is idle.
+    /// When the op times out; `None` while the session is idle.
     pub(crate) deadline: Cell<Option<Nanos>>,
-    /// Set when it is to be given up.
+    /// Set when the op has timed out.
     pub(crate) expired: Cell<bool>,
     pub(crate) waker: RefCell<Option<Waker>>,
 }
@@ -35,7 +35,7 @@ impl Watchdog {
         watch
     }
 
-    /// Looks until it is dropped.
+    /// Checks deadlines until it is dropped.
     pub(crate) async fn patrol(
         &self,
         timeline: &Rc<dyn Timeline>,

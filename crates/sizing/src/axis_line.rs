@@ -1,11 +1,11 @@
-//! The configurations along one axis of a grid, through its best configuration: what a table or a model of that axis is
-//! made of.
+//! The configurations of a grid along one axis through its best configuration, as input for a table or model of that
+//! axis.
 
 use crate::series::SeriesSet;
 use crate::series::tuned_points;
 use highwater_model::tune::{TrialRecord, TuneOutcome, TuneRecord};
 
-/// The best configuration, or the best so far; absent where none counts.
+/// The best configuration so far; absent if none counts.
 pub fn base(tune: &TuneRecord) -> Option<&[usize]> {
     match tune.outcome.as_ref()? {
         TuneOutcome::Best(best) => Some(&best.at),
@@ -13,8 +13,7 @@ pub fn base(tune: &TuneRecord) -> Option<&[usize]> {
     }
 }
 
-/// The configurations that differ from `base` in nothing but the axis at this position, as far as they were
-/// measured and count.
+/// The measured configurations that count and differ from `base` only in the axis at this position.
 pub fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> SeriesSet {
     SeriesSet {
         points: tuned_points(tune, |trial| is_along(trial, base, axis)),
@@ -22,7 +21,7 @@ pub fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> SeriesSet {
     }
 }
 
-/// Whether a configuration differs from `base` in nothing but the axis at this position.
+/// Whether a configuration differs from `base` only in the axis at this position.
 pub fn is_along(trial: &TrialRecord, base: &[usize], axis: usize) -> bool {
     let mut pairs = trial.at.iter().zip(base).enumerate();
     pairs.all(|(position, (at, base))| position == axis || at == base)

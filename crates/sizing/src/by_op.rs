@@ -1,6 +1,6 @@
-//! Throughput of each op at one size after another, and how much more that is than at the first one.
+//! Throughput of each op at each size, and its increase over the first size.
 //!
-//! One arithmetic for what was measured here and for what others published. Must not predict.
+//! The same arithmetic applies to measured and to published sizes. Must not predict.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct OpRate {
     pub gain: Option<f64>,
 }
 
-/// What each op makes at each size, by its name; sizes in the order given.
+/// The rates of each op by name; sizes in the order given.
 pub fn by_op<'a>(
     sizes: impl IntoIterator<Item = &'a BTreeMap<String, f64>>,
 ) -> Vec<BTreeMap<String, OpRate>> {

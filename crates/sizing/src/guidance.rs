@@ -1,6 +1,6 @@
-//! What the makers of a database say about shards and disks; read from files that name their source.
+//! Database vendors' guidance on shards and disks, read from files that name their source.
 //!
-//! A database is known here by the first word of its version only; what is advised for it is data.
+//! A database is identified by the first word of its version; its guidance is data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,15 +34,15 @@ struct File {
 const FILE: &str = include_str!("../data/guidance.toml");
 
 impl Guidance {
-    /// The advice for a database by its version, such as `Name 5.4.0`; absent where none is known.
+    /// The guidance for a database by its version, such as `Name 5.4.0`; absent if none is known.
     pub fn of(engine: Option<&str>) -> Option<Self> {
         let name = engine?.split_whitespace().next()?.to_lowercase();
         let mut known = Self::all().into_iter();
         known.find(|guidance| guidance.engine == name)
     }
 
-    /// What is taken where nothing is advised: a shard for each CPU keeps all of them busy; the bounds
-    /// are those at which moving or restoring one shard stays a matter of minutes.
+    /// The defaults without guidance: a shard per CPU keeps all CPUs busy; the size limits are those at which moving or
+    /// restoring one shard takes minutes.
     pub fn general() -> Self {
         Self {
             engine: String::new(),

@@ -1,7 +1,7 @@
-//! From figures to a cluster: series of measured or published points, scaling models fitted to them, what
-//! does not fit together in them, the cluster that a target needs, and tables over an axis.
+//! Sizing: series of measured or published points, scaling models fitted to them, plausibility warnings, the cluster
+//! for a target rate, and tables over an axis.
 //!
-//! Everything here is a pure function of its arguments: no I/O, no clock, no async, no global randomness.
+//! Everything is a pure function of its arguments: no I/O, clock, async, or global randomness.
 
 pub mod axis_line;
 mod batch_finding;

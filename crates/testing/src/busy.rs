@@ -1,4 +1,4 @@
-//! A thread that keeps a core from everybody else, in the real-time class.
+//! A real-time thread that occupies a core.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +12,17 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// Above the least priority of the class, which a load generator takes.
+/// Above the minimum priority of the class, which a load generator uses.
 const PRIORITY: u8 = 50;
 
-/// A thread that takes a core, at work and asleep by turns, until this is dropped.
+/// A thread that occupies a core, alternately busy and asleep, until this is dropped.
 pub struct BusyCore {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl BusyCore {
-    /// Begins to take a core for `length` of twice that time; see [`is_permitted`].
+    /// Starts to occupy a core for `length` of every two; see [`is_permitted`].
     pub fn start(core: usize, length: Duration) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&stop);
@@ -41,7 +41,7 @@ impl BusyCore {
 impl Drop for BusyCore {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // It ends by itself; a failed one took nothing.
+        // It ends by itself; if it failed, it occupied nothing.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
@@ -51,11 +51,11 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Keeps this thread, and the programs that it starts, on one core.
+/// Keeps this thread, and its child processes, on one core.
 pub fn pin(core: usize) {
     let mut cores = CpuSet::new();
     cores.set(core);
-    // Where it is not to be had, the thread stays where it was.
+    // If this is not possible, the thread stays where it was.
     let _ = sched_setaffinity(None, &cores);
 }
 
@@ -73,7 +73,7 @@ fn enter() -> bool {
     set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok()
 }
 
-/// Uses so much CPU time.
+/// Uses this much CPU time.
 fn work(length: Duration) {
     let begin = cpu();
     while cpu().saturating_sub(begin) < length {

@@ -1,8 +1,7 @@
-//! A private ClickHouse server: a free port on 127.0.0.1 for HTTP and no other one unless a configuration
-//! names it, its configuration and data in a directory of its own, ended when dropped.
+//! A private ClickHouse server: a free port on 127.0.0.1 for HTTP, and no other one unless a configuration names it;
+//! its configuration and data in a separate directory; ended when dropped.
 //!
-//! Root starts it as the user `clickhouse`, which Debian's package creates, because a server should not
-//! run as root.
+//! Root starts it as the user `clickhouse`, which Debian's package creates, because a server should not run as root.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -19,17 +18,17 @@ use crate::server::{
     wait_until_ready, wait_until_stopped,
 };
 
-/// The user that is there from the beginning, without a password and with every right.
+/// The predefined user, without a password and with every privilege.
 pub const SUPERUSER: &str = "default";
-/// The database that is there from the beginning.
+/// The predefined database.
 pub const DATABASE: &str = "default";
-/// A user with a password and every right.
+/// A user with a password and every privilege.
 pub const USER: &str = "ann";
-/// His password.
+/// That user's password.
 pub const PASSWORD: &str = "geheim";
-/// A user without a password who may only read.
+/// A read-only user without a password.
 pub const READER: &str = "reader";
-/// The user of the machine that a server of root runs as.
+/// The operating-system user of a server started by root.
 const OS_USER: &str = "clickhouse";
 
 /// A running server.
@@ -39,7 +38,7 @@ pub struct ClickHouse {
     child: Option<Child>,
 }
 
-/// Whether the tests that need ClickHouse are left out; see [`CLICKHOUSE`].
+/// Whether the tests that need ClickHouse are skipped; see [`CLICKHOUSE`].
 ///
 /// # Panics
 ///
@@ -58,8 +57,8 @@ impl ClickHouse {
         Self::start_with("", "")
     }
 
-    /// Starts a server with this XML among its configuration, such as
-    /// `<max_concurrent_queries>1</max_concurrent_queries>`, and this among the settings of its users.
+    /// Starts a server with this additional XML configuration, such as
+    /// `<max_concurrent_queries>1</max_concurrent_queries>`, and with these additional user settings.
     ///
     /// # Panics
     ///
@@ -70,7 +69,7 @@ impl ClickHouse {
         started("ClickHouse", attempt)
     }
 
-    /// Starts a server that ClickHouse's own client can talk to; it, and the port for that client.
+    /// Starts a server for ClickHouse's own client; returns it with the port for that client.
     ///
     /// # Panics
     ///
@@ -103,7 +102,7 @@ impl ClickHouse {
         format!("clickhouse://{user}@127.0.0.1:{}/{DATABASE}", self.port)
     }
 
-    /// Runs a statement as the superuser; its output, columns divided by tabs.
+    /// Runs a statement as the superuser; returns its output, columns separated by tabs.
     ///
     /// # Panics
     ///
@@ -115,11 +114,11 @@ impl ClickHouse {
         }
     }
 
-    /// The same, with the error of a statement that fails.
+    /// The same, with the error of a failed statement.
     pub fn try_sql(&self, text: &str) -> io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        // The answer to this version ends with the connection.
-        // As the driver sets it: a subquery over distributed tables is refused by default.
+        // HTTP/1.0: the response ends with the connection. As set by the driver: a subquery over distributed tables is
+        // rejected by default.
         let path = "/?distributed_product_mode=global";
         let length = text.len();
         let head = format!("POST {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n");
@@ -136,7 +135,7 @@ impl ClickHouse {
         Err(io::Error::other(body.to_owned()))
     }
 
-    /// Ends the process at once, as a lost machine does, and starts the server again.
+    /// Kills the process, like a lost machine, and restarts the server.
     ///
     /// # Panics
     ///
@@ -165,7 +164,7 @@ impl ClickHouse {
         kill(&mut self.child);
     }
 
-    /// Stops the process where it is; [`ClickHouse::thaw`] lets it go on.
+    /// Suspends the process; [`ClickHouse::thaw`] resumes it.
     pub fn freeze(&self) {
         self.send(Signal::STOP);
         if let Some(child) = &self.child {

@@ -1,5 +1,5 @@
-//! A private cluster of ClickHouse: three shards on 127.0.0.1, each a server in a directory and on ports of
-//! its own, which know each other by `remote_servers`. Ended when dropped. Must not know what is tested.
+//! A private ClickHouse cluster: three shards on 127.0.0.1, each a server with its own directory and ports, connected
+//! by `remote_servers`. Ended when dropped. Must not know the tests.
 
 use std::io;
 use std::thread;
@@ -7,14 +7,14 @@ use std::thread;
 use crate::clickhouse::{ClickHouse, DATABASE, SUPERUSER};
 use crate::server::{free_ports, started};
 
-/// Servers of a cluster, each of them one shard.
+/// Servers of a cluster, one per shard.
 pub const SHARDS: usize = 3;
-/// The cluster that all servers are shards of.
+/// The cluster with all servers as shards.
 pub const CLUSTER: &str = "three";
-/// A cluster of the first two servers only.
+/// A cluster of only the first two servers.
 pub const SMALLER_CLUSTER: &str = "two";
 
-/// A cluster of the last server only.
+/// A cluster of only the last server.
 pub const CLUSTER_OF_ONE: &str = "one";
 
 /// A running cluster.
@@ -23,7 +23,7 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Starts the servers, which know [`CLUSTER`], [`SMALLER_CLUSTER`] and [`CLUSTER_OF_ONE`].
+    /// Starts the servers, which are configured with [`CLUSTER`], [`SMALLER_CLUSTER`], and [`CLUSTER_OF_ONE`].
     ///
     /// # Panics
     ///
@@ -32,7 +32,7 @@ impl Shards {
         Self::start_with(&[])
     }
 
-    /// The same, with further clusters of all servers, by these names.
+    /// The same, with additional clusters of all servers, by these names.
     ///
     /// # Panics
     ///
@@ -67,12 +67,12 @@ impl Shards {
         Ok(Self { servers: servers? })
     }
 
-    /// A server, from 0 on; its shard has the next number.
+    /// A server, from 0; the number of its shard is one higher.
     pub fn server(&self, number: usize) -> &ClickHouse {
         &self.servers[number]
     }
 
-    /// The same, to be ended and started.
+    /// The same, for ending and restarting it.
     pub fn server_mut(&mut self, number: usize) -> &mut ClickHouse {
         &mut self.servers[number]
     }
@@ -93,7 +93,7 @@ impl Shards {
     }
 }
 
-/// A cluster in a configuration: a shard on each of these ports of the native protocol.
+/// A cluster in a configuration: one shard on each of these native-protocol ports.
 fn cluster(name: &str, ports: &[u16]) -> String {
     let shards: String = ports
         .iter()

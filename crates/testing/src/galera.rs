@@ -1,9 +1,9 @@
-//! A private cluster of MariaDB with Galera: three nodes on 127.0.0.1, each in a directory and on ports of
-//! its own, ended when dropped.
+//! A private MariaDB Galera cluster: three nodes on 127.0.0.1, each with its own directory and ports, ended when
+//! dropped.
 //!
-//! The nodes begin with copies of one node's data and with a primary component as they had it last
-//! (`gvwstate.dat`), as after a power cut: so none is sent the data of another one, which takes seconds.
-//! Only a node that was killed and comes back is. Must not know what is tested.
+//! The nodes start with copies of one node's data and with a saved primary component (`gvwstate.dat`), as after a power
+//! failure. This avoids the data transfer from another node, which takes seconds; only a node that returns after being
+//! killed needs one. Must not know the tests.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,17 @@ use crate::mariadb::{self, DATABASE, MariaDb, OS_USER};
 use crate::programs::{GALERA, RSYNC};
 use crate::server::{free_ports, give_away, started};
 
-/// Nodes of a cluster: the fewest of which one can be lost.
+/// Nodes of a cluster: the smallest number that tolerates the loss of one.
 pub const NODES: usize = 3;
-/// Ports of a node beside that of its clients: for the other nodes, and for the two ways to be sent data.
+/// Ports of a node in addition to that of its clients: for the other nodes, and for the two kinds of data transfer.
 const PORTS: usize = 3;
-/// What they begin with, among what Cargo builds.
+/// Their initial data, in Cargo's target directory.
 const TEMPLATE: &str = "galera-data";
-/// The state of the replication of a node that was ended in order, beside its data.
+/// The replication state of a cleanly stopped node, next to its data.
 const POSITION: &str = "data/grastate.dat";
-/// Looks at a node, 50 ms apart.
+/// Maximum checks of a node, 50 ms apart.
 const LOOKS_MAX: u32 = 1_200;
-/// What a node says when it takes part, and answers.
+/// The status of a node that belongs to the cluster and accepts queries.
 const SYNCED: &str = "SELECT group_concat(variable_value ORDER BY variable_name) \
     FROM information_schema.global_status \
     WHERE variable_name IN ('wsrep_local_state_comment', 'wsrep_ready')";
@@ -34,7 +34,7 @@ pub struct Galera {
     nodes: Vec<MariaDb>,
 }
 
-/// Whether the tests that need a cluster are left out; see [`GALERA`], [`RSYNC`] and
+/// Whether the tests that need a cluster are skipped; see [`GALERA`], [`RSYNC`], and
 /// [`MARIADB`](crate::programs::MARIADB).
 ///
 /// # Panics
@@ -45,7 +45,7 @@ pub fn skipped() -> bool {
 }
 
 impl Galera {
-    /// Starts the nodes, and waits until all of them take part.
+    /// Starts the nodes, and waits until all of them have joined.
     ///
     /// # Panics
     ///
@@ -77,19 +77,19 @@ impl Galera {
         Ok(cluster)
     }
 
-    /// A node, from 0 on.
+    /// A node, from 0.
     pub fn node(&self, number: usize) -> &MariaDb {
         &self.nodes[number]
     }
 
-    /// URL of [`DATABASE`] on all nodes, in their order, for a user without a password.
+    /// URL of [`DATABASE`] on all nodes, in order, for a user without a password.
     pub fn url(&self, user: &str) -> String {
         let hosts: Vec<String> =
             self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
         format!("mariadb://{user}@{}/{DATABASE}", hosts.join(","))
     }
 
-    /// Runs SQL on a node once it has what was committed on the others before.
+    /// Runs SQL on a node once it has everything that was committed on the others before.
     ///
     /// # Panics
     ///
@@ -98,7 +98,7 @@ impl Galera {
         self.node(number).sql(&format!("SET wsrep_sync_wait = 7; {text}"))
     }
 
-    /// Ends a node at once, as a lost machine does.
+    /// Kills a node, like a lost machine.
     pub fn kill(&mut self, number: usize) {
         self.nodes[number].kill();
     }
@@ -107,7 +107,7 @@ impl Galera {
     ///
     /// # Panics
     ///
-    /// If it does not come back.
+    /// If it does not return.
     pub fn start_again(&mut self, number: usize) {
         let node = &mut self.nodes[number];
         let started = node.spawn();
@@ -116,7 +116,7 @@ impl Galera {
         }
     }
 
-    /// Looks at a node until a variable of `SHOW GLOBAL STATUS` has that value.
+    /// Waits until a variable of a node's `SHOW GLOBAL STATUS` has that value.
     ///
     /// # Panics
     ///
@@ -137,7 +137,7 @@ impl Galera {
     }
 }
 
-/// The data of a node that was ended in order: with a position of replication that all copies share.
+/// The data of a cleanly stopped node, with a replication position that all copies share.
 fn make_template(copy: &MariaDb) -> io::Result<()> {
     let mut node = MariaDb::prepare()?;
     node.add_settings(settings(free_ports()?, "", 0)?);
@@ -151,12 +151,12 @@ fn make_template(copy: &MariaDb) -> io::Result<()> {
     crate::server::copy(&node.path("data"), &copy.path("data"))
 }
 
-/// A name of a node that is the same on each: 36 characters of a UUID of time.
+/// A name of a node that is the same on all nodes: a time-based UUID with 36 characters.
 fn uuid(number: usize) -> String {
     format!("0000000{}-e92d-11f1-ae43-d70739379a87", number + 1)
 }
 
-/// The file that says which nodes the primary component had last.
+/// The file with the nodes of the last primary component.
 fn primary_component(number: usize) -> String {
     let members: Vec<String> =
         (0..NODES).map(|node| format!("member: {} 0\n", uuid(node))).collect();
@@ -168,8 +168,7 @@ fn primary_component(number: usize) -> String {
     )
 }
 
-/// Options of a node; without peers it begins a cluster. A lost node is out of the cluster after about 2 s,
-/// in place of 6.
+/// Options of a node; without peers, it starts a cluster. A lost node leaves the cluster after about 2 s instead of 6.
 fn settings(ports: [u16; PORTS], peers: &str, number: usize) -> io::Result<Vec<String>> {
     let [port, incremental, whole] = ports;
     let library = GALERA.required().map_err(io::Error::other)?;
@@ -179,7 +178,7 @@ fn settings(ports: [u16; PORTS], peers: &str, number: usize) -> io::Result<Vec<S
          evs.keepalive_period=PT0.3S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT2S;\
          evs.inactive_timeout=PT4S;evs.install_timeout=PT4S"
     );
-    // Ports are given away again: clusters of other tests must not answer as peers.
+    // Ports are reused: clusters of other tests must not respond as peers.
     let first = peers.split(',').next().unwrap_or_default();
     Ok(vec![
         "--wsrep-on=ON".to_owned(),

@@ -1,7 +1,7 @@
-//! Real databases for tests, started on loopback in a private directory and ended by process ID,
-//! the programs and packages that tests need, and a thread that makes a core busy.
+//! Real databases for tests, started on loopback in a private directory and ended by process ID; the programs and
+//! packages that tests need; and a thread that keeps a core busy.
 //!
-//! A development dependency only, and one of the repository's tasks; the product never links it.
+//! Only a development dependency, also of a repository task; the product never links it.
 
 pub mod busy;
 pub mod clickhouse;

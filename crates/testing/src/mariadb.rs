@@ -18,9 +18,9 @@ use crate::server::{
 
 /// The superuser, without a password over loopback and over the socket.
 pub const SUPERUSER: &str = "root";
-/// The database that is there from the beginning.
+/// The predefined database.
 pub const DATABASE: &str = "bench";
-/// The user of the machine that a server of root runs as.
+/// The operating-system user of a server started by root.
 pub(crate) const OS_USER: &str = "mysql";
 
 /// A running server.
@@ -31,7 +31,7 @@ pub struct MariaDb {
     child: Option<Child>,
 }
 
-/// Whether the tests that need MariaDB are left out; see [`MARIADB`].
+/// Whether the tests that need MariaDB are skipped; see [`MARIADB`].
 ///
 /// # Panics
 ///
@@ -85,12 +85,12 @@ impl MariaDb {
         Ok(server)
     }
 
-    /// A data directory, and no server yet.
+    /// A data directory without a running server.
     pub(crate) fn prepare() -> io::Result<Self> {
         Self::prepare_from("mariadb-data", Self::install)
     }
 
-    /// A data directory that is a copy of the template of this name, which `make` makes once.
+    /// A data directory copied from the template of this name, which `make` creates once.
     pub(crate) fn prepare_from(
         template: &str,
         make: fn(&Self) -> io::Result<()>,
@@ -102,7 +102,7 @@ impl MariaDb {
         Ok(server)
     }
 
-    /// Further options, from the next start on.
+    /// Adds options for the next start.
     pub(crate) fn add_settings(&mut self, settings: impl IntoIterator<Item = String>) {
         self.settings.extend(settings);
     }
@@ -122,7 +122,7 @@ impl MariaDb {
         format!("mysql://{user}@127.0.0.1:{}/{DATABASE}", self.port)
     }
 
-    /// Runs SQL as the superuser over the socket; its output, columns divided by tabs, without headers.
+    /// Runs SQL as the superuser over the socket; returns its output, columns separated by tabs, without headers.
     ///
     /// # Panics
     ///
@@ -134,7 +134,7 @@ impl MariaDb {
         }
     }
 
-    /// The same, with the error of a statement that fails.
+    /// The same, with the error of a failed statement.
     pub fn try_sql(&self, text: &str) -> io::Result<String> {
         let output = Command::new("mariadb")
             .args(["--no-defaults", "--batch", "--skip-column-names", "-u", SUPERUSER])
@@ -149,7 +149,7 @@ impl MariaDb {
         Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// Ends the process at once, as a lost machine does, and starts the server again.
+    /// Kills the process, like a lost machine, and restarts the server.
     ///
     /// # Panics
     ///
@@ -161,7 +161,7 @@ impl MariaDb {
         }
     }
 
-    /// Asks the server to end, and waits until it has written what a start needs.
+    /// Stops the server cleanly, and waits until it has written its state.
     pub(crate) fn shut_down(&mut self) -> io::Result<()> {
         self.try_sql("SHUTDOWN")?;
         if let Some(mut child) = self.child.take() {
@@ -170,12 +170,12 @@ impl MariaDb {
         Ok(())
     }
 
-    /// Ends the process at once, as a lost machine does.
+    /// Kills the process, like a lost machine.
     pub fn kill(&mut self) {
         kill(&mut self.child);
     }
 
-    /// A file or directory of its own.
+    /// A file or directory of the server.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -194,10 +194,10 @@ impl MariaDb {
         give_away(OS_USER, &database)
     }
 
-    /// A program of the server, as a user that is not root.
+    /// A server program, run as a non-root user.
     fn program(&self, path: &Path) -> Command {
         let mut command = program_as(OS_USER, path);
-        // Servers that share a directory for temporary tables remove those of each other as they start.
+        // Servers that share a directory for temporary tables delete each other's files when they start.
         command.current_dir(self.directory.path());
         command.env("TMPDIR", self.directory.path());
         command
@@ -208,7 +208,7 @@ impl MariaDb {
         self.wait_for("SELECT 1", "1")
     }
 
-    /// Starts the process, which answers later.
+    /// Starts the process, which responds later.
     pub(crate) fn spawn(&mut self) -> io::Result<()> {
         let log = fs::File::create(self.path("log"))?;
         let child = self
@@ -229,7 +229,7 @@ impl MariaDb {
         Ok(())
     }
 
-    /// Asks a starting server until this is its answer.
+    /// Queries a starting server until it returns this response.
     pub(crate) fn wait_for(&mut self, sql: &str, answer: &str) -> io::Result<()> {
         let Some(mut child) = self.child.take() else {
             return Err(io::Error::other("it was not started"));

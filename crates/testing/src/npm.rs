@@ -1,4 +1,4 @@
-//! Packages of npm that only tests use: fetched once, kept among what tests build, never shipped.
+//! npm packages that only tests use: fetched once, stored in the build directory, never shipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::programs::{NPM, leave_out};
 
-/// Tests of one process fetch one after another: two of npm in one directory leave half of each.
+/// Tests of one process fetch one after the other: two npm processes in one directory corrupt each other's result.
 static FETCHING: Mutex<()> = Mutex::new(());
 
-/// The directory of these packages, each with its version as `name@1.2.3`, below the directory that a test keeps what
-/// it builds in; their files are in `node_modules` there. `None` if they cannot be had and their tests are left out.
+/// The directory of these packages, each with its version as `name@1.2.3`, below a test's build directory; their files
+/// are in `node_modules` there. `None` if they are unavailable, and their tests are skipped.
 ///
 /// # Panics
-/// They cannot be had, and [`crate::programs::REQUIRE_ALL`] is set.
+/// They are unavailable, and [`crate::programs::REQUIRE_ALL`] is set.
 pub fn fetched(kept: &Path, packages: &[&str]) -> Option<PathBuf> {
     if NPM.is_left_out() {
         return None;
@@ -25,7 +25,7 @@ pub fn fetched(kept: &Path, packages: &[&str]) -> Option<PathBuf> {
     if directory.exists() {
         return Some(directory);
     }
-    // Whole or not at all: tests of other processes may look for the same.
+    // Installed atomically: tests of other processes may look for the same directory.
     let unfinished = kept.join(format!("of-{}", std::process::id()));
     let done = std::fs::create_dir_all(&unfinished).is_ok() && install(&unfinished, packages);
     let done = done && std::fs::rename(&unfinished, &directory).is_ok() || directory.exists();

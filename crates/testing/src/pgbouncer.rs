@@ -1,4 +1,5 @@
-//! A private PgBouncer in transaction mode before a PostgreSQL server: a free port on 127.0.0.1, ended when dropped.
+//! A private PgBouncer in transaction mode in front of a PostgreSQL server: a free port on 127.0.0.1, ended when
+//! dropped.
 //!
 //! It refuses to run as root, so root starts it as the server's user.
 
@@ -20,7 +21,7 @@ pub struct PgBouncer {
     child: Option<Child>,
 }
 
-/// Whether the tests that need PgBouncer are left out; see [`PGBOUNCER`].
+/// Whether the tests that need PgBouncer are skipped; see [`PGBOUNCER`].
 ///
 /// # Panics
 ///
@@ -30,7 +31,7 @@ pub fn skipped() -> bool {
 }
 
 impl PgBouncer {
-    /// Starts one that lets its clients share so many connections of the server, transaction by transaction.
+    /// Starts one whose clients share this many server connections, per transaction.
     ///
     /// # Panics
     ///

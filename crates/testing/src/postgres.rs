@@ -33,7 +33,7 @@ pub struct Postgres {
     child: Option<Child>,
 }
 
-/// How a server is set up.
+/// Setup of a server.
 #[derive(Debug, Default, Clone)]
 pub struct Setup {
     /// Lines of `pg_hba.conf` before the one that trusts the socket.
@@ -44,7 +44,7 @@ pub struct Setup {
     pub tls: Option<(String, String)>,
 }
 
-/// Whether the tests that need PostgreSQL are left out; see [`POSTGRESQL`].
+/// Whether the tests that need PostgreSQL are skipped; see [`POSTGRESQL`].
 ///
 /// # Panics
 ///
@@ -119,7 +119,7 @@ impl Postgres {
         Ok(server)
     }
 
-    /// Makes a standby a primary, and returns when it is one.
+    /// Promotes a standby to primary, and returns when it is one.
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ impl Postgres {
         self.port
     }
 
-    /// A program of the server's installation for its clients, such as `pgbench`.
+    /// A client program of the server's installation, such as `pgbench`.
     pub fn client_program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
@@ -148,7 +148,7 @@ impl Postgres {
         format!("postgres://{user}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Runs SQL as the superuser over the socket; its output, unaligned, without headers.
+    /// Runs SQL as the superuser over the socket; returns its output, unaligned, without headers.
     ///
     /// # Panics
     ///
@@ -170,7 +170,7 @@ impl Postgres {
         }
     }
 
-    /// Ends the server at once, without a message to its clients, and starts it again.
+    /// Stops the server at once, without notifying its clients, and restarts it.
     ///
     /// # Panics
     ///
@@ -180,7 +180,7 @@ impl Postgres {
         self.start_again();
     }
 
-    /// Starts a server that was stopped.
+    /// Starts a stopped server.
     ///
     /// # Panics
     ///
@@ -191,7 +191,7 @@ impl Postgres {
         }
     }
 
-    /// Makes the data directory, or copies one of the same version of the server.
+    /// Creates the data directory, or copies one of the same server version.
     fn make_data(&self) -> io::Result<()> {
         let version = self.programs.parent().and_then(Path::file_name);
         let Some(version) = version.and_then(OsStr::to_str) else {
@@ -213,7 +213,7 @@ impl Postgres {
         self.directory.path().join("data")
     }
 
-    /// A program of the server, as a user that it accepts.
+    /// A server program, run as a user that it accepts.
     fn program(&self, name: &str) -> Command {
         let mut command = program_as(SUPERUSER, &self.programs.join(name));
         if is_root() {
@@ -289,7 +289,7 @@ impl Postgres {
         ready
     }
 
-    /// Ends the server at once.
+    /// Stops the server at once.
     pub fn stop(&mut self) {
         let Some(mut child) = self.child.take() else {
             return;

@@ -1,8 +1,8 @@
-//! The programs that tests need beyond Rust: where each is installed, and what happens to the
-//! tests that need it if it is not.
+//! The programs that tests need beyond Rust: where each is installed, and what happens to tests whose program is
+//! missing.
 //!
-//! A new engine's server gets an entry in [`ALL`]: `cargo xtask test` then installs it, CI requires
-//! it, and plain `cargo test` passes without it. Nothing here starts a program.
+//! A new engine's server gets an entry in [`ALL`]: `cargo xtask test` then installs it, CI requires it, and plain
+//! `cargo test` passes without it. Nothing here starts a program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,16 +10,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Set to `1`: a test whose program is not installed fails. Otherwise it passes without having
-/// tested anything, and its test binary says so once.
+/// Set to `1`: a test whose program is not installed fails. Otherwise it passes without testing anything, and its test
+/// binary reports this once.
 pub const REQUIRE_ALL: &str = "HIGHWATER_REQUIRE_ALL";
 
-/// A program, or a set of them, that some tests need.
+/// A program, or a set of programs, that some tests need.
 #[derive(Debug)]
 pub struct Program {
     /// Its name, for messages.
     pub name: &'static str,
-    /// The package of Debian and Ubuntu that installs it.
+    /// Its package in Debian and Ubuntu.
     pub package: &'static str,
     /// The tests that need it.
     pub tests: &'static str,
@@ -35,7 +35,7 @@ pub static POSTGRESQL: Program = Program {
     find: || newest_server("/usr/lib/postgresql").or_else(|| beside("initdb", "postgres")),
 };
 
-/// The pooler that the driver stands behind.
+/// The pooler for tests of drivers behind one.
 pub static PGBOUNCER: Program = Program {
     name: "PgBouncer",
     package: "pgbouncer",
@@ -46,8 +46,7 @@ pub static PGBOUNCER: Program = Program {
     },
 };
 
-/// The program of a MariaDB server; the programs of its package for clients and for a data directory
-/// are beside it.
+/// The program of a MariaDB server; its package's programs for clients and for a data directory are next to it.
 pub static MARIADB: Program = Program {
     name: "MariaDB",
     package: "mariadb-server",
@@ -77,7 +76,7 @@ pub static CLICKHOUSE_CLIENT: Program = Program {
     find: || in_path("clickhouse-client"),
 };
 
-/// The load generator that the benchmark of MySQL's wire stands beside.
+/// The load generator with which the MySQL wire benchmark compares.
 pub static SYSBENCH: Program = Program {
     name: "sysbench",
     package: "sysbench",
@@ -85,7 +84,7 @@ pub static SYSBENCH: Program = Program {
     find: || in_path("sysbench"),
 };
 
-/// The library that makes nodes of MariaDB's servers.
+/// The library that turns MariaDB servers into cluster nodes.
 pub static GALERA: Program = Program {
     name: "Galera",
     package: "galera-4",
@@ -99,7 +98,7 @@ pub static GALERA: Program = Program {
     },
 };
 
-/// What copies the data of one of Galera's nodes to another.
+/// Copies the data of one Galera node to another.
 pub static RSYNC: Program = Program {
     name: "rsync",
     package: "rsync",
@@ -115,7 +114,7 @@ pub static CHROMIUM: Program = Program {
     find: || in_path("chromium").or_else(|| in_path("chromium-browser")),
 };
 
-/// The package manager that fetches the checker of accessibility, and Grafana's own types.
+/// The package manager that fetches the accessibility checker, and Grafana's types.
 pub static NPM: Program = Program {
     name: "npm",
     package: "npm",
@@ -123,7 +122,7 @@ pub static NPM: Program = Program {
     find: || in_path("npm"),
 };
 
-/// What scrapes metrics and evaluates queries over them; its `promtool` is beside it.
+/// Scrapes metrics, and evaluates queries over them; its `promtool` is next to it.
 pub static PROMETHEUS: Program = Program {
     name: "Prometheus",
     package: "prometheus",
@@ -146,26 +145,26 @@ pub static ALL: &[&Program] = &[
     &PROMETHEUS,
 ];
 
-/// What this process has already reported as left out.
+/// Programs that this process has already reported as missing.
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 impl Program {
-    /// Where it is installed; `None` if it is not.
+    /// Its path; `None` if it is not installed.
     pub fn path(&self) -> Option<PathBuf> {
         (self.find)()
     }
 
-    /// Where it is installed.
+    /// Its path.
     ///
     /// # Errors
     ///
-    /// That it is not, with the package that installs it.
+    /// It is not installed; the error names the package that installs it.
     pub fn required(&self) -> Result<PathBuf, String> {
         let missing = || format!("{} is not installed (Debian: {})", self.name, self.package);
         self.path().ok_or_else(missing)
     }
 
-    /// Whether a test leaves out what needs this program, since it is not installed.
+    /// Whether a test skips what needs this program, because it is not installed.
     ///
     /// # Panics
     ///
@@ -179,7 +178,7 @@ impl Program {
     }
 }
 
-/// Leaves out a test that needs something that `cargo xtask test` sets up.
+/// Skips a test that needs something that `cargo xtask test` sets up.
 ///
 /// # Panics
 ///
@@ -190,10 +189,10 @@ pub fn leave_out(need: &str, reason: &str) {
     report_left_out(need, &format!("{reason}. {hint}"));
 }
 
-/// Reports that the tests of this binary that `need` something are left out for a `reason`.
+/// Reports that the tests of this binary that `need` something are skipped for a `reason`.
 ///
-/// The line is written past the capture of the test harness, once for each need; the name of every
-/// such test is in its captured output.
+/// The line bypasses the test harness's capture, once for each need; the name of every such test is in its captured
+/// output.
 #[expect(clippy::print_stdout, reason = "the test harness captures and shows it")]
 pub fn report_left_out(need: &str, reason: &str) {
     let thread = std::thread::current();
@@ -214,14 +213,14 @@ fn all_required() -> bool {
     std::env::var(REQUIRE_ALL).is_ok_and(|value| value == "1")
 }
 
-/// The name of this test binary as cargo's `--test` takes it.
+/// The name of this test binary for cargo's `--test`.
 fn test_binary() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
     stem.rsplit_once('-').map_or(stem.as_ref(), |(name, _hash)| name).to_owned()
 }
 
-/// The programs' directory of the newest version below `place`, as Debian lays them out.
+/// The program directory of the newest version below `place`, in Debian's layout.
 fn newest_server(place: &str) -> Option<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = fs::read_dir(place)
         .into_iter()
@@ -237,14 +236,14 @@ fn newest_server(place: &str) -> Option<PathBuf> {
     found.pop().map(|(_, path)| path)
 }
 
-/// The directory in `PATH` whose `program` has `other` beside it.
+/// The directory in `PATH` that contains both `program` and `other`.
 fn beside(program: &str, other: &str) -> Option<PathBuf> {
     let path = in_path(program)?.canonicalize().ok()?;
     let directory = path.parent()?;
     directory.join(other).exists().then(|| directory.to_path_buf())
 }
 
-/// Where a command is, as a shell would find it.
+/// The path of a command, as found by a shell.
 pub fn in_path(command: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

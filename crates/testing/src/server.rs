@@ -1,4 +1,4 @@
-//! What the servers of all databases need to be started and ended. Must not name one.
+//! Starting and ending servers, common to all databases. Must not name one.
 
 use std::fs;
 use std::io;
@@ -10,21 +10,21 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Attempts to start a server, each on other ports.
+/// Maximum attempts to start a server, each on other ports.
 const START_ATTEMPTS: u32 = 3;
-/// Attempts to reach a starting server.
+/// Maximum attempts to reach a starting server.
 const LOOKS_MAX: u32 = 1_200;
-/// Between two of them.
+/// Pause between two of them.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Of memory, as a file system: servers of tests have their data there, where at least so many bytes are free.
+/// A file system in memory: test servers keep their data there if at least this many bytes are free.
 const IN_MEMORY: &str = "/dev/shm";
 const IN_MEMORY_FREE_MIN: u64 = 4 << 30;
 
 /// A directory for a server and its data.
 ///
-/// To make and remove the thousand files of a data directory keeps a disk busier than what most tests ask of the
-/// server. Benchmarks, which have no debug assertions, measure databases on disks.
+/// Creating and removing the thousand files of a data directory loads a disk more than most tests load the server.
+/// Benchmarks, which have no debug assertions, measure databases on disks.
 pub(crate) fn directory(prefix: &str) -> io::Result<TempDir> {
     let mut directory = tempfile::Builder::new();
     directory.prefix(prefix);
@@ -41,17 +41,17 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     run(Command::new("cp").arg("-a").arg(from).arg(to))
 }
 
-/// Whether this process is root's.
+/// Whether this process runs as root.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A port on loopback that nobody had a moment ago.
+/// A port on loopback that was free a moment ago.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// As many ports on loopback, each another one.
+/// This many different ports on loopback.
 pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     let mut held = Vec::with_capacity(N);
     let mut ports = [0; N];
@@ -63,8 +63,7 @@ pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     Ok(ports)
 }
 
-/// Starts a server by another attempt where somebody else took one of its ports meanwhile; panics where none
-/// starts it.
+/// Starts a server, with another attempt if one of its ports was taken meanwhile; panics if no attempt succeeds.
 pub(crate) fn started<T>(name: &str, attempt: impl Fn() -> io::Result<T>) -> T {
     let mut started = attempt();
     for _ in 1..START_ATTEMPTS {
@@ -76,7 +75,7 @@ pub(crate) fn started<T>(name: &str, attempt: impl Fn() -> io::Result<T>) -> T {
     }
 }
 
-/// A program of a server, as this user where root starts it: a server should not run as root, or refuses to.
+/// A server program, run as this user if root starts it: a server should not run as root, or refuses to.
 pub(crate) fn program_as(user: &str, program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -86,7 +85,7 @@ pub(crate) fn program_as(user: &str, program: &Path) -> Command {
     command
 }
 
-/// Makes a file, or a directory and what is in it, that of a user where root made it.
+/// Gives a file, or a directory with its content, to a user if root created it.
 pub(crate) fn give_away(user: &str, path: &Path) -> io::Result<()> {
     if !is_root() {
         return Ok(());
@@ -94,8 +93,8 @@ pub(crate) fn give_away(user: &str, path: &Path) -> io::Result<()> {
     run(Command::new("chown").args(["-R", &format!("{user}:{user}")]).arg(path))
 }
 
-/// Makes a data directory: a copy of the first one, because making it takes longer than many tests. The copied
-/// one has this name.
+/// Creates a data directory: a copy of the first one, because creating it takes longer than many tests. The template
+/// has this name.
 pub(crate) fn make_data(
     data: &Path,
     name: &str,
@@ -114,13 +113,12 @@ pub(crate) fn make_data(
     let fresh = tempfile::tempdir_in(place)?;
     let copied = fresh.path().join("data");
     copy(data, &copied)?;
-    // If another test was faster, its template is as good.
+    // If another test was faster, its template is equivalent.
     drop(fs::rename(copied, &template));
     Ok(())
 }
 
-/// Where the data directory that others are copied from is kept: among what Cargo builds. None if this
-/// program was not built by Cargo.
+/// The template of data directories, in Cargo's target directory. `None` if this program was not built by Cargo.
 fn template(name: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let profile = program.parent()?.parent()?;
@@ -128,7 +126,7 @@ fn template(name: &str) -> Option<PathBuf> {
     is_cargos.then(|| profile.join(name))
 }
 
-/// Waits until a process that was started is ready; where it never is, an error with what is in its logs.
+/// Waits until a started process is ready; otherwise, an error with the end of its logs.
 pub(crate) fn wait_until_ready(
     child: &mut Child,
     is_ready: impl Fn() -> io::Result<bool>,
@@ -147,7 +145,7 @@ pub(crate) fn wait_until_ready(
     Err(io::Error::other(format!("it did not start: {logs}")))
 }
 
-/// Ends a process at once, as a lost machine does.
+/// Kills a process, like a lost machine.
 pub(crate) fn kill(child: &mut Option<Child>) {
     if let Some(mut child) = child.take() {
         let _killed = child.kill();
@@ -155,16 +153,16 @@ pub(crate) fn kill(child: &mut Option<Child>) {
     }
 }
 
-/// Signals a process that we started.
+/// Signals a process that was started here.
 pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     if let Some(pid) = number(child) {
-        // An error means that it has ended already.
+        // An error means that it has already ended.
         let _sent = rustix::process::kill_process(pid, signal);
     }
 }
 
-/// Returns when all threads of a process that we started stand still: on a busy machine some go on for a while after
-/// the signal.
+/// Returns once all threads of a started process are stopped: on a busy machine, some continue for a while after the
+/// signal.
 pub(crate) fn wait_until_stopped(child: &Child) {
     if let Some(pid) = number(child) {
         let stopped = rustix::process::WaitIdOptions::STOPPED;
@@ -177,7 +175,7 @@ fn number(child: &Child) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
-/// Runs a program to its end.
+/// Runs a program to completion.
 pub(crate) fn run(command: &mut Command) -> io::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {

@@ -1,6 +1,5 @@
-//! A workload in the SQL of one target: statements with placeholders or literals.
-//!
-//! What must not be here: the values themselves; they are made for each op.
+//! Binds a workload to the SQL of one target: statements with placeholders or literals. Must not hold values, which are
+//! generated for each op.
 
 use super::definition::{OpBodyDefinition, QueryParameter};
 use super::dialect::preferred;
@@ -16,7 +15,7 @@ use highwater_model::op::{
 use highwater_model::stored_form::DeclaredColumn;
 
 impl Workload {
-    /// The workload in SQL: for every table and op the first of `dialects` that it knows.
+    /// The workload in SQL: each table and op uses the first of `dialects` that it supports.
     pub fn bind(
         &self,
         dialects: &[String],
@@ -25,12 +24,12 @@ impl Workload {
         self.bind_as(dialects, Some(style))
     }
 
-    /// The same with the values of queries in their text; see [`Workload::takes_literals`].
+    /// The same with values in the text of queries; see [`Workload::takes_literals`].
     pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, InputError> {
         self.bind_as(dialects, None)
     }
 
-    /// Whether there are queries, and nothing whose values could not stand in the text.
+    /// Whether there are queries, and all values can be written in the text.
     pub fn takes_literals(&self) -> bool {
         let mut bodies = self.definition.ops.iter().map(|op| &op.body);
         let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
@@ -39,7 +38,7 @@ impl Workload {
         bodies.clone().any(|body| is_query(&body)) && !bodies.any(is_transaction)
     }
 
-    /// Without a style of placeholders, with literals.
+    /// Without a placeholder style, values are literals.
     fn bind_as(
         &self,
         dialects: &[String],
@@ -99,7 +98,7 @@ impl Workload {
                 .filter_map(|position| entity.attributes.get(*position))
                 .map(|attribute| attribute.name.clone())
                 .collect(),
-            // A checksum sees texts, and fractions have more than one.
+            // A checksum is computed from texts, and fractions have several.
             (ColumnGenerator::Object(Object::Fields(fields)), _) => fields
                 .iter()
                 .filter(|field| !matches!(field.kind, ColumnType::Float | ColumnType::Object))
@@ -125,8 +124,7 @@ fn no_literals(op: &str) -> InputError {
     InputError::elsewhere(format!("op `{op}` is a transaction, whose values are always parameters"))
 }
 
-/// A statement of a transaction with its own placeholders, and which of the op's values they
-/// stand for.
+/// A statement of a transaction with its own placeholders, and the positions of their values among the op's.
 fn bound_statement(
     sql: &Sql,
     parameters: &[QueryParameter],
@@ -138,7 +136,7 @@ fn bound_statement(
     BoundStatement { sql: sql.with_placeholders(style, &counts), parameters: types, values }
 }
 
-/// All values in their order: of which parameter each is, and of which type.
+/// All values in order: the parameter and type of each.
 fn values(parameters: &[QueryParameter]) -> impl Iterator<Item = (usize, ColumnType)> {
     parameters.iter().enumerate().flat_map(|(position, parameter)| {
         let count = usize::try_from(parameter.count).unwrap_or(1);

@@ -1,19 +1,19 @@
-//! The data's time and the clock's: where a timeline starts when the data should follow the clock.
+//! The start of a timeline when the data's time follows the clock.
 //!
-//! No clock is read here. What comes out are settings with a fixed start, which a plan writes
-//! down: the same settings make the same rows again, whenever that is.
+//! Must not read a clock. The result is settings with a fixed start, which the plan stores: the same settings give the
+//! same rows at any later time.
 
 use std::collections::BTreeMap;
 
 use super::definition::{DataTimeMode, Definition};
 use super::parameter::{ParameterKind, Setting};
 
-/// `settings` with the start of the data's time set, if they ask for one that follows the clock;
-/// `now` is in milliseconds since 1970.
+/// `settings` with the start of the data's time set, if they request one that follows the clock; `now` is in
+/// milliseconds since 1970.
 ///
-/// Live data begins at `now`. A backfill begins so that the tick of the last row to load is the
-/// last one up to `now`; the load goes on from there. It loads `rows`, or as many as the definition says. A start that
-/// is set was settled before: the data go on.
+/// Live data begin at `now`. A backfill begins such that the tick of the last row to load is the last one up to `now`,
+/// and the load continues from there. It loads `rows`, or as many as the definition says. A start that is already set
+/// is kept: the data continue.
 pub(super) fn settled(
     definition: &Definition,
     settings: &BTreeMap<String, String>,

@@ -1,6 +1,6 @@
-//! A workload file after reading: every name resolved to a position, every parameter to its
-//! value. Its serialized form is what a fingerprint is made of, so that a field added here
-//! changes fingerprints unless it is skipped; what does not change rows or ops is skipped.
+//! A workload file after reading: names are resolved to positions, parameters to values. The fingerprint is computed
+//! from the serialized form, so a new field changes fingerprints unless it is skipped; fields that do not affect rows
+//! or ops are skipped.
 
 use std::collections::BTreeMap;
 
@@ -27,42 +27,42 @@ pub(super) struct Definition {
     pub(super) summary: String,
     #[serde(skip)]
     pub(super) parameters: Vec<ParameterSpec>,
-    /// What was chosen; its effects are in the rest.
+    /// Chosen settings; their effects are in the other fields.
     #[serde(skip)]
     pub(super) settings: BTreeMap<String, Setting>,
     pub(super) entities: Vec<Entity>,
     pub(super) tables: Vec<Table>,
     pub(super) ops: Vec<OpDefinition>,
     pub(super) streams: Vec<StreamSpec>,
-    /// How many rows come first does not change what any row is.
+    /// The number of rows loaded first changes no row.
     #[serde(skip)]
     pub(super) load: Option<Load>,
-    /// How data are checked changes neither rows nor ops.
+    /// Data checks change neither rows nor ops.
     #[serde(skip)]
     pub(super) invariants: Vec<InvariantDefinition>,
-    /// How the start of the data follows the clock; what comes of it is in a timeline's start.
+    /// How the start of the data follows the clock; the result is the start of a timeline.
     #[serde(skip)]
     pub(super) data_time: Option<DataTime>,
 }
 
-/// The data's time beside the clock's.
+/// The data's time in relation to the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DataTime {
     pub(super) mode: DataTimeMode,
-    /// The timestamp parameter that is the time of the first tick.
+    /// The timestamp parameter with the time of the first tick.
     pub(super) start: String,
     /// Milliseconds between ticks, at least 1.
     pub(super) interval: i64,
-    /// Rows of a tick, at least 1.
+    /// Rows per tick, at least 1.
     pub(super) rows: u64,
 }
 
-/// Where the data's time begins.
+/// The begin of the data's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DataTimeMode {
-    /// Where the file says.
+    /// As stated in the file.
     Fixed,
-    /// So that what is loaded first ends at the clock's time.
+    /// Such that the loaded rows end at the clock's time.
     Backfill,
     /// At the clock's time.
     Live,
@@ -76,11 +76,11 @@ pub(super) struct Load {
     pub(super) rows: u64,
 }
 
-/// What must be so of the data after a run.
+/// An invariant of the data after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvariantDefinition {
     pub(super) name: String,
-    /// Dialect to a query of one value, without parameters.
+    /// Query per dialect that returns one value, without parameters.
     pub(super) sql: BTreeMap<String, Sql>,
     /// The value, as text.
     pub(super) equals: String,
@@ -93,12 +93,12 @@ pub(super) struct OpDefinition {
     #[serde(skip)]
     pub(super) summary: String,
     pub(super) body: OpBodyDefinition,
-    /// Rows of its answer, at least and at most, where the file promises them.
+    /// Minimum and maximum number of rows in its response, if the file states them.
     #[serde(skip)]
     pub(super) answer: Option<(u64, u64)>,
 }
 
-/// What an op does.
+/// The operation of an op.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum OpBodyDefinition {
@@ -108,19 +108,19 @@ pub(super) enum OpBodyDefinition {
         /// In 1..=[`MAX_BATCH`].
         batch: u64,
     },
-    /// A statement for each dialect; all use all the parameters.
+    /// A statement per dialect; each uses all parameters.
     Query {
         sql: BTreeMap<String, Sql>,
         parameters: Vec<QueryParameter>,
         #[serde(skip_serializing_if = "Option::is_none")]
         writes: Option<Writes>,
     },
-    /// For each dialect statements that are one transaction; together they use all the parameters.
+    /// A transaction's statements per dialect; together they use all parameters.
     Transaction { sql: BTreeMap<String, Vec<Sql>>, parameters: Vec<QueryParameter> },
 }
 
 impl OpBodyDefinition {
-    /// The parameters of its statements; none of an insert.
+    /// The parameters of its statements; empty for an insert.
     pub(super) fn parameters(&self) -> &[QueryParameter] {
         match self {
             Self::Insert { .. } => &[],
@@ -137,7 +137,7 @@ impl OpBodyDefinition {
         }
     }
 
-    /// What a query does to the rows of a table, where the file says so.
+    /// The effect of a query on the rows of a table, if the file states it.
     pub(super) fn writes(&self) -> Option<Writes> {
         match self {
             Self::Query { writes, .. } => *writes,
@@ -145,7 +145,7 @@ impl OpBodyDefinition {
         }
     }
 
-    /// The dialects that it has SQL of its own for.
+    /// The dialects for which it has SQL.
     pub(super) fn dialects(&self) -> Vec<&str> {
         match self {
             Self::Insert { .. } => Vec::new(),
@@ -155,15 +155,15 @@ impl OpBodyDefinition {
     }
 }
 
-/// What a statement does to the rows of a table whose rows replace each other.
+/// The effect of a statement on a table whose rows replace each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Writes {
     pub(super) kind: WriteKind,
     /// Position of the table.
     pub(super) table: usize,
-    /// Position of the parameter that has the keys.
+    /// Position of the parameter with the keys.
     pub(super) key: usize,
-    /// How many keys there are.
+    /// Number of keys.
     pub(super) rows: u64,
 }
 
@@ -171,17 +171,17 @@ pub(super) struct Writes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum WriteKind {
-    /// The next rows of the table take the places of those with the same keys.
+    /// The next rows of the table replace those with the same keys.
     Upsert,
-    /// Rows with these keys are gone.
+    /// Deletes the rows with these keys.
     Delete,
 }
 
-/// Rows of an insert, at most.
+/// Maximum number of rows of an insert.
 pub(super) const MAX_BATCH: i64 = 1_000_000;
 
-/// Sum of the weights of a stream that writes, at most: its ops are shuffled in blocks of this
-/// length, each op anew.
+/// Maximum sum of the weights of a stream that writes: its ops are shuffled in blocks of this length, and each op
+/// visits the whole block.
 pub(super) const MAX_BLOCK: u64 = 1_000;
 
 /// A named parameter of a query.
@@ -190,21 +190,21 @@ pub(super) struct QueryParameter {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) kind: ColumnType,
-    /// Values that the parameter stands for, as in a list; at least 1.
+    /// Number of values of the parameter, such as in a list; at least 1.
     #[serde(skip_serializing_if = "crate::is_one")]
     pub(super) count: u64,
     pub(super) generator: ParameterGenerator,
 }
 
-/// Ops that are asked at one pace.
+/// Ops that are run at one pace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StreamSpec {
     /// Its name; with the seed and an index it determines every op.
     pub name: String,
     /// Ops and their weights (at least 1), in the order of the file.
     pub ops: Vec<(OpId, u32)>,
-    /// What its rate counts.
+    /// The unit of its rate.
     pub unit: Unit,
-    /// How its arrivals are spaced unless the user says otherwise.
+    /// Default spacing of its arrivals.
     pub arrivals: Arrivals,
 }

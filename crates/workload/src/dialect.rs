@@ -1,15 +1,14 @@
-//! Which of a file's texts a target takes: the one of the first dialect that the file has.
-//!
-//! No database is named here; dialects are words of the files.
+//! Selects a file's text for a target: the one of the first dialect that the file has. Must not name a database;
+//! dialects are words in the files.
 
 use std::collections::BTreeMap;
 
 use highwater_model::input_error::InputError;
 
-/// The dialect whose SQL is used where none of a target's own is there.
+/// The dialect used if the file has no SQL for the target's own.
 const ANY_DIALECT: &str = "any";
 
-/// The entry of the first of `dialects` that is there; `place` names what has no such entry.
+/// The entry of the first of `dialects` that is present; `place` is the name in the error.
 pub(super) fn preferred<'m, T>(
     of: &'m BTreeMap<String, T>,
     dialects: &[String],

@@ -1,6 +1,4 @@
-//! Entities and their attributes: texts that an entity keeps for life, made from its number.
-//!
-//! What must not be here: rows, which are about entities.
+//! Entities and their attributes: constant texts of an entity, generated from its number. Must not hold rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +12,29 @@ use highwater_model::units::Seed;
 
 named!(Entity, Attribute);
 
-/// Things that rows are about, numbered from 0.
+/// Entities that rows describe, numbered from 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Entity {
     pub(crate) name: String,
     /// In 1..=[`MAX_ENTITIES`].
     pub(crate) count: u64,
     pub(crate) attributes: Vec<Attribute>,
-    /// Beginnings of the names of repeated attributes, whose number may be 0.
+    /// Name prefixes of repeated attributes, whose number may be 0.
     #[serde(skip)]
     pub(crate) repeated: Vec<String>,
 }
 
-/// Entities of one kind, at most; their attributes are kept in memory.
+/// Maximum number of entities of one kind; their attributes are kept in memory.
 pub(crate) const MAX_ENTITIES: i64 = 1_000_000;
 
-/// A text that an entity keeps for life.
+/// A constant text of an entity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Attribute {
     pub(crate) name: String,
     pub(crate) generator: AttributeGenerator,
 }
 
-/// How an attribute is made from the entity's number.
+/// How an attribute is generated from the entity's number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AttributeGenerator {
@@ -49,7 +47,7 @@ pub(crate) enum AttributeGenerator {
 }
 
 impl Entity {
-    /// The positions of the attributes that a repeated one became.
+    /// The positions of the copies of a repeated attribute.
     pub(crate) fn repetitions(&self, begin: &str) -> Vec<usize> {
         let numbered = |name: &str| {
             let number = name.strip_prefix(begin);
@@ -99,7 +97,7 @@ pub(crate) fn read_choice_by(
 #[derive(Debug)]
 pub(crate) struct Attributes {
     entity: Entity,
-    /// As many as attributes.
+    /// One per attribute.
     draws: Vec<Draws>,
 }
 
@@ -127,14 +125,14 @@ impl Attributes {
         match &known.generator {
             AttributeGenerator::Plain(plain) => plain.text(draws, number),
             AttributeGenerator::ChoiceBy { attribute: earlier, choices } => {
-                // Reading made sure that `earlier` comes before: this ends.
+                // Reading ensures that `earlier` comes before, so this terminates.
                 let choice = choices.get(&self.value(*earlier, number));
                 choice.map_or_else(String::new, |choice| choice.value_text(draws, number))
             }
         }
     }
 
-    /// The different values of an attribute, sorted.
+    /// The distinct values of an attribute, sorted.
     pub(crate) fn distinct(&self, attribute: usize) -> Texts {
         let values: BTreeSet<String> =
             (0..self.count()).map(|number| self.value(attribute, number)).collect();
@@ -151,7 +149,7 @@ impl Attributes {
         (0..self.count()).map(|number| self.object(&keys, number).into_boxed_str()).collect()
     }
 
-    /// That of these attributes with their quoted names.
+    /// A JSON object of these attributes with their quoted names.
     fn object(&self, keys: &[(usize, String)], number: u64) -> String {
         let mut object = String::from("{");
         for (attribute, name) in keys {
@@ -169,6 +167,6 @@ impl Attributes {
 
 /// A JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    // A text can always be written, into memory.
+    // Serializing a string to memory cannot fail.
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -1,6 +1,4 @@
-//! Columns of data that are filled again and again, in the memory that they have already.
-//!
-//! What must not be here: the values.
+//! Refills columns of data, reusing their memory. Must not determine the values.
 
 use std::sync::Arc;
 
@@ -43,7 +41,7 @@ pub(crate) fn floats(data: &mut ColumnData, all: Segments, fill: impl Fn(Segment
     *data = ColumnData::Float(filled(old, all, fill));
 }
 
-/// Fills codes of a dictionary of `values`.
+/// Fills codes for a dictionary of `values`.
 pub(crate) fn codes(
     data: &mut ColumnData,
     values: &Arc<[Box<str>]>,

@@ -1,7 +1,5 @@
-//! A workload with its parameters and its seed: what it consists of, and its fingerprint.
-//!
-//! What must not be here: making rows and ops, and SQL of one dialect; other files of this folder
-//! add these.
+//! A workload with its parameters and seed: its content and fingerprint. Must not generate rows or ops, or hold a
+//! dialect's SQL; other files of this folder do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,15 +16,15 @@ use highwater_model::input_error::InputError;
 use highwater_model::op::OpId;
 use highwater_model::units::Seed;
 
-/// What an op depends on besides seed, stream and index.
+/// Inputs of an op other than seed, stream, and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpContext {
-    /// Rows loaded before the stream began: the first op that writes rows begins with this one,
-    /// and "now" in the data's time is the time of the row before the op.
+    /// Rows loaded before the stream began: the first op that writes rows begins with this one, and "now" in the data's
+    /// time is the time of the row before the op.
     pub first_row: u64,
 }
 
-/// A workload, ready to make any row and any op.
+/// A workload that can generate any row and any op.
 #[derive(Debug)]
 pub struct Workload {
     pub(super) definition: Definition,
@@ -34,16 +32,16 @@ pub struct Workload {
     parameters: BTreeMap<String, String>,
     fingerprint: String,
     unseeded_fingerprint: String,
-    /// Of the tables with the defaults of what only spreads rows.
+    /// The tables' create statements, with default values of parameters that only spread rows.
     creation: Creation,
     pub(super) entities: Vec<Attributes>,
     pub(super) tables: Vec<TableRows>,
-    /// The values of every attribute that a `distinct` parameter draws from.
+    /// The values of every attribute that a `distinct` parameter samples.
     pub(super) distinct: DistinctValues,
 }
 
 impl Workload {
-    /// `unspread` is the definition with the defaults of what only spreads rows over shards.
+    /// `unspread` is the definition with default values of parameters that only spread rows over shards.
     pub(super) fn new(
         definition: Definition,
         unspread: &Definition,
@@ -85,7 +83,7 @@ impl Workload {
         self.definition.version
     }
 
-    /// What its randomness comes from.
+    /// The seed of all random values.
     pub fn seed(&self) -> Seed {
         self.seed
     }
@@ -95,7 +93,7 @@ impl Workload {
         &self.parameters
     }
 
-    /// The parameter that is the start of the data's time, where that follows the clock, and what it is set to.
+    /// The parameter for the start of the data's time, if that follows the clock, and its value.
     pub fn start_by_clock(&self) -> Option<(&str, &str)> {
         let data_time = self.definition.data_time.as_ref();
         let data_time = data_time.filter(|of| of.mode != DataTimeMode::Fixed)?;
@@ -103,22 +101,22 @@ impl Workload {
         Some((&data_time.start, start))
     }
 
-    /// SHA-256 in hexadecimal of schema, generators and their parameters, batch, query texts,
-    /// streams, seed, and the versions of format, workload and generators. The number of rows
-    /// to load is left out: it changes no row, and a table may grow in several runs.
+    /// SHA-256, in hexadecimal, of schema, generators and their parameters, batch, query texts, streams, seed, and the
+    /// versions of format, workload, and generators. The number of rows to load is excluded: it changes no row, and a
+    /// table may grow in several runs.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// The same without the seed: of workloads that make other rows of the same kind.
+    /// The same without the seed: equal for workloads that generate other rows of the same kind.
     pub fn unseeded_fingerprint(&self) -> &str {
         &self.unseeded_fingerprint
     }
 
-    /// SHA-256 in hexadecimal of what determines the rows in a target of these dialects: schema,
-    /// generators and their parameters, seed, and the version of the generators. Workloads that
-    /// differ in batch size, shards, replicas, queries, streams or the SQL of other databases only
-    /// fill the same tables. An error where a table has no SQL for the target.
+    /// SHA-256, in hexadecimal, of the inputs that determine the rows in a target of these dialects: schema, generators
+    /// and their parameters, seed, and the version of the generators. Workloads that differ only in batch size, shards,
+    /// replicas, queries, streams, or other databases' SQL fill the same tables. An error if a table has no SQL for the
+    /// target.
     pub fn row_identity(&self, dialects: &[String]) -> Result<String, InputError> {
         row_identity(&self.definition, &self.creation, dialects, self.seed)
     }
@@ -138,7 +136,7 @@ impl Workload {
         &self.definition.streams
     }
 
-    /// A declared stream, or the stream of a single op under the op's name.
+    /// A declared stream, or the stream of a single op with the op's name.
     pub fn stream(&self, name: &str) -> Option<StreamSpec> {
         let declared = self.definition.streams.iter().find(|s| s.name == name);
         declared.cloned().or_else(|| {
@@ -163,12 +161,12 @@ impl Workload {
         self.op_definition(id).map_or("", |op| op.name.as_str())
     }
 
-    /// How many tables there are.
+    /// Number of tables.
     pub fn tables(&self) -> usize {
         self.definition.tables.len()
     }
 
-    /// Rows that an op writes; 0 for a query, a transaction, and for what deletes.
+    /// Rows that an op writes; 0 for queries, transactions, and deletes.
     pub fn rows_per_op(&self, id: OpId) -> u64 {
         match self.op_definition(id).map(|op| &op.body) {
             Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
@@ -180,13 +178,13 @@ impl Workload {
         }
     }
 
-    /// Rows that an op's answer must have, at least and at most, where the file promises it. It
-    /// holds once the loaded rows fill every window that the op asks about.
+    /// Minimum and maximum number of rows in an op's response, if the file states them. They hold once the loaded rows
+    /// fill every window that the op queries.
     pub fn expected_rows(&self, id: OpId) -> Option<(u64, u64)> {
         self.op_definition(id)?.answer
     }
 
-    /// Different rows that all tables together can have; none if one of them has no end.
+    /// Maximum number of distinct rows of all tables together; `None` if one of them is unbounded.
     pub fn distinct_rows(&self) -> Option<u64> {
         let repeats: Option<Vec<u64>> = self
             .definition

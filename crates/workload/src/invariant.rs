@@ -1,6 +1,4 @@
-//! What must be so of the data after a run, in one dialect; the audit queries it.
-//!
-//! What must not be here: sending the query.
+//! Invariants of the data after a run, in one dialect; the audit queries them. Must not send queries.
 
 use std::cmp::Ordering;
 
@@ -9,20 +7,20 @@ use highwater_model::input_error::InputError;
 use super::dialect::preferred;
 use super::instance::Workload;
 
-/// A query with the one value that it must return.
+/// A query and the one value that it must return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invariant {
     /// Its name in the workload file.
     pub name: String,
     /// SQL text without parameters.
     pub sql: String,
-    /// What the only value of the result must be, as text.
+    /// The expected single value of the result, as text.
     pub equals: String,
 }
 
 impl Invariant {
-    /// Whether an answer's value equals the expected one: as a number if both are numbers, as a
-    /// truth value if that is expected, else letter by letter.
+    /// Whether a value equals the expected one: as a number if both are numbers, as a Boolean if one is expected,
+    /// otherwise as exact text.
     pub fn holds(&self, found: &str) -> bool {
         let (expected, found) = (self.equals.as_str(), found.trim());
         let same_number = || {
@@ -43,12 +41,12 @@ impl Invariant {
 }
 
 impl Workload {
-    /// Whether it says what must be so of its data.
+    /// Whether the workload has invariants of its data.
     pub fn has_invariants(&self) -> bool {
         !self.definition.invariants.is_empty()
     }
 
-    /// Its invariants, each in the first of `dialects` that it knows.
+    /// Its invariants, each in the first of `dialects` that it supports.
     pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, InputError> {
         let bound = self.definition.invariants.iter().map(|invariant| {
             let place = format!("invariant `{}`", invariant.name);
@@ -75,7 +73,7 @@ mod tests {
             ("0", "-0", true),
             ("0", "1", false),
             ("0", "", false),
-            // Beyond what a double can tell apart.
+            // Beyond the precision of a double.
             ("9007199254740993", "9007199254740992", false),
             ("9007199254740993", "9007199254740993", true),
             ("true", "t", true),

@@ -1,20 +1,19 @@
-//! Which entity and tick each row of a table is about, and rows cut into segments of one tick.
+//! The entity and tick of each row of a table, and rows split into segments of one tick.
 //!
-//! Rows are time-major unless the table says otherwise: row i is entity i mod n at tick i div n,
-//! where n is the number of the table's entities (1 if it has none). What a column holds is not
-//! decided here.
+//! Rows are time-major unless the table states otherwise: row i is entity i mod n at tick i div n, where n is the
+//! number of the table's entities (1 if it has none). Must not determine the content of columns.
 
 use super::random::Draws;
 use super::segment::Segment;
 
-/// Which entity and tick each row of a table is about.
+/// The entity and tick of each row of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     /// At least 1, below 2³².
     pub(super) entities: u64,
-    /// Number i is the entity of row i; time-major without.
+    /// Random number i selects the entity of row i; time-major if absent.
     pub(super) sampled: Option<Draws>,
-    /// Row i is what row i modulo this is; 0 for rows without end.
+    /// Row i equals row i modulo this; 0 for unbounded rows.
     pub(super) repeat: u64,
 }
 
@@ -24,7 +23,7 @@ impl Layout {
         Segments { layout: self, row: first_row, left: rows }
     }
 
-    /// The row whose content a row has.
+    /// The row with the same content.
     fn content(self, row: u64) -> u64 {
         match self.repeat {
             0 => row,
@@ -41,12 +40,12 @@ impl Layout {
     }
 }
 
-/// Cuts rows where the tick changes, and where nothing but single rows have an entity in common.
+/// Splits rows at tick changes and at the end of a repetition, and into single rows if entities are sampled.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments {
     layout: Layout,
     row: u64,
-    /// Rows that are still to come.
+    /// Remaining rows.
     pub(crate) left: usize,
 }
 

@@ -1,14 +1,14 @@
-//! Workloads: files that describe which tables there are, which rows fill them, and which ops run.
+//! Workloads: files that describe tables, their rows, and the ops to run.
 //!
-//! text → [`WorkloadSpec`] (checked; what a file offers) → [`Workload`] (with its parameters and
-//! its seed: any row and any op by index) → `BoundWorkload` (with the SQL of one dialect).
+//! text → [`WorkloadSpec`] (checked; the content of a file) → [`Workload`] (with parameters and seed: any row and any
+//! op by index) → `BoundWorkload` (with the SQL of one dialect).
 //!
-//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder → `generators`
-//! → `input`. Among the files the definition of a workload stands below the [`Workload`], and that
-//! below those that add ops, statements and SQL to it.
+//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder → `generators` → `input`. Among the
+//! files of this folder, the definition of a workload is below [`Workload`], which is below those that add ops,
+//! statements, and SQL to it.
 //!
-//! No I/O, no clock, no state: row i and op j are functions of file, settings, seed and index.
-//! No database is named here; dialects are words of the files.
+//! No I/O, clock, or state: row i and op j are functions of file, settings, seed, and index. Must not name a database;
+//! dialects are words in the files.
 
 mod binding;
 mod data_time;

@@ -1,11 +1,9 @@
-//! Which op a stream issues at an index, and how many rows the ops before it write.
+//! The op that a stream runs at an index, and the number of rows that earlier ops write.
 //!
-//! Ops that only read are sampled, each with a random number of its own. If some of the ops write
-//! rows, the ops are shuffled in blocks (permuted blocks): a block has as many ops as the weights add
-//! up to, and holds each op exactly as often as its weight. The number of rows written before an
-//! index then follows from the blocks before it, without visiting their ops.
-//!
-//! What must not be here: what an op's rows and values are.
+//! Read-only streams sample each op independently. If some ops write rows, the ops are shuffled in blocks (permuted
+//! blocks): a block has as many ops as the sum of the weights, and holds each op exactly as often as its weight. The
+//! number of rows written before an index then follows from the preceding blocks, without visiting their ops. Must not
+//! determine an op's rows and values.
 
 use super::definition::{OpBodyDefinition, StreamSpec};
 use super::instance::Workload;
@@ -13,17 +11,17 @@ use super::random::Draws;
 use highwater_model::op::OpId;
 
 impl Workload {
-    /// Which op a stream issues at an index.
+    /// The op that a stream runs at an index.
     pub fn op_id(&self, stream: &StreamSpec, index: u64) -> OpId {
         self.op_and_rows_before(stream, index).0
     }
 
-    /// Rows that the ops of a stream before an index write.
+    /// Rows written by the ops of a stream before an index.
     pub fn rows_before(&self, stream: &StreamSpec, index: u64) -> u64 {
         self.op_and_rows_before(stream, index).1
     }
 
-    /// How many ops of a stream write at least `rows` rows; all of them if none writes.
+    /// The number of ops until a stream has written at least `rows` rows; `u64::MAX` if none writes.
     pub fn ops_for_rows(&self, stream: &StreamSpec, rows: u64) -> u64 {
         if let [(only, _)] = stream.ops.as_slice() {
             return match self.rows_per_op(*only) {
@@ -47,7 +45,7 @@ impl Workload {
         ops
     }
 
-    /// The op at an index, and the rows that those before it write.
+    /// The op at an index, and the rows written by those before it.
     pub(super) fn op_and_rows_before(&self, stream: &StreamSpec, index: u64) -> (OpId, u64) {
         if let [(only, _)] = stream.ops.as_slice() {
             return (*only, index.saturating_mul(self.rows_per_op(*only)));
@@ -64,7 +62,7 @@ impl Workload {
         (op, number.saturating_mul(per_block).saturating_add(written))
     }
 
-    /// Ops of a block (at least one), and the rows that they write together.
+    /// Ops per block (at least one), and the rows that they write together.
     fn block_of(&self, stream: &StreamSpec) -> (u64, u64) {
         let weights = || stream.ops.iter().map(|(op, weight)| (*op, u64::from(*weight)));
         let ops: u64 = weights().map(|(_, weight)| weight).sum();
@@ -72,7 +70,7 @@ impl Workload {
         (ops.max(1), rows.sum())
     }
 
-    /// The ops of one block in their order (Fisher and Yates).
+    /// The ops of one block in order (Fisher and Yates).
     fn shuffled_block(&self, stream: &StreamSpec, number: u64) -> Vec<OpId> {
         let mut ops: Vec<OpId> =
             stream.ops.iter().flat_map(|(op, weight)| (0..*weight).map(|_| *op)).collect();
@@ -85,7 +83,7 @@ impl Workload {
         ops
     }
 
-    /// The op at an index, by weight, from a random number of its own.
+    /// The op at an index, sampled by weight with its own random number.
     fn sampled_op(&self, stream: &StreamSpec, index: u64) -> OpId {
         let weights = stream.ops.iter().map(|(_, weight)| u64::from(*weight));
         let draws = Draws::of(self.seed, &["stream", &stream.name]);

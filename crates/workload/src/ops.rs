@@ -1,6 +1,6 @@
 //! The rows and ops of a workload, each a pure function of its index.
 //!
-//! An op depends on (seed, stream, index, context) only.
+//! An op depends only on (seed, stream, index, context).
 
 use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec};
 use super::generators::parameters::OpScope;
@@ -61,8 +61,7 @@ impl Workload {
         }
     }
 
-    /// The values of an op's parameters. Each parameter has random numbers of its own, by stream,
-    /// op and name.
+    /// The values of an op's parameters. Each parameter has its own random numbers, by stream, op, and name.
     fn values(&self, op: &OpDefinition, stream: &str, index: u64, first_row: u64) -> Vec<Value> {
         let parameters = op.body.parameters();
         let mut values = Vec::with_capacity(parameters.len());

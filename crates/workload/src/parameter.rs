@@ -1,8 +1,7 @@
 //! The parameters of a workload: typed, with a default in the file, set by `--set name=value`.
 //!
-//! A setting is written the way people write it (`4k`, `10s`, `2016-01-01T00:00:00Z`); it has
-//! one canonical text, and one form inside SQL: integers as digits, durations and timestamps in
-//! milliseconds, text as it is.
+//! A setting is written in the user's notation (`4k`, `10s`, `2016-01-01T00:00:00Z`). It has one canonical text, and
+//! one form in SQL: integers as digits, durations and timestamps in milliseconds, text unchanged.
 
 use std::fmt;
 
@@ -14,7 +13,7 @@ use time::format_description::well_known::Rfc3339;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterKind {
-    /// A whole number; `k`, `M`, `G` multiply by thousand, million, thousand million.
+    /// A whole number; `k`, `M`, `G` multiply by thousand, million, billion.
     Integer,
     /// A number and a unit: `ms`, `s`, `m`, `h`, `d`.
     Duration,
@@ -37,8 +36,7 @@ impl ParameterKind {
         }
     }
 
-    /// The number that a text stands for, of times in milliseconds; none if it is not of this kind,
-    /// and for text.
+    /// The number in a text, for times in milliseconds; `None` if it is not of this kind, and for text.
     pub(super) fn parse(self, text: &str) -> Option<i64> {
         match self {
             Self::Integer => parse_integer(text),
@@ -74,23 +72,23 @@ pub struct ParameterSpec {
     pub kind: ParameterKind,
     /// The canonical text of its default.
     pub default: String,
-    /// The only values of a text parameter; empty where any will do.
+    /// The allowed values of a text parameter; empty if any are.
     pub values: Vec<String>,
-    /// One line on what it does; may be empty.
+    /// A one-line description; may be empty.
     pub summary: String,
 }
 
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Setting {
-    /// Of any kind but text; milliseconds for times.
+    /// Any kind except text; milliseconds for times.
     Number(ParameterKind, i64),
     /// Text of the allowed characters.
     Text(String),
 }
 
 impl Setting {
-    /// Reads a value of `kind`; none if it is not one.
+    /// Parses a value of `kind`; `None` if it is invalid.
     pub(super) fn parse(kind: ParameterKind, text: &str) -> Option<Self> {
         match kind {
             ParameterKind::Text => is_plain_text(text).then(|| Self::Text(text.to_owned())),
@@ -106,7 +104,7 @@ impl Setting {
         }
     }
 
-    /// Its number (milliseconds for times); none for text.
+    /// Its number (milliseconds for times); `None` for text.
     pub(super) fn number(&self) -> Option<i64> {
         match self {
             Self::Number(_, number) => Some(*number),
@@ -114,7 +112,7 @@ impl Setting {
         }
     }
 
-    /// What stands for it inside SQL and other text.
+    /// Its form in SQL and other text.
     pub(super) fn in_text(&self) -> String {
         match self {
             Self::Number(_, number) => number.to_string(),
@@ -149,7 +147,7 @@ fn parse_integer(text: &str) -> Option<i64> {
 const UNITS: [(&str, i64); 5] =
     [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// A duration in milliseconds: a whole number, perhaps negative, and a unit.
+/// A duration in milliseconds: a whole number, optionally negative, and a unit.
 fn parse_duration(text: &str) -> Option<i64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (digits, unit) = text.split_at(unit_at);
@@ -163,13 +161,13 @@ fn format_duration(ms: i64) -> String {
     format!("{}{name}", ms / factor)
 }
 
-/// Milliseconds since 1970 of an RFC 3339 time; none if it is finer than a millisecond.
+/// Milliseconds since 1970 of an RFC 3339 time; `None` if it is finer than a millisecond.
 fn parse_timestamp(text: &str) -> Option<i64> {
     let nanos = OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos();
     (nanos % 1_000_000 == 0).then(|| i64::try_from(nanos / 1_000_000).ok()).flatten()
 }
 
-/// RFC 3339 in UTC; the milliseconds as digits where the year leaves that format.
+/// RFC 3339 in UTC; the milliseconds as digits if the year does not fit that format.
 pub(super) fn format_timestamp(ms: i64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
         .ok()

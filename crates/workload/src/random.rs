@@ -1,12 +1,11 @@
 //! Counter-based randomness: the n-th number is a function of a key and n, in O(1).
 //!
-//! The generator is SplitMix64 as published by Steele, Lea and Flood, "Fast splittable
-//! pseudorandom number generators", OOPSLA 2014: a Weyl sequence `state + n·gamma` through a
-//! 64-bit finalizer. Its n-th output needs no predecessor, which is what lets any row be made
-//! from its index. Keys differ in state and in gamma, as in the paper's `split`.
+//! The generator is SplitMix64 as published by Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+//! OOPSLA 2014: a Weyl sequence `state + n·gamma` through a 64-bit finalizer. Its n-th output needs no predecessor, so
+//! any row can be generated from its index. Keys differ in state and in gamma, like in the paper's `split`.
 //!
-//! Only integer operations and exactly rounded floating-point ones are used, so that every
-//! machine draws the same numbers.
+//! Only integer operations and exactly rounded floating-point ones are used, so every machine generates the same
+//! numbers.
 
 use highwater_model::units::Seed;
 
@@ -16,7 +15,7 @@ const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 /// 2⁻⁵³: the distance of neighbors in [`Draws::unit`].
 const UNIT_STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
 
-/// The numbers of one key.
+/// The random numbers of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draws {
     state: u64,
@@ -25,7 +24,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The numbers that belong to a seed and a path of names, such as table and column.
+    /// The random numbers of a seed and a path of names, such as table and column.
     pub fn of(seed: Seed, path: &[&str]) -> Self {
         let mut key = mix(seed.0.wrapping_add(GOLDEN_GAMMA));
         for name in path {
@@ -49,7 +48,7 @@ impl Draws {
         mix(self.weyl(n))
     }
 
-    /// What the finalizer turns into the n-th number; add [`Draws::stride`] for the next.
+    /// The input of the finalizer for the n-th number; add [`Draws::stride`] for the next.
     #[inline]
     pub fn weyl(&self, n: u64) -> u64 {
         self.state.wrapping_add(n.wrapping_add(1).wrapping_mul(self.gamma))
@@ -74,13 +73,12 @@ impl Draws {
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
-    /// The n-th number, nearly normal with mean 0 and deviation 1, always within ±6: the sum of
-    /// twelve uniform numbers less 6 (Irwin–Hall). No logarithm is involved, whose last bit
-    /// would differ between machines.
+    /// The n-th number, nearly normal with mean 0 and deviation 1, always within ±6: the sum of twelve uniform numbers
+    /// minus 6 (Irwin–Hall). Uses no logarithm, whose last bit would differ between machines.
     pub fn normal(&self, n: u64) -> f64 {
         let sum: u32 =
             (0..3).map(|part| sum_of_parts(self.word(n.wrapping_mul(3).wrapping_add(part)))).sum();
-        // Each 16-bit part stands for (part + ½) / 65,536.
+        // Each 16-bit part represents (part + ½) / 65,536.
         (f64::from(sum) + 6.0) / 65_536.0 - 6.0
     }
 }
@@ -93,7 +91,7 @@ pub fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The paper's choice of a gamma: odd, with enough changes between neighboring bits.
+/// The paper's choice of a gamma: odd, with enough transitions between neighboring bits.
 fn mix_gamma(word: u64) -> u64 {
     let word = (word ^ (word >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let word = (word ^ (word >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

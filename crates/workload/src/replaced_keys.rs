@@ -1,6 +1,5 @@
-//! Rows that replace each other: which keys an op writes, and what distinguishes its rows.
-//!
-//! What must not be here: which of several writes should have won; the audit decides that.
+//! Rows that replace each other: the keys that an op writes, and how its rows are distinguished. Must not decide which
+//! of several writes wins; the audit does.
 
 use super::definition::{OpBodyDefinition, WriteKind, Writes};
 use super::generators::columns::ColumnGenerator;
@@ -9,20 +8,19 @@ use super::instance::Workload;
 use super::table::{Column, Table};
 use highwater_model::op::{ColumnData, Op, OpBody, Value};
 
-/// Keys that an op writes, in a table whose rows replace each other.
+/// Keys that an op writes in a table whose rows replace each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplacedKeys {
     /// Position of the table.
     pub table: usize,
-    /// Values of the column that decides, in the order of the op's rows.
+    /// Values of the deciding column, in the order of the op's rows.
     pub keys: Vec<i64>,
-    /// Index of the row that the first key gets; the others follow. None where the rows are deleted.
+    /// Index of the row for the first key; the others follow. `None` if the rows are deleted.
     pub first_row: Option<u64>,
 }
 
 impl Workload {
-    /// The keys that an op writes or deletes, where rows replace each other; `first_row` is the
-    /// first row that it writes.
+    /// The keys that an op writes or deletes, if rows replace each other; `first_row` is the first row that it writes.
     pub fn replaced_keys(&self, op: &Op, first_row: u64) -> Option<ReplacedKeys> {
         match (&self.op_definition(op.id)?.body, &op.body) {
             (OpBodyDefinition::Insert { table, .. }, OpBody::Insert(batch)) => {
@@ -52,13 +50,12 @@ impl Workload {
         }
     }
 
-    /// Position of the column whose value a later row takes over, where rows replace each other.
+    /// Position of the column by whose value a later row replaces an earlier one, if rows do.
     pub fn replacing_column(&self, table: usize) -> Option<usize> {
         self.table_definition(table)?.replaces
     }
 
-    /// Whether every row of a table has its number in it, so that one that is found names the op
-    /// that wrote it.
+    /// Whether every row of a table contains its number, so that a row that is found identifies the op that wrote it.
     pub fn rows_are_marked(&self, table: usize) -> bool {
         let marked = |table: &Table| {
             table.columns.iter().any(|column| match &column.generator {
@@ -69,7 +66,7 @@ impl Workload {
         self.table_definition(table).is_some_and(marked)
     }
 
-    /// Whether a table's key never comes twice, however many rows there are.
+    /// Whether a table's keys are unique for any number of rows.
     pub fn keys_never_repeat(&self, table: usize) -> bool {
         let never_repeats = |column: &Column| match &column.generator {
             ColumnGenerator::Plain(Plain::Keys(keys)) => keys.never_repeats(),

@@ -1,8 +1,8 @@
 //! The identity of a workload's rows: equal identities mean equal tables with equal rows.
 //!
-//! It covers the schema as the target creates it, the generators and the seed. Batch size, shards,
-//! replicas, streams, queries and other databases' SQL leave every row as it is, so they are left out. What must not be here: the fingerprint
-//! of a workload, which covers its ops too.
+//! It covers the schema as the target creates it, the generators, and the seed. Batch size, shards, replicas, streams,
+//! queries, and other databases' SQL do not change rows, so they are excluded. Must not hold the fingerprint of a
+//! workload, which also covers its ops.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use highwater_model::input_error::InputError;
 use highwater_model::plan::hex;
 use highwater_model::units::Seed;
 
-/// Goes into every fingerprint: raised when the same file and seed give other rows or ops.
+/// Part of every fingerprint: incremented when the same file and seed give different rows or ops.
 pub(super) const GENERATOR_VERSION: u32 = 1;
 
-/// Parameters that say how a target spreads rows, and do not change any row.
+/// Parameters for how a target spreads rows, which change no row.
 pub(super) const SPREADING: [&str; 3] = ["shards", "num_shards", "replicas"];
 
-/// What determines the rows of all tables.
+/// The inputs that determine the rows of all tables.
 #[derive(Serialize)]
 struct RowIdentity<'a> {
     generators: u32,
@@ -35,10 +35,10 @@ struct RowIdentity<'a> {
     tables: Vec<Table>,
 }
 
-/// Each table's statements that create it, by dialect.
+/// Each table's create statements, by dialect.
 pub(super) type Creation = Vec<BTreeMap<String, Vec<String>>>;
 
-/// SHA-256 in hexadecimal of what determines the rows in a target of these dialects.
+/// SHA-256, in hexadecimal, of the inputs that determine the rows in a target of these dialects.
 pub(super) fn row_identity(
     definition: &Definition,
     creation: &Creation,
@@ -47,7 +47,7 @@ pub(super) fn row_identity(
 ) -> Result<String, InputError> {
     let mut tables = definition.tables.clone();
     for (table, creation) in tables.iter_mut().zip(creation) {
-        // How rows are found again changes none of them.
+        // Finding rows changes none of them.
         table.key.clear();
         let place = format!("table `{}`", table.name);
         let create = preferred(creation, dialects, &place)?.clone();
@@ -68,7 +68,7 @@ pub(super) fn row_identity(
     digest(&identity, "the workload's rows have no identity")
 }
 
-/// SHA-256 in hexadecimal of a value as JSON; `missing` says what there is not if it has no such form.
+/// SHA-256, in hexadecimal, of a value as JSON; `missing` is the error if it cannot be serialized.
 pub(super) fn digest(content: &impl Serialize, missing: &str) -> Result<String, InputError> {
     let content = serde_json::to_vec(content)
         .map_err(|error| InputError::elsewhere(format!("{missing}: {error}")))?;

@@ -1,6 +1,5 @@
-//! Rows of a table from their indexes, column by column.
-//!
-//! What must not be here: what a column holds, and which entity a row is about.
+//! Rows of a table from their indexes, column by column. Must not determine the content of a column, or the entity of a
+//! row.
 
 use super::entity::Attributes;
 use super::generators::columns::{Fill, MadeFor};
@@ -16,7 +15,7 @@ pub(crate) struct TableRows {
     columns: Vec<Box<dyn Fill>>,
 }
 
-/// Makes the rows of all tables.
+/// Creates the row generators of all tables.
 pub(crate) fn rows_of(tables: &[Table], entities: &[Attributes], seed: Seed) -> Vec<TableRows> {
     let all = AllRows { tables, entities, seed };
     let rows = |table: &Table| TableRows {
@@ -26,7 +25,7 @@ pub(crate) fn rows_of(tables: &[Table], entities: &[Attributes], seed: Seed) -> 
     tables.iter().map(rows).collect()
 }
 
-/// What columns are made of.
+/// The inputs of columns.
 struct AllRows<'a> {
     tables: &'a [Table],
     entities: &'a [Attributes],
@@ -41,7 +40,7 @@ impl AllRows<'_> {
             kind: column.kind,
             entity: table.entity.and_then(|position| self.entities.get(position)),
             seed: self.seed,
-            // Reading made sure that no reference leads to a reference: this ends.
+            // Reading ensures that a reference does not lead to a reference, so this terminates.
             other: &|table, column| {
                 let table = self.tables.get(table)?;
                 let made = self.column(table, table.columns.get(column)?);
@@ -57,7 +56,7 @@ impl TableRows {
         self.layout.tick(row)
     }
 
-    /// Makes `batch` the rows from `first_row` on; its memory is used again.
+    /// Fills `batch` with the rows from `first_row` on, reusing its memory.
     pub(crate) fn fill(&self, first_row: u64, rows: usize, batch: &mut RowBatch) {
         batch.first_row = first_row;
         batch.rows = rows;

@@ -1,8 +1,7 @@
-//! Rows of one tick that follow each other: what a column is filled with at a time.
-//!
-//! What must not be here: how rows are cut into segments; that is the table's layout.
+//! Consecutive rows of one tick, with which a column is filled in one step. Must not split rows into segments; the
+//! table's layout does.
 
-/// Rows of one tick that follow each other.
+/// Consecutive rows of one tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Index of the first row.

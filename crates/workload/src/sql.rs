@@ -1,7 +1,7 @@
-//! SQL text with named parameters, and its form for a dialect's placeholders.
+//! SQL text with named parameters, and its conversion to a dialect's placeholders.
 //!
-//! Only as much of SQL is understood as distinguishes a parameter from other uses of a colon: quoted
-//! strings and identifiers, dollar-quoted strings, comments and casts (`::`) are left alone.
+//! It parses only enough SQL to distinguish a parameter from other uses of a colon: quoted strings and identifiers,
+//! dollar-quoted strings, comments, and casts (`::`) are unchanged.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::PlaceholderStyle;
 
-/// One statement, cut at its parameters.
+/// One statement, split at its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sql {
     /// The text as written.
@@ -23,22 +23,22 @@ enum Piece {
     Text(String),
     /// A parameter's position in the op's list.
     Parameter(usize),
-    /// `:(a, b)`: for each value of these parameters a row `($1, $3), ($2, $4)`.
+    /// `:(a, b)`: one row per value of these parameters, `($1, $3), ($2, $4)`.
     Rows(Vec<usize>),
 }
 
-/// What is wrong with a statement.
+/// An error in a statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SqlInputError {
     /// `:name` is not among the op's parameters.
     UnknownParameter(String),
     /// A parameter of the op that the statement does not use.
     UnusedParameter(String),
-    /// A `;` with something after it.
+    /// Text after a `;`.
     SeveralStatements,
-    /// A quote or a comment that does not end.
+    /// A quote or a comment without an end.
     Unterminated(&'static str),
-    /// There is nothing in it.
+    /// The statement is empty.
     Empty,
 }
 
@@ -49,7 +49,7 @@ impl Serialize for Sql {
 }
 
 impl Sql {
-    /// The names of all parameters of a text, each once, in order of appearance.
+    /// The names of all parameters in a text, each once, in order of appearance.
     pub(super) fn names(text: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for (_, token) in tokens(text) {
@@ -62,16 +62,14 @@ impl Sql {
         names
     }
 
-    /// Cuts `text` at the parameters called `names`, all of which it uses; collects everything that
-    /// is wrong.
+    /// Splits `text` at the parameters `names`, all of which it must use; collects all errors.
     pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlInputError>> {
         let mut all = Self::parse_all(&[text], names)
             .map_err(|errors| errors.into_iter().map(|(_, error)| error).collect::<Vec<_>>())?;
         all.pop().ok_or_else(|| vec![SqlInputError::Empty])
     }
 
-    /// Cuts several texts, which together use all of `names`; each error with the position of
-    /// its text.
+    /// Splits several texts, which together must use all of `names`; each error has the position of its text.
     pub(super) fn parse_all(
         texts: &[&str],
         names: &[&str],
@@ -96,7 +94,7 @@ impl Sql {
         &self.text
     }
 
-    /// Whether the parameter at a position of the list stands in it.
+    /// Whether it uses the parameter at a position of the list.
     pub(super) fn uses(&self, position: usize) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Text(_) => false,
@@ -105,13 +103,13 @@ impl Sql {
         })
     }
 
-    /// How many values each parameter of an op stands for in it: none where it does not use it.
+    /// The number of values of each of the op's parameters in it: 0 for unused ones.
     pub(super) fn counts(&self, of_op: impl Iterator<Item = u64>) -> Vec<u64> {
         let here = |(position, count)| if self.uses(position) { count } else { 0 };
         of_op.enumerate().map(here).collect()
     }
 
-    /// Cuts one text, which need not use every parameter.
+    /// Splits one text, which need not use every parameter.
     fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlInputError>) {
         let text = text.trim().trim_end_matches(';').trim_end();
         let mut errors = Vec::new();
@@ -160,19 +158,19 @@ impl Sql {
         (Self { text, pieces }, errors)
     }
 
-    /// Whether it is a statement that changes nothing, as far as its words show it.
+    /// Whether its words show that the statement changes nothing.
     pub(super) fn only_reads(&self) -> bool {
         const READ: [&str; 7] = ["select", "with", "values", "table", "show", "explain", "pragma"];
         const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
         let words = words(&self.text);
         let reads = words.first().is_some_and(|word| READ.contains(&word.as_str()));
         let changes = words.iter().filter(|word| CHANGE.contains(&word.as_str()));
-        // SELECT … FOR UPDATE only locks; SELECT … INTO makes a table.
+        // SELECT … FOR UPDATE only locks; SELECT … INTO creates a table.
         let locks = words.windows(2).filter(|pair| *pair == ["for", "update"]);
         reads && changes.count() <= locks.count()
     }
 
-    /// The statement with numbered placeholders, as many as [`Sql::template`] has values.
+    /// The statement with numbered placeholders, one per value of [`Sql::template`].
     pub(super) fn with_placeholders(&self, style: PlaceholderStyle, counts: &[u64]) -> String {
         self.template(counts).numbered(match style {
             PlaceholderStyle::Dollar => '$',
@@ -180,8 +178,8 @@ impl Sql {
         })
     }
 
-    /// Bytes of the text as written before the place that follows so many characters of the statement
-    /// with placeholders; of a placeholder, its begin.
+    /// Converts a character position in the statement with placeholders to a byte position in the original text; a
+    /// position in a placeholder gives its begin.
     pub(super) fn written_at(&self, position: usize, counts: &[u64]) -> usize {
         let (mut sent, mut written) = (0, 0);
         for piece in &self.pieces {
@@ -207,9 +205,9 @@ impl Sql {
         self.text.len()
     }
 
-    /// The statement with a place for each value. `counts` says how many values each parameter of
-    /// the op stands for; values follow each other, those of a list with commas between them. Rows
-    /// are as many as the first of their parameters has values.
+    /// The statement with a slot per value. `counts` has the number of values of each of the op's parameters; values
+    /// are consecutive, and those of a list are separated by commas. The number of rows is that of the first
+    /// parameter's values.
     pub(super) fn template(&self, counts: &[u64]) -> LiteralSql {
         let mut template = LiteralSql::default();
         let count = |position: usize| {
@@ -238,7 +236,7 @@ impl Sql {
     }
 }
 
-/// The words outside of quotes and comments, in small letters.
+/// The words outside of quotes and comments, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
     let words = tokens(text)
         .filter_map(|(place, _)| text.get(place))
@@ -246,7 +244,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words.map(str::to_ascii_lowercase).collect()
 }
 
-/// The tokens of a text and their places, up to one that does not end.
+/// The tokens of a text with their positions, up to one without an end.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (Range<usize>, Token<'_>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -258,19 +256,19 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = (Range<usize>, Token<'_
     })
 }
 
-/// What a text begins with.
+/// The first token of a text.
 pub(super) enum Token<'t> {
-    /// So many bytes of no interest.
+    /// This many bytes without a parameter or semicolon.
     Other(usize),
     Semicolon,
-    /// The name behind a colon.
+    /// The name after a colon.
     Parameter(&'t str),
-    /// The list of names between a colon's parentheses.
+    /// The list of names in parentheses after a colon.
     Rows(&'t str),
 }
 
 impl<'t> Token<'t> {
-    /// In bytes.
+    /// Length in bytes.
     fn length(&self) -> usize {
         match self {
             Self::Other(length) => *length,
@@ -280,7 +278,7 @@ impl<'t> Token<'t> {
         }
     }
 
-    /// The first token of a text that is not empty; the name of what does not end.
+    /// The first token of a non-empty text; an error names a token without an end.
     fn first(text: &'t str) -> Result<Self, &'static str> {
         let until = |end: &str, skip: usize, what| {
             let body = text.get(skip..).unwrap_or_default();
@@ -319,7 +317,7 @@ impl<'t> Token<'t> {
                     _ => Ok(Self::Other(1)),
                 }
             }
-            // A word is skipped whole, so that a dollar or a colon inside it starts nothing.
+            // A word is skipped as a whole, so that a dollar or a colon inside it starts nothing.
             (c, _) if c.is_alphanumeric() || c == '_' => {
                 let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
                 Ok(Self::Other(end.unwrap_or(text.len())))
@@ -329,7 +327,7 @@ impl<'t> Token<'t> {
     }
 }
 
-/// The letters, digits and underscores that a text begins with.
+/// The letters, digits, and underscores at the start of a text.
 fn name_at_start(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()

@@ -1,24 +1,22 @@
-//! What the statements of a workload may change, as far as their words show it.
-//!
-//! What must not be here: running them.
+//! The possible effects of a workload's statements, as shown by their words. Must not run them.
 
 use super::definition::{OpBodyDefinition, OpDefinition};
 use super::instance::Workload;
 use super::sql::Sql;
 use highwater_model::op::OpId;
 
-/// A statement as a file has it, and a place in it.
+/// A statement as written in a file, and a position in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenStatement {
     /// With its named parameters.
     pub text: String,
-    /// Bytes of the text before the place; none if the place is not known.
+    /// Byte position in the text; `None` if unknown.
     pub at: Option<usize>,
 }
 
 impl Workload {
-    /// What a file has for the statement at a position of an op, once for each dialect that has its
-    /// own; `position` counts characters of the statement with placeholders.
+    /// The file's text for the statement at a position of an op, once for each dialect with separate text; `position`
+    /// counts characters of the statement with placeholders.
     pub fn written(
         &self,
         op: usize,
@@ -46,7 +44,7 @@ impl Workload {
             .collect()
     }
 
-    /// Whether an op changes nothing, as far as the words of its statements show it.
+    /// Whether the words of an op's statements show that it changes nothing.
     pub fn only_reads(&self, id: OpId) -> bool {
         let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
         let body = self.op_definition(id).map(|op| &op.body).filter(is_query);
@@ -59,9 +57,9 @@ impl Workload {
         ops.any(|op| !changing(&op.body).is_empty())
     }
 
-    /// Per table, whether a statement that the streams of these names may send changes it in a way
-    /// that the workload does not describe. A table whose name merely appears in such a statement
-    /// counts too: no comparison is better than one with unknown content.
+    /// Per table, whether a statement of the streams of these names may change it in a way that the workload does not
+    /// describe. A table whose name merely appears in such a statement counts too: no comparison is better than one
+    /// with unknown content.
     pub fn changed_by_statements<'n>(
         &self,
         streams: impl IntoIterator<Item = &'n str>,

@@ -1,6 +1,6 @@
-//! Tables after reading: their columns, their statements, and what others may refer to.
+//! Tables after reading: their columns, statements, and the parts that can be referenced.
 //!
-//! Its serialized form is part of a fingerprint; what does not change rows is skipped.
+//! The serialized form is part of a fingerprint; fields that do not affect rows are skipped.
 
 use std::collections::BTreeMap;
 
@@ -16,43 +16,43 @@ use highwater_model::units::Seed;
 
 named!(Table, Column);
 
-/// A table, its statements, and how its rows are made.
+/// A table, its statements, and its row generators.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Table {
     pub(crate) name: String,
-    /// Position of the entity that rows are about; without one, every row is a tick.
+    /// Position of the entity that rows describe; without one, every row is a tick.
     pub(crate) entity: Option<usize>,
-    /// Which entity a row is about.
+    /// The entity of each row.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub(crate) order: Order,
-    /// Row i is what row i modulo this is; 0 for rows without end.
+    /// Row i equals row i modulo this; 0 for unbounded rows.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub(crate) repeat: u64,
-    /// Position of the column whose value a later row takes over: it replaces the earlier one.
+    /// Position of the column by whose value a later row replaces an earlier one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replaces: Option<usize>,
     pub(crate) columns: Vec<Column>,
-    /// Dialect to statements.
+    /// Statements by dialect.
     pub(crate) create: BTreeMap<String, Vec<String>>,
-    /// Dialect to an integer expression whose value is the row's index.
+    /// Integer expression for the row's index, by dialect.
     pub(crate) key: BTreeMap<String, String>,
-    /// Dialect to (column to an integer expression that stands for its value). How a table is
-    /// audited changes neither rows nor ops.
+    /// Integer expressions that represent values, by dialect and column. How a table is audited changes neither rows
+    /// nor ops.
     #[serde(skip)]
     pub(crate) values: BTreeMap<String, BTreeMap<String, String>>,
-    /// Dialect to a condition that finds keys from `:first` to `:last` by an index.
+    /// Condition that finds keys from `:first` to `:last` by an index, by dialect.
     #[serde(skip)]
     pub(crate) locate: BTreeMap<String, String>,
 }
 
-/// Which entity a row is about, and at which tick.
+/// The entity and tick of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// Of n entities row i is about number i mod n, at tick i div n.
+    /// With n entities, row i describes number i mod n, at tick i div n.
     #[default]
     TimeMajor,
-    /// Each row is about an entity sampled uniformly, and is a tick of its own.
+    /// Each row describes an entity sampled uniformly, and is a separate tick.
     #[serde(rename = "drawn")]
     Sampled,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Column {
 }
 
 impl Table {
-    /// Which entity and tick each row is about.
+    /// The entity and tick of each row.
     pub(crate) fn layout(&self, entities: &[Attributes], seed: Seed) -> Layout {
         let entity = self.entity.and_then(|position| entities.get(position));
         let draws = || Draws::of(seed, &["table", &self.name, "order"]);
@@ -78,12 +78,12 @@ impl Table {
         }
     }
 
-    /// The column whose value a later row takes over, where rows replace each other.
+    /// The column by whose value a later row replaces an earlier one, if rows do.
     pub(crate) fn replacing(&self) -> Option<&Column> {
         self.columns.get(self.replaces?)
     }
 
-    /// What others may refer to.
+    /// The parts that can be referenced.
     pub(crate) fn scope(&self) -> TableScope<'_> {
         let mut scope = TableScope::new(&self.name);
         self.columns.iter().for_each(|column| scope.add(column));
@@ -92,7 +92,7 @@ impl Table {
 }
 
 impl<'s> TableScope<'s> {
-    /// Of a table without columns.
+    /// The scope of a table without columns.
     pub(crate) fn new(name: &'s str) -> Self {
         Self { name, ticks: None, columns: Vec::new() }
     }

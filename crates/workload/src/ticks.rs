@@ -1,6 +1,4 @@
-//! The time of a row as a function of its tick.
-//!
-//! What must not be here: which tick a row has; that is the table's layout.
+//! The time of a row as a function of its tick. Must not determine a row's tick; the table's layout does.
 
 use serde::Serialize;
 
@@ -13,13 +11,13 @@ pub(crate) struct Ticks {
     pub(crate) start: i64,
     /// Milliseconds, at least 1.
     pub(crate) interval: i64,
-    /// Milliseconds that a row may be before and after its tick, both ends included.
+    /// Range of milliseconds by which a row may be before or after its tick, inclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) jitter: Option<(i64, i64)>,
 }
 
 impl Ticks {
-    /// Milliseconds since 1970 of a tick; the last representable one beyond that.
+    /// Milliseconds since 1970 of a tick; the last representable time if it is beyond that.
     #[inline]
     pub(crate) fn at(self, tick: u64) -> i64 {
         let since = i64::try_from(tick).map_or(i64::MAX, |t| t.saturating_mul(self.interval));

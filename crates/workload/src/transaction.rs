@@ -1,34 +1,32 @@
-//! Several statements that are one transaction: cutting a text into them, and the words that begin
-//! and end one.
-//!
-//! What must not be here: BEGIN and COMMIT themselves; each driver sends its target's own.
+//! Transactions of several statements: splitting a text into them, and the words that begin and end a transaction. Must
+//! not hold BEGIN and COMMIT themselves; each driver sends those of its target.
 
 use std::ops::Range;
 
 use super::sql::{Token, tokens, words};
 
-/// Statements of a transaction, at most.
+/// Maximum number of statements in a transaction.
 pub(super) const MAX_STATEMENTS: usize = 1_000;
 
 /// First words of the statements that begin, end or divide a transaction.
 const CONTROL: [&str; 9] =
     ["abort", "begin", "commit", "end", "prepare", "release", "rollback", "savepoint", "start"];
 
-/// What a statement does to the transaction that it stands in.
+/// The effect of a statement on its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
-    /// Begins one, and says nothing more.
+    /// Begins one, without a mode.
     Begin,
-    /// Begins one, and says which kind.
+    /// Begins one with a mode.
     BeginWithMode,
-    /// Ends one, and keeps it.
+    /// Commits one.
     End,
-    /// Anything else that a transaction cannot have inside.
+    /// Anything else that is invalid inside a transaction.
     Other,
 }
 
 impl Control {
-    /// Of a statement; none of one that is about rows.
+    /// The effect of a statement; `None` if it has none.
     pub(super) fn of(statement: &str) -> Option<Self> {
         let words = words(statement);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -44,8 +42,7 @@ impl Control {
     }
 }
 
-/// The places of the statements of a text, without what stands between them: semicolons, spaces
-/// and comments.
+/// The positions of the statements of a text, without semicolons, spaces, and comments between them.
 pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -64,7 +61,7 @@ pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
             }
         }
     }
-    // What does not end belongs to the last one.
+    // Text without an end belongs to the last one.
     if read < text.len() {
         match found.last_mut().filter(|_| open) {
             Some(last) => last.end = text.len(),

@@ -1,54 +1,52 @@
-//! Change points: when the mean of a series changed for good.
+//! Change points: lasting changes of a series' mean.
 //!
-//! Binary segmentation (Scott & Knott, "A cluster analysis method for grouping means in the analysis
-//! of variance", Biometrics 30, 1974; Vostrikova 1981): the best split of a stretch is tested, and
-//! where it is significant both parts are looked at in turn. The statistic is the greatest
-//! two-sample t of means over all splits. Its distribution without a change is made by permuting
-//! the series (Matteson & James, "A nonparametric approach for multiple change point analysis",
-//! JASA 109, 2014), so that no shape of the noise is assumed.
+//! Binary segmentation (Scott & Knott, "A cluster analysis method for grouping means in the analysis of variance",
+//! Biometrics 30, 1974; Vostrikova 1981): the best split of a range is tested; if it is significant, both parts are
+//! tested in turn. The statistic is the greatest two-sample t of means over all splits. Its null distribution comes
+//! from permuting the series (Matteson & James, "A nonparametric approach for multiple change point analysis", JASA
+//! 109, 2014), so no shape of the noise is assumed.
 //!
-//! Neighboring seconds resemble each other, which a permutation would destroy: it is blocks that
-//! are permuted, as long as a multiple of the autocorrelation time of what is left of the series
-//! without its best split. How long was chosen so that series without a change are called changed
-//! in 3 to 8% of the cases, as the tests count.
+//! Neighboring seconds are autocorrelated, which a permutation would destroy. Blocks are permuted instead, as long as a
+//! multiple of the autocorrelation time of the residuals without the best split. The multiple was chosen so that series
+//! without a change are called changed in 3 to 8% of the cases, as counted by the tests.
 
 use super::long_run::{Removed, autocorrelation_time};
 use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
 
-/// Level of the test of one stretch.
+/// Significance level of the test of one range.
 pub const LEVEL: f64 = 0.05;
-/// Permutations of a test; with one less than a multiple of 20 the level is met exactly.
+/// Permutations per test; one less than a multiple of 20 meets the level exactly.
 const PERMUTATIONS: u64 = 399;
-/// Shorter stretches are not tested: they do not tell how long their memory is.
+/// Shorter ranges are not tested: their autocorrelation time cannot be estimated.
 const VALUES_MIN: usize = 240;
-/// A part in which a further step explains this share of what varies has that taken out, too,
-/// before the memory is looked at: else several changes would pass for a long memory.
+/// If a further step explains this fraction of a part's variance, it is removed before the autocorrelation time is
+/// estimated: otherwise several changes would pass for a long autocorrelation.
 const PLAIN: f64 = 0.5;
-/// Most steps that are taken out.
+/// Maximum number of steps removed.
 const PLAIN_STEPS_MAX: usize = 16;
-/// Fewer blocks cannot say anything.
+/// Minimum number of blocks for a test.
 const BLOCKS_MIN: usize = 24;
-/// Longer stretches are first averaged so that no more blocks than this are permuted.
+/// Longer ranges are averaged first, so that at most this many blocks are permuted.
 const BLOCKS_MAX: usize = 400;
-/// A part has this share of the blocks at least.
+/// A part has at least this fraction of the blocks.
 const EDGE: f64 = 0.05;
 /// Block length per excess of the autocorrelation time over that of independent values.
 const BLOCK_PER_TIME: f64 = 8.0;
-/// Most changes that are told of a series.
+/// Maximum number of changes reported per series.
 const CHANGES_MAX: usize = 8;
 
 /// One change of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Position of the first value behind it.
+    /// Position of the first value after it.
     pub at: usize,
-    /// Mean between the change before it and this one.
+    /// Mean between the previous change and this one.
     pub before: f64,
-    /// Mean from it to the next one.
+    /// Mean from it to the next change.
     pub after: f64,
-    /// How often a series without a change would show such a split, at most.
+    /// Upper bound of the probability that a series without a change shows such a split.
     pub p_value: f64,
 }
 
@@ -83,8 +81,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
         .collect()
 }
 
-/// The best split of a stretch and how often chance gives as good a one; none where it is too short,
-/// or all the same.
+/// The best split of a range and its p value; `None` if the range is too short or constant.
 pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     if values.len() < VALUES_MIN {
         return None;
@@ -93,7 +90,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     let residuals = without_steps(values, rough);
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     if squares <= f64::EPSILON * values.iter().map(|v| v * v).sum::<f64>() {
-        // Nothing is left but the step itself.
+        // Only the step itself is left.
         return Some((rough, 1.0 / len_to_f64(values.len())));
     }
     let time = autocorrelation_time(&residuals, squares, Removed::Line);
@@ -116,14 +113,14 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     Some((rough, as_good / to_f64(PERMUTATIONS + 1)))
 }
 
-/// What neighboring blocks share across their border, as a part of what blocks vary: permuted ones
-/// share nothing, so the split that was seen has to do without it. For a first-order autoregression
-/// of coefficient φ it is 2 φ / (1 − φ²) / length, and its autocorrelation time is (1 + φ) / (1 − φ).
+/// The covariance of neighboring blocks across their border, as a fraction of the variance of blocks. Permuted blocks
+/// have none, so the observed statistic is reduced by this fraction. For a first-order autoregression of coefficient φ
+/// it is 2 φ / (1 − φ²) / length, and its autocorrelation time is (1 + φ) / (1 − φ).
 fn shared(time: f64, length: f64) -> f64 {
     (time - 1.0 / time) / 2.0 / length
 }
 
-/// Fisher & Yates.
+/// Fisher & Yates shuffle.
 fn shuffle(values: &mut [f64], draws: &Draws, number: &mut u64) {
     for last in (1..values.len()).rev() {
         let bound = u64::try_from(last + 1).unwrap_or(u64::MAX);
@@ -133,8 +130,8 @@ fn shuffle(values: &mut [f64], draws: &Draws, number: &mut u64) {
     }
 }
 
-/// Where the means of both sides differ most, for their lengths: position and Σ² between them as a
-/// share of all there is.
+/// The split whose means differ most for their lengths: its position, and Σ² between the parts as a fraction of the
+/// total.
 fn best(values: &[f64], edge: usize) -> Option<(usize, f64)> {
     let n = len_to_f64(values.len());
     let all = mean(values);
@@ -157,7 +154,7 @@ fn best(values: &[f64], edge: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// What is left without the best step, and without those that are plain to see.
+/// The residuals without the best step, and without any other obvious steps.
 fn without_steps(values: &[f64], first: usize) -> Vec<f64> {
     let mut parts = vec![(0, first), (first, values.len())];
     let mut residuals = vec![0.0; values.len()];

@@ -1,9 +1,9 @@
-//! The test must raise false alarms about as often as it says, and find what is there.
+//! The test must raise false alarms about as often as stated, and find real changes.
 
 use super::super::synthetic::Noise;
 use super::*;
 
-/// Per cent of the series that were tested, and of those that were called changed.
+/// Percentages of the series that were tested, and that were called changed.
 fn alarms(series: u64, length: usize, phi: f64, step: f64) -> (f64, f64) {
     let (mut tested, mut alarms) = (0.0, 0.0);
     for seed in 0..series {
@@ -95,7 +95,7 @@ fn steps_are_dated_and_reported_with_their_levels() {
     assert!((down.before - 1_000.0).abs() < 10.0 && (down.after - 400.0).abs() < 10.0);
     assert!((up.after - 700.0).abs() < 10.0);
     assert!(found.iter().all(|change| change.p_value < 0.01));
-    // Backwards the change that is seen first is the later one; they are told in their order.
+    // Backwards, the change found first is the later one; they are reported in order.
     let backwards: Vec<f64> = values.into_iter().rev().collect();
     let found = changes(&backwards);
     let [down, up] = found.as_slice() else {

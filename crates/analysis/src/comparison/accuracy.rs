@@ -1,5 +1,5 @@
-//! How often a comparison is wrong, and how often it finds a planted difference: groups of runs whose
-//! figures are drawn. For tests and for the table of `docs/concepts/accuracy.md`; not in the program.
+//! How often a comparison is wrong, and how often it finds a planted difference, with simulated groups of runs. For
+//! tests and the table in `docs/concepts/accuracy.md`; not part of the program.
 #![expect(clippy::expect_used, reason = "a case that cannot be set up must fail")]
 
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use highwater_workload::random::Draws;
 use super::{Comparison, Criteria, Verdict, compare};
 use crate::fixture;
 
-/// A closed run whose throughput and latencies are those of the fixture times these.
+/// A closed run with the throughput and latencies of the fixture times these factors.
 pub fn run(faster: f64, slower: f64) -> RunRecord {
     static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
     let mut record = FIXTURE.clone();
@@ -31,7 +31,7 @@ fn scale(ns: u64, by: f64) -> u64 {
     truncate_to_u64(to_f64(ns) * by)
 }
 
-/// As the program compares them.
+/// Compares two groups like the program does.
 pub fn verdict_of<'a, A, B>(a: &'a [A], b: &'a [B]) -> Comparison
 where
     RecordRef<'a>: From<&'a A> + From<&'a B>,
@@ -41,34 +41,34 @@ where
     compare(&a, &b, Criteria::default())
 }
 
-/// Simulated comparisons, as the version's seed makes them: nobody tunes to it.
+/// Simulated comparisons, seeded by the version, so that nothing can be tuned to them.
 pub fn draws(what: &str) -> Draws {
     Draws::of(Seed(1), &[env!("CARGO_PKG_VERSION"), what])
 }
 
-/// How often a case came out so, percent.
+/// How often a case had each result, percent.
 pub struct Rates {
     /// Throughput alone, by Welch's test at 5%.
     pub welch: f64,
-    /// Throughput better, as compared.
+    /// Throughput better, in the program's comparison.
     pub better: f64,
-    /// Anything better or worse.
+    /// Any figure better or worse.
     pub different: f64,
 }
 
-/// Two groups of so many runs with this spread, the second faster by a part.
+/// Two groups of runs with this spread, the second faster by a factor.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// In each group.
+    /// Runs per group.
     pub runs: u64,
     /// Relative standard deviation between runs.
     pub spread: f64,
-    /// 1 where both are equal.
+    /// 1 if both are equal.
     pub faster: f64,
 }
 
 impl Case {
-    /// Runs with noise of their own, throughput changed by a part.
+    /// Runs with independent noise, throughput changed by a factor.
     pub fn group(self, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
         (0..self.runs)
             .map(|n| {
@@ -78,7 +78,7 @@ impl Case {
             .collect()
     }
 
-    /// Compares so many pairs of such groups.
+    /// Compares `pairs` pairs of such groups.
     pub fn rates(self, pairs: u64, random: &Draws) -> Rates {
         let (mut welch, mut better, mut different) = (0, 0, 0);
         for pair in 0..pairs {

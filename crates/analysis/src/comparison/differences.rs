@@ -1,4 +1,4 @@
-//! What differs between two groups of runs besides their figures.
+//! Differences between two groups of runs other than their figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::record::{Question, RecordRef};
 use highwater_model::sample::{Kind, Sample, Trait};
 
-/// One thing that differs.
+/// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// How grave it is.
+    /// Its severity.
     pub kind: Kind,
-    /// What.
+    /// Its name.
     pub name: String,
-    /// In A; several values are separated by commas.
+    /// Value in A; several values are separated by commas.
     pub a: String,
-    /// In B.
+    /// Value in B.
     pub b: String,
 }
 
-/// What differs, the gravest first.
+/// All differences, most severe first.
 pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
     let mut names: Vec<(Kind, &str)> = Vec::new();
     for found in [a, b].into_iter().flatten().flat_map(|run| &run.traits) {
@@ -33,14 +33,13 @@ pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
     }
     let mut found = Vec::new();
     for (kind, name) in names {
-        // Other rows of the same kind are the same question. Older records have no hash without a
-        // seed.
+        // Plans that differ only in the seed pose the same question. Older records have no hash without a seed.
         let of_any_seed = [a, b]
             .into_iter()
             .flatten()
             .all(|run| trait_of(run, kind, name).is_some_and(|found| found.unseeded.is_some()));
         let [a, b] = [a, b].map(|runs| values(runs, kind, name, of_any_seed));
-        // Of runs of one group that differ among themselves nobody knows which one is meant.
+        // If runs of one group differ among themselves, the intended plan is unknown.
         let mixed = kind == Kind::Question && (a.len() > 1 || b.len() > 1);
         if a != b || mixed || kind == Kind::Trust {
             let [a, b] = [a, b].map(|values| Vec::from_iter(values).join(", "));
@@ -52,7 +51,7 @@ pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
     found
 }
 
-/// What a record says of itself in which others may differ.
+/// The traits of a record that are compared.
 pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
     let run = &record.measured_run();
     let workload = &run.workload;
@@ -79,7 +78,7 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
         unseeded: unseeded(record, name),
     })
     .collect();
-    // The last run of an experiment has what came of it, which nobody set.
+    // The last run of an experiment has values found by the experiment, which the user did not set.
     if !matches!(record, RecordRef::Experiment(_)) {
         traits.extend(planned(&run.plan.definition));
     }
@@ -90,7 +89,7 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
     traits
 }
 
-/// What a trait is without the seed, if it follows from one, and the record knows.
+/// The value of a trait without the seed, if it depends on the seed and the record holds it.
 fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
     let run = record.measured_run();
     let hash = run.workload.unseeded.as_ref()?;
@@ -101,8 +100,8 @@ fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// What readers ask of two plans first, where they differ: how fast, and how long. That they differ is a
-/// question of their hashes alone.
+/// The first properties that readers compare in two plans: rate and length. Whether the plans differ at all is decided
+/// by their hashes.
 fn planned(plan: &Plan) -> impl Iterator<Item = Trait> {
     let paces =
         plan.streams.iter().map(|stream| set(format!("pace {}", stream.name), paces(stream)));
@@ -119,7 +118,7 @@ fn named<'a>(
     values.iter().map(move |(name, value)| set(format!("{what} {name}"), value.clone()))
 }
 
-/// What a run was set to, of whatever seed.
+/// A setting of a run, independent of the seed.
 fn set(name: String, value: String) -> Trait {
     Trait { kind: Kind::Setting, name, value, unseeded: None }
 }
@@ -129,20 +128,20 @@ fn trait_of<'a>(run: &'a Sample, kind: Kind, name: &str) -> Option<&'a Trait> {
     traits.find(|found| found.kind == kind && found.name == name)
 }
 
-/// What runs say of a trait: of any seed, where all of them can.
+/// The values of a trait; those independent of the seed, if all runs have them.
 fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str, of_any_seed: bool) -> BTreeSet<&'a str> {
     let values = runs.iter().copied().filter_map(|run| match trait_of(run, kind, name) {
         Some(found) => {
             let unseeded = found.unseeded.as_deref().filter(|_| of_any_seed);
             Some(unseeded.unwrap_or(&found.value))
         }
-        // Of the other runs there is nothing to be said.
+        // A trait that a run lacks.
         None => (kind != Kind::Trust).then_some("–"),
     });
     values.collect()
 }
 
-/// Tools measure from different moments; so does one, with a rate or without.
+/// Tools measure latency from different times; so does one tool, with and without a rate.
 fn measured_by(record: RecordRef<'_>) -> String {
     match record.measured_run().origin {
         None => "Highwater".to_owned(),
@@ -176,7 +175,7 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
     kind.to_owned()
 }
 
-/// A run whose own judgments say that its figures or data are not right.
+/// A run whose own judgments say that its figures or data are wrong.
 fn distrusted(record: RecordRef<'_>) -> Option<Trait> {
     let said = record.judgments().distrusted();
     (!said.is_empty()).then(|| Trait {
@@ -192,7 +191,7 @@ fn named_hash(name: &str, hash: &str) -> String {
     format!("{name} {}", short(hash))
 }
 
-/// As many characters of a hash as tell plans apart for a reader.
+/// Enough characters of a hash to distinguish plans.
 fn short(hash: &str) -> String {
     hash.chars().take(8).collect()
 }

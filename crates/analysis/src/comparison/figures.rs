@@ -17,11 +17,10 @@ use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 /// The figure of a stream in closed load.
 const THROUGHPUT: &str = "throughput";
 
-/// The difference that matters on a scale, where a ratio matters from `ratio` on.
+/// The smallest difference that matters on a scale; `ratio` is that of figures compared by ratio.
 ///
-/// From one op in a thousand that fails, the finest percentile that is compared has no value:
-/// what was never answered took longer than anything. A second is looked at as a whole, and a
-/// run of some minutes has too few of them to show less than one in a hundred.
+/// If one op in a thousand fails, the finest percentile compared has no finite value. A second counts as a whole, and a
+/// run of some minutes has too few seconds to show less than one in a hundred.
 pub(super) const fn practical(scale: Scale, ratio: f64) -> f64 {
     match scale {
         Scale::Ratio => ratio,
@@ -30,21 +29,20 @@ pub(super) const fn practical(scale: Scale, ratio: f64) -> f64 {
     }
 }
 
-/// What a run says of a figure.
+/// A figure's value in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Value {
-    /// +∞ where a percentile falls among failed ops.
+    /// +∞ if the percentile falls among failed ops.
     pub(super) value: f64,
-    /// How many ops or seconds a share is of; 1 for anything else.
+    /// Number of ops or seconds that a fraction refers to; 1 for any other figure.
     pub(super) of: f64,
 }
 
 /// A figure with its values in the runs of each group.
 pub(super) type FigureOfBoth = (Figure, [Vec<Value>; 2]);
 
-/// Figures that every run of both groups has, with their values; those whose ratio is compared are
-/// above 0 in all of them. Of a percentile that is not finite in every run of one group, that group has none; without
-/// one in both groups there is nothing to compare.
+/// Figures that every run of both groups has, with their values; those compared by ratio are above 0 in all runs. A
+/// group lacks a percentile if it is not finite in every run of the group; if both groups lack it, it is left out.
 pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
@@ -78,8 +76,8 @@ pub(super) fn is_finite(of_group: &[Value]) -> bool {
     of_group.iter().all(|value| value.value.is_finite())
 }
 
-/// The name of the figure that a record's question is about: throughput in closed load; in open
-/// load the objective's percentile, or p99. A search or a tuning has one figure only.
+/// Name of the figure that a record is about: throughput in closed load; in open load the objective's percentile, or
+/// p99. A search or a tuning has only one figure.
 pub(super) fn question(record: RecordRef<'_>) -> Option<String> {
     if record.experiment().is_some() {
         return Some(sampled(record).into_iter().next()?.figure.name);
@@ -93,9 +91,8 @@ pub(super) fn question(record: RecordRef<'_>) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Which of the figures of both groups is tested first: the one that is named, with or without its
-/// place (of several places the first); else the one that the runs of A are about, or throughput
-/// where not all runs have it.
+/// Position of the figure that is tested first: the named one, with or without its place (the first of several places);
+/// otherwise the figure that the runs of A are about, or throughput if not all runs have it.
 pub(super) fn primary(
     a: &[&Sample],
     of_both: &[FigureOfBoth],
@@ -110,7 +107,7 @@ pub(super) fn primary(
     at(&|figure| figure.name == question).or_else(|| at(&|figure| figure.name == THROUGHPUT))
 }
 
-/// The percentile of the objective as figures are named, or the next one that is compared.
+/// The objective's percentile as figures are named, or the next one that is compared.
 fn objective_percentile(objectives: &[Objective]) -> &'static str {
     let quantile = objectives.iter().find_map(Objective::quantile_ppm);
     match quantile.unwrap_or(990_000) {
@@ -121,13 +118,13 @@ fn objective_percentile(objectives: &[Objective]) -> &'static str {
     }
 }
 
-/// The figures of a record: a search has one, its mark, a tuning that of its best configuration; a run its
-/// throughputs and percentiles, what failed, whether it was answered all the time, and what a row costs.
+/// The figures of a record. A search has its mark, a tuning the rate of its best configuration; a run its throughputs,
+/// percentiles, failed ops, availability, and cost per row.
 pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Search(search)) => mark(search).into_iter().collect(),
         Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
-        // Its runs are compared one by one.
+        // A group's runs are compared individually.
         Some(Question::Group(_)) => Vec::new(),
         Some(Question::Scale(scale)) => marks_by_size(scale),
         None => of_run(&record.measured_run()),
@@ -173,8 +170,8 @@ fn of_run(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
     figures
 }
 
-/// The share of ops that failed or were never sent, as objectives count it; absent where a tool
-/// does not distinguish them.
+/// The fraction of ops that failed or were never sent, as objectives count it; absent if a tool does not distinguish
+/// them.
 fn failed(
     record: &MeasuredRun<'_>,
     stream: &MeasuredStream<'_>,
@@ -257,7 +254,7 @@ fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
     Figure { place, name: name.to_owned(), unit: unit.to_owned(), better, scale: Scale::Ratio }
 }
 
-/// A part of a whole; absent of nothing.
+/// A fraction of a whole; absent if the whole is 0.
 fn share(place: String, name: &str, scale: Scale, parts: [u64; 2]) -> Option<SampledFigure> {
     let [part, of] = parts.map(to_f64);
     let figure = Figure { scale, ..figure(place, name, units::SHARE, Better::Less) };

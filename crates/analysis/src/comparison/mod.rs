@@ -1,12 +1,12 @@
-//! Comparison of two groups of runs: is B better than A, worse, the same, or can nobody tell?
+//! Compares two groups of runs: B is better, worse, equal, or inconclusive.
 //!
-//! The unit of replication is the run: seconds of one run resemble each other, and what differs
-//! from run to run (placement, caches, neighbors) is in none of them. So the interval of an effect
-//! comes from the spread between runs (T. Kalibera & R. Jones, "Rigorous benchmarking in reasonable
-//! time", ISMM 2013; A. Georges, D. Buytaert & L. Eeckhout, "Statistically rigorous Java performance
-//! evaluation", OOPSLA 2007), and one run against one run shows nothing.
+//! The unit of replication is the run: seconds of one run are autocorrelated, and the variation between runs
+//! (placement, caches, neighbors) is in none of them. So the interval of an effect comes from the spread between runs
+//! (T. Kalibera & R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013; A. Georges, D. Buytaert & L.
+//! Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007), and a comparison of two single runs
+//! shows nothing.
 //!
-//! Pure: records in, figures with intervals and verdicts out. It formats nothing.
+//! Pure: takes records, returns figures with intervals and verdicts. Must not format.
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod accuracy;
@@ -27,16 +27,16 @@ pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 use figures::{FigureOfBoth, figures, is_finite, practical as matters, primary};
 use statistics::Pair;
 
-/// A difference of so much matters, unless the user says otherwise: 5%.
+/// Default threshold: a relative difference from which on it matters, 5%.
 pub const PRACTICAL: f64 = 0.05;
 
-/// What a comparison is about.
+/// Criteria of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Criteria<'a> {
-    /// A relative difference that matters, as a part; above 0.
+    /// The relative difference that matters; above 0.
     pub practical: f64,
-    /// The figure that is tested first, by its name with or without its place; absent: the one
-    /// that the kind of load is about.
+    /// Name of the figure that is tested first, with or without its place; absent: the one that the kind of load is
+    /// about.
     pub primary: Option<&'a str>,
 }
 
@@ -46,14 +46,14 @@ impl Default for Criteria<'_> {
     }
 }
 
-/// What to make of a figure.
+/// Verdict on a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// B is worse than A.
     Worse,
-    /// Too few runs for a difference that matters, or runs that differ too much.
+    /// Too few runs to show a difference that matters, or too much spread between runs.
     Inconclusive,
-    /// The difference is smaller than what matters.
+    /// The difference is smaller than the threshold.
     Equal,
     /// B is better than A.
     Better,
@@ -62,58 +62,56 @@ pub enum Verdict {
 /// One figure of both groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
-    /// Whether it is the question's own figure, which is tested first.
+    /// Whether it is the primary figure, which is tested first.
     pub is_primary: bool,
-    /// Its values in the runs of A; +∞ where a percentile falls among failed ops.
+    /// Its values in the runs of A; +∞ if a percentile falls among failed ops.
     pub a: Vec<f64>,
     /// Its values in the runs of B.
     pub b: Vec<f64>,
-    /// Difference with its interval; absent where a group has one run only, or a value that is not finite.
+    /// Difference with its interval; absent if a group has only one run, or a value that is not finite.
     pub effect: Option<Effect>,
-    /// The difference that matters.
+    /// The smallest difference that matters.
     pub practical: f64,
-    /// What to make of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Standard deviation of a run's value: of the logarithm, or of the share itself.
+    /// Standard deviation of a run's value: of its logarithm, or of a fraction itself.
     pub spread: f64,
-    /// Runs of each group with which a difference of the practical size is found with a chance of
-    /// 80%.
+    /// Runs per group that find a difference of the practical size with 80% power.
     pub repeats: u32,
-    /// The same, if runs differed by half as much.
+    /// The same, if runs had half the spread.
     pub repeats_at_half: u32,
-    /// The smallest difference that these groups would show with that chance; absent where a group
-    /// has one run only.
+    /// The smallest difference that these groups show with that power; absent if a group has only one run.
     pub detectable: Option<f64>,
 }
 
 /// A against B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// A relative difference that matters, as a part; shares have their own, see [`Scale`].
+    /// The relative difference that matters; for fractions see [`Scale`].
     pub practical: f64,
-    /// Runs of A and of B.
+    /// Number of runs of A and of B.
     pub runs: [usize; 2],
-    /// All figures that both have.
+    /// All figures that both groups have.
     pub figures: Vec<Compared>,
-    /// What else differs between the groups, the gravest first.
+    /// Other differences between the groups, most severe first.
     pub differences: Vec<Difference>,
 }
 
 impl Comparison {
-    /// Whether the groups were asked different questions, so that no verdict stands.
+    /// Whether the groups answer different questions, so that no verdict is valid.
     pub fn is_guarded(&self) -> bool {
         self.differences.iter().any(|difference| difference.kind == Kind::Question)
     }
 
-    /// The figure that is tested first; absent where not all runs have it.
+    /// The figure that is tested first; absent if not all runs have it.
     pub fn primary(&self) -> Option<&Compared> {
         self.figures.iter().find(|compared| compared.is_primary)
     }
 
-    /// Worse if any figure is; else inconclusive if the question's own figure is, or not all runs
-    /// have it; else better if any figure is.
+    /// Worse if any figure is; else inconclusive if the primary figure is, or if not all runs have it; else better if
+    /// any figure is.
     pub fn verdict(&self) -> Verdict {
         let any = |verdict| {
             let mut figures = self.figures.iter();
@@ -132,7 +130,7 @@ impl Comparison {
     }
 }
 
-/// What a comparison takes from a record.
+/// Extracts from a record what a comparison needs.
 pub fn sample(record: RecordRef<'_>) -> Sample {
     Sample {
         figures: figures::sampled(record),
@@ -149,14 +147,14 @@ pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], criteria: Criteria<'_>)
     compare_samples(&a, &b, criteria)
 }
 
-/// The same of what was taken from them before.
+/// Compares samples that were taken from the records before.
 pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> Comparison {
     let of_both = figures(a, b);
     let first = primary(a, &of_both, criteria.primary);
     let pairs: Vec<(FigureOfBoth, Pair)> = of_both
         .into_iter()
         .map(|of_both| {
-            // A group without a value in one of its runs has none.
+            // A group that lacks the value in one of its runs has none.
             let [a, b] = &of_both.1;
             let finite =
                 [a, b].map(|values| if is_finite(values) { values.clone() } else { vec![] });
@@ -183,7 +181,7 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             Compared {
                 verdict: match (effect, [&a, &b].map(|values| is_finite(values))) {
                     _ if guarded => Verdict::Inconclusive,
-                    // What never ends is slower than anything, however often it is measured.
+                    // An op that never ends is slower than any other, with however few runs.
                     (_, [true, false]) => Verdict::Worse,
                     (_, [false, true]) => Verdict::Better,
                     (None, _) => Verdict::Inconclusive,
@@ -205,22 +203,22 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
     comparison
 }
 
-/// What a figure is tested with.
+/// The significance levels that a figure is tested at.
 #[derive(Debug, Clone, Copy)]
 struct Level {
-    /// Of a p value.
+    /// Threshold of the p value.
     threshold: f64,
-    /// That of one more figure, for planning.
+    /// Level of a single figure, for planning.
     risk: f64,
 }
 
-/// How rare a difference must be, such that all figures together call equal groups different with
-/// [`RISK`] at most: a fallback procedure (B. L. Wiens, "A fixed sequence Bonferroni procedure for
-/// testing multiple endpoints", Pharmaceutical Statistics 2, 2003). The question's own figure is
-/// tested at [`PRIMARY_RISK`]. The others are tested together (Holm): with the whole risk if the
-/// first one differs, else with what it left, so that failures are seen at an equal rate, too.
+/// The p values below which figures differ, such that all figures together call equal groups different with probability
+/// [`RISK`] at most: a fallback procedure (B. L. Wiens, "A fixed sequence Bonferroni procedure for testing multiple
+/// endpoints", Pharmaceutical Statistics 2, 2003). The primary figure is tested at [`PRIMARY_RISK`]. The others are
+/// tested together (Holm): with the whole risk if the primary one differs, otherwise with the rest, so that failures
+/// are also found at an equal rate.
 ///
-/// That of the question's own figure, and that of the others.
+/// Returns the levels of the primary figure and of the others.
 fn levels<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> [Level; 2] {
     let (mut of_first, mut others, mut p_values) = (None, 0_usize, Vec::new());
     for (position, pair) in pairs.enumerate() {
@@ -246,8 +244,8 @@ fn levels<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> [L
     [of_primary, of_others]
 }
 
-/// A difference that is known to be smaller than what matters is none; one that is there for
-/// certain, after all figures were looked at, has a direction; of the rest nobody can tell.
+/// Equal if the difference is certainly smaller than the threshold; better or worse if a difference is certain, after
+/// correction for all figures; otherwise inconclusive.
 fn judged(effect: Effect, better: Better, practical: f64, threshold: f64) -> Verdict {
     if effect.low > -practical && effect.high < practical {
         return Verdict::Equal;

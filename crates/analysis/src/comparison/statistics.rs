@@ -1,11 +1,10 @@
-//! Two groups of numbers: the difference of their means, its interval, its chance, and how many
-//! runs show a difference of some size.
+//! Statistics of two groups of numbers: the difference of their means, its interval and p value, and the runs needed to
+//! show a difference of a given size.
 //!
-//! Most values are compared by their logarithms: a rate that halves is as far as one that doubles,
-//! and the difference is relative by itself. Shares are compared as they are, as most of them are
-//! 0. The interval is Welch's (B. L. Welch, "The generalization of 'Student's' problem when several
-//! different population variances are involved", Biometrika 34, 1947) with the degrees of freedom
-//! of Satterthwaite (Biometrics Bulletin 2, 1946).
+//! Most values are compared by their logarithms: halving a rate is as large a change as doubling it, and differences
+//! are relative. Fractions are compared directly, because most of them are 0. The interval is Welch's (B. L. Welch,
+//! "The generalization of 'Student's' problem when several different population variances are involved", Biometrika 34,
+//! 1947) with Satterthwaite's degrees of freedom (Biometrics Bulletin 2, 1946).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -14,32 +13,31 @@ use highwater_model::sample::Scale;
 
 use super::figures::Value;
 
-/// Chance of calling equal groups better or worse anywhere in one comparison, at most.
+/// Maximum probability of calling equal groups better or worse anywhere in one comparison.
 pub const RISK: f64 = 0.05;
-/// The part of [`RISK`] that the question's own figure has; the rest is for the others while it
-/// shows no difference.
+/// The part of [`RISK`] spent on the primary figure; the others share the rest while it shows no difference.
 pub const PRIMARY_RISK: f64 = 0.045;
-/// Chance of finding a difference of the practical size with the repeats that are named.
+/// Probability of finding a difference of the practical size with the stated number of runs.
 pub const POWER: f64 = 0.8;
 
-/// Least standard deviation of a logarithm: histograms have three digits, whose rounding
-/// spreads evenly over 0.1%, 0.001 / √12.
+/// Minimum standard deviation of a logarithm: histograms have three digits, whose rounding is uniform over 0.1%: 0.001
+/// / √12.
 const ROUNDING: f64 = 0.000_29;
-/// What runs differ by where nobody has measured it: the floor of a measurement's error.
+/// Spread between runs if it was not measured: the floor of a measurement's error.
 const ASSUMED_SPREAD: f64 = 0.03;
-/// More repeats are not named.
+/// Maximum number of runs that is stated.
 const REPEATS_MAX: u32 = 10_000;
 
-/// A difference: relative, or of shares.
+/// A difference: relative, or between fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
-    /// B / A - 1, of the geometric means; of shares B - A.
+    /// B / A - 1, of the geometric means; B - A for fractions.
     pub difference: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end of its 95% interval.
     pub high: f64,
-    /// Chance of a difference as great as this one, or greater, between equal groups.
+    /// Probability of a difference at least this large between equal groups.
     pub p_value: f64,
 }
 
@@ -51,11 +49,11 @@ pub(super) struct Pair {
 
 struct Group {
     values: Vec<f64>,
-    /// Least variance of a value, whatever is seen.
+    /// Minimum variance of a value.
     least: f64,
 }
 
-/// What is known of a group's mean.
+/// Estimate of a group's mean.
 struct Estimate {
     mean: f64,
     /// Variance of the mean.
@@ -73,14 +71,14 @@ impl Pair {
         Self { scale, groups }
     }
 
-    /// Whether groups could be called different, whichever runs were whose: a share that is 0 in
-    /// all of them takes no part of the risk.
+    /// Whether any assignment of runs to groups could show a difference: a fraction that is 0 in all runs takes no part
+    /// of the risk.
     pub(super) fn can_differ(&self) -> bool {
         let mut values = self.groups.iter().flat_map(|group| &group.values);
         !self.scale.is_share() || values.any(|value| *value > 0.0)
     }
 
-    /// The effect; absent where a group has fewer than two runs, or a value has no logarithm.
+    /// The effect; absent if a group has fewer than two runs, or a value has no logarithm.
     pub(super) fn effect(&self) -> Option<Effect> {
         let [a, b] = &self.groups;
         let (a, b) = (a.mean()?, b.mean()?);
@@ -98,8 +96,8 @@ impl Pair {
         })
     }
 
-    /// Standard deviation of a run's value, of both groups together; assumed where neither has two
-    /// runs, of shares as chance alone has it.
+    /// Pooled standard deviation of a run's value. If neither group has two runs, it is assumed; for fractions, it is
+    /// the binomial one.
     pub(super) fn spread(&self) -> f64 {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for group in &self.groups {
@@ -118,13 +116,13 @@ impl Pair {
         }
     }
 
-    /// Runs of each group with which a difference of `practical` is found at a level of `risk`, if
-    /// runs differ by `times` as much as they do.
+    /// Runs per group that find a difference of `practical` at significance level `risk`, if the spread is `times` the
+    /// measured one.
     pub(super) fn repeats(&self, practical: f64, times: f64, risk: f64) -> u32 {
         repeats_needed(times * self.spread(), self.step(practical), risk)
     }
 
-    /// The smallest difference that both groups show with a chance of 80%.
+    /// The smallest difference that both groups show with 80% power.
     pub(super) fn detectable(&self, risk: f64) -> Option<f64> {
         let [a, b] = &self.groups;
         a.mean()?;
@@ -133,12 +131,12 @@ impl Pair {
         Some(self.on_scale(shown(self.spread(), runs, risk)))
     }
 
-    /// A difference on the scale as people are told it.
+    /// A difference on the scale on which it is reported.
     fn on_scale(&self, step: f64) -> f64 {
         if self.scale.is_share() { step } else { step.exp_m1() }
     }
 
-    /// The other way round.
+    /// The inverse of `on_scale`.
     fn step(&self, difference: f64) -> f64 {
         if self.scale.is_share() { difference } else { difference.ln_1p() }
     }
@@ -162,8 +160,8 @@ fn scaled(scale: Scale, value: f64) -> f64 {
     if scale.is_share() { value } else { value.ln() }
 }
 
-/// The share of all runs together, with one more of either kind: that none of so many failed does
-/// not show that none can (P.-S. Laplace, rule of succession).
+/// The pooled fraction of all runs, with one more success and one more failure: no failures among n ops do not show
+/// that none can fail (P.-S. Laplace, rule of succession).
 fn pooled(values: &[Vec<Value>; 2]) -> f64 {
     let (mut parts, mut of) = (1.0, 2.0);
     for value in values.iter().flatten() {
@@ -173,14 +171,14 @@ fn pooled(values: &[Vec<Value>; 2]) -> f64 {
     parts / of
 }
 
-/// Variance of a run's share if each of its ops or seconds failed by itself: runs differ by that
-/// much at least, and by more where failures come together.
+/// Binomial variance of a run's fraction, as if its ops or seconds failed independently. Runs differ by at least this
+/// much, and by more if failures are clustered.
 fn by_chance(share: f64, values: &[Value]) -> f64 {
     values.iter().map(|v| share * (1.0 - share) / v.of).sum::<f64>() / len_to_f64(values.len())
 }
 
-/// Runs of each group with which a difference of `step` on the scale of the values is found with a
-/// chance of 80% at a level of `risk`: the smallest n whose groups show it.
+/// Runs per group that find a difference of `step`, on the scale of the values, with 80% power at significance level
+/// `risk`: the smallest such n.
 fn repeats_needed(spread: f64, step: f64, risk: f64) -> u32 {
     let (mut low, mut high) = (2, REPEATS_MAX);
     while low < high {
@@ -194,13 +192,13 @@ fn repeats_needed(spread: f64, step: f64, risk: f64) -> u32 {
     low
 }
 
-/// The difference, on the scale of the values, that groups of so many runs show: λ s √(2 / n).
+/// The difference, on the scale of the values, that groups of `runs` runs show: λ s √(2 / n).
 ///
-/// Student's t of two groups that differ has a noncentral distribution of ν = 2 (n - 1) degrees of
-/// freedom and noncentrality λ. It exceeds t₁₋ₐ, a halved for both sides, with a chance of
-/// Φ((λ - t (1 - 1 / 4ν)) / √(1 + t² / 2ν)) (M. Abramowitz & I. A. Stegun, "Handbook of Mathematical
-/// Functions", 26.7.10), which is solved for λ. For levels from 5 down to 0.05% that is above
-/// the exact one by 1% at most from 4 degrees on, by 2.2% at 2, and never below it.
+/// Student's t of two groups that differ has a noncentral distribution with ν = 2 (n - 1) degrees of freedom and
+/// noncentrality λ. It exceeds t₁₋ₐ (a halved for two sides) with probability Φ((λ - t (1 - 1 / 4ν)) / √(1 + t² / 2ν))
+/// (M. Abramowitz & I. A. Stegun, "Handbook of Mathematical Functions", 26.7.10), solved for λ. For levels from 5 down
+/// to 0.05% the result is above the exact one by 1% at most from 4 degrees of freedom on, by 2.2% at 2, and never below
+/// it.
 fn shown(spread: f64, runs: u32, risk: f64) -> f64 {
     let degrees = 2.0 * (f64::from(runs) - 1.0);
     let Ok(student) = StudentsT::new(0.0, 1.0, degrees) else {
@@ -213,9 +211,9 @@ fn shown(spread: f64, runs: u32, risk: f64) -> f64 {
     noncentrality * spread * (2.0 / f64::from(runs)).sqrt()
 }
 
-/// The greatest chance that still counts as a difference, such that all figures together call
-/// equal groups different with `risk` at most (S. Holm, "A simple sequentially rejective
-/// multiple test procedure", Scandinavian Journal of Statistics 6, 1979); 0 if none does.
+/// The greatest p value that still counts as a difference, such that all figures together call equal groups different
+/// with probability `risk` at most (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
+/// Journal of Statistics 6, 1979); 0 if none does.
 pub(super) fn holm(mut p_values: Vec<f64>, risk: f64) -> f64 {
     p_values.sort_by(f64::total_cmp);
     let count = p_values.len();

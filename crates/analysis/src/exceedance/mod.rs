@@ -1,8 +1,8 @@
-//! The fraction of ops above a latency bound, and how far it can be from the truth.
+//! The fraction of ops above a latency bound, and its confidence bounds.
 //!
-//! "p99 is at most 50 ms" is the same as "at most 1% of the ops exceed 50 ms", and a fraction has
-//! a confidence bound that needs no assumption about the shape of the latencies. Slow ops come in
-//! bursts, so they are worth fewer samples than they are in number.
+//! "p99 is at most 50 ms" means "at most 1% of the ops exceed 50 ms", and the confidence bound of a fraction needs no
+//! assumption about the distribution of latencies. Slow ops come in bursts, so their effective sample size is smaller
+//! than their number.
 
 use statrs::function::beta::checked_beta_reg;
 
@@ -13,16 +13,16 @@ use super::long_run::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, st
 #[cfg(test)]
 mod tests;
 
-/// Calibrated by the tests: either bound is wrong in 2 to 8% of their series, and up to 10% where
-/// there are fewer than 30 effective windows, or three bursts in all.
+/// Calibrated by the tests: either bound is wrong in 2 to 8% of their series, and in up to 10% with fewer than 30
+/// effective windows, or three bursts in all.
 const CALIBRATION: Calibration =
     Calibration { removed: Removed::Mean, frequencies: 0.08, most: MAX_FREQUENCIES, margin: 20.0 };
-/// Below so many windows dependence cannot be seen; each window then counts as one sample.
+/// With fewer windows, dependence cannot be estimated; each window then counts as one sample.
 const MIN_WINDOWS: usize = 10;
 /// The standard normal exceeds this with probability 5%.
 const NORMAL_95: f64 = 1.644_853_626_951_472_7;
-/// From so many effective successes and failures on, Wilson's bound replaces the exact one: they
-/// then differ by less than a fiftieth of a standard error.
+/// From this many effective successes and failures on, Wilson's bound replaces the exact one: they then differ by less
+/// than a fiftieth of a standard error.
 const LARGE: f64 = 400.0;
 
 /// A fraction of ops and its one-sided bounds.
@@ -40,19 +40,18 @@ pub struct Exceedance {
 
 /// The fraction exceeded, from ops (`totals`) and those above the bound (`over`) per window.
 ///
-/// 1. The fraction is a ratio of sums R = Σ over / Σ totals. Its variance follows from the series
-///    zᵢ = overᵢ − R · totalsᵢ as n S / (Σ totals)², S being the long-run variance of z (ratio
-///    estimator: W. G. Cochran, "Sampling techniques", chapter 6; dependence: see `long_run`).
-/// 2. The *design effect* is that variance divided by the binomial one, R (1 − R) / Σ totals, and
-///    at least 1. Ops and exceedances are divided by it, and reduced for S's few degrees of freedom
-///    by (z / t)², z and t being the 95% points of normal and Student.
-/// 3. The bounds are those of Clopper & Pearson (Biometrika 26, 1934) for these effective numbers.
-///    This is the interval of Korn & Graubard (Survey Methodology 24, 1998), which is made for
-///    small fractions of dependent samples.
+/// 1. The fraction is a ratio of sums R = Σ over / Σ totals. Its variance follows from the series zᵢ = overᵢ − R ·
+///    totalsᵢ as n S / (Σ totals)², S being the long-run variance of z (ratio estimator: W. G. Cochran, "Sampling
+///    techniques", chapter 6; dependence: see `long_run`).
+/// 2. The *design effect* is that variance divided by the binomial one, R (1 − R) / Σ totals, and at least 1. Ops and
+///    exceedances are divided by it, and reduced for S's few degrees of freedom by (z / t)², z and t being the 95%
+///    points of normal and Student.
+/// 3. The bounds are those of Clopper & Pearson (Biometrika 26, 1934) for these effective numbers. This is the interval
+///    of Korn & Graubard (Survey Methodology 24, 1998), made for small fractions of dependent samples.
 ///
-/// Where none (or all) exceed, nothing is seen of how they would cluster: the design effect is 1
-/// and the bound is the rule of three, 1 − 0.05^(1/N) ≈ 3 / N. Below 10 windows each counts as one
-/// sample. Of slices of different length the common part is used; more exceedances than ops in a
+/// If none (or all) exceed, clustering cannot be observed: the design effect is 1 and the bound is the rule of three, 1
+/// − 0.05^(1/N) ≈ 3 / N. Below 10 windows each counts as one sample. Slices of different lengths are cut to the shorter
+/// one; more exceedances than ops in a window count as all of its ops.
 /// window count as all of its ops.
 pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
     let windows: Vec<(f64, f64)> = totals
@@ -71,7 +70,7 @@ pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
     Exceedance { fraction, lower95: lower95.min(fraction), upper95: upper95.max(fraction), samples }
 }
 
-/// Independent ops that these are worth.
+/// The effective sample size of these ops.
 fn effective_samples(windows: &[(f64, f64)], ops: f64, fraction: f64) -> f64 {
     if windows.len() < MIN_WINDOWS {
         let with_ops = windows.iter().filter(|(total, _)| *total > 0.0);
@@ -89,7 +88,7 @@ fn effective_samples(windows: &[(f64, f64)], ops: f64, fraction: f64) -> f64 {
     ops / design_effect * few_degrees * few_degrees
 }
 
-/// One-sided 95% bounds of a fraction seen in so many independent samples.
+/// One-sided 95% bounds of a fraction seen in `samples` independent samples.
 fn bounds(fraction: f64, samples: f64) -> (f64, f64) {
     let successes = fraction * samples;
     let failures = samples - successes;
@@ -110,7 +109,7 @@ fn wilson(fraction: f64, samples: f64) -> (f64, f64) {
     (center - half, center + half)
 }
 
-/// By bisection, which always ends.
+/// By bisection, which always terminates.
 fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
     solve(0.0, 1.0, |x| checked_beta_reg(a, b, x).is_ok_and(|reached| reached >= probability))
 }

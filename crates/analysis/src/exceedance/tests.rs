@@ -1,4 +1,4 @@
-//! The bounds must hold as often as they say, above all the upper one, which decides a pass.
+//! The bounds must hold as often as stated, above all the upper one, which decides a pass.
 
 use super::super::synthetic::Noise;
 use super::*;
@@ -20,12 +20,11 @@ fn near(found: f64, expect: f64, share: f64) {
 /// Totals and exceedances of one series.
 type Counts = (Vec<u64>, Vec<u64>);
 
-/// Most wrong bounds that pass, percent; in short series of slow dependence or of few
-/// stalls, more.
+/// Maximum percentage of wrong bounds; more in short series with slow dependence or few stalls.
 const WRONG: f64 = 8.0;
 const WRONG_SHORT: f64 = 10.0;
 
-/// Per cent of series whose upper bound lies below the truth, and whose lower bound lies above.
+/// Percentage of series whose upper bound is below the truth, and whose lower bound is above it.
 fn wrong(truth: f64, series: impl Fn(&mut Noise) -> Counts) -> (f64, f64) {
     let (mut too_low, mut too_high) = (0, 0);
     for seed in 0..SERIES {
@@ -77,11 +76,11 @@ fn wandering(name: &str, windows: usize, phi: f64, deviation: f64) {
     });
 }
 
-/// Stalls of some windows' length, in which half of the ops exceed.
+/// Stalls that last some windows, in which half of the ops exceed the bound.
 fn stalls(name: &str, windows: usize, length: f64, truth: f64) {
     let share = 2.0 * truth;
     let begin = share / (1.0 - share) / length;
-    // Three stalls in the mean; one series in twenty has none, and no method can know of them.
+    // Three stalls on average; one series in twenty has none, which no method can detect.
     let few = windows < 600;
     check_within(if few { WRONG_SHORT } else { WRONG }, name, truth, |noise| {
         let mut stalled = noise.uniform() < share;

@@ -1,4 +1,4 @@
-//! Rules about how the load met the target: rejections and sessions.
+//! Rules about how the target handled the load: rejections and sessions.
 
 use highwater_model::display::{count, duration, percent, rate, ratio};
 use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
@@ -6,10 +6,10 @@ use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
 use super::rule::{RuleFinding, RuleInput};
 use crate::judge::shares::rejected_ops;
 
-/// Fewer rejected ops, or a smaller share of them, are no pattern.
+/// Fewer rejected ops, or a smaller fraction, are not a pattern.
 const REJECTED_OPS: u64 = 10;
 const REJECTED_SHARE: f64 = 0.001;
-/// Throughput below this share of its best, at more sessions, has fallen.
+/// With more sessions, throughput has fallen if it is below this fraction of its best.
 const FALLEN: f64 = 0.95;
 
 /// The target refuses work for lack of capacity.
@@ -32,7 +32,7 @@ pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// Open load waits for a free session for longer than for the answer.
+/// Ops of open load wait longer for an idle session than for the response.
 pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let mut waiting = read.measured.iter().filter(|stream| stream.is_open()).flat_map(|stream| {
         let sessions = stream.stream.sessions;
@@ -51,7 +51,7 @@ pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// A search over sessions saw throughput fall as they became more.
+/// In a search over sessions, throughput fell with more sessions.
 pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
     if search.axis != SearchAxis::Sessions {
         return None;

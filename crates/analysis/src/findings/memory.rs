@@ -6,7 +6,7 @@ use highwater_model::plan::Unit;
 use super::rule::{RuleFinding, RuleInput};
 use crate::memory::data_in_memory;
 
-/// Data that fit at first no longer do: the figures are of both.
+/// Data that fit in memory at first no longer do: the figures mix both.
 pub(super) fn outgrew_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let data = data_in_memory(read.record)?;
     let cache = data.outgrew()?;
@@ -19,7 +19,7 @@ pub(super) fn outgrew_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// What is read comes from memory, as it would not from more data.
+/// Reads come from memory, as they would not with more data.
 pub(super) fn fits_in_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let reads = |unit: Unit, answered: u64| unit == Unit::Queries && answered > 0;
     let mut streams = read.measured.iter();
@@ -44,7 +44,7 @@ mod tests {
 
     const MEMORY: [&str; 2] = ["outgrew_memory", "fits_in_memory"];
 
-    /// The codes of these rules for so many megabytes before and after, and a cache of 128 MB.
+    /// The codes of these rules for a size of the data in megabytes before and after, and a cache of 128 MB.
     fn codes(mut record: RunRecord, before: u64, after: u64) -> Vec<&'static str> {
         let target = &mut record.target;
         target.bytes_before = Some(before * 1_000_000);

@@ -1,8 +1,7 @@
-//! Findings: what a record says of the target, in one sentence, with figures and what to try.
+//! Findings: observations about the target in a record, each one sentence with figures and a hint.
 //!
-//! A rule reads a record and nothing else, and changes no judgment; what a judgment says already
-//! (client saturated, not steady, growing backlog) no rule says again. A rule is silent unless the
-//! figures speak for it: a wrong advice costs more than a missing one.
+//! A rule reads only a record, changes no judgment, and does not repeat one (client saturated, not steady, growing
+//! backlog). A rule reports nothing unless the figures support it: wrong advice costs more than missing advice.
 
 mod change_points;
 mod inside;
@@ -24,7 +23,7 @@ use rule::RuleInput;
 
 type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
-/// In the order in which they are told.
+/// In reporting order.
 const RULES: &[Rule] = &[
     load::rejected_writes,
     load::sessions_busy,
@@ -51,7 +50,7 @@ const RULES: &[Rule] = &[
     memory::fits_in_memory,
 ];
 
-/// What all rules say of a record.
+/// The findings of all rules for a record.
 pub fn findings(record: &RunRecord) -> Vec<RuleFinding> {
     let read = RuleInput { record, measured: measured_streams(record) };
     RULES.iter().filter_map(|rule| rule(&read)).collect()

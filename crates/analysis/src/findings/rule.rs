@@ -1,6 +1,4 @@
-//! What a rule of the findings reads, and what it reports.
-//!
-//! Must not hold a rule.
+//! The input of a rule of the findings, and its report. Must not hold a rule.
 
 use crate::judge::MeasuredStream;
 use highwater_model::record::RunRecord;
@@ -10,11 +8,11 @@ use highwater_model::record::RunRecord;
 pub struct RuleFinding {
     /// Stable name of the rule.
     pub code: &'static str,
-    /// What is the case.
+    /// The observation.
     pub sentence: String,
-    /// The figures that say so.
+    /// The figures that support it.
     pub evidence: String,
-    /// What to try.
+    /// The suggested fix.
     pub hint: &'static str,
 }
 

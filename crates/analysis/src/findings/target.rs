@@ -1,28 +1,28 @@
-//! Rules about the target itself: its layout, its hosts, its course over time.
+//! Rules about the target itself: its layout, its hosts, and its throughput over time.
 
 use highwater_model::display::{count, percent, plain, ratio};
 use highwater_model::record::Steadiness;
 
 use super::rule::{RuleFinding, RuleInput};
 
-/// So many primary shards for each core are far too many: each costs memory and merges of its own.
+/// This many primary shards per core are far too many: each costs memory and merges.
 const MANY_PER_CORE: u64 = 20;
-/// A host with so many times its equal share of the work does not share it equally.
+/// Above this many times its fair share of the work, a host is overloaded.
 const UNEQUAL: f64 = 1.5;
-/// Fewer acknowledged ops on a host are no pattern.
+/// Fewer acknowledged ops on a host are not a pattern.
 const OPS_OF_A_HOST: u64 = 1_000;
-/// So many dips, at distances that scatter by this share of their mean, come regularly.
+/// This many dips are periodic if their distances scatter by at most this fraction of the mean.
 const DIPS: usize = 4;
 const SCATTER: f64 = 0.15;
-/// Throughput that fell by this much over the phase while the tables grew.
+/// Throughput fell by at least this much over the phase while the tables grew.
 const FALL_PERCENT: f64 = 10.0;
 
-/// Cores of the whole target, primary shards, and copies of each, where it tells them.
+/// Cores of the whole target, primary shards, and copies of each, if the target reports them.
 fn layout(read: &RuleInput<'_>) -> Option<(u64, u64, u64)> {
     let settings = &read.record.target.settings;
     let parameters = &read.record.workload.parameters;
     let number = |name: &str| {
-        // What the target tells is the better witness: it may not care for the parameter.
+        // The target's report is more reliable: it may ignore the parameter.
         let stated = settings.get(name).or_else(|| parameters.get(name));
         stated.and_then(|text| text.parse::<u64>().ok())
     };
@@ -37,7 +37,7 @@ fn writes(read: &RuleInput<'_>) -> bool {
     results.any(|result| result.rows.acknowledged > 0)
 }
 
-/// Not every core can have a shard to write to.
+/// There are fewer shards than cores to write to.
 pub(super) fn few_shards(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (cores, shards, copies) = layout(read)?;
     let written = shards.saturating_mul(copies);

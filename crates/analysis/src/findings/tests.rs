@@ -5,7 +5,7 @@ use crate::fixture;
 use highwater_model::record::{HostRecord, Steadiness};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 
-/// The rules that speak of this record, changed so.
+/// The codes of the findings for this record after a change.
 fn codes(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     change(&mut record);
     findings(&record).iter().map(|codes| codes.code).collect()
@@ -54,7 +54,7 @@ fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
     assert_eq!(closed, NONE);
 }
 
-/// What is found in a search with probes at these values that reached this much.
+/// The finding of a search with probes at these values that reached these rates.
 fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static str> {
     let probes = probes.iter().map(|(at, reached)| ProbeRecord {
         acknowledged_per_s: *reached,
@@ -105,7 +105,7 @@ fn shards_are_held_against_cores() {
         let parameters = &mut record.workload.parameters;
         parameters.insert("shards".to_owned(), "2".to_owned());
     };
-    // The table's own number.
+    // The table's own setting.
     assert_eq!(codes(closed(), parameter), ["few_shards"]);
     let both = |record: &mut RunRecord| {
         layout(6, 1)(record);
@@ -149,7 +149,7 @@ fn a_host_that_does_more_than_its_share_is_reported() {
     assert_eq!(of(&[9_000]), NONE, "only one");
 }
 
-/// A minute of 100 ops each second, with breaks of two seconds that begin at these.
+/// A minute of 100 ops per second, with breaks of two seconds that begin at these seconds.
 fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
     let mut series = vec![100; 60];
     for begin in begins {

@@ -1,6 +1,4 @@
-//! The record of a group of runs: the gravest of what is judged of each of them, and the last run.
-//!
-//! Must not compare them.
+//! The record of a group of runs: the gravest of each run's judgments, and the last run. Must not compare runs.
 
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL};
 use highwater_model::incident::Ended;
@@ -9,7 +7,7 @@ use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecor
 
 use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
 
-/// The record of a group so far; `last` is that of its last run.
+/// The record of a group so far; `last` is the record of its last run.
 pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRecord {
     let mut whole = Whole::of(&last);
     let judged = group.trials.iter().filter_map(|t| t.judgments.as_ref());

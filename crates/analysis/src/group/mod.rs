@@ -1,8 +1,7 @@
-//! A group of runs: from the finished runs to the next one, or to the end.
+//! A group of runs: the next run, or the end, from the finished runs.
 //!
-//! A pure function of the group's record, so a group that was stopped is resumed from it. Rounds
-//! alternate in direction (a b c, c b a, a b c …), so that what changes over time meets all variants alike.
-//! What must not be here: how a run is made.
+//! A pure function of the group's record, so a stopped group is resumed from it. Rounds alternate in direction (a b c,
+//! c b a, a b c …), so drift over time affects all variants alike. Must not execute runs.
 
 mod conclusion;
 #[cfg(test)]
@@ -18,7 +17,7 @@ use crate::judge::{MeasuredStream, measured_streams};
 
 pub use conclusion::conclude;
 
-/// What to do next.
+/// Next step of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupStep {
     /// Run a variant.
@@ -28,11 +27,11 @@ pub enum GroupStep {
         /// Which of its runs it is, from 1.
         round: u32,
     },
-    /// Nothing more.
+    /// The group is complete.
     End(GroupOutcome),
 }
 
-/// What to do after the runs that were made. One that lost its target is made again.
+/// The step after the finished runs. A run that lost its target is repeated.
 pub fn next(group: &GroupRecord) -> GroupStep {
     if let Some(outcome) = stopped(group) {
         return GroupStep::End(outcome);
@@ -48,8 +47,7 @@ pub fn next(group: &GroupRecord) -> GroupStep {
     }
 }
 
-/// The variant behind so many complete runs of a group with so many variants, and which of its runs that is,
-/// from 1.
+/// The variant after `complete` complete runs of a group with `variants` variants, and its round, from 1.
 pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
     let variants = variants.max(1);
     let (round, position) = (complete / variants, complete % variants);
@@ -58,7 +56,7 @@ pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
     (variant, round.saturating_add(1))
 }
 
-/// What ends a group whatever is missing.
+/// Outcomes that end a group even if runs are missing.
 fn stopped(group: &GroupRecord) -> Option<GroupOutcome> {
     let mut last = group.trials.iter().rev().map(|trial| trial.ended);
     match (last.next()?, last.next()) {
@@ -68,7 +66,7 @@ fn stopped(group: &GroupRecord) -> Option<GroupOutcome> {
     }
 }
 
-/// Whether the budget has room for one more run, which takes as long as those before.
+/// Whether the budget allows one more run of the same length as those before.
 fn has_time(group: &GroupRecord) -> bool {
     let spent = group.trials.iter().map(|trial| trial.took_ns).fold(0, u64::saturating_add);
     let each = spent.checked_div(group.trials.len() as u64);
@@ -77,14 +75,14 @@ fn has_time(group: &GroupRecord) -> bool {
     spent.saturating_add(each) <= budget
 }
 
-/// What a group takes from a run.
+/// The figures that a group takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// Units of the first stream acknowledged per second.
     pub throughput_per_s: f64,
     /// The greatest p99 of the first stream's ops.
     pub p99_ns: Option<u64>,
-    /// What a comparison takes from it.
+    /// The sample for comparisons.
     pub sample: Sample,
 }
 
@@ -99,7 +97,7 @@ pub fn seen(record: &RunRecord) -> Seen {
     }
 }
 
-/// Each variant but the first, by its position, against the first, as far as both have complete runs.
+/// Each variant except the first, by position, compared with the first, using the complete runs of both.
 pub fn comparisons(group: &GroupRecord) -> Vec<(usize, Comparison)> {
     let samples = |variant| -> Vec<&Sample> {
         let trials = group.complete(variant);

@@ -1,4 +1,4 @@
-//! Which run comes next, when a group ends, and what is judged of it.
+//! Which run comes next, when a group ends, and how it is judged.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn trial(variant: usize, round: u32, ended: Ended) -> GroupTrial {
     }
 }
 
-/// Runs to the end, each as it ends; returns what was run and why it ended.
+/// Runs a group to the end; `ended` sets how each run ends. Returns the runs and the reason for the end.
 fn run(group: &mut GroupRecord, mut ended: impl FnMut() -> Ended) -> (String, GroupOutcome) {
     let mut order = String::new();
     loop {
@@ -108,7 +108,7 @@ fn the_budget_ends_a_group_before_the_run_that_would_not_fit() {
 }
 
 proptest! {
-    /// However many were made: no variant is more than one run ahead, and a greater number of runs only adds.
+    /// After any number of runs: no variant is more than one run ahead, and a larger number of runs only adds runs.
     #[test]
     fn every_begin_of_a_group_is_balanced_and_more_runs_go_on_where_it_was(
         variants in 1_usize..6,
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// Of two runs, as the documented order has it: `docs/reference/exit-codes.md`.
+/// The exit code of two runs, in the order documented in `docs/reference/exit-codes.md`.
 fn of_both(one: u8, other: u8) -> u8 {
     let order = [4, 5, 130, 2, 3, 1, 0];
     let mut order = order.into_iter();
@@ -207,7 +207,7 @@ fn variants_are_compared_by_what_the_record_of_the_group_holds() {
             group.trials.push(run);
         }
     }
-    // A run that was stopped counts on no side.
+    // A stopped run counts for no variant.
     group.trials.push(trial(1, 4, Ended::Interrupted));
     let compared = comparisons(&group);
     let [(1, comparison)] = &compared[..] else {

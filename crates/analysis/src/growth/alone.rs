@@ -1,6 +1,5 @@
-//! Nodes that were measured alone: which is next, and whether they differ by more than measurements of one node do.
-//!
-//! What must not be here: what follows from it for the sizes.
+//! Nodes measured alone: the next one, and whether they differ by more than repeated measurements of one node. Must not
+//! draw conclusions about sizes.
 
 use std::f64::consts::SQRT_2;
 
@@ -9,11 +8,10 @@ use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleTrial};
 use super::drift::LogRate;
 use super::taken::spent;
 
-/// How far apart the least and the greatest of so many equal measurements lie, in standard deviations of one: 95 of 100
-/// times by no more. Quantiles of the studentized range (Harter 1960), for 2, 3, … measurements.
+/// 95% quantiles of the range of 2, 3, … equal measurements, in standard deviations of one: the studentized range
+/// (Harter 1960).
 const RANGE95: [f64; 9] = [2.772, 3.314, 3.633, 3.858, 4.030, 4.170, 4.286, 4.387, 4.474];
-/// The same for up to the 256 nodes that a cluster file may have, for which it is 6.64, so it errs to the side of
-/// equal nodes.
+/// The same for up to the 256 nodes of a cluster file. The exact value is 6.64, so this errs towards equal nodes.
 const RANGE95_OF_MANY: f64 = 6.7;
 
 /// A node, and its units per second alone.
@@ -25,34 +23,35 @@ pub struct NodeRate {
     pub per_s: f64,
 }
 
-/// The slowest and the fastest of the nodes that were measured alone.
+/// The slowest and the fastest of the nodes measured alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeSpread {
-    /// How many were measured, each to a known exactness.
+    /// Number of nodes measured with known precision.
     pub nodes: usize,
-    /// How many more have a rate that may be off by any amount, so that none of them is the slowest or the fastest.
+    /// Number of further nodes whose rate has unknown precision; none of them is the slowest or the fastest.
     pub inexact: usize,
     /// The slowest one.
     pub slowest: NodeRate,
     /// The fastest one.
     pub fastest: NodeRate,
-    /// By how much the fastest is faster, as a part of the slowest.
+    /// Difference between the fastest and the slowest, as a fraction of the slowest.
     pub apart: f64,
-    /// By how much equal nodes may be apart, as a part: 95 of 100 times they are by less.
+    /// The same difference for equal nodes, as a fraction: 95 of 100 times it is smaller.
     pub allowed: f64,
-    /// All nodes together, over as many times the first one: what linear growth from node 1 would show as.
+    /// The sum of all nodes' rates over their number times the rate of node 1: what linear growth from node 1 would
+    /// show.
     pub of_first: Option<f64>,
 }
 
 impl NodeSpread {
-    /// Whether they differ by more than measurements of equal nodes do.
+    /// Whether they differ by more than measurements of equal nodes.
     pub fn is_unequal(&self) -> bool {
         self.apart > self.allowed
     }
 }
 
-/// Compares the nodes that were measured alone; absent below two of them whose rates count and have an interval: what
-/// varies too much for one must not pass for exact.
+/// Compares the nodes measured alone. Absent with fewer than two nodes whose rates count and have an interval: a rate
+/// too variable for an interval must not pass for exact.
 pub fn node_spread(scale: &ScaleRecord) -> Option<NodeSpread> {
     let trials = scale.alone.trials.iter();
     let (counting, inexact): (Vec<&ScaleTrial>, Vec<&ScaleTrial>) = trials
@@ -80,7 +79,7 @@ pub fn node_spread(scale: &ScaleRecord) -> Option<NodeSpread> {
     })
 }
 
-/// The next node that is measured alone: before the first size, and while time is left for all of them and for two sizes.
+/// The next node to measure alone: before the first size, and only while time is left for all nodes and for two sizes.
 pub(super) fn next(scale: &ScaleRecord) -> Option<u32> {
     let missing = scale.alone.missing();
     let of_nodes = scale.alone.trial_cost_ns.saturating_mul(missing.into());

@@ -1,7 +1,5 @@
-//! The record of a growth: the gravest of what is judged of its sizes, whether the machine drifted, whether the rate
-//! that was requested was reached, and the last run.
-//!
-//! Must not predict.
+//! The record of a growth: the gravest of its sizes' judgments, machine drift, whether the requested rate was reached,
+//! and the last run. Must not predict.
 
 use highwater_model::display::{percent, percent_signed, rate};
 use highwater_model::judgment::{
@@ -13,7 +11,7 @@ use highwater_model::scale::{ScaleOutcome, ScaleRecord};
 use super::{Drift, counted, drift, reached};
 use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
 
-/// The record of a growth so far; `last` is that of its last run.
+/// The record of a growth so far; `last` is the record of its last run.
 pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
     let mut whole = Whole::of(&last);
     let judged = scale
@@ -38,7 +36,7 @@ pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRe
     whole.record(last, id, first, Question::Scale(scale))
 }
 
-/// A growth that drifted is not one, and one that is not complete shows less than was asked for.
+/// A growth with drift is not valid, and an incomplete one shows less than requested.
 fn judge_growth(measurement: &mut Judgment<Measurement>, scale: &ScaleRecord) {
     let drifted = drift(scale).filter(Drift::is_drifted);
     let incomplete = incomplete(scale);
@@ -73,7 +71,7 @@ fn of_drift(scale: &ScaleRecord, drift: &Drift) -> Reason {
     }
 }
 
-/// Why a part of the growth is missing, if any is.
+/// Why a part of the growth is missing, if any.
 fn incomplete(scale: &ScaleRecord) -> Option<Judgment<Measurement>> {
     let (code, message, hint) = match scale.outcome {
         Some(ScaleOutcome::Complete | ScaleOutcome::Reached) if counted(scale).nth(1).is_none() => {
@@ -110,7 +108,7 @@ fn judge_rate(judged: &mut Judgments, scale: &ScaleRecord) {
         return;
     };
     let objective = &mut judged.objective;
-    // What smaller sizes miss is why a larger one was asked for.
+    // A larger size was measured because smaller ones missed the rate.
     if reached(scale).is_some() {
         objective.value = ObjectiveValue::Met;
         objective.reasons.clear();

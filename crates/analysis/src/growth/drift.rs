@@ -1,55 +1,53 @@
-//! Whether the machine is still what it was: the first size, measured again at the end.
-//!
-//! What must not be here: what follows from it.
+//! Machine drift: the first size, measured again at the end. Must not draw conclusions from it.
 
 use highwater_model::scale::{ScaleEach, ScalePurpose, ScaleRecord, SizeFigures};
 
 use super::taken::counted;
 
-/// Relative standard deviation of one measurement of an unchanged cluster, beside what its own interval says:
-/// runs of one day differ by some percent. Scaling models count with the same.
+/// Relative standard deviation of one measurement of an unchanged cluster, in addition to its own interval: runs of one
+/// day differ by some percent. Scaling models use the same value.
 pub const REPEAT_ERROR: f64 = 0.03;
-/// Measurements that differ by more without any change decide nothing about the machine: nearly a quarter of its speed
-/// could be gone between them.
+/// Measurements that may differ by more without any change do not show whether the machine drifted: it could have lost
+/// nearly a quarter of its speed between them.
 const ALLOWED_MAX: f64 = 0.3;
 /// Normal quantiles: half the width of a 90% and of a 95% interval, in standard deviations.
 const Z90: f64 = 1.644_853_626_951_472_2;
 pub(super) const Z95: f64 = 1.959_963_984_540_054;
 
-/// The first size, and the same again.
+/// The first size and its repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Nodes.
     pub nodes: u32,
     /// Units per second at first, as they were measured; of a search what was confirmed.
     pub first: f64,
-    /// The same at the end.
+    /// Units per second of the repeat at the end.
     pub again: f64,
-    /// What changed, as a part of the first.
+    /// The change as a fraction of the first.
     pub change: f64,
-    /// By how much two measurements of one cluster may differ, as a part: 95 of 100 do by less.
+    /// The possible difference of two measurements of one cluster, as a fraction: 95 of 100 differ by less.
     pub allowed: f64,
 }
 
 impl Drift {
-    /// Whether they differ by more than measurements of one cluster do.
+    /// Whether they differ by more than measurements of one cluster.
     pub fn is_drifted(&self) -> bool {
         self.part() > 1.0
     }
 
-    /// Whether the measurements are narrow enough to show that nothing changed.
+    /// Whether the measurements are precise enough to show that nothing changed.
     pub fn is_unchanged(&self) -> bool {
         !self.is_drifted() && self.allowed <= ALLOWED_MAX
     }
 
-    /// The change as a part of what is allowed.
+    /// The change as a fraction of the allowed difference.
     fn part(&self) -> f64 {
         self.change.ln_1p().abs() / self.allowed.ln_1p()
     }
 }
 
-/// Compares what the first size made with what the same made again, as measured or confirmed, and not the middles of
-/// estimates, where nothing was seen; the time at which it differed most; absent until both count.
+/// Compares the first size with its repeats, by measured or confirmed values and never by the middles of estimates, and
+/// returns the difference that is greatest relative to the allowed one; absent until both count.
 pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
     let again = scale
         .trials
@@ -71,7 +69,7 @@ pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
     all.max_by(|a, b| a.part().total_cmp(&b.part()))
 }
 
-/// A rate, and how well it is known, in the logarithm.
+/// The logarithm of a rate, and its precision.
 pub(super) struct LogRate {
     pub(super) log: f64,
     /// Standard deviation of one measurement.

@@ -1,6 +1,4 @@
-//! What the record of a size says to a growth: that of its run, or of its experiment.
-//!
-//! What must not be here: what follows from it.
+//! The figures of a size, from the record of its run or experiment. Must not draw conclusions from them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +14,7 @@ use highwater_model::tune::{
     NoBestReason, Showed, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
 };
 
-/// Reads the record of a size; nothing where its target could not be reached.
+/// Reads the record of a size; empty figures if its target was unreachable.
 pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let Some(record) = record else {
         return SizeFigures::none(SizeVerdict::TargetLost);
@@ -46,7 +44,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let layout = |name| layout(run, &figure.best, name);
     let (shards, replicas) = (layout("shards"), layout("replicas"));
     let mut tables = run.target.tables.iter();
-    // The last run of a tuning need not be one of its best configuration.
+    // The last run of a tuning need not use its best configuration.
     let sessions = figure.best.get("sessions").and_then(|n| n.parse().ok());
     let sessions = sessions.or(measured.map(|one| one.stream.sessions));
     SizeFigures {
@@ -66,8 +64,8 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     }
 }
 
-/// Shards or replicas. The parameter of a workload says nothing of a target without them; one that has them counts
-/// its nodes, and refuses the flag otherwise.
+/// Shards or replicas. The workload parameter has no effect on a target without shards. A target has shards if it
+/// reports its number of nodes, or if the flag was given: targets without shards reject it.
 fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Option<u64> {
     let settings = &run.target.settings;
     let counts_nodes = settings.get("nodes").is_some_and(|n| n.parse::<u64>().is_ok());
@@ -77,7 +75,7 @@ fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Optio
     stated?.parse().ok()
 }
 
-/// An experiment that was stopped has not come to its end, whatever it had confirmed by then.
+/// A stopped experiment is not complete, even if it had confirmed a value.
 fn unless_stopped(figure: SizeFigures, ended: Ended) -> SizeFigures {
     let verdict = match ended {
         Ended::Interrupted => SizeVerdict::Interrupted,
@@ -162,8 +160,8 @@ fn of_tuning(tune: &TuneRecord) -> SizeFigures {
     }
 }
 
-/// The configuration with which the load generator gave out although the target made more than that: without it,
-/// the size may have been better.
+/// The configuration with which the load generator was saturated although the target exceeded the best rate: without
+/// the saturation, the size might have been better.
 fn client_gave_out(tune: &TuneRecord, per_s: f64) -> Option<&TrialRecord> {
     let invalid = |trial: &&TrialRecord| trial.verdict == TrialVerdict::Invalid;
     tune.trials
@@ -173,7 +171,7 @@ fn client_gave_out(tune: &TuneRecord, per_s: f64) -> Option<&TrialRecord> {
         .filter(|most| most.throughput_per_s > per_s)
 }
 
-/// What the last run of the best configuration showed.
+/// The figures of the last run with the best configuration.
 fn of_best(tune: &TuneRecord) -> Option<Showed> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return None;

@@ -1,8 +1,8 @@
-//! A growth: from the measured sizes to the next one, or to the end.
+//! A growth: the next size, or the end, from the measured sizes.
 //!
-//! A pure function of the growth's record, so a growth that was stopped is resumed from it. Sizes come in
-//! ascending order, then the first one again: if it is not what it was, the machine drifted, and what looks like
-//! growth may be that. What must not be here: how a size is measured, and what is predicted for it.
+//! A pure function of the growth's record, so a stopped growth is resumed from it. Sizes are measured in ascending
+//! order, then the first one is repeated: if its rate changed, the machine drifted, and apparent growth may be drift.
+//! Must not measure or predict a size.
 
 mod alone;
 mod compared;
@@ -34,25 +34,25 @@ pub use sizes::{ComparedSize, REPLICA_RULE, SizedRate, replicas, replicas_of};
 pub use taken::counted;
 use taken::spent;
 
-/// What to do next.
+/// Next step of a growth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrowthStep {
     /// Measure a size.
     Measure {
-        /// Which.
+        /// The size.
         size: ScaleSize,
-        /// Why.
+        /// The purpose.
         purpose: ScalePurpose,
     },
     /// Measure this node alone.
     Alone(u32),
-    /// Nothing more.
+    /// The growth is complete.
     End(ScaleOutcome),
 }
 
-/// What to do after the sizes that were measured. One that lost its target is measured again.
+/// The step after the measured sizes. A size that lost its target is measured again.
 pub fn next(scale: &ScaleRecord) -> GrowthStep {
-    // Nodes that do not start alone are different ones, and may do so together.
+    // A node that fails to start alone does not end the growth: the nodes may still start together.
     let of_alone = stopped(&scale.alone.trials).filter(|of| *of != ScaleOutcome::TargetLost);
     if let Some(outcome) = stopped(&scale.trials).or(of_alone) {
         return GrowthStep::End(outcome);
@@ -65,7 +65,7 @@ pub fn next(scale: &ScaleRecord) -> GrowthStep {
         None => (unmeasured(scale), ScaleOutcome::Complete),
     };
     if let Some(size) = larger {
-        // Without the first size again, a larger one shows nothing for certain.
+        // Without the repeat of the first size, a larger one shows nothing for certain.
         let again = u64::from(counted(scale).next().is_some());
         if has_time(scale, 1 + again) {
             return GrowthStep::Measure {
@@ -86,14 +86,14 @@ pub fn next(scale: &ScaleRecord) -> GrowthStep {
     }
 }
 
-/// The smallest size that reached the rate that was requested; absent without such a request, too.
+/// The smallest size that reached the requested rate; absent also if no rate was requested.
 pub fn reached(scale: &ScaleRecord) -> Option<&ScaleTrial> {
     let until = scale.until_per_s?;
     counted(scale)
         .find(|trial| trial.figures.verdict == SizeVerdict::Counts && trial.figures.per_s >= until)
 }
 
-/// What ends a growth whatever is missing.
+/// Outcomes that end a growth even if sizes are missing.
 fn stopped(trials: &[ScaleTrial]) -> Option<ScaleOutcome> {
     let mut last = trials.iter().rev().map(|trial| trial.figures.verdict);
     match (last.next()?, last.next()) {
@@ -128,8 +128,8 @@ fn unmeasured(scale: &ScaleRecord) -> Option<&ScaleSize> {
     })
 }
 
-/// The first size that counts, unless it was measured again behind all others; one alone shows no growth, and
-/// need not be.
+/// The first size that counts, unless it was repeated after all others. A single size shows no growth and need not be
+/// repeated.
 fn unrepeated(scale: &ScaleRecord) -> Option<&ScaleTrial> {
     let mut trials = scale.trials.iter().rev();
     let last = trials.find(|trial| trial.figures.verdict != SizeVerdict::TargetLost);
@@ -139,8 +139,8 @@ fn unrepeated(scale: &ScaleRecord) -> Option<&ScaleTrial> {
     (!repeated && counted.next().is_some()).then_some(first)
 }
 
-/// Whether the budget has room for so many more sizes, each of which takes as long as those before; what makes a size
-/// ready does not count.
+/// Whether the budget allows this many more sizes of the same length as those before; time to prepare a size does not
+/// count.
 fn has_time(scale: &ScaleRecord, trials: u64) -> bool {
     let spent = spent(&scale.trials);
     let each = spent.checked_div(scale.trials.len() as u64);

@@ -1,22 +1,21 @@
-//! Several growths in turns, such as those of two versions of a database: whose turn it is.
+//! Interleaves several growths, such as those of two versions of a database.
 //!
-//! All of them measure a size before any of them measures a larger one, in random order, so that a machine that drifts
-//! treats none better. What must not be here: what a growth measures next.
+//! All growths measure a size before any measures a larger one, in random order, so machine drift favors none. Must not
+//! decide what a growth measures next.
 
 use highwater_model::scale::ScalePurpose;
 use highwater_workload::random::mix;
 
-/// What a growth measures next.
+/// The next measurement of a growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// Why.
+    /// Its purpose.
     pub purpose: ScalePurpose,
-    /// Nodes of the size, or the number of the node that is measured alone.
+    /// Nodes of the size, or the number of the node measured alone.
     pub nodes: u32,
 }
 
-/// Position of the growth whose turn it is; none where all are over. Equal turns have an order that follows from the
-/// seed.
+/// Position of the growth to run next; `None` if all are complete. Equal candidates are ordered by the seed.
 pub fn chosen(next: &[Option<Candidate>], seed: u64) -> Option<usize> {
     let turns = next.iter().enumerate().filter_map(|(at, turn)| Some((at, (*turn)?)));
     let first = turns.min_by_key(|(at, turn)| {
@@ -65,7 +64,7 @@ mod tests {
         let order = |seed| (1..=64).map(move |nodes| chosen(&both(nodes), seed));
         assert!(order(7).eq(order(7)));
         assert!(!order(7).eq(order(8)));
-        // Of 64 fair coins between 16 and 48 show heads, but for 6 of 100,000 times.
+        // 64 fair coins show between 16 and 48 heads, except in 6 of 100,000 cases.
         let firsts = order(7).filter(|at| *at == Some(0)).count();
         assert!((16..=48).contains(&firsts), "{firsts}");
     }

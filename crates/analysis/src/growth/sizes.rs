@@ -1,6 +1,6 @@
-//! Sizes beside each other: what each adds to the one before it, against linear growth and against rules of thumb.
+//! Sizes in comparison: the gain of each over the one before it, against linear growth and against rules of thumb.
 //!
-//! One arithmetic for what was measured here and for what others published. Must not predict.
+//! The same arithmetic applies to measured and to published sizes. Must not predict.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use highwater_model::scale::{ScaleRecord, ScaleTrial};
 
 use super::counted;
 
-/// What a further node is taken to add, as a part of what linear growth would: the rule of an article about
-/// growing a cluster by one node after the other.
+/// The assumed gain of a further node, as a fraction of linear growth: the rule of an article about growing a cluster
+/// node by node.
 const NODE_RULE: f64 = 0.8;
-/// What is taken to be left of throughput with one replica more, by the same article.
+/// The assumed fraction of throughput left with one more replica, from the same article.
 pub const REPLICA_RULE: f64 = 0.6;
 
 /// The throughput of a cluster.
@@ -25,26 +25,26 @@ pub struct SizedRate {
     pub per_s: f64,
 }
 
-/// A size beside the one before it and the first one.
+/// A size compared with the previous one and the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ComparedSize {
-    /// Nodes more than before, as a part.
+    /// Increase in nodes over the previous size, as a fraction.
     pub increase: Option<f64>,
-    /// Throughput more than before, per second.
+    /// Increase in throughput over the previous size, per second.
     pub gain: Option<f64>,
-    /// The same as a part of it.
+    /// The same as a fraction of the previous throughput.
     pub change: Option<f64>,
-    /// Throughput over that of the first size times as many nodes.
+    /// Throughput over the first size's throughput per node times the number of nodes.
     pub of_linear: f64,
     /// Throughput per node.
     pub per_node: f64,
-    /// What the size before gives where each further node adds 0.8 of what it had of each, and each further replica
-    /// leaves 0.6 of it, per second.
+    /// Throughput expected from the previous size, per second, if each further node adds 0.8 of its throughput per
+    /// node, and each further replica leaves 0.6 of it.
     pub rule_of_thumb: Option<f64>,
 }
 
 impl SizedRate {
-    /// Of a measured size.
+    /// The rate of a measured size.
     pub fn of(trial: &ScaleTrial) -> Self {
         Self {
             nodes: f64::from(trial.size.nodes),
@@ -53,7 +53,7 @@ impl SizedRate {
         }
     }
 
-    /// This size beside others.
+    /// This size compared with others.
     pub fn beside(self, before: Option<Self>, first: Self) -> ComparedSize {
         ComparedSize {
             increase: before.map(|before| self.nodes / before.nodes - 1.0),
@@ -68,7 +68,7 @@ impl SizedRate {
         }
     }
 
-    /// What the rule of nodes alone expects of this size after the one before it, per second.
+    /// Throughput that the node rule alone expects of this size after the previous one, per second.
     pub(super) fn without_replicas(self, before: Self) -> f64 {
         before.per_s * (1.0 + NODE_RULE * (self.nodes / before.nodes - 1.0))
     }
@@ -81,7 +81,7 @@ pub fn replicas_of(trial: &ScaleTrial) -> u32 {
     held(stated, trial.size.nodes)
 }
 
-/// Replicas at a size that may not be measured yet: as its settings say, or else as at the last size.
+/// Replicas at a size that may not be measured yet: from its settings, or else those of the last size.
 pub fn replicas(scale: &ScaleRecord, nodes: u32) -> u32 {
     let mut sizes = scale.sizes.iter();
     let size = sizes.find(|size| size.nodes == nodes);

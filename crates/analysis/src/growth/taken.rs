@@ -1,4 +1,4 @@
-//! The trials of a growth that count, and what trials took of its budget.
+//! The trials of a growth that count, and the budget that trials used.
 
 use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial};
 
@@ -10,7 +10,7 @@ pub fn counted(scale: &ScaleRecord) -> impl DoubleEndedIterator<Item = &ScaleTri
         .filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
 }
 
-/// What these took of the budget, nanoseconds.
+/// The budget used by these trials, nanoseconds.
 pub(super) fn spent(trials: &[ScaleTrial]) -> u64 {
     trials.iter().map(ScaleTrial::budgeted_ns).fold(0, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! Which size comes next, when a growth ends, what drift is, and what is judged of it.
+//! Which size comes next, when a growth ends, drift, and judgments.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use highwater_model::tune::{
     TuneRecord,
 };
 
-/// Adds a node that was measured alone.
+/// Adds a node measured alone.
 pub(super) fn add_alone(scale: &mut ScaleRecord, node: u32, figures: SizeFigures) {
     add(scale, 1, ScalePurpose::Alone, figures);
     let last = scale.trials.pop();
     scale.alone.trials.extend(last.map(|trial| ScaleTrial { node: Some(node), ..trial }));
 }
 
-/// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
+/// Measures to the end; `shows` sets the figures of each size. Returns the sizes measured and the reason for the end.
 fn grow(
     scale: &mut ScaleRecord,
     mut shows: impl FnMut(u32) -> (SizeVerdict, f64),
@@ -86,7 +86,7 @@ fn the_first_size_that_reaches_the_rate_is_the_last() {
     scale.until_per_s = Some(200.0);
     check(&mut scale, &[], "1 2 1=", ScaleOutcome::Reached);
     assert_eq!(reached(&scale).unwrap().size.nodes, 2);
-    // One that missed its objective reaches nothing.
+    // A size that missed its objective does not reach the rate.
     let mut scale = growth(&[1, 2, 3, 4]);
     scale.until_per_s = Some(200.0);
     let missed = [(2, SizeVerdict::Missed)];
@@ -104,9 +104,9 @@ fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again(
         check(&mut growth(nodes), shows, order, ScaleOutcome::Complete);
     };
     of(&[1, 2, 3], &[(1, NotMeasured)], "1 2 3 2=");
-    // One size shows no growth.
+    // A single size shows no growth.
     of(&[1, 2, 3], &[(1, NotMeasured), (3, NotMeasured)], "1 2 3");
-    // One that lost its target is measured again, also where it comes again.
+    // A size that lost its target is measured again, also as a repeat.
     of(&[1, 2], &[(2, TargetLost)], "1 2 2 1=");
     of(&[1, 2], &[(1, Counts), (1, TargetLost)], "1 2 1= 1=");
 }
@@ -118,7 +118,7 @@ fn what_ends_a_growth_early() {
         (&[(2, TargetLost), (2, TargetLost)][..], "1 2 2", ScaleOutcome::TargetLost),
         (&[(2, WrongData)], "1 2", ScaleOutcome::WrongData),
         (&[(2, Interrupted)], "1 2", ScaleOutcome::Interrupted),
-        // A larger size would show the load generator again; but whether the machine drifted is shown.
+        // A larger size would saturate the load generator again; but the repeat still shows drift.
         (&[(3, ClientCeiling)], "1 2 3 1=", ScaleOutcome::ClientCeiling),
         (&[(2, ClientCeiling)], "1 2", ScaleOutcome::ClientCeiling),
     ] {
@@ -149,7 +149,7 @@ fn a_growth_goes_on_with_more_sizes_and_repeats_the_first_behind_them() {
     check(&mut scale, &[], "4 1=", ScaleOutcome::Complete);
 }
 
-/// A growth from one to two nodes whose first size, again, shows this.
+/// A growth from one to two nodes with this repeat of the first size.
 fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
     let mut scale = growth(&[1, 2]);
     add(&mut scale, 1, ScalePurpose::First, first);
@@ -163,7 +163,7 @@ fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
 #[test]
 fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_do() {
     let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
-    // Two measurements, each known to 3%: 95 of 100 pairs differ by less than 1.96 · √2 · 3%, 8.7%.
+    // Two measurements, each with a standard error of 3%: 95 of 100 pairs differ by less than 1.96 · √2 · 3% = 8.7%.
     for (again, drifted) in
         [(100.0, false), (92.5, false), (108.0, false), (91.0, true), (109.5, true), (85.0, true)]
     {
@@ -174,14 +174,14 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
         let change = again / 100.0 - 1.0;
         assert!((found.change - change).abs() < 1e-9, "{found:?}");
     }
-    // What is known less well may differ by more.
+    // Less precise measurements may differ by more.
     let wide = |per_s: f64| {
         let interval = Some([per_s * 0.85, per_s / 0.85]);
         of_verdict(SizeVerdict::Counts, per_s, interval)
     };
     let drifted = |again| drift(&repeated(wide(100.0), wide(again))).unwrap().is_drifted();
     assert!(!drifted(85.0) && drifted(60.0));
-    // That measurements this wide do not differ by more decides nothing.
+    // Measurements this imprecise show nothing if they do not differ by more.
     let decided = |of: &SizeFigures| drift(&repeated(of.clone(), of.clone())).unwrap();
     let known = |per_s, low, high| of_verdict(SizeVerdict::Counts, per_s, Some([low, high]));
     assert!(decided(&known(100.0, 88.0, 114.0)).is_unchanged());
@@ -190,15 +190,15 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
     // What was confirmed counts, not the middle of an estimate far from it.
     let scale = repeated(known(99.0, 98.0, 101.0), known(99.0, 98.0, 400.0));
     assert!(drift(&scale).unwrap().change.abs() < 1e-9);
-    // A run's throughput counts itself, wherever it lies in its interval.
+    // A run's throughput itself counts, wherever it lies in its interval.
     let mut of_runs = repeated(known(100.0, 60.0, 110.0), known(101.0, 90.0, 140.0));
     of_runs.each = ScaleEach::Run;
     assert!((drift(&of_runs).unwrap().change - 0.01).abs() < 1e-9);
-    // A repeat that drifted is not outweighed by a later one that did not.
+    // A repeat that drifted is not outweighed by a later one without drift.
     let mut twice = repeated(plain(100.0), plain(80.0));
     add(&mut twice, 1, ScalePurpose::Again, plain(100.0));
     assert!(drift(&twice).unwrap().is_drifted());
-    // A size that was not measured again shows nothing.
+    // A repeat that failed shows nothing.
     let lost = of_verdict(SizeVerdict::NotMeasured, 0.0, None);
     assert_eq!(drift(&repeated(plain(100.0), lost)), None);
 }
@@ -278,18 +278,18 @@ fn nodes_are_measured_alone_before_the_first_size_while_time_is_left_for_sizes()
     let all = ScaleOutcome::Complete;
     check(&mut alone(2, None), &[], "n1 n2 1 2 1=", all);
     check(&mut alone(2, Some(5 * TRIAL)), &[], "n1 n2 1 2 1=", all);
-    // Without time for two sizes behind them, none begins.
+    // None begins without time for two sizes after them.
     check(&mut alone(2, Some(3 * TRIAL)), &[], "1 2 1=", all);
     let lost = [(1, SizeVerdict::TargetLost); 2];
     check(&mut alone(2, None), &lost, "n1 n2 1 2 1=", all);
-    // A growth that goes on measures no node in its middle.
+    // A resumed growth measures no node alone midway.
     let mut resumed = alone(0, None);
     check(&mut resumed, &[], "1 2 1=", all);
     (resumed.alone.nodes, resumed.outcome) = (2, None);
     assert_eq!(next(&resumed), GrowthStep::End(all));
 }
 
-/// A tuning of two configurations, whose best one is the first, and whose last run was the second's.
+/// A tuning of two configurations: the first is the best, the second ran last.
 fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
     let showed = |p99_ns: u64| Showed {
         per_s_by_op: BTreeMap::new(),
@@ -322,7 +322,7 @@ fn figures_of(record: &ExperimentRecord) -> SizeFigures {
     figures("insert", Some(RecordRef::Experiment(record)))
 }
 
-/// A run of the same ops per second under two names, the second of which acknowledged so much more.
+/// A run of two ops with equal ops per second, the second of which acknowledged more by this factor.
 fn of_two_ops(more: f64) -> RunRecord {
     let mut record = fixture::closed();
     let mut second = record.results[0].clone();
@@ -343,7 +343,7 @@ fn a_size_shows_each_op_of_the_run_whose_figure_it_has() {
     assert_eq!(of_run(&one), BTreeMap::new());
     assert_eq!(of_run(&of_two_ops(7.0)), named([per_s, per_s + 7.0]));
 
-    // Of a search the last probe that confirmed the mark, though the last run was one above it.
+    // A search uses the last probe that confirmed the mark, even if a later probe ran above it.
     let probe = |purpose, at, verdict, per_s_by_op| ProbeRecord {
         per_s_by_op,
         ..fixture::probe(purpose, at, verdict)
@@ -362,7 +362,7 @@ fn a_size_shows_each_op_of_the_run_whose_figure_it_has() {
     let record = crate::search::conclude(of_two_ops(7.0), search, "found".to_owned());
     assert_eq!(figures_of(&record).per_s_by_op, named([60.0, 40.0]));
 
-    // Of a tuning the best configuration, whose last run was another's.
+    // A tuning uses the best configuration, even if another ran last.
     let mut tune = tuned(TrialVerdict::Counts, 90.0);
     let showed = tune.trials[0].showed.as_mut().unwrap();
     showed.per_s_by_op = named([30.0, 70.0]);
@@ -401,7 +401,7 @@ fn a_tuned_size_whose_load_generator_gave_out_beyond_the_best_ends_the_growth() 
     assert_eq!(figures_of(&record).verdict, SizeVerdict::ClientCeiling);
 }
 
-/// A mark that was confirmed is a figure of its size only where the search came to its end.
+/// A confirmed mark is a figure of its size only if the search completed.
 #[test]
 fn a_search_that_was_stopped_behind_a_confirmed_mark_does_not_count() {
     for (stop, verdict) in [
@@ -422,8 +422,8 @@ fn a_search_that_was_stopped_behind_a_confirmed_mark_does_not_count() {
 }
 
 proptest! {
-    /// Whatever sizes show: each is measured in its turn, none twice unless its target was lost, the first one again
-    /// at most once, and a growth always ends.
+    /// Whatever the figures: sizes are measured in order, none twice unless its target was lost, the first one is
+    /// repeated at most once, and a growth always ends.
     #[test]
     fn every_growth_ends_and_measures_each_size_once(
         sizes in 2_u32..8,

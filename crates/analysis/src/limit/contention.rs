@@ -1,4 +1,4 @@
-//! What work waits for while CPUs have room: locks, and a place in a pool.
+//! Contention while CPUs are not saturated: locks, and slots of a pool.
 
 use highwater_model::display::ratio;
 use highwater_model::limit::LimitFigure::{
@@ -14,16 +14,16 @@ use super::saturation::{REJECTED_OPS, REJECTED_PART};
 use crate::judge::shares::{offered, rejected_ops};
 use crate::telemetry::{mean, part_at_least};
 
-/// Locks for which this part of the sessions waits limit the others.
+/// Locks limit the load if this fraction of the sessions waits for them.
 const LOCKED: f64 = 0.25;
-/// Closed load repeats what was rejected at once, so a few rejections cost it nothing.
+/// Closed load repeats rejected work at once, so a few rejections cost it nothing.
 const REJECTED_CLOSED: f64 = 0.01;
-/// In this part of the samples something waited for a place in the pool, though the CPU had room. Work that
-/// waits for a core only waits while the cores are busy, so the one is no more than the other.
+/// In this fraction of the samples work waited for a slot of the pool although the CPU was not saturated. Work that
+/// waits for a core only does so while the cores are busy, so its fraction of waiting is at most that of busy cores.
 const WAITED: f64 = 0.9;
 const ROOM: f64 = 0.6;
 
-/// Sessions wait for locks of each other.
+/// Sessions wait for each other's locks.
 pub(super) fn locks(input: &Input<'_>) -> Option<Candidate> {
     let (waiting, sessions) = (input.sum(names::LOCK_WAITS)?, input.sessions());
     let nearness = input.if_cpu_is_known(waiting / (LOCKED * sessions).max(1.0));
@@ -31,7 +31,7 @@ pub(super) fn locks(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(Resource::Locks, nearness, evidence))
 }
 
-/// The pool rejects work, or keeps it waiting, while all CPUs and disks have room.
+/// The pool rejects work, or delays it, while no CPU or disk is saturated.
 pub(super) fn pool(input: &Input<'_>) -> Option<Candidate> {
     let cpu = input.cpu().filter(|busy| *busy < FULL)?;
     if input.unseen().contains(&Resource::Disk) {
@@ -44,7 +44,7 @@ fn rejecting(input: &Input<'_>) -> Option<Candidate> {
     let rejected: u64 = input.results().map(rejected_ops).sum();
     let offered: u64 = input.results().map(offered).sum();
     let inside = input.sum(names::REJECTED).unwrap_or(0.0);
-    // Pieces that the target tries again itself are compared with ops, too.
+    // Tasks that the target itself retries are compared with ops, too.
     let pieces = round_to_u64(inside * input.streams.first()?.seconds());
     let part = ratio(rejected.max(pieces), offered.max(1));
     let bounds =

@@ -1,6 +1,4 @@
-//! What the rules of the limit read: one phase of a record, and its telemetry.
-//!
-//! Must not hold a rule.
+//! Input of the limit's rules: one phase of a record, and its telemetry. Must not hold a rule.
 
 use highwater_model::limit::{Evidence, LimitFigure, LimitingResource, Resource};
 use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord};
@@ -11,17 +9,17 @@ use crate::telemetry::{OverTime, TimeRange};
 
 /// A CPU or disk this busy is at its limit.
 pub(super) const FULL: f64 = 0.9;
-/// Below the bound from which on a resource is named.
+/// Just below the bound at which a resource is named.
 const UNSURE: f64 = 0.99;
 
-/// A resource, and how near it was to the bound from which on it is named; at 1 it is named.
+/// A resource, and its nearness to the bound at which it is named; it is named from 1 on.
 pub(super) struct Candidate {
     pub(super) resource: LimitingResource,
     pub(super) nearness: f64,
 }
 
 impl Candidate {
-    /// Of the load, or of the target as a whole.
+    /// A candidate of the load, or of the target as a whole.
     pub(super) fn new(
         resource: Resource,
         nearness: f64,
@@ -39,7 +37,7 @@ impl Candidate {
         }
     }
 
-    /// Of what this series is of.
+    /// Sets the place that this series describes.
     pub(super) fn at(mut self, series: &TelemetrySeries) -> Self {
         self.resource.source = Some(series.source.clone());
         self.resource.node.clone_from(&series.node);
@@ -50,7 +48,7 @@ impl Candidate {
         self.nearness >= 1.0
     }
 
-    /// Whether it is of a load that is too small for its target.
+    /// Whether it means that the load is too small for its target.
     pub(super) fn is_of_small_load(&self) -> bool {
         matches!(self.resource.resource, Resource::Sessions | Resource::Batch)
     }
@@ -85,12 +83,12 @@ impl<'a> Input<'a> {
         self.streams.iter().flat_map(|stream| &stream.results).copied()
     }
 
-    /// A number that the target states of itself, or that was set for the tables.
+    /// A number that the target reports, or that was set for the tables.
     pub(super) fn setting(&self, name: &str) -> Option<f64> {
         self.record.target.setting(name)?.parse().ok()
     }
 
-    /// Sum of the means of all series of that name; absent where none is known.
+    /// Sum of the means of all series of that name; absent if none is known.
     pub(super) fn sum(&self, name: &'static str) -> Option<f64> {
         let means = self.over.as_ref()?.means(name);
         (!means.is_empty()).then(|| means.iter().map(|(_, mean)| mean).sum())
@@ -101,9 +99,9 @@ impl<'a> Input<'a> {
         self.over.as_ref()?.greatest(name)
     }
 
-    /// Busy share of the busiest CPU, of a node with a quota the used part of that; absent where not all nodes
-    /// report it. A machine that idles shows nothing of a node that has used up its quota, so it does not count for
-    /// nodes that have one.
+    /// Busy fraction of the busiest CPU; for a node with a quota, the used fraction of it. Absent if not all nodes
+    /// report it. An idle machine says nothing about a node whose quota is used up, so the machine does not count for
+    /// nodes with quotas.
     pub(super) fn cpu(&self) -> Option<f64> {
         let nodes = self.over.as_ref()?.means(names::CPU_BUSY);
         let number = |of: usize| u32::try_from(of).ok().map(f64::from);
@@ -120,8 +118,8 @@ impl<'a> Input<'a> {
         is_all.then_some(busiest)
     }
 
-    /// The fullest CPU that is reported, and how busy it is. Beside nodes with quotas of which none is used up the
-    /// machine counts where it is full: then no node gets what its quota allows.
+    /// The fullest CPU reported, and how busy it is. For nodes with quotas, of which none is used up, the machine
+    /// counts if it is saturated: then no node gets its full quota.
     pub(super) fn busiest_cpu(&self) -> Option<(&'a TelemetrySeries, f64)> {
         let cpus = self.over.as_ref()?.means(names::CPU_BUSY).into_iter();
         let fullness = |cpu: &(&TelemetrySeries, f64)| self.fullness(cpu.0, cpu.1);
@@ -133,13 +131,13 @@ impl<'a> Input<'a> {
         Some(host.unwrap_or((series, busy)))
     }
 
-    /// How full such a CPU is. Who is held back all the time has nothing left of his quota, also where counting CPU
-    /// time lags behind.
+    /// Utilization of such a CPU. A node that is throttled all the time has used up its quota, even if its CPU time is
+    /// reported late.
     pub(super) fn fullness(&self, series: &TelemetrySeries, busy: f64) -> f64 {
         busy.max(self.held_back(series).unwrap_or(0.0))
     }
 
-    /// For which part of the time the node of a series had used up its quota.
+    /// The fraction of the time in which the node of a series had used up its quota.
     pub(super) fn held_back(&self, series: &TelemetrySeries) -> Option<f64> {
         self.quota_of(series).and_then(|_| self.at_node(names::CPU_THROTTLED, series))
     }
@@ -160,7 +158,7 @@ impl<'a> Input<'a> {
             .map(|quota| quota.cores)
     }
 
-    /// What a saturated CPU may explain as well is named only where all CPUs are known.
+    /// A resource that a saturated CPU may explain as well is named only if all CPUs are reported.
     pub(super) fn if_cpu_is_known(&self, nearness: f64) -> f64 {
         match self.cpu() {
             Some(_) => nearness,
@@ -168,7 +166,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Resources of the target that no telemetry shows.
+    /// Resources of the target without telemetry.
     pub(super) fn unseen(&self) -> Vec<Resource> {
         let is_known = |name| self.sum(name).is_some();
         let known = [
@@ -179,8 +177,8 @@ impl<'a> Input<'a> {
         known.into_iter().filter(|(_, is_known)| !is_known).map(|(resource, _)| resource).collect()
     }
 
-    /// Busy share of the busiest CPU, where all resources of the target are shown. What is not shown may keep a
-    /// target waiting while everything else idles.
+    /// Busy fraction of the busiest CPU, if all resources of the target are reported. An unreported resource may delay
+    /// a target while everything else is idle.
     pub(super) fn cpu_if_all_is_shown(&self) -> Option<f64> {
         // An embedded database may have one writer, however many sessions there are.
         let in_process = self.record.target.embedded && !self.record.target.simulated;

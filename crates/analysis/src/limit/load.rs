@@ -1,5 +1,5 @@
-//! The load itself: a load generator that was saturated, too few sessions, batches that are too small. The last two
-//! count only where nothing else came near its limit.
+//! Limits of the load itself: a saturated load generator, too few sessions, or batches that are too small. The last two
+//! count only if nothing else came near its limit.
 
 use highwater_model::display::ratio;
 use highwater_model::limit::LimitFigure::{Busy, OfCeiling, Offered, RowsPerOp, Sessions};
@@ -9,16 +9,16 @@ use super::input::{Candidate, Input};
 use super::saturation::waits_for_sessions;
 use crate::judge::measurement::{CLIENT_CPU_LIMIT, ceiling, greatest, planned_and_not_offered};
 
-/// Throughput at this part of the load generator's ceiling is at it.
+/// The load generator is at its ceiling from this fraction of it on.
 const AT_CEILING: f64 = 0.9;
 /// Batches of fewer rows are small: the cost of an op outweighs that of its rows.
 const SMALL_BATCH: f64 = 100.0;
-/// As many sessions load any target whose number of cores is unknown.
+/// This many sessions load any target whose number of cores is unknown.
 const MANY_SESSIONS: f64 = 32.0;
 
 /// The CPU, the ceiling and the schedule of the load generator.
 pub(super) fn load_generator(input: &Input<'_>) -> Option<Candidate> {
-    // The CPU time of a model is spent in this process, too, and perhaps on another clock.
+    // A model uses the CPU time of this process, perhaps on another clock.
     let is_simulated = input.record.target.simulated;
     let busy = input
         .record
@@ -44,7 +44,7 @@ pub(super) fn load_generator(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(Resource::LoadGenerator, nearness, evidence))
 }
 
-/// There is a session for each of the target's cores, and an op takes it hardly any work.
+/// There is a session for each of the target's cores, and an op is hardly any work for it.
 pub(super) fn batch(input: &Input<'_>) -> Option<Candidate> {
     let cpu = cpu_if_bounded_by_sessions(input)?;
     let (ops, rows) = input.results().fold((0, 0), |(ops, rows), result| {
@@ -65,14 +65,14 @@ pub(super) fn sessions(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(Resource::Sessions, 1.0, evidence))
 }
 
-/// The CPU of the target where all of it is shown, and more sessions would have sent more.
+/// CPU use of the target if all resources are reported, and more sessions would have sent more.
 fn cpu_if_bounded_by_sessions(input: &Input<'_>) -> Option<f64> {
     let mut streams = input.streams.iter();
     let is_bounded = streams.any(|stream| !stream.is_open() || waits_for_sessions(stream));
     input.cpu_if_all_is_shown().filter(|_| is_bounded)
 }
 
-/// Cores of the whole target, where it reports them.
+/// Cores of the whole target, if it reports them.
 fn cores(input: &Input<'_>) -> Option<f64> {
     let of_node = input.setting("cores").or_else(|| input.setting("processors"))?;
     Some(of_node * input.setting("nodes").unwrap_or(1.0))

@@ -1,9 +1,9 @@
-//! The limit: the one resource that kept a run from being faster, by utilization, saturation, and errors of
-//! each resource that telemetry shows.
+//! The limit: the one resource that kept a run from being faster, from the utilization, saturation, and errors of each
+//! resource in the telemetry.
 //!
-//! The method is Gregg's ("Thinking Methodically about Performance", ACM Queue 10(12), 2012: the USE
-//! method). A resource is named only where its evidence clears a documented bound, else the limit is not
-//! identified. Must not read findings or judgments of other rules, and must not make text.
+//! The method is Gregg's USE method ("Thinking Methodically about Performance", ACM Queue 10(12), 2012). A resource is
+//! named only if its evidence clears a documented bound; otherwise the limit is not identified. Must not read findings
+//! or judgments of other rules, or produce text.
 
 mod contention;
 mod input;
@@ -20,17 +20,17 @@ use highwater_model::search::{ProbeRecord, SearchOutcome, SearchRecord};
 
 use input::{Candidate, Input};
 
-/// A target idles, and its load is too small for it, where nothing came nearer to its bound than this: its
-/// CPUs and disks were busy for half of the time at most.
+/// If nothing came nearer to its bound than this, the target is idle and the load too small: CPUs and disks were busy
+/// for at most half of the time.
 const IDLE: f64 = 0.55;
 /// A resource that came nearer to its bound than this may be the runner-up.
 const NEXT: f64 = 0.5;
 
 type Rule = fn(&Input<'_>) -> Option<Candidate>;
 
-/// In the order in which one explains another. A saturated load generator says nothing of the target. A target
-/// that holds work back says itself why. A busy CPU or disk makes locks and queues longer, not the
-/// other way round. Sessions and batches are too small only where the target idles.
+/// In causal order. A saturated load generator shows nothing about the target. A target that throttles reports the
+/// reason itself. A busy CPU or disk lengthens lock waits and queues, not the reverse. Sessions and batches are too
+/// small only if the target is idle.
 const RULES: &[Rule] = &[
     load::load_generator,
     throttles::write_stalls,
@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
     load::sessions,
 ];
 
-/// What limited the last measured phase that was at or beyond saturation; absent where none was.
+/// The limit of the last measured phase at or beyond saturation; absent if there was none.
 pub fn limit(record: &RunRecord) -> Option<Limit> {
     let (phase, saturation) = saturation::last_saturated(record)?;
     let input = Input::of(record, phase);
@@ -67,7 +67,7 @@ pub fn limit(record: &RunRecord) -> Option<Limit> {
     })
 }
 
-/// Another one at its limit, or else the one nearest to it.
+/// Another resource at its limit, or else the nearest one.
 fn next(mut candidates: Vec<Candidate>) -> Option<LimitingResource> {
     if let Some(position) = candidates.iter().position(Candidate::is_at_limit) {
         return Some(candidates.remove(position).resource);
@@ -79,9 +79,8 @@ fn next(mut candidates: Vec<Candidate>) -> Option<LimitingResource> {
     nearest.map(|candidate| candidate.resource)
 }
 
-/// What kept the mark of a search from being higher: the limit of the run that showed that it does not hold for
-/// long, or else of the probe nearest above it. Where none is identified there, that of any other
-/// saturated probe.
+/// The limit of a search's mark: that of the run that showed that the mark does not hold for long, or else of the probe
+/// nearest above it. If none is identified there, that of any other saturated probe.
 pub fn of_search(search: &SearchRecord) -> Option<&Limit> {
     let mark = match search.outcome.as_ref()? {
         SearchOutcome::Mark(mark) => mark.confirmed,

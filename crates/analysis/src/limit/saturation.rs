@@ -1,6 +1,4 @@
-//! Which measured phase was at or beyond saturation, and how that is known.
-//!
-//! Must not say what limited it.
+//! The measured phases at or beyond saturation, and the sign of it. Must not name the limit.
 
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::limit::SaturationSign;
@@ -12,7 +10,7 @@ use crate::judge::shares::{offered, rejected_ops};
 use crate::judge::{MeasuredStream, measured_streams};
 use highwater_model::display::ratio;
 
-/// Fewer rejected ops, or a smaller part of them, are no pattern.
+/// Fewer rejected ops, or a smaller fraction, are not a pattern.
 pub(super) const REJECTED_OPS: u64 = 10;
 pub(super) const REJECTED_PART: f64 = 0.001;
 

@@ -1,4 +1,4 @@
-//! Which resource is named, on both sides of each bound, and that none is named for what is not shown.
+//! Which resource is named, on both sides of each bound; none is named without telemetry of it.
 
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::limit::{LimitFigure, SaturationSign};
@@ -17,7 +17,7 @@ use highwater_model::limit::Resource as R;
 /// A series and its value in all samples.
 type Metric = (&'static str, &'static str, f64);
 
-/// What an idle target reports of itself.
+/// Telemetry of an idle target.
 const IDLE: [Metric; 4] = [
     (names::CPU_BUSY, "n1", 0.3),
     (names::DISK_BUSY, "n1", 0.1),
@@ -32,7 +32,7 @@ fn closed() -> RunRecord {
     record
 }
 
-/// The record with these levels; `except` is not reported.
+/// The record with these levels, without `except`.
 fn reporting(mut record: RunRecord, levels: &[Metric], except: &str) -> RunRecord {
     let is_set = |of: &Metric| levels.iter().any(|level| (level.0, level.1) == (of.0, of.1));
     let idle = IDLE.iter().filter(|of| !is_set(of));
@@ -145,7 +145,7 @@ fn rejections_are_the_pools_where_the_cpu_has_room() {
         fixture::add_series(&mut record, rejected, |_| pieces);
         named_and_next(&record).0
     };
-    // 4,212 ops in ten seconds, and one rejected piece for a hundred of them.
+    // 4,212 ops in ten seconds, and one rejected task per hundred ops.
     assert_eq!(rejecting(4.3, 0.8), Some(R::WritePool));
     assert_eq!(rejecting(4.0, 0.8), None);
     assert_eq!(rejecting(4.3, 0.95), Some(R::Cpu));
@@ -249,7 +249,7 @@ fn what_is_not_shown_is_not_named_and_neither_is_what_it_might_explain() {
     let bare = limit(&closed()).unwrap();
     assert_eq!((bare.by, bare.next), (None, None));
     assert_eq!(bare.unseen, [R::Cpu, R::Disk, R::WritePool]);
-    // One of three nodes says nothing: it may be the busy one.
+    // One of three nodes shows nothing: it may be the busy one.
     let mut one_of_three = reporting(closed(), &[], "");
     let host = one_of_three.target.hosts[0].clone();
     one_of_three.target.hosts = [1, 2, 3].map(|_| HostRecord { ..host.clone() }).to_vec();
@@ -257,7 +257,7 @@ fn what_is_not_shown_is_not_named_and_neither_is_what_it_might_explain() {
     assert_eq!(limit(&one_of_three).unwrap().unseen, [R::Cpu]);
 }
 
-/// The record with its CPU reported by another source: by the host, or by the control groups of nodes.
+/// The record with CPU reported by another source: the host, or the control groups of nodes.
 fn with_cpu_of(source: &str, cpus: &[(&str, f64)]) -> RunRecord {
     let mut record = reporting(closed(), &[], names::CPU_BUSY);
     for (node, busy) in cpus {
@@ -284,7 +284,7 @@ fn an_idle_host_clears_the_cpu_only_where_no_node_has_a_quota_and_a_busy_one_is_
     assert_eq!(named(0.95, quotas(&[("1", 0.3)])).0, Some(R::Cpu));
 }
 
-/// Adds that the quota of this node was used up for a part of the time.
+/// Reports that the quota of this node was used up for a fraction of the time.
 fn held_back(record: &mut RunRecord, node: &'static str, part: f64) {
     let throttled = (names::CPU_THROTTLED, Some(node), Level);
     fixture::add_series(record, throttled, |_| part);
@@ -312,7 +312,7 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
     let figures = [LimitFigure::QuotaCores, LimitFigure::Throttled].map(|figure| by.value(figure));
     assert_eq!(figures[0], Some(0.3));
     assert!(figures[1].is_some_and(|part| (part - 0.9).abs() < 1e-9), "{by:?}");
-    // Held back in nearly every moment, whatever was counted of its CPU time.
+    // Throttled nearly all the time, whatever CPU time was reported.
     let mut record = measured(&[("1", 0.86), ("2", 0.85)], 0.3);
     assert_eq!(named_and_next(&record).0, None);
     held_back(&mut record, "2", 0.95);

@@ -1,4 +1,4 @@
-//! A target that holds work back, and says why.
+//! Throttling by the target, which reports the reason.
 
 use highwater_model::limit::LimitFigure::{
     DelayedInserts, Overload, Parts, Paused, StallsPerS, Waiting,
@@ -8,15 +8,15 @@ use highwater_model::target_telemetry::names;
 
 use super::input::{Candidate, Input};
 
-/// A store that stops writes so often in a second is at its limit.
+/// A store with this many write stalls per second is at its limit.
 const STALLS_PER_S: f64 = 1.0;
-/// The setting with the number of a partition's parts from which on the target holds inserts up.
+/// The setting for the number of parts per partition from which on the target delays inserts.
 const PARTS_LIMIT: &str = "parts_to_delay_insert";
-/// Inserts that are held up all the time: this part of the sessions.
+/// Inserts of this fraction of the sessions are delayed at any time.
 const DELAYED: f64 = 0.1;
-/// Replication that is paused for this part of the time limits what is written.
+/// Replication that is paused for this fraction of the time limits writes.
 const PAUSED: f64 = 0.2;
-/// Work that is held back all the time: this part of the sessions.
+/// Work of this fraction of the sessions is throttled at any time.
 const HELD_BACK: f64 = 0.25;
 
 /// The storage engine stops writes.
@@ -26,7 +26,7 @@ pub(super) fn write_stalls(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(Resource::WriteStalls, per_s / STALLS_PER_S, evidence).at(series))
 }
 
-/// Inserts are held up, because there are too many parts.
+/// Inserts are delayed because there are too many parts.
 pub(super) fn parts(input: &Input<'_>) -> Option<Candidate> {
     let parts = input.greatest(names::PARTS_OF_PARTITION);
     let delayed = input.sum(names::DELAYED_INSERTS);
@@ -41,7 +41,7 @@ pub(super) fn parts(input: &Input<'_>) -> Option<Candidate> {
     (!evidence.is_empty()).then(|| Candidate::new(Resource::Parts, nearness, evidence))
 }
 
-/// Compaction is behind by what the target considers an overload.
+/// Compaction lags by as much as the target considers an overload.
 pub(super) fn compaction(input: &Input<'_>) -> Option<Candidate> {
     let (series, overload) = input.greatest(names::COMPACTION_OVERLOAD)?;
     let evidence = [(Overload, overload)];

@@ -1,4 +1,4 @@
-//! Resources that can be busy: CPUs, disks, networks.
+//! Utilization of resources: CPUs, disks, networks.
 
 use highwater_model::limit::LimitFigure::{
     Busy, BytesPerS, CreditLeft, OthersBusy, QuotaCores, SpeedBytesPerS, Throttled, Waiting,
@@ -9,23 +9,23 @@ use highwater_model::target_telemetry::{TelemetrySeries, names};
 use super::input::{Candidate, FULL, Input};
 use crate::telemetry::{TimeRange, mean};
 
-/// A node so many times as busy as the others is a hot one.
+/// A node this many times as busy as the others is hot.
 const HOT: f64 = 1.5;
-/// A disk for which this part of the sessions waits is at its limit, however busy it says it is.
+/// A disk is at its limit if this fraction of the sessions waits for it, whatever its reported utilization.
 const WAIT_FOR_DISK: f64 = 0.5;
-/// A credit of which less is left has been used up.
+/// A credit is used up when less than this is left.
 const SPENT: f64 = 0.05;
-/// A network is looked at only where the CPU has this much room: its speed is a guess.
+/// A network counts only if CPU use is below this: its speed is a guess.
 const NETWORK_CPU: f64 = 0.7;
 
-/// The fullest CPU; of a hot node where the others have room. Of a node with a quota, the part of that;
-/// one whose quota is used up all the time is as full as one that is always busy.
+/// The fullest CPU; a hot node if the others are not full. For a node with a quota, the used fraction of it; a quota
+/// that is always used up counts like a CPU that is always busy.
 pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
     let over = input.over.as_ref()?;
     let (series, busy) = input.busiest_cpu()?;
     let nodes = over.means(names::CPU_BUSY);
     let is_this = |other: &TelemetrySeries| std::ptr::eq(other, series);
-    // A machine is no node beside those on it.
+    // A machine is not a node in addition to those on it.
     let is_node = nodes.iter().any(|(node, _)| is_this(node));
     let others: Vec<f64> =
         nodes.iter().filter(|(node, _)| !is_this(node)).map(|(_, mean)| *mean).collect();
@@ -46,7 +46,7 @@ pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(resource, nearness, evidence).at(series))
 }
 
-/// The busiest disk. One whose credit ended holds work back from then on, so the last third counts too.
+/// The busiest disk. A disk that ran out of credit throttles from then on, so the last third counts too.
 pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let over = input.over.as_ref()?;
     let TimeRange { from_ns, to_ns } = over.range;
@@ -77,7 +77,7 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     Some(Candidate::new(Resource::Disk, nearness, evidence).at(series))
 }
 
-/// A network that transfers what its speed allows.
+/// A network that transfers as much as its speed allows.
 pub(super) fn network(input: &Input<'_>) -> Option<Candidate> {
     input.cpu().filter(|busy| *busy < NETWORK_CPU)?;
     let (series, carried, speed) = input.over.as_ref()?.full_network()?;

@@ -1,8 +1,8 @@
-//! The audit over all shares: what they all expect against what the last one found.
+//! The audit over all shares: their combined expectations against the rows found by the last audit.
 //!
-//! All shares write to one target, so each audit finds the rows of all, and none of them alone can
-//! say what is missing. A loss is stated only where the last audit began after every share had
-//! drained; otherwise rows may have come later.
+//! All shares write to one target, so each audit finds the rows of all shares, and none alone can show what is missing.
+//! A loss is reported only if the last audit began after every share had drained; otherwise rows may have been written
+//! later.
 
 use crate::buckets;
 use highwater_model::plan::PhaseKind;
@@ -10,7 +10,7 @@ use highwater_model::record::{AuditRecord, AuditStatus, Expectation, Resolved, R
 
 use super::timeline::instant;
 
-/// One audit for all shares; that of a single share stays as it is.
+/// One audit for all shares; the audit of a single share is unchanged.
 pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
     let first = &shares[0].audit;
     if shares.len() == 1 {
@@ -63,14 +63,14 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
     audit
 }
 
-/// What all shares expect and the last audit found, per table; or the status of an audit that
-/// cannot be made, and why.
+/// The expectations of all shares and the rows found by the last audit, per table; or the status of an audit that is
+/// impossible, and the reason.
 fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, String)> {
     let mut written = Vec::new();
     for share in shares {
         written.extend(expectations(share)?);
     }
-    // Each audit counts all rows of the tables, so the last one alone says what is there.
+    // Each audit counts all rows of the tables, so only the last one is used.
     let last = shares
         .iter()
         .filter(|share| !share.audit.expectations.is_empty())
@@ -89,7 +89,7 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, Str
     tables.collect()
 }
 
-/// What a share expects; nothing where it wrote nothing.
+/// The expectations of a share; empty if it wrote nothing.
 fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, String)> {
     let audit = &share.audit;
     let index = share.plan.definition.share.index;
@@ -145,12 +145,12 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
     }
 }
 
-/// The share that was still writing when the last audit began, or whose times cannot be read.
+/// The share that was still writing when the last audit began, or whose times cannot be parsed.
 fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
     let last = shares.iter().max_by_key(|share| audit_end(share))?;
     let began = wall(last, |phase| phase == PhaseKind::Audit).map(|(start, _)| start);
     let late = shares.iter().find(|share| {
-        // The load lies before the time that phases count from.
+        // The load phase precedes the time from which phases count.
         let writes = |phase| !matches!(phase, PhaseKind::Audit | PhaseKind::Load);
         let ended = wall(share, writes).map(|(_, end)| end);
         began.is_none() || ended.is_none() || ended > began
@@ -158,7 +158,7 @@ fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
     Some(late.plan.definition.share.index)
 }
 
-/// When a share's audit ended, Unix nanoseconds; before all others where it is not known.
+/// When a share's audit ended, Unix nanoseconds; before all others if unknown.
 fn audit_end(share: &RunRecord) -> i128 {
     wall(share, |phase| phase == PhaseKind::Audit).map_or(i128::MIN, |(_, end)| end)
 }

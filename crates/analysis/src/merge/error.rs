@@ -1,4 +1,4 @@
-//! Why records cannot be merged. It must not look for the cause: `merge` does.
+//! Errors of merging records. Must not look for the cause: `merge` does.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use highwater_model::judgment::{Reason, ReasonCode};
 /// Why records are not all the shares of one plan.
 #[derive(Debug, Error)]
 pub enum MergeError {
-    /// There is nothing to merge.
+    /// There are no records to merge.
     #[error("no record was given")]
     Empty,
     /// Two records have different plans.
@@ -27,22 +27,22 @@ pub enum MergeError {
         /// The one that differs, and what its target is.
         other: String,
     },
-    /// Two records say differently how many shares there are.
+    /// Two records state different numbers of shares.
     #[error("record {record} is one of {of} shares, the first one is one of {others}")]
     CountsDiffer {
         /// The one that differs.
         record: String,
-        /// How many it says.
+        /// Its number of shares.
         of: u32,
-        /// How many the first one says.
+        /// The number of shares in the first record.
         others: u32,
     },
     /// One share was given twice.
     #[error("share {index} of {of} was given twice")]
     Twice {
-        /// Which.
+        /// Its number.
         index: u32,
-        /// Of how many.
+        /// Number of shares.
         of: u32,
     },
     /// Not all shares were given.
@@ -50,10 +50,10 @@ pub enum MergeError {
     Missing {
         /// Their numbers.
         missing: String,
-        /// Of how many.
+        /// Number of shares.
         of: u32,
     },
-    /// Commands changed the paces of one share as they did not change those of another.
+    /// Commands changed the paces of two shares differently.
     #[error("the user changed the load of records {first} and {other} differently while they ran")]
     ChangesDiffer {
         /// The first record.
@@ -61,10 +61,10 @@ pub enum MergeError {
         /// The one that differs.
         other: String,
     },
-    /// It is not known when a share began.
+    /// The begin of a share is not known.
     #[error("record {record} does not say when it began")]
     NoBegin {
-        /// Which.
+        /// The record.
         record: String,
     },
     /// Shares did not run at the same time.
@@ -78,23 +78,23 @@ pub enum MergeError {
         late: String,
         /// The measured phase.
         phase: String,
-        /// The time in between.
+        /// The time between them.
         by: String,
     },
-    /// A distribution cannot be read.
+    /// A distribution cannot be decoded.
     #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
     Histogram {
-        /// Which record.
+        /// The record.
         record: String,
-        /// Of which op.
+        /// The op.
         op: String,
-        /// Why.
+        /// The cause.
         source: HistogramError,
     },
 }
 
 impl MergeError {
-    /// The same as a reason of a measurement.
+    /// The error as a reason in a measurement's judgment.
     pub fn reason(&self) -> Reason {
         let (message, hint) = match self {
             Self::Apart { .. } => (

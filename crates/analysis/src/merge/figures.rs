@@ -1,4 +1,4 @@
-//! What follows from counts is drawn anew from the merged ones, by the same statistics.
+//! Recomputes the figures that follow from counts, from the merged counts, with the same statistics.
 
 use crate::availability::of_gaps;
 use crate::judge::{littles_law_sessions, measured_streams};
@@ -37,7 +37,7 @@ fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: Steadi
     throughput(&counts, Nanos(WINDOW_NS)).describe(stream, units, rule);
 }
 
-/// A stream's interval is that of its op where it has but one.
+/// A stream with only one op takes its interval from the op.
 fn draw_intervals(record: &mut RunRecord) {
     for stream in &record.streams {
         let mut of_stream: Vec<&mut ResultRecord> = record

@@ -1,10 +1,10 @@
-//! Load generators, the target as they saw it, and what was noted.
+//! Merges load generators, their reports on the target, and notes.
 
 use std::collections::BTreeMap;
 
 use highwater_model::record::{InterventionRecord, RunRecord, TargetRecord, TelemetrySample};
 
-/// URLs, hosts and settings of all shares; sizes as the first and the last state say.
+/// URLs, hosts, and settings of all shares; sizes from the first and the last state.
 pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
     let mut merged = shares[0].target.clone();
     for share in &shares[1..] {
@@ -33,7 +33,7 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
     merged
 }
 
-/// All load generators together, second by second: cores and memory added, the busiest machine.
+/// All load generators together, second by second: sum of cores and memory, and the busiest machine.
 pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
     if let [only] = shares {
         return only.telemetry.clone();
@@ -59,7 +59,7 @@ fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
     [ours, theirs].into_iter().flatten().reduce(f64::max)
 }
 
-/// Changed paces once, at the time of the first share, and what was noted of any.
+/// Pace changes once, at the time of the first share, and the notes of all shares.
 pub(super) fn interventions(shares: &[&RunRecord]) -> Vec<InterventionRecord> {
     let of_first = shares[0].interventions.iter();
     let others = shares[1..].iter().flat_map(|share| &share.interventions);
@@ -89,7 +89,7 @@ pub(super) fn named<T: Clone + PartialEq>(
     merged
 }
 
-/// Values that differ stand side by side in the order of the shares.
+/// Joins differing values in the order of the shares.
 pub(super) fn joined<'a>(
     maps: impl Iterator<Item = &'a BTreeMap<String, String>>,
 ) -> BTreeMap<String, String> {

@@ -1,7 +1,7 @@
-//! One record from the records of all shares of a plan, as if one load generator had done it all.
+//! Merges the records of all shares of a plan into one, as if one load generator had run it all.
 //!
-//! Counts are added and distributions merged; a percentile is never averaged, and what follows
-//! from counts is drawn anew. Times count from the first begin of any share: what did not run together is not added.
+//! Counts are added and distributions merged. A percentile is never averaged; figures that follow from counts are
+//! recomputed. Times count from the first begin of any share. Shares that did not run at the same time are not added.
 
 mod audit;
 mod error;
@@ -25,17 +25,17 @@ use highwater_model::record::{Change, RunRecord};
 pub use error::MergeError;
 pub use together::{late_allowed, late_message};
 
-/// Missing shares that an error names.
+/// Maximum number of missing shares named in an error.
 const MISSING_NAMED: usize = 16;
 
 /// Merges the records of all shares of one plan, in any order.
 ///
-/// Percentiles of single seconds are absent afterwards where several shares had ops in it, as
-/// intervals keep no distributions. The id is that of the first share with `-merged` behind it.
+/// Percentiles of a second are absent in the result if several shares had ops in it, because intervals keep no
+/// distributions. The ID is that of the first share followed by `-merged`.
 ///
 /// # Errors
 /// If the records are not all shares of one plan, each once, against one target and at one time, or a distribution
-/// cannot be read.
+/// cannot be decoded.
 pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeError> {
     let shares = checked(records.iter().map(Borrow::borrow).collect())?;
     let started_at = timeline::earliest(&shares);
@@ -55,7 +55,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     merged.intervals = timeline::intervals(&shares);
     merged.availability = timeline::availability(&shares);
     if placed.iter().any(|share| matches!(share, Cow::Owned(_))) {
-        // Their own seconds begin at different times.
+        // The shares' own seconds begin at different times.
         let per_s = acknowledged_per_s(&merged.intervals, &merged.phases);
         merged.availability.acknowledged_per_s = per_s;
     }
@@ -63,7 +63,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     merged.target = machines::target(&shares);
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);
-    // That of the first share that has it; the others leave the target alone.
+    // From the first share that has it; the others do not poll the target.
     merged.target_telemetry = shares.iter().find_map(|s| s.target_telemetry.clone());
     merged.incidents = machines::named(&shares, |s| &s.incidents, |one| &mut one.message);
     merged.interventions = machines::interventions(&shares);
@@ -77,7 +77,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     Ok(merged)
 }
 
-/// The records in the order of their shares, if they are all of one plan.
+/// The records in the order of their shares, if they all belong to one plan.
 fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
     let first = *shares.first().ok_or(MergeError::Empty)?;
     let of = first.plan.definition.share.of;
@@ -96,7 +96,7 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
                 other: named(record, &identity(record)),
             });
         }
-        // Phases that changed paces began have to be the same ones, whenever they began.
+        // Phases begun by pace changes must be equal in all shares, at whatever time they began.
         if !changes(record).eq(changes(first)) {
             return Err(MergeError::ChangesDiffer {
                 first: first.header.id.clone(),
@@ -128,7 +128,7 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
     Ok(shares)
 }
 
-/// Changed paces, with the phases that they began.
+/// Pace changes, with the phases that they began.
 fn changes(record: &RunRecord) -> impl Iterator<Item = (&str, &Change)> {
     let done = record.interventions.iter();
     done.filter(|done| done.begins_phase()).map(|done| (done.phase.as_str(), &done.change))

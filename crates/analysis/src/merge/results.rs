@@ -70,7 +70,7 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
         merged.backlog |= other.backlog;
         add_windows(&mut merged.windows, &other.windows);
     }
-    // The journal of a share that was killed has whole seconds only: windows without its part would be another load.
+    // A killed share's journal has whole seconds only: windows without its part would show another load.
     let journaled =
         |result: &ResultRecord| result.acknowledged > 0 && result.windows.acknowledged.is_empty();
     if group.iter().any(|(_, result)| journaled(result)) {
@@ -101,7 +101,7 @@ fn add_windows(sum: &mut Windows, other: &Windows) {
     }
 }
 
-/// Nothing, if a share does not report: without its part the sum would be another load.
+/// Clears the sum if a share does not report: without its part the sum would show another load.
 fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
     if sum.is_empty() || other.is_empty() {
         sum.clear();
@@ -111,8 +111,8 @@ fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
     }
 }
 
-/// Acknowledged ops by the time of their answer, over the whole windows of the phase; in rows as
-/// the acknowledged ops had them.
+/// Acknowledged ops by the time of their response, over the whole windows of the phase; in rows, with the acknowledged
+/// ops' rows.
 fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord {
     let windows = &merged.windows.acknowledged;
     let (ops, nanos) = if windows.is_empty() {
@@ -133,10 +133,10 @@ fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord
     }
 }
 
-/// One distribution of a result, as text, and its summary.
+/// One encoded distribution of a result, and its summary.
 type Part = for<'a> fn(&'a ResultRecord) -> Option<(&'a str, &'a LatencySummary)>;
 
-/// Merges every distribution and draws its summary anew.
+/// Merges every distribution and recomputes its summary.
 fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), MergeError> {
     let texts = &mut merged.histograms;
     let all = |part: Part| over_all(group, part).map(Option::unwrap_or_default);
@@ -161,7 +161,7 @@ fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), Mer
     Ok(())
 }
 
-/// Absent where no share has it.
+/// Absent if no share has it.
 fn over_all(group: &Group<'_>, part: Part) -> Result<Option<(String, LatencySummary)>, MergeError> {
     let mut all: Option<LatencyHistogram> = None;
     for (share, result) in group {
@@ -176,7 +176,7 @@ fn over_all(group: &Group<'_>, part: Part) -> Result<Option<(String, LatencySumm
     Ok(all.map(|all| (all.encode(), all.summary())))
 }
 
-/// Streams with the whole plan's rate and all shares' sessions; the rest is drawn from results.
+/// Streams with the whole plan's rate and all shares' sessions; the rest is computed from results.
 pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRecord> {
     let mut streams: Vec<StreamRecord> = Vec::new();
     for stream in shares.iter().flat_map(|share| &share.streams) {
@@ -202,7 +202,7 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
     streams
 }
 
-/// Exact where the shares' parts of a rate would round.
+/// Exact, because the shares' parts of a rate may be rounded.
 fn planned_rate(merged: &RunRecord, stream: &StreamRecord) -> Option<f64> {
     let plan = &merged.plan.definition;
     let index = plan.streams.iter().position(|s| s.name == stream.stream)?;

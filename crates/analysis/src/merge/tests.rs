@@ -1,4 +1,4 @@
-//! A run that was split and merged is the run that was not split.
+//! Merging the shares of a run gives the record of the unsplit run.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ use highwater_model::units::Nanos;
 
 const WINDOWS: usize = 100;
 
-/// A share's op: its part of all counts.
+/// An op of a share, with its part of all counts.
 fn share_op(latencies: Vec<(u64, u64)>, dropped: u64, failed: u64) -> OpSpec {
     let mut op = fixture::gate_op();
     op.latencies = latencies;
@@ -25,7 +25,7 @@ fn share_op(latencies: Vec<(u64, u64)>, dropped: u64, failed: u64) -> OpSpec {
     op
 }
 
-/// The record of a share, or of the whole where `of` is 1; all that is drawn is drawn.
+/// The record of a share, or of the whole run if `of` is 1; all derived figures are computed.
 fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> RunRecord {
     let mut record = fixture::open_gate_of(op);
     record.plan.definition.share = Share { index, of, start_at: None };
@@ -35,7 +35,7 @@ fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> Ru
     record.results[0].windows.over = vec![over];
     record.streams[0].planned_rate = Some(1_000.0 / f64::from(of));
     record.streams[0].sessions = 16;
-    // Also where a share's part is nothing.
+    // Also if a share's part is empty.
     record.streams[0].unit = Unit::Rows;
     for interval in &mut record.intervals {
         (interval.p50_ns, interval.p99_ns) = (None, None);
@@ -77,7 +77,7 @@ fn audited(record: &mut RunRecord, of: u32) {
     });
 }
 
-/// What every audit sees: the rows of all shares.
+/// Every audit finds the rows of all shares.
 fn find(records: &mut [RunRecord]) {
     let mut found = [0, 1].map(|bucket| FoundBucket { bucket, rows: 0, sums: vec![0] });
     for record in records.iter() {
@@ -120,7 +120,7 @@ fn dealt_windows(op: &OpSpec, shift: usize) -> [Vec<u64>; 3] {
     })
 }
 
-/// Shares by weights, and the whole that they are parts of.
+/// Shares with these weights, and the whole run.
 fn shares_and_whole(weights: &[u64]) -> (Vec<RunRecord>, RunRecord) {
     let of = u32::try_from(weights.len()).unwrap();
     let latencies = [(4 * MS, 9_000), (7 * MS, 900), (30 * MS, 60)];
@@ -143,7 +143,7 @@ fn shares_and_whole(weights: &[u64]) -> (Vec<RunRecord>, RunRecord) {
     let mut whole = share_record(&op, 1, 1, &windows);
     whole.streams[0].sessions = 16 * of;
     find(std::slice::from_mut(&mut whole));
-    // Seconds below are counted per share, in parts that round.
+    // The seconds below are counted per share, in rounded parts.
     let mut per_s = Vec::new();
     for share in &shares {
         timeline::add_each(&mut per_s, &share.availability.acknowledged_per_s);
@@ -190,7 +190,7 @@ fn one_share_proves_nothing_and_all_of_them_prove_that_nothing_was_lost() {
     assert_eq!(merged.judgments.measurement.value, Measurement::Valid);
 }
 
-/// The found rows of one range, changed in what every audit saw.
+/// Changes the rows that every audit found in one range.
 fn found_differently(shares: &mut [RunRecord], by: i64) {
     for share in shares {
         let found = &mut share.audit.expectations[0].found[1].rows;
@@ -231,13 +231,13 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     let found = |share: &mut RunRecord, rows| {
         share.audit.expectations[0].found[1].rows = rows;
     };
-    // An early audit, before the others had written all they would.
+    // An early audit, before the other shares had written everything.
     found(&mut shares[0], 5);
     for share in &mut shares[1..] {
         share.phases.last_mut().unwrap().start_ns = 13 * S;
     }
     assert_eq!(merge(&shares).unwrap().judgments.data.value, Data::Clean);
-    // The last audit misses rows, and another share was still at work.
+    // The last audit misses rows while another share was still writing.
     for share in &mut shares[1..] {
         found(share, 5);
     }
@@ -278,7 +278,7 @@ fn answers_of_shares_add_up() {
 fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
     let mut shares = three();
     for share in &mut shares {
-        // Their statements wrote rows that no ledger knows.
+        // Their statements wrote rows that no ledger counts.
         share.audit = AuditRecord {
             status: AuditStatus::OneShare,
             error: Some("invariants".to_owned()),
@@ -311,8 +311,8 @@ fn a_gap_of_one_share_is_none_of_the_target() {
     assert_eq!(merged.longest_gap_start_ns, 4 * S + 10 * MS);
 }
 
-/// A share of ten ops a second, of which none was acknowledged from the fifth second on until `back`,
-/// a window, and then all that waited.
+/// A share of ten ops a second: none was acknowledged from the fifth second until window `back`, when all waiting ops
+/// were.
 fn away_until(share: &mut RunRecord, back: usize) {
     let waited = u64::try_from(back - 40).unwrap();
     let result = &mut share.results[0];
@@ -334,18 +334,17 @@ fn shares_recover_together_when_the_last_of_them_keeps_up() {
     }
     let seen = merge(&shares).unwrap().availability;
     assert_eq!(seen.longest_gap_ns, 1_500 * MS);
-    // A third of the rate is missing for 300 ms more: that is within what may stay behind, and yet 18
-    // ops wait so long.
+    // A third of the rate is missing for 300 ms more: that is within the allowed backlog, but 18 ops wait that long.
     let recovery = seen.recovery.unwrap();
     assert_eq!(recovery.start_ns, seen.longest_gap_start_ns);
     assert_eq!(recovery.rate_again_ns, Some(1_500 * MS));
     assert_eq!(recovery.recovered_ns, Some(1_900 * MS));
-    // Without the counts of a share there is no sum to tell it.
+    // Without the counts of one share there is no sum.
     shares[1].results[0].windows.offered.clear();
     assert_eq!(merge(&shares).unwrap().availability.recovery, None);
 }
 
-/// Shares that began so much after the first.
+/// Shares that began at these times after the first.
 fn begun(after_ms: [u64; 3]) -> Vec<RunRecord> {
     let mut shares = three();
     let first = parse_instant(&shares[0].header.started_at).unwrap();
@@ -365,7 +364,7 @@ fn shares_that_did_not_run_together_are_not_added() {
     assert_eq!(reason.code, ReasonCode::SharesDiffer);
     assert!(reason.hint.unwrap().contains("--start-at"));
     assert!(merge(&begun([86_400_000, 0, 0])).is_err());
-    // One that does not say when it began.
+    // A share without a begin.
     let mut shares = three();
     shares[1].header.started_at = String::new();
     let error = merge(&shares).unwrap_err();
@@ -380,7 +379,7 @@ fn a_share_that_began_late_makes_the_measurement_invalid_and_is_named() {
     assert_eq!(judged.reasons[0].code, ReasonCode::SharesApart);
     let said = &judged.reasons[0].evidence;
     assert!(said.contains("share 2/3: began 3.00 s after the first share"), "{said}");
-    // What was acknowledged in thirteen seconds, by the second in which it was.
+    // Acknowledgments of thirteen seconds, per second.
     let measured = merged.phases.iter().find(|p| p.name == "measure").unwrap();
     assert_eq!(measured.duration_ns, 13 * S);
     let whole = merge(&three()).unwrap();
@@ -389,7 +388,7 @@ fn a_share_that_began_late_makes_the_measurement_invalid_and_is_named() {
     assert_eq!(late.windows.acknowledged.len(), 130);
     let per_s = punctual.throughput.ops_per_s * 10.0 / 13.0;
     assert!((late.throughput.ops_per_s - per_s).abs() < 1e-6);
-    // A hundredth of the phase is what an offered rate may lack.
+    // A hundredth of the phase is the allowed shortfall of an offered rate.
     let merged = merge(&begun([0, 100, 0])).unwrap();
     let codes = merged.judgments.measurement.codes();
     assert!(!codes.contains(&ReasonCode::SharesApart), "{codes:?}");
@@ -402,7 +401,7 @@ fn a_share_that_began_late_makes_the_measurement_invalid_and_is_named() {
 fn the_throughput_of_a_share_that_was_killed_comes_from_its_journal() {
     let whole = merge(&three()).unwrap();
     let mut shares = three();
-    // A journal has whole seconds, and no windows.
+    // A journal has whole seconds and no windows.
     shares[1].results[0].windows = Windows::default();
     let merged = merge(&shares).unwrap();
     let [found, expected] = [&merged, &whole].map(|of| of.streams[0].throughput.ops_per_s);
@@ -441,7 +440,7 @@ fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
     assert_eq!(reason.code, ReasonCode::SharesDiffer);
 }
 
-/// Another load in one share is another plan's, whatever its hash says; a note is not.
+/// A different load in one share means a different plan, whatever its hash is; a note does not.
 #[test]
 fn shares_whose_paces_were_changed_differently_do_not_merge() {
     let windows = [vec![0; WINDOWS], vec![0; WINDOWS], vec![0; WINDOWS]];
@@ -468,7 +467,7 @@ fn shares_whose_paces_were_changed_differently_do_not_merge() {
     assert!(matches!(error, MergeError::ChangesDiffer { .. }), "{error}");
     shares[1].interventions = vec![change(S, 5)];
     assert!(merge(&shares).is_err());
-    // Not at quite the same time.
+    // At slightly different times.
     shares[1].interventions = vec![note.clone(), change(S + MS, 4)];
     let merged = merge(&shares).unwrap();
     assert_eq!(merged.interventions, [change(S, 4), note]);

@@ -1,4 +1,4 @@
-//! When things happened, over all shares: phases, seconds, gaps.
+//! Merges times over all shares: phases, seconds, gaps.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use time::format_description::well_known::Rfc3339;
 
 use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, RunRecord};
 
-/// The first start of the shares, as it was written.
+/// The earliest start of the shares, in its original format.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
     let merged_one = shares
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
-/// Each phase from its first begin to its last end; times are those of all shares.
+/// Each phase from its first begin to its last end, on the common time axis.
 pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     let mut merged: Vec<PhaseRecord> = Vec::new();
     for phase in shares.iter().flat_map(|share| &share.phases) {
@@ -40,9 +40,9 @@ pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     merged
 }
 
-/// Seconds of the same phase, stream and op added up.
+/// Adds the seconds of the same phase, stream, and op.
 ///
-/// A percentile of one share alone is kept; those of several cannot be merged.
+/// A percentile that only one share has is kept; those of several shares cannot be merged.
 pub(super) fn intervals(shares: &[&RunRecord]) -> Vec<IntervalRecord> {
     let mut order: Vec<(&str, &str, &str)> = Vec::new();
     let mut merged: BTreeMap<(u64, usize), IntervalRecord> = BTreeMap::new();
@@ -78,8 +78,7 @@ fn add(sum: &mut IntervalRecord, other: &IntervalRecord) {
     sum.max_ns = sum.max_ns.max(other.max_ns);
 }
 
-/// Acknowledgements per second added, and the times when no share had one. What else there is
-/// follows from these.
+/// Adds acknowledgments per second, and finds the times when no share had one. The other figures follow from these.
 pub(super) fn availability(shares: &[&RunRecord]) -> AvailabilityRecord {
     let mut merged = AvailabilityRecord {
         gaps: sorted(&shares[0].availability.gaps),
@@ -111,7 +110,7 @@ fn sorted(gaps: &[[u64; 2]]) -> Vec<[u64; 2]> {
     sorted
 }
 
-/// The times that lie in a gap of both; both sorted by start and without overlap.
+/// The times that lie in gaps of both; both are sorted by start and without overlap.
 fn common(ours: &[[u64; 2]], theirs: &[[u64; 2]]) -> Vec<[u64; 2]> {
     let (mut i, mut j) = (0, 0);
     let mut common = Vec::new();

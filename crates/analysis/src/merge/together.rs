@@ -1,7 +1,5 @@
-//! Shares on one axis of time: that of the first one to begin. Shares that did not run together are refused, as their
-//! sum would be a load that never was.
-//!
-//! What must not be here: figures, and judgments.
+//! Puts shares on one time axis, that of the first one to begin. Shares that did not run together are rejected, because
+//! their sum would be a load that never existed. Must not hold figures or judgments.
 
 use std::borrow::Cow;
 
@@ -17,19 +15,19 @@ use super::error::MergeError;
 use super::timeline::{self, instant};
 use crate::judge::measurement::OFFERED_SHORTFALL;
 
-/// How much later than another share one may begin a measured phase of this length: by the part of an offered rate
-/// that may be missing, or by one window.
+/// The allowed delay of a share's begin of a measured phase of this length: the allowed shortfall of an offered rate,
+/// or one window.
 pub fn late_allowed(phase: Nanos) -> Nanos {
     Nanos(round_to_u64(to_f64(phase.0) * OFFERED_SHORTFALL).max(WINDOW_NS))
 }
 
-/// A message for a share that began later than is allowed.
+/// A message for a share that began too late.
 pub fn late_message(late: Nanos, after: &str) -> String {
     format!("began {} after {after}", duration(late.0))
 }
 
-/// The shares with times that count from the first begin of any. They are moved by whole windows: what is less is no
-/// more than wall clocks know of each other.
+/// The shares with times relative to the first begin of any. They are shifted by whole windows: less is below the
+/// accuracy of wall clocks.
 pub(super) fn together<'a>(
     shares: &[&'a RunRecord],
 ) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
@@ -57,7 +55,7 @@ pub(super) fn together<'a>(
     Ok(placed)
 }
 
-/// The times of a load are its own.
+/// A load phase has its own time axis.
 fn is_aligned(phase: &PhaseRecord) -> bool {
     phase.kind != PhaseKind::Load
 }
@@ -120,7 +118,7 @@ fn end(phase: &PhaseRecord) -> u64 {
     phase.start_ns.saturating_add(phase.duration_ns)
 }
 
-/// Gives a share that began a phase late, or ended it early, what it did in the rest of the phase: nothing.
+/// Fills the missing part of a phase with zeros, for a share that began it late or ended it early.
 fn fill_up(share: &mut Cow<'_, RunRecord>, phase: &PhaseRecord) {
     let Some(own) = own(share, phase).cloned() else {
         return;

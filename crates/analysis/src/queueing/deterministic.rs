@@ -1,24 +1,23 @@
-//! M/D/1: one server that takes the same time for everyone.
+//! M/D/1: one server with constant service time.
 //!
-//! Its waiting time has no closed form. Erlang's series (1909) alternates in sign and loses all
-//! digits after a few dozen services, so it is left to the tests; used here is the sum of positive
-//! terms of G. J. Franx, "A simple solution for the M/D/c waiting time distribution", Operations
-//! Research Letters 29, 2001.
+//! Its waiting time has no closed form. Erlang's series (1909) alternates in sign and loses all digits after a few
+//! dozen services, so only the tests use it. The code uses the sum of positive terms of G. J. Franx, "A simple solution
+//! for the M/D/c waiting time distribution", Operations Research Letters 29, 2001.
 
 use super::highest_rate;
 use highwater_model::numbers::round_to_usize;
 
-/// Most entries of the table of queue lengths; beyond it the tail is geometric.
+/// Maximum length of the table of queue lengths; beyond it the tail is geometric.
 const MAX_LENGTHS: usize = 1_000;
-/// Where the table may end: below this the next value is lost to rounding.
+/// The table may end here: below this the next value is lost to rounding.
 const TAIL_END: f64 = 1e-10;
 
-/// M/D/1: constant service by one server.
+/// M/D/1: one server with constant service time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MD1 {
     /// Arrivals per second.
     pub lambda: f64,
-    /// Seconds that every service takes.
+    /// Seconds per service.
     pub service_s: f64,
 }
 
@@ -46,8 +45,8 @@ impl MD1 {
         Lengths::new(self.load()).wait_exceeds(t_s / self.service_s)
     }
 
-    /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`;
-    /// 0 where the service alone takes longer.
+    /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`; 0 if the service
+    /// alone takes longer.
     pub fn rate_meeting_quantile(service_s: f64, q: f64, bound_s: f64) -> f64 {
         let exceeded = |lambda: f64| {
             let queue = Self { lambda, service_s };
@@ -65,19 +64,19 @@ impl MD1 {
     }
 }
 
-/// How many are in the system at a random time.
+/// Distribution of the number in the system at a random time.
 pub(super) struct Lengths {
     rho: f64,
-    /// P(at most m + 1 in the system), that is at most m waiting.
+    /// P(at most m + 1 in the system), that is, at most m waiting.
     at_most: Vec<f64>,
     /// Ratio of successive tails at the table's end.
     decay: f64,
 }
 
 impl Lengths {
-    /// By balance across the levels j and j + 1 of the chain at departures, which sees what a
-    /// random time sees: p(j+1) P(A=0) = p(0) P(A>j) + Σ p(i) P(A>j−i+1) for i in 1..=j, with A
-    /// arrivals during a service. All terms are positive, so that no digits are lost.
+    /// By balance across the levels j and j + 1 of the chain at departures, which has the same distribution as a random
+    /// time: p(j+1) P(A=0) = p(0) P(A>j) + Σ p(i) P(A>j−i+1) for i in 1..=j, with A arrivals during a service. All
+    /// terms are positive, so no digits are lost.
     pub(super) fn new(rho: f64) -> Self {
         let more_than = tails_of_poisson(rho);
         let tail = |j: usize| more_than.get(j).copied().unwrap_or(0.0);
@@ -132,12 +131,12 @@ impl Lengths {
                 return exceeds;
             }
         }
-        // More arrivals than could have been served in time.
+        // More arrivals than could be served in time.
         exceeds + (1.0 - seen).max(0.0)
     }
 }
 
-/// P(A > j) for j = 0, 1, …, down to nothing; summed from the small end.
+/// P(A > j) for j = 0, 1, …, until it vanishes; summed from the small end.
 fn tails_of_poisson(mean: f64) -> Vec<f64> {
     let mut terms = vec![(-mean).exp()];
     let mut k = 1.0;

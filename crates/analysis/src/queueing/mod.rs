@@ -1,11 +1,11 @@
-//! Queues whose answers are known, to test the simulator and the searches against.
+//! Queues with known solutions, to test the simulator and the searches.
 //!
-//! Arrivals are Poisson, the queue is unbounded and served in order. Response time is waiting plus
-//! service, which is what our latency measures. L. Kleinrock, "Queueing systems" I, 1975; D. Gross
-//! et al., "Fundamentals of queueing theory", 4th edition, 2008.
+//! Arrivals are Poisson; the queue is unbounded and served in order. Response time is waiting plus service, which
+//! corresponds to latency here. L. Kleinrock, "Queueing systems" I, 1975; D. Gross et al., "Fundamentals of queueing
+//! theory", 4th edition, 2008.
 //!
-//! Rates are per second, times in seconds. Where the load is not below the capacity times are
-//! infinite; where an argument makes no sense (negative, not a number) they are not a number.
+//! Rates are per second, times in seconds. If the load reaches the capacity, times are infinite; for invalid arguments
+//! (negative, not a number) they are not a number.
 
 use super::long_run::solve;
 
@@ -22,7 +22,7 @@ pub fn erlang_b(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |lost, k| load * lost / (f64::from(k) + load * lost))
 }
 
-/// Erlang's C: the fraction of arrivals that must wait; 1 where the load reaches the servers.
+/// Erlang's C: the fraction of arrivals that must wait; 1 if the load reaches the capacity.
 ///
 /// C = c B / (c − a (1 − B)).
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
@@ -46,8 +46,7 @@ pub struct MMc {
 }
 
 impl MMc {
-    /// Probability of waiting × the mean of the wait of those who do, plus the service:
-    /// C / (cμ − λ) + 1 / μ.
+    /// Probability of waiting × mean wait of those who wait, plus the service: C / (cμ − λ) + 1 / μ.
     pub fn mean_response_s(&self) -> f64 {
         if !self.is_valid() {
             return f64::NAN;
@@ -60,8 +59,8 @@ impl MMc {
 
     /// The fraction of responses that take longer than `t_s`.
     ///
-    /// The wait is 0 with probability 1 − C and else exponential with rate θ = cμ − λ, hence
-    /// P(T > t) = e^(−μt) (1 + C μ (1 − e^(−(θ−μ)t)) / (θ − μ)).
+    /// The wait is 0 with probability 1 − C and otherwise exponential with rate θ = cμ − λ, hence P(T > t) = e^(−μt) (1
+    /// + C μ (1 − e^(−(θ−μ)t)) / (θ − μ)).
     pub fn response_exceeds(&self, t_s: f64) -> f64 {
         if !self.is_valid() || t_s.is_nan() {
             return f64::NAN;
@@ -70,20 +69,20 @@ impl MMc {
             return 1.0;
         }
         let difference = self.spare() - self.mu;
-        // (1 − e^(−dt)) / d tends to t as d tends to 0, as it does for M/M/2 at half load.
+        // (1 − e^(−dt)) / d tends to t as d tends to 0, which is the case for M/M/2 at half load.
         let ratio = if (difference * t_s).abs() < 1e-12 {
             t_s * (-self.mu * t_s).exp()
         } else if difference > 0.0 {
             -(-difference * t_s).exp_m1() / difference * (-self.mu * t_s).exp()
         } else {
-            // The same with e^(−μt) multiplied in, as e^(−dt) alone overflows for long times.
+            // The same multiplied by e^(−μt), because e^(−dt) alone overflows for long times.
             (difference * t_s).exp_m1() / difference * (-self.spare() * t_s).exp()
         };
         ((-self.mu * t_s).exp() + self.waits() * self.mu * ratio).min(1.0)
     }
 
-    /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`,
-    /// with `c` servers of rate `mu`; 0 where even an idle system is too slow.
+    /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`, with `c` servers of
+    /// rate `mu`; 0 if even an idle system is too slow.
     ///
     /// For one server in closed form: μ − ln(1 / (1 − q)) / bound.
     pub fn rate_meeting_quantile(mu: f64, c: u32, q: f64, bound_s: f64) -> f64 {
@@ -114,7 +113,7 @@ impl MMc {
     }
 }
 
-/// The rate below `capacity` from which on a bound is exceeded; 0 where it always is.
+/// The rate below `capacity` from which on a bound is exceeded; 0 if it always is.
 fn highest_rate(capacity: f64, exceeded: impl Fn(f64) -> bool) -> f64 {
     if capacity.is_nan() || capacity <= 0.0 || exceeded(0.0) {
         return 0.0;

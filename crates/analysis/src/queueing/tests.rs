@@ -5,7 +5,7 @@ use super::deterministic::Lengths;
 use super::*;
 
 impl MMc {
-    /// The response time that the fraction `q` in [0, 1) do not exceed.
+    /// The response time that the fraction `q` in [0, 1) does not exceed.
     fn quantile_response_s(&self, q: f64) -> f64 {
         if !self.is_valid() || !(0.0..=1.0).contains(&q) {
             return f64::NAN;
@@ -20,7 +20,7 @@ impl MMc {
 }
 
 impl MD1 {
-    /// The response time that the fraction `q` in [0, 1) do not exceed.
+    /// The response time that the fraction `q` in [0, 1) does not exceed.
     fn quantile_response_s(&self, q: f64) -> f64 {
         if !self.is_valid() || !(0.0..=1.0).contains(&q) {
             return f64::NAN;
@@ -33,7 +33,7 @@ impl MD1 {
             return self.service_s;
         }
         let lengths = Lengths::new(rho);
-        // An M/M/1 queue of the same load waits longer: its tail is ρ e^(−(1−ρ)t/D).
+        // An M/M/1 queue of the same load has longer waits: its tail is ρ e^(−(1−ρ)t/D).
         let high = ((rho / (1.0 - q)).ln() + 1.0) / (1.0 - rho);
         let wait = solve(0.0, high, |t| lengths.wait_exceeds(t) <= 1.0 - q);
         self.service_s * (1.0 + wait)
@@ -79,7 +79,7 @@ fn several_servers_agree_with_a_textbook() {
     // Mean wait in M/M/2 is ρ² / (μ (1 − ρ²)).
     let queue = mmc(1.5, 1.0, 2);
     near(queue.mean_response_s(), 1.0 + 0.5625 / 0.4375, 1e-12);
-    // Where the spare rate equals μ the general formula has a gap: P(T > t) = (1 + t/3) e^−t.
+    // If the spare rate equals μ the general formula divides by zero: P(T > t) = (1 + t/3) e^−t.
     let half = mmc(1.0, 1.0, 2);
     near(half.response_exceeds(2.0), (1.0 + 2.0 / 3.0) * (-2.0_f64).exp(), 1e-12);
     let beside = mmc(1.0 + 1e-9, 1.0, 2);
@@ -128,7 +128,7 @@ fn overload_is_infinite_and_nonsense_is_not_a_number() {
     assert!(mmc(0.5, 1.0, 0).mean_response_s().is_nan());
 }
 
-/// Erlang's alternating series for P(W ≤ t), fit for short times only.
+/// Erlang's alternating series for P(W ≤ t), accurate for short times only.
 fn erlang_series(rho: f64, t: f64) -> f64 {
     let (mut sum, mut k, mut factorial) = (0.0, 0.0_f64, 1.0);
     while k <= t {
@@ -172,7 +172,7 @@ fn near_saturation_the_tail_decays_as_it_must() {
     near((far_q - near_q) * theta, 1_000.0_f64.ln(), 1e-3);
 }
 
-/// Response times of a queue served in order, by following every arrival.
+/// Response times of a queue served in order, by simulating every arrival.
 fn simulate(c: u32, lambda: f64, mut service: impl FnMut(&mut Noise) -> f64) -> Vec<f64> {
     let mut noise = Noise::new(7);
     let mut free = vec![0.0_f64; usize::try_from(c).unwrap()];

@@ -1,6 +1,6 @@
-//! How long the target took to recover from an outage, from counts per window of 100 ms.
+//! Recovery time of the target after an outage, from counts per window of 100 ms.
 //!
-//! It is given the gap, and must not look for one; nor does it judge whether the figure is good.
+//! The gap is an input. Must not look for gaps, or judge the figure.
 
 #[cfg(test)]
 mod tests;
@@ -9,27 +9,25 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::record::{PhaseRecord, RecoveryRecord, ResultRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
-/// What was reached must last this long, or to the phase's end: a target that goes away again at
-/// once has not recovered.
+/// A recovery must last this long, or to the phase's end: a target that fails again at once has not recovered.
 pub const LASTS: Nanos = Nanos::from_secs(10);
-/// What is offered in so many windows, 300 ms, and [`SPARE_OPS`] may stay behind meanwhile: no more
-/// than a gap is seen exactly, so that a hiccup is no second outage.
+/// Allowed backlog: the ops offered in this many windows, 300 ms, plus [`SPARE_OPS`]. Gaps are not measured more
+/// exactly, so a short stall is not a second outage.
 pub const WINDOWS_BEHIND: f64 = 3.0;
-/// Two arrivals may fall to either side of any moment.
+/// Two arrivals may fall on either side of any time.
 pub const SPARE_OPS: f64 = 2.0;
-/// Part of the offered rate that the first window of a recovery must reach. The rest is scatter: a
-/// window holds few ops.
+/// The first window of a recovery must reach this fraction of the offered rate. The rest is scatter: a window holds few
+/// ops.
 const REACHED: f64 = 0.9;
 
-/// Windows of a second.
+/// Windows per second.
 const PER_SECOND: usize = 10;
 
-/// How the target recovered from a gap, [start, length], that lies in this phase; `results` are
-/// those of the record. Absent if so little was offered in the gap that it was no outage, and
-/// without counts per window.
+/// Recovery of the target from a gap, [start, length], in this phase; `results` are those of the record. Absent if too
+/// little was offered in the gap for an outage, or without counts per window.
 ///
-/// Where a stream is open, open streams tell. Of a closed one nothing is offered while the target is
-/// away; then half of the median second stands for the offered rate, and nothing waits.
+/// If any stream is open, only open streams count. In closed load nothing is offered while the target is down; half of
+/// the median second then stands for the offered rate, and nothing waits.
 pub fn recovery(
     gap: [u64; 2],
     phase: &PhaseRecord,
@@ -65,7 +63,7 @@ struct Counts {
     offered: Vec<f64>,
     acknowledged: Vec<f64>,
     failed: Vec<f64>,
-    /// Whether ops that are offered wait while the target is away.
+    /// Whether offered ops wait while the target is down.
     wait: bool,
 }
 
@@ -98,7 +96,7 @@ impl Counts {
     }
 }
 
-/// Counts per window, added up over several series of which none need be complete.
+/// Counts per window, summed over several series of possibly different length.
 fn sum<'a>(series: impl Iterator<Item = &'a Vec<u64>>) -> Vec<f64> {
     let mut sums = Vec::new();
     for counts in series {
@@ -112,21 +110,21 @@ fn sum<'a>(series: impl Iterator<Item = &'a Vec<u64>>) -> Vec<f64> {
     sums
 }
 
-/// What was offered, what came of it, and what is asked of a target that has recovered.
+/// Offered and finished ops, and the criteria of a recovery.
 struct Curve<'a> {
     counts: &'a Counts,
-    /// Ops that were offered and had not ended, when each window began; the first one is 0.
+    /// Ops offered but not finished at the begin of each window; the first is 0.
     waiting: Vec<f64>,
     /// The window in which the gap ended.
     first: usize,
-    /// Part of what was offered that was acknowledged in the median second before the gap: a target
-    /// that rejects some of it all the time does so afterwards.
+    /// The fraction of offered ops acknowledged in the median second before the gap: a target that always rejects some
+    /// ops also does so after the gap.
     share: f64,
-    /// How many waited before the gap.
+    /// Number of ops waiting before the gap.
     waited_before: f64,
-    /// Ops that a window holds.
+    /// Ops per window.
     per_window: f64,
-    /// Ops that may stay behind.
+    /// Allowed backlog in ops.
     behind: f64,
 }
 
@@ -165,7 +163,7 @@ impl<'a> Curve<'a> {
             .sum()
     }
 
-    /// The first window, from the gap's end on, from which what is offered is acknowledged.
+    /// The first window, from the gap's end on, from which the offered rate is acknowledged.
     fn rate_again(&self) -> Option<usize> {
         (self.first..self.counts.offered.len()).find(|window| self.keeps_up_from(*window))
     }
@@ -178,8 +176,8 @@ impl<'a> Curve<'a> {
         if shortfall(window, REACHED) > SPARE_OPS {
             return false;
         }
-        // More than is offered makes up for what was missing before, and for nothing later: else
-        // a backlog that is worked off would hide the next outage.
+        // A surplus compensates for earlier shortfalls only, not for later ones: otherwise working off a backlog would
+        // hide the next outage.
         let mut missing: f64 = 0.0;
         lasting(window, self.counts.offered.len()).all(|window| {
             missing = (missing + shortfall(window, 1.0)).max(0.0);
@@ -187,7 +185,7 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// The first window, from this one on, from whose start no more ops wait than before the gap.
+    /// The first window, from this one on, at whose start no more ops wait than before the gap.
     fn worked_off(&self, from: usize) -> Option<usize> {
         if !self.counts.wait {
             return Some(from);
@@ -201,12 +199,12 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// The windows from this one on in which what was reached must last.
+/// The windows from this one on through which a recovery must last.
 fn lasting(window: usize, end: usize) -> std::ops::Range<usize> {
     window..(window + window_at(LASTS.0)).min(end)
 }
 
-/// The median share of what was offered in a second that was acknowledged, before this window.
+/// The median fraction of ops offered in a second that was acknowledged, before this window.
 fn share(counts: &Counts, before: usize) -> f64 {
     let seconds = counts.offered.chunks_exact(PER_SECOND);
     let shares = seconds

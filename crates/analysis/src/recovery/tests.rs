@@ -1,4 +1,4 @@
-//! A queue whose server goes away, op by op, says when it was back and when nothing waited.
+//! A queue whose server goes down, op by op: when it was back, and when nothing waited.
 
 use proptest::prelude::*;
 
@@ -7,22 +7,22 @@ use crate::fixture::{S, closed};
 use highwater_model::plan::PhaseKind;
 
 const MS: u64 = 1_000_000;
-/// Where the phase begins: times of a record count from the run's start.
+/// Begin of the phase: times of a record count from the run's start.
 const PHASE_START: u64 = 2 * S;
 
-/// A server that answers so many ops a second, of which so many are offered.
+/// A server with a capacity in ops per second, and the rate offered.
 #[derive(Debug, Clone)]
 struct Served {
     rate: u64,
     capacity: u64,
     seconds: u64,
-    /// When it is away, [begin, length].
+    /// Outages, [begin, length].
     away: Vec<[u64; 2]>,
-    /// Of ten ops so many fail.
+    /// Number of failing ops in ten.
     fail: usize,
 }
 
-/// What the record shows of it, and when the queue was empty after the longest outage.
+/// The recovery in the record, and when the queue was empty after the longest outage.
 struct Shown {
     recovery: Option<RecoveryRecord>,
     gap: [u64; 2],
@@ -40,7 +40,7 @@ impl Served {
         }
     }
 
-    /// When each op was due and when it was answered.
+    /// Intended time and response time of each op.
     fn ops(&self) -> Vec<[u64; 2]> {
         let mut free = 0;
         let due = (0..self.rate * self.seconds).map(|op| op * S / self.rate);
@@ -83,7 +83,7 @@ impl Served {
             last = time;
         }
         let back = gap[0] + gap[1];
-        // The first op that found nobody before it.
+        // The first op that found an empty queue.
         let alone = ops
             .iter()
             .find(|[due, end]| *due >= gap[0] && *end > back && end - due <= S / self.capacity);
@@ -107,13 +107,13 @@ fn phase(seconds: u64) -> PhaseRecord {
     }
 }
 
-/// What a gap may be off by: 300 ms and two intervals between arrivals.
+/// Tolerance of a gap: 300 ms and two arrival intervals.
 fn tolerance(rate: u64) -> u64 {
     300 * MS + 2 * S / rate
 }
 
-/// A target that is back serves the offered rate from the gap's end on, and is recovered when the
-/// queue is empty; ops of 100 ms and two may still wait then.
+/// A target that is back serves the offered rate from the gap's end on, and has recovered when the queue is empty; ops
+/// of 100 ms and two more may still wait then.
 fn check(served: &Served) {
     let shown = served.shown();
     let seen = shown.recovery.unwrap_or_else(|| panic!("no outage in {served:?}"));
@@ -140,7 +140,7 @@ fn recovery_from_a_single_outage_is_that_of_the_queue() {
             }
         }
     }
-    // A tenth to spare: the backlog takes ten times as long as the outage.
+    // With a tenth of spare capacity, the backlog takes ten times as long as the outage.
     check(&Served::new(500, 550, &[[3_010, 1_500]]));
 }
 
@@ -162,7 +162,7 @@ fn an_outage_to_the_end_of_the_phase_is_not_recovered_from() {
     let lasting =
         RecoveryRecord { start_ns: shown.gap[0], rate_again_ns: None, recovered_ns: None };
     assert_eq!(shown.recovery, Some(lasting));
-    // Back in time, and two seconds are too few for what waits.
+    // Back before the end, but two seconds are too short for the backlog.
     served = Served::new(50, 60, &[[25_000, 3_000]]);
     let seen = served.shown().recovery.unwrap();
     assert!(seen.rate_again_ns.is_some(), "{seen:?}");
@@ -201,8 +201,8 @@ fn a_rate_that_comes_back_by_and_by_counts_from_where_it_is_reached() {
     result.windows.failed = seconds(&[0; 12]);
     let gap = [PHASE_START + 2 * S, 2 * S];
     let seen = recovery(gap, &phase(12), &[result]).unwrap();
-    // The rate is there again from the seventh second on; in the last eight tenths of the tenth no
-    // more wait than a window and two ops.
+    // The rate is reached again from the seventh second on; in the last eight tenths of the tenth second, no more wait
+    // than a window and two ops.
     assert_eq!(seen.rate_again_ns, Some(4 * S));
     assert_eq!(seen.recovered_ns, Some(7_800 * MS));
 }

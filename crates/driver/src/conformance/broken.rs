@@ -1,10 +1,10 @@
-//! How a rule reports that it does not hold. Must not know any rule.
+//! The report of a broken rule. Must not know any rule.
 
 use std::fmt::Debug;
 
 use crate::contract::TargetError;
 
-/// What was expected and what came.
+/// The expected and the actual result.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
@@ -27,7 +27,7 @@ macro_rules! require {
 }
 pub(super) use require;
 
-/// Fails unless what was found is what was expected.
+/// Fails unless both are equal.
 pub(super) fn same<F: PartialEq<E> + Debug, E: Debug>(
     found: &F,
     expected: &E,

@@ -1,30 +1,29 @@
-//! The few words in which dialects differ, as far as the suite needs them.
+//! The differences between dialects that the suite needs.
 
 use highwater_model::op::{ColumnType, PlaceholderStyle};
 
-/// Words of a dialect.
+/// A dialect's SQL.
 #[derive(Debug, Clone, Copy)]
 pub struct SqlWords {
-    /// The name of a column's type.
+    /// The name of a type.
     pub type_name: fn(ColumnType) -> &'static str,
     /// A condition that a column (first text) of this type equals a parameter (second text).
     /// The parameter of an object is bound as JSON text.
     pub equals: fn(ColumnType, &str, &str) -> String,
-    /// What follows the type of the column that is the key.
+    /// Follows the type of the key column.
     pub key: &'static str,
-    /// What follows the columns of a CREATE TABLE, which has the key `k`.
+    /// Follows the columns of a CREATE TABLE with the key `k`.
     pub options: &'static str,
-    /// FROM and each row of a table joined with each, and with each again.
+    /// FROM clause that joins each row of a table with each, and with each again.
     pub from_thrice: fn(&str) -> String,
-    /// What the user says to drop a table that may be there.
+    /// The user's statements to drop a table that may exist.
     pub drop: fn(&str) -> Vec<String>,
-    /// A statement of the user's own about a table reaches one host of the target only, so he says it to
-    /// each.
+    /// A statement of the user about a table reaches only one host of the target, so it must be sent to each.
     pub each_host: bool,
 }
 
 impl SqlWords {
-    /// Of a dialect that has its own words for types and comparisons only.
+    /// A dialect that differs only in types and comparisons.
     pub const fn new(
         type_name: fn(ColumnType) -> &'static str,
         equals: fn(ColumnType, &str, &str) -> String,

@@ -7,9 +7,9 @@ use super::subject::Subject;
 use crate::contract::Admin;
 use crate::lease::{Lease, LeaseAction, Owner};
 
-/// Name of the table that is leased; it need not be there.
+/// Name of the leased table; it need not exist.
 const TABLE: &str = "highwater_conformance_leased";
-/// Between two heartbeats: longer than the second in which the clock of some targets goes on.
+/// Time between two heartbeats: longer than the one-second resolution of some targets' clocks.
 const PAUSE: Nanos = Nanos::from_millis(1_200);
 
 fn lease(token: &str, share: u32) -> Lease {
@@ -40,7 +40,7 @@ fn tokens(leases: &[Lease]) -> Vec<&str> {
     leases.iter().map(|lease| lease.token.as_str()).collect()
 }
 
-/// Of two takers of a lease one has it, a heartbeat is seen, and what ended can be taken again.
+/// Only one of two takers gets a lease, heartbeats are visible, and an ended lease can be taken again.
 pub(super) async fn a_share_of_a_table_is_leased_once_and_given_back(
     subject: &Subject,
 ) -> Result<(), Broken> {

@@ -1,12 +1,10 @@
-//! The rules that every driver keeps, as one suite that runs against any target.
+//! The conformance suite: rules for every driver, run against any target.
 //!
-//! A driver's integration test describes its target as a [`Subject`] and expects
-//! [`broken_rules`] to be empty. Rules say what they require of a target, so
-//! that a model or a sink, which stores nothing, is held to the others all the same. The suite
-//! creates tables whose names start with `highwater_conformance_`, and no others.
+//! A driver's integration test describes its target as a [`Subject`], and expects [`broken_rules`] to return none. Each
+//! rule states the capabilities that it requires, so that the other rules also apply to a model or a sink, which stores
+//! nothing. The suite creates only tables whose names start with `highwater_conformance_`.
 //!
-//! Must not name any database, or know one; dialects come in as
-//! [`SqlWords`].
+//! Must not name or know a database; a dialect is passed in as [`SqlWords`].
 
 mod broken;
 mod dialect;
@@ -23,11 +21,11 @@ use broken::Broken;
 pub use dialect::SqlWords;
 pub use subject::Subject;
 
-/// One rule; what a driver that keeps it does stands above its check.
+/// One rule; the documentation of its check describes it.
 pub struct Rule {
-    /// Short and stable, with underscores.
+    /// Short and stable name, with underscores.
     pub name: &'static str,
-    /// Whether a target with these capabilities is held to it.
+    /// Whether it applies to a target with these capabilities.
     applies: fn(&Capabilities) -> bool,
     check: fn(&Subject) -> BoxFuture<'_, Result<(), Broken>>,
 }
@@ -50,7 +48,7 @@ fn with_unique_keys(capabilities: &Capabilities) -> bool {
 pub struct ConformanceError {
     /// The rule's name.
     pub rule: &'static str,
-    /// What was expected and what came.
+    /// The expected and the actual result.
     pub message: String,
 }
 
@@ -65,12 +63,12 @@ impl Rule {
 
 /// Checks all rules that apply, one after the other, and returns the broken ones.
 ///
-/// Fails if the target cannot even be named.
+/// Fails if the target cannot even be opened.
 pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, TargetError> {
     broken_among(subject, |_| true).await
 }
 
-/// As [`broken_rules`], of the rules of these names: two targets of one kind can share the work.
+/// As [`broken_rules`], for the rules with these names: two targets of one kind can share the work.
 pub async fn broken_among(
     subject: &Subject,
     is_among: impl Fn(&str) -> bool,

@@ -1,4 +1,4 @@
-//! Rules about what is refused, and that a refusal changes nothing.
+//! Rules about rejections, which must not change anything.
 
 use highwater_model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
@@ -10,17 +10,16 @@ use super::broken::{Broken, require, same};
 use super::sample;
 use super::subject::{Client, POLICY, SEED, Subject};
 
-/// A table that Highwater created for another workload is kept without `drop` and made anew with
-/// it.
+/// A table that Highwater created for another workload is kept without `drop`, and recreated with it.
 pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin) = subject.filled("noted").await?;
     let table = &workload.tables[0];
-    // Another fingerprint is refused, and changes nothing.
+    // Another fingerprint is rejected, without any change.
     let other = TablePolicy::new("another", SEED);
     expect_foreign(admin.as_mut(), &workload, other).await?;
     let what = "rows after a refusal";
     subject.expect_rows(admin.as_mut(), table, 10, what).await?;
-    // With `drop` another admin, as of a later run, recreates it.
+    // With `drop`, another admin, as in a later run, recreates it.
     let mut later = subject.admin(target.as_ref()).await?;
     let recreated = later.create_tables(&workload, &other.dropping(true)).await?;
     let new_entry = other.new_entry(&table.name);
@@ -29,7 +28,7 @@ pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broke
     subject.expect_rows(later.as_mut(), table, 0, what).await
 }
 
-/// A table of the same workload is kept, and its registry entry is returned as written.
+/// A table of the same workload is kept, and its registry entry is returned unchanged.
 pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin) = subject.filled("continued").await?;
     let table = &workload.tables[0];
@@ -43,7 +42,7 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         RegistryEntry { rows: Some(u64::from(u32::MAX)), writing: false, ..written.clone() };
     for note in [written, counted] {
         admin.update_registry(std::slice::from_ref(&note)).await?;
-        // As a later run of the same workload finds it.
+        // As a later run of the same workload does.
         let mut later = subject.admin(target.as_ref()).await?;
         let found = later.create_tables(&workload, &POLICY).await?;
         same(&found, &[note], "what was noted")?;
@@ -53,15 +52,14 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
     Ok(())
 }
 
-/// A table that Highwater did not create is refused, with `drop` too, and keeps its rows until it
-/// is named.
+/// A table that Highwater did not create is rejected, even with `drop`, and keeps its rows until the user names it.
 pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("foreign", subject.sql);
     let table = &workload.tables[0];
     let target = target.as_ref();
     subject.drop_table(target, &table.name).await?;
-    // As the user made it: not through the admin.
+    // As the user would create it: not through the admin.
     subject.statement(target, &table.create[0]).await?;
     let mut client = subject.connect(target, &workload).await?;
     client.adds(0, 10).await?;
@@ -72,7 +70,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
         let what = format!("drop={drop}: the user's rows");
         subject.expect_rows(admin.as_mut(), table, 10, &what).await?;
     }
-    // Unless the user gave it up by its name.
+    // Unless the user named it.
     let foreign = [table.name.clone()];
     let policy = TablePolicy { drop_foreign: &foreign, ..POLICY };
     admin.create_tables(&workload, &policy).await?;
@@ -99,7 +97,7 @@ async fn expect_foreign(
     Ok(())
 }
 
-/// A duplicate key is a constraint error, what was stored is what was acknowledged.
+/// A duplicate key is a constraint error, and only acknowledged rows are stored.
 pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let staged = subject.stage(Some(mode), "duplicates").await?;
@@ -109,7 +107,7 @@ pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), 
         subject.quiesce(admin.as_mut()).await?;
         let atomic = admin.facts().await?.atomic_batches;
         let mut expected = 100;
-        // One row that is there; then a batch of which only the last row is.
+        // First a batch with one existing row, then batches in which only the last row exists.
         for batch in [sample::batch(50, 1), ending_in(0, 1_000, 1_000)] {
             let rows = batch.rows as u64;
             let outcome = refuse(&mut client, batch, mode).await?;
@@ -143,7 +141,7 @@ async fn refuse(client: &mut Client, batch: RowBatch, mode: &str) -> Result<Outc
     Ok(outcome)
 }
 
-/// `rows` rows from `first_row`, and one more whose key is `duplicate`.
+/// `rows` rows from `first_row`, and one more with the key `duplicate`.
 fn ending_in(duplicate: u64, first_row: u64, rows: usize) -> RowBatch {
     let mut batch = sample::batch(first_row, rows + 1);
     if let Some(ColumnData::Integer(keys)) = batch.columns.first_mut()
@@ -154,7 +152,7 @@ fn ending_in(duplicate: u64, first_row: u64, rows: usize) -> RowBatch {
     batch
 }
 
-/// A statement about a missing table is a statement error, early or late.
+/// A statement about a missing table is a statement error, when prepared or when executed.
 pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let target = target.as_ref();
@@ -166,7 +164,7 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
         )],
         ..BoundWorkload::default()
     };
-    // A driver that prepares when it connects says so there; another one with the op.
+    // A driver that prepares on connecting reports it there; others report it with the op.
     match subject.connect(target, &absent).await {
         Err(error) => require!(
             matches!(
@@ -180,7 +178,7 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
         ),
         Ok(mut client) => expect_statement_error(&client.send(OpId(0), &[]).await)?,
     }
-    // A table that goes away under a prepared statement.
+    // A table that is dropped after a statement was prepared.
     let mut workload = sample::insert_only("going", subject.sql);
     let name = workload.tables[0].name.clone();
     let read = sample::query("read", format!("SELECT k FROM {name}"), &[]);

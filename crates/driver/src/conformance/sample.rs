@@ -1,4 +1,4 @@
-//! A table with a column of every type, rows that are hard to store, and queries to find them.
+//! A table with a column of every type, rows that are difficult to store, and queries to find them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::dialect::{SqlWords, placeholder};
 /// The op that inserts.
 pub(super) const INSERT: OpId = OpId(0);
 
-/// Columns after the key, in order. Text is there twice: written out and dictionary-coded.
+/// Columns after the key, in order. Text occurs twice: plain and dictionary-coded.
 const COLUMNS: &[(&str, ColumnType)] = &[
     ("c_integer", ColumnType::Integer),
     ("c_bigint", ColumnType::Bigint),
@@ -26,8 +26,8 @@ const COLUMNS: &[(&str, ColumnType)] = &[
 ];
 
 const INTEGERS: &[i64] = &[0, 1, -1, 2_147_483_647, -2_147_483_648, 1_000_000];
-// The sixth has no double of its own. The two ends of the type are left out: for some databases
-// they stand for something else.
+// The sixth is not representable as a double. The two ends of the type are omitted, because some databases give them a
+// special meaning.
 const BIGINTS: &[i64] = &[0, 1, -1, i64::MAX - 1, i64::MIN + 1, 9_007_199_254_740_993, -42];
 const FLOATS: &[f64] = &[
     0.0,
@@ -64,7 +64,7 @@ const OBJECTS: &[&str] = &[
     "{}",
 ];
 
-/// Rows after which all values of all columns were seen.
+/// Number of rows after which all values of all columns have occurred.
 pub(super) const CYCLE: u64 = 13;
 
 /// A table of every type, named `highwater_conformance_` and `name`.
@@ -101,7 +101,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
     }
 }
 
-/// The table, the op that fills it, then one op a column that finds a row by key and value.
+/// The table, the op that fills it, and one op per column that finds a row by key and value.
 pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> BoundWorkload {
     let table = table(name, sql);
     let mut ops = vec![BoundOp {
@@ -124,14 +124,14 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
     BoundWorkload { tables: vec![table], ops, rows: None }
 }
 
-/// A workload of insert only, which needs no query of a target.
+/// An insert-only workload, which needs no query on the target.
 pub(super) fn insert_only(name: &str, sql: SqlWords) -> BoundWorkload {
     let mut workload = workload(name, sql, PlaceholderStyle::Dollar);
     workload.ops.truncate(1);
     workload
 }
 
-/// Ops that find a row, each with what they look for in row `row`.
+/// Ops that find a row, each with the value that it searches for in row `row`.
 pub(super) fn finders(row: u64) -> Vec<(OpId, &'static str, Value)> {
     let batch = batch(row, 1);
     let found = COLUMNS.iter().zip(batch.columns.iter().skip(1)).zip((1..).map(OpId));
@@ -142,11 +142,11 @@ pub(super) fn finders(row: u64) -> Vec<(OpId, &'static str, Value)> {
     found.collect()
 }
 
-/// A value of the same type that differs by as little as its type allows.
+/// A value of the same type with the smallest possible difference.
 pub(super) fn near_miss(column: &str, value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
-        // The last bit, so that narrow integers stay in their range.
+        // The last bit, so that narrow integers stay within their range.
         Value::Integer(v) => Value::Integer(v ^ 1),
         Value::TimestampMs(v) => Value::TimestampMs(v ^ 1),
         Value::Float(v) => Value::Float(f64::from_bits(v.to_bits() ^ 1)),

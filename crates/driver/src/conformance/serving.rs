@@ -1,4 +1,4 @@
-//! Rules about a target as a whole and its sessions, at work and idle.
+//! Rules about a target as a whole and its sessions, busy and idle.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -16,16 +16,16 @@ use super::broken::{Broken, require, same};
 use super::sample;
 use super::subject::{Client, Subject, expect_applied, insert_request};
 
-/// More rows than any of the bounds on a statement's parameters of the targets.
+/// More rows than any target's limit on a statement's parameters allows.
 pub(super) const MANY_ROWS: usize = 8_003;
 
-/// Rows that no target stores within a few polls.
+/// Rows that no target can store within a few polls.
 const BUSY_ROWS: usize = 50_000;
-/// Pause between two polls whether it is busy.
+/// Pause between two polls for a busy target.
 const BUSY_POLL_PAUSE: Nanos = Nanos::from_millis(1);
-/// How long an idle session is watched that nobody closes.
+/// How long an idle session is watched without being closed.
 const WATCHED: Nanos = Nanos::from_millis(300);
-/// A closed connection is seen in less.
+/// Time limit for detecting a closed connection.
 const SEEN_WITHIN: Nanos = Nanos::from_secs(5);
 
 /// There is a default insert mode and a default number of sessions.
@@ -92,7 +92,7 @@ pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> 
     Ok(())
 }
 
-/// Batches of no row, one row and thousands are applied, and the outcome says how many.
+/// Batches of no row, one row, and thousands are applied, and the outcome has their number.
 pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let (_target, _workload, _admin, mut client) = subject.stage(Some(mode), "counted").await?;
@@ -105,13 +105,13 @@ pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Br
     Ok(())
 }
 
-/// A request keeps its op, and one encoder and one request serve op after op.
+/// A request keeps its op, and one encoder and one request can be reused for many ops.
 pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> {
     let (_target, _workload, _admin, mut client) = subject.stage(None, "requests").await?;
     let mut second = client.session.encoder();
     let mut request = insert_request(sample::batch(0, 0));
     let mut first_row = 0;
-    // Long after short and short after long: nothing may be left of the op before.
+    // Long after short and short after long: nothing may remain of the previous op.
     for rows in [3, 500, 2, 0, 40] {
         let batch = sample::batch(first_row, rows);
         request.op.body = OpBody::Insert(batch.clone());
@@ -149,7 +149,7 @@ pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), 
     Ok(())
 }
 
-/// A session dropped in the middle of an op disturbs no other.
+/// A session dropped in the middle of an op does not disturb others.
 pub(super) async fn abandoned_ops_leave_the_target_usable(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin, mut other) = subject.stage(None, "abandoned").await?;
     for attempt in 0..4_u64 {
@@ -208,20 +208,20 @@ pub(super) async fn abandon(mut client: Client, mut request: Request) {
     client.encoder.encode(&mut request);
     let mut execution = client.session.execute(&mut request);
     poll_fn(|context| {
-        // An op that is answered at once cannot be abandoned; that is fine too.
+        // An op that is answered at once cannot be abandoned, which is fine.
         let _answered = execution.as_mut().poll(context).is_ready();
         Poll::Ready(())
     })
     .await;
 }
 
-/// Whether a session says within this time that its connection was closed.
+/// Whether a session detects within this time that its connection was closed.
 async fn says_closed(subject: &Subject, client: &mut Client, within: Nanos) -> bool {
     let closed = poll_fn(|context| client.session.poll_closed(context));
     ended(&subject.timeline, within, closed).await.is_some()
 }
 
-/// An idle session says at once that its target closed it, and never else.
+/// An idle session reports at once when its target closes it, and only then.
 pub(super) async fn an_idle_session_is_closed_only_by_its_target(
     subject: &Subject,
 ) -> Result<(), Broken> {

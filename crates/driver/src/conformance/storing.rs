@@ -1,4 +1,4 @@
-//! Rules about what is stored and found again.
+//! Rules about storing and finding rows.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use super::serving::{MANY_ROWS, abandon};
 use super::subject::{Client, POLICY, Subject, insert_request};
 use crate::contract::KeySums;
 
-/// Rows of a batch that is abandoned: enough to be under way when it is.
+/// Rows of an abandoned batch: enough that it is in flight at that time.
 const ABANDONED_ROWS: usize = 5_000;
-/// Rows of a table of which each is joined with each, and with each again: 10⁹ rows.
+/// Rows of a table that is joined with itself twice: 10⁹ rows.
 const JOINED_ROWS: usize = 1_000;
 
 /// Every insert mode stores every value of every type exactly.
@@ -53,8 +53,7 @@ async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), 
     Ok(())
 }
 
-/// A query of the workload's own is answered with its rows as text, null as none, and a wrong one
-/// with an error.
+/// A workload's audit query returns its rows as text, null as `None`; an invalid query returns an error.
 pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin, mut client) = subject.stage(None, "asked").await?;
     let wrong = admin.query("SELECT nothing FROM highwater_no_such").await;
@@ -72,7 +71,7 @@ pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Resul
     ];
     same(&found, &expected, "an answer")?;
     client.adds(0, MANY_ROWS).await?;
-    // One that did not make the table, as an audit of own statements on own tables.
+    // An admin that did not create the table, as when auditing the user's own statements.
     let mut admin = subject.admin(target.as_ref()).await?;
     subject.quiesce(admin.as_mut()).await?;
     let sql = format!("SELECT count(*) FROM {}", workload.tables[0].name);
@@ -80,8 +79,7 @@ pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Resul
     same(&found, &[[text(&MANY_ROWS.to_string())]], &sql)
 }
 
-/// An answer of which there is no end is refused while it is read, and the target responds to the
-/// next op.
+/// An endless response is rejected while it is read, and the target responds to the next op.
 pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin, mut client) = subject.stage(None, "endless").await?;
     let outcome = client.insert(sample::batch(0, JOINED_ROWS)).await;
@@ -96,7 +94,7 @@ pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<()
     same(&answer, &[[Some(JOINED_ROWS.to_string())]], "the rows after it")
 }
 
-/// The outcome of a query has the number of its rows, none included.
+/// The outcome of a query has its number of rows, including 0.
 pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let mut workload = sample::insert_only("answers", subject.sql);
@@ -128,7 +126,7 @@ pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Resu
     let mut client = subject.connect(target.as_ref(), &workload).await?;
     client.adds(0, 30).await?;
     subject.quiesce(admin.as_mut()).await?;
-    // What is off by the least must not be found: it would be if both ways lost the same.
+    // The smallest difference must not match, which it would if both sides lost the same digits.
     for row in 0..sample::CYCLE {
         for (op, column, value) in sample::finders(row) {
             let near = sample::near_miss(column, &value);
@@ -142,7 +140,7 @@ pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Resu
     expect_stored(&mut client, 5, "default").await
 }
 
-/// Rows are counted by key div width, for narrow and wide buckets, gaps left out.
+/// Rows are counted by key div width, for narrow and wide buckets, without empty ones.
 pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), Broken> {
     let (_target, workload, mut admin, mut client) = subject.stage(None, "keys").await?;
     let table = &workload.tables[0];
@@ -170,7 +168,7 @@ pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), 
     Ok(())
 }
 
-/// Checksums by key are those that the rows have that were sent, for every type of value.
+/// Checksums by key equal those of the sent rows, for every type of value.
 pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> Result<(), Broken> {
     if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
@@ -209,7 +207,7 @@ pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> R
     Ok(())
 }
 
-/// Rows are read back with every value, for one key, many ranges and keys that are not there.
+/// Rows are read back with every value, for one key, many ranges, and missing keys.
 pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), Broken> {
     if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
@@ -250,7 +248,7 @@ pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), 
     Ok(())
 }
 
-/// A condition made of a row's values finds that row, whatever the key.
+/// A condition on a row's values finds that row, whatever its key.
 pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<(), Broken> {
     let (_target, workload, mut admin, mut client) = subject.stage(None, "found").await?;
     let table = &workload.tables[0];
@@ -282,8 +280,8 @@ pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<
     Ok(())
 }
 
-/// After an abandoned batch and quiescence its rows are all there or none, if the target says that
-/// batches are atomic, and do not change any more.
+/// After an abandoned batch and quiescence, either all or none of its rows exist, if the target reports atomic batches,
+/// and nothing changes afterwards.
 pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;

@@ -1,4 +1,4 @@
-//! What is under test, and a client for it as simple as possible.
+//! The target under test, and a minimal client for it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use super::dialect::SqlWords;
 /// How long the suite waits for quiescence.
 const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
 
-/// Sessions have numbers, so that each takes another host of a target that has several.
+/// Session numbers, so that sessions use the hosts of a target in turn.
 static NEXT_SESSION: AtomicU32 = AtomicU32::new(0);
 
-/// The registered seed of the suite's tables; above 63 bits, because all 64 must come back.
+/// The registered seed of the suite's tables; it uses all 64 bits, which must all be returned.
 pub(super) const SEED: Seed = Seed(u64::MAX - 1);
-/// The suite's table policy, with nothing dropped.
+/// The suite's table policy, which drops nothing.
 pub(super) const POLICY: TablePolicy<'_> = TablePolicy::new("conformance", SEED);
 
-/// A target under test: how to open it, its time, and its SQL.
+/// A target under test: how to open it, its timeline, and its SQL.
 pub struct Subject {
-    /// Who opens it.
+    /// The driver that opens it.
     pub driver: &'static dyn Driver,
-    /// URLs as a user gives them.
+    /// URLs as given by a user.
     pub urls: Vec<String>,
     /// Options; the suite replaces the insert mode.
     pub options: TargetOptions,
-    /// Real or simulated, as the target's capabilities say.
+    /// Real or simulated, according to the target's capabilities.
     pub timeline: Rc<dyn Timeline>,
     /// The dialect.
     pub sql: SqlWords,
-    /// Closes the connections of all sessions at the target's end, where a test can.
+    /// Closes the connections of all sessions on the target's side, if a test can.
     pub cut: Option<Rc<dyn Fn()>>,
 }
 
@@ -52,8 +52,7 @@ impl Subject {
         self.driver.open(&TargetUrl::parse_all(&self.urls)?, &options)
     }
 
-    /// Ways to insert that the target offers; one that the server refuses as a whole, with a
-    /// hint, is none of them.
+    /// Insert modes of the target, except one that the server rejects completely, with a hint.
     pub(super) async fn insert_modes(&self) -> Result<Vec<&'static str>, Broken> {
         let mut modes = Vec::new();
         for mode in self.open(None)?.capabilities().insert_modes {
@@ -71,7 +70,7 @@ impl Subject {
         target.administer(Rc::clone(&self.timeline)).await
     }
 
-    /// Makes the workload's tables, empty.
+    /// Creates the workload's tables, empty.
     pub(super) async fn create(
         &self,
         target: &dyn Target,
@@ -82,7 +81,7 @@ impl Subject {
         Ok(admin)
     }
 
-    /// A target with this insert mode, a workload of insert only, its tables, empty, and a session.
+    /// A target with this insert mode, an insert-only workload, its empty tables, and a session.
     pub(super) async fn stage(
         &self,
         insert: Option<&str>,
@@ -95,7 +94,7 @@ impl Subject {
         Ok((target, workload, admin, client))
     }
 
-    /// A target with the table of this name, to which a session that has ended added ten rows.
+    /// A target with the table of this name, with ten rows added by a session that has ended.
     pub(super) async fn filled(
         &self,
         name: &str,
@@ -131,7 +130,7 @@ impl Subject {
         Ok(Client { encoder: session.encoder(), session })
     }
 
-    /// Executes one statement without parameters on a session of its own, on each host where a user would.
+    /// Executes one statement without parameters on a separate session, on each host if a user would have to.
     pub(super) async fn statement(&self, target: &dyn Target, sql: &str) -> Result<(), Broken> {
         let workload = BoundWorkload {
             ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
@@ -146,7 +145,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Drops a table as its user does.
+    /// Drops a table as a user would.
     pub(super) async fn drop_table(&self, target: &dyn Target, name: &str) -> Result<(), Broken> {
         for sql in (self.sql.drop)(name) {
             self.statement(target, &sql).await?;
@@ -154,7 +153,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Waits until nothing runs and all is visible.
+    /// Waits until nothing is running and everything is visible.
     pub(super) async fn quiesce(&self, admin: &mut dyn Admin) -> Result<(), Broken> {
         let deadline = self.timeline.now().saturating_add(QUIESCE_LIMIT);
         let idle = admin.quiesce(deadline).await?;
@@ -162,7 +161,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Rows of a table, once all is visible.
+    /// Rows of a table, once everything is visible.
     pub(super) async fn count(
         &self,
         admin: &mut dyn Admin,
@@ -174,7 +173,7 @@ impl Subject {
         Ok(with_key + counts.without_key)
     }
 
-    /// Fails unless a table has so many rows.
+    /// Fails unless a table has this many rows.
     pub(super) async fn expect_rows(
         &self,
         admin: &mut dyn Admin,
@@ -202,14 +201,14 @@ impl Client {
         self.execute(&mut insert_request(batch)).await
     }
 
-    /// Inserts rows, all of which must be applied.
+    /// Inserts rows, and expects all of them to be applied.
     pub(super) async fn applies(&mut self, batch: RowBatch, mode: &str) -> Result<(), Broken> {
         let rows = batch.rows;
         let outcome = self.insert(batch).await;
         expect_applied(&outcome, rows, mode)
     }
 
-    /// Adds rows from `first_row`, which are all applied.
+    /// Inserts rows from `first_row`, and expects all of them to be applied.
     pub(super) async fn adds(&mut self, first_row: u64, rows: usize) -> Result<(), Broken> {
         self.applies(super::sample::batch(first_row, rows), "default").await
     }
@@ -230,7 +229,7 @@ fn request(id: OpId, index: u64, body: OpBody) -> Request {
     Request { op: Op { id, index, body }, bytes: Vec::new() }
 }
 
-/// The batch of `rows` rows was applied as a whole.
+/// Expects that the batch of `rows` rows was applied completely.
 pub(super) fn expect_applied(outcome: &Outcome, rows: usize, mode: &str) -> Result<(), Broken> {
     let whole = outcome.certainty == Certainty::Applied
         && outcome.rows_applied == rows as u64

@@ -1,7 +1,7 @@
-//! One HTTP/1.1 connection: one request, then its answer, then the next request.
+//! An HTTP/1.1 connection that sends one request at a time.
 //!
-//! Never two requests at once: some servers answer pipelined requests out of order. An answer is
-//! handed on piece by piece as it comes, so that no answer has to fit into memory.
+//! It does not pipeline requests, because some servers answer pipelined requests out of order. It passes a response on
+//! in pieces as they arrive, so that a response need not fit in memory.
 //!
 //! Must not know SQL or JSON, or interpret a status.
 
@@ -18,18 +18,18 @@ use crate::error::TargetError;
 use crate::network::{Stream, invalid};
 use crate::target_url::Secret;
 
-/// Size of the read buffer. The answer to a batch of a thousand rows fits.
+/// Size of the read buffer. The response to a batch of a thousand rows fits.
 const INPUT_BYTES: usize = 32 * 1024;
-/// Headers of an answer, at most. The read buffer holds all of them at once.
+/// Maximum headers of a response. The read buffer must hold all of them at once.
 const HEADERS_MAX: usize = 64;
 
-/// Takes an answer as it comes.
+/// Receives a response as it arrives.
 pub trait Sink {
-    /// Status of the answer; its body follows.
+    /// Status of the response; its body follows.
     fn status(&mut self, status: u16);
-    /// A header of the answer; all of them come before its status.
+    /// A header of the response; all headers come before its status.
     fn header(&mut self, _name: &str, _value: &[u8]) {}
-    /// A piece of the body; false if nothing more is wanted.
+    /// A piece of the body; returns false to stop.
     fn body(&mut self, bytes: &[u8]) -> bool;
 }
 
@@ -37,22 +37,22 @@ pub trait Sink {
 pub struct HttpConnection {
     stream: Stream,
     input: Vec<u8>,
-    /// `input[start..end]` was read and not yet consumed.
+    /// `input[start..end]` was read but not consumed.
     start: usize,
     end: usize,
-    /// Bytes of the current request that the system took.
+    /// Bytes of the current request that the system accepted.
     written: usize,
     /// Bytes of the current request.
     length: usize,
-    /// How long the server keeps this connection without a request, as far as it says so; seconds.
+    /// The server's idle timeout of this connection, if it reports one; seconds.
     kept_for: Option<u64>,
 }
 
-/// Where in an answer we are.
+/// The current position in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Head,
-    /// So many bytes of the body are to come.
+    /// This many bytes of the body remain.
     Body(u64),
     ChunkSize,
     Chunk(u64),
@@ -60,18 +60,18 @@ enum Phase {
     ChunkEnd,
     /// Lines after the last chunk.
     Trailer,
-    /// The body ends with the connection.
+    /// The body ends when the connection is closed.
     UntilClosed,
     Done,
 }
 
-/// What an exchange keeps from one poll to the next.
+/// State of an exchange between polls.
 struct Exchange {
     phase: Phase,
-    /// Nothing more will be sent: all is, or the connection broke.
+    /// Nothing more will be sent: the request is complete, or the connection broke.
     sent: bool,
     broken: Option<io::Error>,
-    /// As far as the server reports it.
+    /// As reported by the server.
     keep_alive: bool,
 }
 
@@ -89,7 +89,7 @@ impl HttpConnection {
         }
     }
 
-    /// Seconds for which the server keeps the connection without a request, as its last answer said.
+    /// The server's idle timeout in seconds, from its last response.
     pub fn kept_for(&self) -> Option<u64> {
         self.kept_for
     }
@@ -99,15 +99,14 @@ impl HttpConnection {
         self.stream.is_encrypted()
     }
 
-    /// Whether the whole last request left this process. If not, the server cannot have
-    /// understood it, and did nothing.
+    /// Whether the last request was sent completely. If not, the server cannot have understood it, and did nothing.
     pub fn all_sent(&self) -> bool {
         self.written == self.length
     }
 
-    /// Sends a request and reads its answer; true if the connection is good for another one.
+    /// Sends a request and reads its response; true if the connection can be used for another request.
     ///
-    /// An `Err` means that the connection ended, or broke the protocol, before the answer did.
+    /// An `Err` means that the connection ended, or violated the protocol, before the end of the response.
     pub async fn exchange(
         &mut self,
         head: &[u8],
@@ -123,14 +122,14 @@ impl HttpConnection {
         let mut exchange =
             Exchange { phase: Phase::Head, sent: false, broken: None, keep_alive: true };
         poll_fn(|context| self.poll(context, [head, body], &mut exchange, sink)).await?;
-        // An answer that came before the end of the request (413) leaves half a request behind.
+        // A response before the end of the request (413) leaves the request incomplete.
         Ok(exchange.keep_alive
             && exchange.phase == Phase::Done
             && self.all_sent()
             && exchange.broken.is_none())
     }
 
-    /// Ready when the server closed this connection, which is idle, or sent what nobody asked for.
+    /// Ready once the server closed this idle connection, or sent unsolicited bytes.
     pub fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.poll_fill(context).map(drop)
     }
@@ -147,7 +146,7 @@ impl HttpConnection {
                 && let Poll::Ready(sent) = self.poll_send(context, request[0], request[1])
             {
                 exchange.sent = true;
-                // A server that refuses early may have answered before it closed: read on.
+                // A server that rejects early may have responded before it closed: continue reading.
                 exchange.broken = sent.err();
             }
             if !self.advance(exchange, sink)? {
@@ -207,7 +206,7 @@ impl HttpConnection {
         Poll::Ready(Ok(count > 0))
     }
 
-    /// Consumes what is in the buffer; false when nothing more is wanted.
+    /// Consumes the buffer's content; false if the sink stops.
     fn advance(&mut self, exchange: &mut Exchange, sink: &mut impl Sink) -> io::Result<bool> {
         loop {
             exchange.phase = match exchange.phase {
@@ -255,7 +254,7 @@ impl HttpConnection {
         }
     }
 
-    /// Hands on what is there of `left` bytes.
+    /// Passes on the available part of `left` bytes.
     fn piece(&mut self, left: u64, sink: &mut impl Sink) -> Piece {
         let there = self.end - self.start;
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(there);
@@ -268,7 +267,7 @@ impl HttpConnection {
         if more { Piece::Taken(left - count as u64) } else { Piece::Enough }
     }
 
-    /// Reads status and headers; none if more bytes are needed.
+    /// Reads status and headers; `None` if more bytes are needed.
     fn head(&mut self, exchange: &mut Exchange, sink: &mut impl Sink) -> io::Result<Option<Phase>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut answer = httparse::Response::new(&mut headers);
@@ -303,7 +302,7 @@ impl HttpConnection {
         self.start += length;
         self.kept_for = kept_for;
         Ok(Some(match status {
-            // An interim answer; the real one follows.
+            // An interim response; the final one follows.
             100..200 => Phase::Head,
             204 | 304 => {
                 sink.status(status);
@@ -316,7 +315,7 @@ impl HttpConnection {
         }))
     }
 
-    /// Consumes a line; its length without its end, or none if it is not whole yet.
+    /// Consumes a line; its length without the line end, or `None` if it is incomplete.
     fn line(&mut self) -> Option<usize> {
         let at = memchr::memchr(b'\n', self.rest())?;
         let line = self.rest().get(..at).unwrap_or_default();
@@ -330,28 +329,28 @@ impl HttpConnection {
     }
 }
 
-/// What became of a step through the body.
+/// The result of a step through the body.
 enum Piece {
-    /// Nothing is there.
+    /// No bytes are available.
     None,
-    /// The taker wants no more.
+    /// The sink stops.
     Enough,
-    /// So many bytes are left.
+    /// This many bytes remain.
     Taken(u64),
 }
 
-/// The header that says who asks. It holds the password, so it is for the wire only.
+/// The authorization header. It contains the password, so it is for the wire only.
 pub fn basic_login(user: &str, password: Option<&Secret>) -> String {
     let password = password.map_or("", Secret::reveal);
     let login = STANDARD.encode(format!("{user}:{password}"));
     format!("Authorization: Basic {login}\r\n")
 }
 
-/// The same, for a user whom a URL names.
+/// The same, for a user from a URL.
 ///
 /// # Errors
 ///
-/// The name holds a colon, behind which a server would look for the password.
+/// The name contains a colon, after which a server would expect the password.
 pub fn checked_login(user: &str, password: Option<&Secret>) -> Result<String, TargetError> {
     if user.contains(':') {
         return Err(TargetError::usage(format!(

@@ -1,4 +1,4 @@
-//! Exchanges with a server that says what the test wants.
+//! Exchanges with a server whose responses each test defines.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -8,14 +8,14 @@ use tokio::net::TcpStream;
 
 use super::*;
 
-/// What a sink was given.
+/// What a sink received.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Kept {
     status: u16,
     /// Headers of the answer, in lower case.
     headers: Vec<String>,
     body: Vec<u8>,
-    /// More is not wanted.
+    /// Stops after this many bytes.
     enough: Option<usize>,
 }
 
@@ -36,8 +36,8 @@ impl Sink for Kept {
     }
 }
 
-/// Sends a request of `length` bytes to a server that reads `reads` of them, writes these pieces
-/// and closes; what came, and whether the connection is good for another request.
+/// Sends a request of `length` bytes to a server that reads `reads` of them, writes these pieces, and closes. Returns
+/// what was received, and whether the connection can be used for another request.
 fn exchange(
     length: usize,
     reads: usize,
@@ -52,10 +52,10 @@ fn exchange(
         stream.set_nodelay(true).unwrap();
         let mut request = vec![0; reads];
         stream.read_exact(&mut request).unwrap();
-        // A client that has seen enough closes before all is written.
+        // A client that stops early closes before everything is written.
         let written = pieces.iter().try_for_each(|piece| stream.write_all(piece));
         drop(written.and_then(|()| stream.shutdown(Shutdown::Write)));
-        // Until the client closes: a reset would take the answer away.
+        // Until the client closes: a reset would discard the response.
         drop(stream.read_to_end(&mut request));
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -149,7 +149,7 @@ fn what_is_not_http_is_a_broken_protocol() {
 
 #[test]
 fn an_answer_before_the_end_of_the_request_is_read_and_ends_the_connection() {
-    // More than the sockets hold: the server answers and reads no further.
+    // More than the sockets hold: the server responds without reading the rest.
     let refused = b"HTTP/1.1 413 Request Entity Too Large\r\ncontent-length: 0\r\n\r\n";
     let (result, kept, all_sent) = exchange(64 << 20, 1_000, &[refused], Kept::default());
     assert_eq!((result.ok(), kept.status, all_sent), (Some(false), 413, false));

@@ -1,4 +1,4 @@
-//! Maps metrics of an endpoint to the names of a record. Must not read text; see `text`.
+//! Maps metrics of an endpoint to metric names of a record. Must not parse text; see `text`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use crate::telemetry::{Measure, MetricSample, units};
 /// The form of a mapping.
 const HINT: &str = "write NAME=METRIC, such as queue=tasks_waiting, queue=tasks{state=\"waiting\"}, or \
                     disk_written[device]=disk_bytes_total for a series for each value of a label";
-/// Longest mapping.
+/// Maximum length of a mapping.
 const LENGTH_MAX: usize = 500;
 
-/// One metric and the name that it gets.
+/// One metric, and its name in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     name: String,
@@ -23,7 +23,7 @@ pub struct Mapping {
     pub(super) metric: String,
     /// Labels that a sample must have.
     labels: Vec<(String, String)>,
-    /// How the metric is to be read, if the endpoint's type is not needed.
+    /// How to read the metric, if this does not depend on the endpoint's type.
     measure: Option<Measure>,
     unit: Cow<'static, str>,
 }
@@ -83,7 +83,7 @@ impl Mapping {
             })
     }
 
-    /// A counter of seconds becomes a fraction of the time.
+    /// A counter of seconds becomes a fraction of the elapsed time.
     fn measure(&self, sample: &Sample<'_>) -> Measure {
         let seconds = self.metric.contains("_seconds");
         self.measure.unwrap_or(match (sample.counter, seconds) {
@@ -103,7 +103,7 @@ impl Mapping {
     }
 }
 
-/// Adds up samples that differ only in labels that the mapping does not name.
+/// Sums samples that differ only in labels outside the mapping.
 pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<MetricSample> {
     let mut samples = Vec::new();
     for mapping in mappings {
@@ -127,10 +127,9 @@ pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<
     samples
 }
 
-/// Metrics of processes, machines and one family of databases under their own names: the mapping,
-/// how it is read, and its unit. Sources: the Prometheus client libraries' `process_` metrics,
-/// node_exporter, and the list of metrics in that database's documentation (self-hosted, "essential
-/// metrics").
+/// Standard metrics of processes, machines, and one family of databases: the mapping, how it is read, and its unit.
+/// Sources: the Prometheus client libraries' `process_` metrics, node_exporter, and the list of metrics in that
+/// database's documentation (self-hosted, "essential metrics").
 const STANDARD_MAPPINGS: &[&str] = &[
     "process_cpu=process_cpu_seconds_total seconds cores",
     "process_memory=process_resident_memory_bytes level bytes",
@@ -202,7 +201,7 @@ mod tests {
         let seconds = [(name(), None, 16.0, Measure::Seconds)];
         assert_eq!(read("n=cpu_seconds_total", TEXT), seconds);
         assert_eq!(read("n=none", TEXT), []);
-        // Where the label is missing, its value is empty.
+        // A missing label has an empty value.
         assert_eq!(read("n[d]=q", TEXT), [(name(), node(""), 8.0, Measure::Level)]);
     }
 
@@ -214,7 +213,7 @@ mod tests {
             let mapping = Mapping::parse(&format!("n={metric}")).unwrap();
             metric_samples(&[mapping], &samples)[0].unit.clone()
         };
-        // A level of seconds is no share of anything.
+        // A level of seconds is not a fraction of anything.
         let units = ["a_seconds", "b_bytes", "c_seconds", "d"].map(unit);
         assert_eq!(units, ["share", "bytes", "1", "1"]);
     }

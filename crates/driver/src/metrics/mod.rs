@@ -1,7 +1,7 @@
-//! Telemetry from an endpoint that speaks the Prometheus text format: any exporter, many databases.
+//! Telemetry from an endpoint with the Prometheus text format: any exporter, many databases.
 //!
-//! One request per poll, on a connection of its own; only the metrics that are mapped are kept
-//! of the answer. Must not interpret a value.
+//! Each poll sends one request on a separate connection, and keeps only the mapped metrics of the response. Must not
+//! interpret a value.
 
 mod mapping;
 mod text;
@@ -20,14 +20,14 @@ use crate::network::{SslMode, Stream, Tls, TlsFiles, lost};
 use crate::target_url::{Host, Secret, TargetUrl};
 use crate::telemetry::{MetricSample, TelemetryReader};
 
-/// Longest answer that is read.
+/// Maximum bytes of a response.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Headers of an answer, at most.
+/// Maximum headers of a response.
 const HEADERS_MAX: usize = 64;
-/// The path where a URL names none.
+/// The path if a URL has none.
 const DEFAULT_PATH: &str = "/metrics";
 
-/// An endpoint and what is read from it.
+/// An endpoint and its mappings.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// For display and records: without a password.
@@ -40,8 +40,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a URL such as `http://host:9100/metrics`; without mappings those of well-known
-    /// exporters are used.
+    /// Parses a URL such as `http://host:9100/metrics`; without mappings, uses those of well-known exporters.
     ///
     /// Fails with a usage error that shows the form of such a URL.
     pub fn new(url: &str, mappings: &[Mapping]) -> Result<Self, TargetError> {
@@ -61,7 +60,7 @@ impl Endpoint {
         };
         let mappings =
             if mappings.is_empty() { mapping::standard_mappings() } else { mappings.to_vec() };
-        // A parameter may be a token, and none of them is needed to know the endpoint.
+        // A parameter may be a token, and none is needed to identify the endpoint.
         let mut shown = parsed.clone();
         shown.parameters.clear();
         Ok(Self {
@@ -74,12 +73,12 @@ impl Endpoint {
         })
     }
 
-    /// How it is named in records.
+    /// Its name in records.
     pub fn name(&self) -> &str {
         &self.shown
     }
 
-    /// A reader; it connects again for each poll.
+    /// A reader; it reconnects for each poll.
     pub fn open(
         &self,
         _timeline: Rc<dyn Timeline>,
@@ -140,7 +139,7 @@ impl Endpoint {
     }
 }
 
-/// HTTP/1.0, so that the answer comes in one piece and ends with the connection.
+/// HTTP/1.0, so that the response is not chunked and ends with the connection.
 fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
     let path = match url.path.as_str() {
         "" => DEFAULT_PATH.to_owned(),
@@ -216,7 +215,7 @@ mod tests {
             let mut request = [0; 1_024];
             assert!(stream.read(&mut request).unwrap() > 0);
             let piece = vec![b'\n'; 1 << 16];
-            // Until the other side has gone away.
+            // Until the peer closes.
             while stream.write_all(&piece).is_ok() {}
         });
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -244,7 +243,7 @@ mod tests {
             ("load", "1", None, Measure::Level, 0.5),
             ("disk_busy", "share", Some("sda"), Measure::Seconds, 7.0),
             ("cpu_busy", "share", Some("2"), Measure::Level, 0.25),
-            // It grows, whatever its endpoint calls it.
+            // It increases, whatever type its endpoint reports.
             ("disk_read", "bytes", Some("2"), Measure::Count, 9.0),
         ];
         assert_eq!(found, expected);

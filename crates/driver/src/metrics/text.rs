@@ -1,12 +1,11 @@
-//! The Prometheus text format, as far as it is needed: samples of chosen metrics, with their
-//! labels.
+//! Parser for the needed part of the Prometheus text format: samples of selected metrics, with their labels.
 //!
-//! Format: <https://prometheus.io/docs/instrumenting/exposition_formats/>. Lines that do not follow
-//! it are passed over: one strange exporter must not hide the rest.
+//! Format: <https://prometheus.io/docs/instrumenting/exposition_formats/>. Lines that do not conform are skipped: one
+//! unusual exporter must not hide the rest.
 
-/// Samples that are wanted of an answer, at most.
+/// Maximum selected samples of a response.
 const SAMPLES_MAX: usize = 10_000;
-/// Says of an answer that it has more.
+/// Error text if a response has more.
 pub(super) const TOO_MANY: &str = "it has more than 10,000 samples of what is read";
 
 /// One line of figures.
@@ -19,7 +18,7 @@ pub(super) struct Sample<'a> {
     pub(super) counter: bool,
 }
 
-/// The samples of the wanted metrics; none where there are more than may be kept: some of them would pass for all.
+/// The samples of the selected metrics; `None` if there are too many, because a part of them would be taken for all.
 pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Option<Vec<Sample<'_>>> {
     let mut samples = Vec::new();
     let mut counter = ("", false);
@@ -54,7 +53,7 @@ pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Option<Ve
 
 type Labels<'a> = Vec<(&'a str, String)>;
 
-/// What follows the name: labels in braces, if there are any, the value, and perhaps a time.
+/// The text after the name: labels in braces, if any, the value, and an optional time.
 fn labels_and_value(rest: &str) -> Option<(Labels<'_>, f64)> {
     let (labels, rest) = match rest.strip_prefix('{') {
         None => (Vec::new(), rest),
@@ -64,7 +63,7 @@ fn labels_and_value(rest: &str) -> Option<(Labels<'_>, f64)> {
     Some((labels, value.parse().ok()?))
 }
 
-/// Labels up to the closing brace, and what is behind it.
+/// Labels up to the closing brace, and the remaining text.
 fn labels(mut rest: &str) -> Option<(Labels<'_>, &str)> {
     let mut labels = Vec::new();
     loop {
@@ -79,7 +78,7 @@ fn labels(mut rest: &str) -> Option<(Labels<'_>, &str)> {
     }
 }
 
-/// A text up to its closing quote, and what is behind that.
+/// A text up to its closing quote, and the remaining text.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();

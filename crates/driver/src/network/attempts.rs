@@ -1,4 +1,4 @@
-//! Attempts at a connection, encrypted or not, in libpq's order. Must not know a protocol.
+//! Connection attempts, encrypted or not, in libpq's order. Must not know a protocol.
 
 use super::tls::Tls;
 use crate::error::TargetError;
@@ -7,22 +7,22 @@ use crate::error::TargetError;
 pub struct AttemptError {
     /// The reason.
     pub error: TargetError,
-    /// Whether the other kind of connection, encrypted or not, may do.
+    /// Whether the other kind of connection, encrypted or not, may succeed.
     pub other_kind: bool,
 }
 
 impl From<TargetError> for AttemptError {
-    /// With which the attempts end.
+    /// An error that ends the attempts.
     fn from(error: TargetError) -> Self {
         Self { error, other_kind: false }
     }
 }
 
-/// Tries the kinds of connection that the mode allows; `attempt` takes whether to encrypt.
+/// Tries the kinds of connection that the mode allows; `attempt` receives whether to encrypt.
 ///
 /// # Errors
 ///
-/// The first one counts: it is of the kind that is preferred.
+/// The first error is returned, because it is that of the preferred kind.
 pub async fn by_kind<T>(
     tls: &Tls,
     place: &str,
@@ -43,7 +43,7 @@ pub async fn by_kind<T>(
     Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{place}: not tried"))))
 }
 
-/// TLS is required, and the server has none; `place` names it.
+/// TLS is required, and the server does not support it; `place` names the server.
 pub fn no_tls(place: &str) -> TargetError {
     TargetError::refused(format!("{place}: the server offers no TLS"))
         .with_hint("`?sslmode=disable` uses none")

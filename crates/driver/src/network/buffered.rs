@@ -1,6 +1,6 @@
-//! A stream with a read buffer, for protocols of messages that begin with their length.
+//! A stream with a read buffer, for protocols whose messages begin with their length.
 //!
-//! Must not know a message: who reads says how long one is, and takes it where it lies.
+//! Must not parse messages: the caller determines a message's length, and reads it in the buffer.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,22 +14,22 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::stream::Stream;
 use crate::lingering::LingeringBackends;
 
-/// Size of the read buffer; a larger single message lets it grow.
+/// Size of the read buffer; it grows for a larger single message.
 const INPUT_BYTES: usize = 32 * 1024;
 
-/// See the module.
+/// See the module documentation.
 pub struct BufferedStream {
     stream: Stream,
     input: Vec<u8>,
-    /// `input[start..end]` was read and not yet consumed.
+    /// `input[start..end]` was read but not consumed.
     start: usize,
     end: usize,
-    /// Bytes of the current message still to be read and dropped.
+    /// Bytes of the current message still to be skipped.
     skip: usize,
-    /// Bytes of the current request that the system took, and how many it has.
+    /// Bytes of the current request that the system accepted, and its total.
     written: usize,
     length: usize,
-    /// The server's number of this connection, and who wants to know that we left it.
+    /// The server's id of this connection, and where to record that it was closed.
     backend: Option<(i64, Arc<LingeringBackends>)>,
 }
 
@@ -42,7 +42,7 @@ impl Drop for BufferedStream {
 }
 
 impl BufferedStream {
-    /// Takes over a stream of which nothing is left unread.
+    /// Takes over a stream without unread bytes.
     pub fn new(stream: Stream) -> Self {
         Self {
             stream,
@@ -56,34 +56,34 @@ impl BufferedStream {
         }
     }
 
-    /// Names the connection as the server does; it is recorded as lingering when it ends.
+    /// Sets the server's id of the connection; it is recorded as lingering when the connection ends.
     pub fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
-        // A new connection with this number means that the old one is gone.
+        // If a new connection has this id, the old one is gone.
         lingering.forget(&[backend]);
         self.backend = Some((backend, Arc::clone(lingering)));
     }
 
-    /// The stream below.
+    /// The underlying stream.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// A request of this length is sent next.
+    /// Begins a request of this length.
     pub fn begin(&mut self, length: usize) {
         (self.written, self.length) = (0, length);
     }
 
-    /// Bytes of the last request that left this process.
+    /// Bytes of the last request that were sent.
     pub fn sent(&self) -> usize {
         self.written
     }
 
-    /// Whether all of them did.
+    /// Whether the last request was sent completely.
     pub fn is_sent_whole(&self) -> bool {
         self.written == self.length
     }
 
-    /// Sends bytes without waiting for an answer.
+    /// Sends bytes without waiting for a response.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl BufferedStream {
         poll_fn(|context| self.poll_send(context, request)).await
     }
 
-    /// Sends what is left of the request that was begun.
+    /// Sends the rest of the current request.
     pub fn poll_send(&mut self, context: &mut Context<'_>, request: &[u8]) -> Poll<io::Result<()>> {
         while self.written < request.len() {
             let rest = request.get(self.written..).unwrap_or_default();
@@ -127,19 +127,19 @@ impl BufferedStream {
         self.start = 0;
     }
 
-    /// What was read and not yet consumed.
+    /// Bytes that were read but not consumed.
     #[inline]
     pub fn unread(&self) -> &[u8] {
         self.input.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The next so many bytes are dropped by [`Self::drop_skipped`], as they come.
+    /// Marks the next bytes to be dropped by [`Self::drop_skipped`] as they arrive.
     #[inline]
     pub fn skip(&mut self, length: usize) {
         self.skip = length;
     }
 
-    /// Drops what of the bytes to be skipped was read.
+    /// Drops the bytes to skip that were read.
     #[inline]
     pub fn drop_skipped(&mut self) {
         let dropped = self.skip.min(self.end - self.start);
@@ -147,8 +147,8 @@ impl BufferedStream {
         self.skip -= dropped;
     }
 
-    /// Consumes a message of that whole length; the place of what follows its header, or none if more bytes
-    /// are needed, for which the buffer then has room.
+    /// Consumes a message of this total length. Returns the place of its body, after the header, or `None` if more
+    /// bytes are needed, for which it makes space in the buffer.
     #[inline]
     pub fn take(&mut self, header: usize, length: usize) -> Option<Range<usize>> {
         if self.end - self.start >= length {
@@ -165,7 +165,7 @@ impl BufferedStream {
         None
     }
 
-    /// What lies at a place that [`Self::take`] returned.
+    /// The bytes at a place returned by [`Self::take`].
     #[inline]
     pub fn at(&self, place: Range<usize>) -> &[u8] {
         self.input.get(place).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What all drivers with a network share: streams, TLS by libpq's words, and short texts.
+//! Shared by all drivers with a network: streams, TLS with libpq's settings, and short texts.
 //!
 //! Must not know a protocol or a server, or read a clock.
 
@@ -22,10 +22,10 @@ pub use tls::{Tls, TlsFiles};
 
 use crate::error::TargetError;
 
-/// Longest message that is kept of a server's words, in bytes.
+/// Maximum bytes kept of a server's message.
 const MESSAGE_BYTES_MAX: usize = 300;
 
-/// An I/O error in our words where the system's are unclear; one line.
+/// An I/O error on one line, in clearer words than the system's.
 pub fn describe(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return "the server closed the connection".to_owned();
@@ -33,22 +33,22 @@ pub fn describe(error: &io::Error) -> String {
     one_line(&error.to_string())
 }
 
-/// The error of an exchange with a server that ended on the way.
+/// The error of an interrupted exchange with a server.
 pub fn lost(place: &str, error: &io::Error) -> TargetError {
     TargetError::unreachable(format!("{place}: {}", describe(error)))
 }
 
-/// The error of bytes that are none of a protocol.
+/// The error of bytes that violate a protocol.
 pub fn invalid(cause: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, cause)
 }
 
-/// No server could be reached there, or it left while a connection was made; `place` names it.
+/// No server was reachable, or it closed the new connection; `place` names it.
 pub fn unreachable(place: &str, error: &io::Error) -> TargetError {
     lost(place, error).with_hint("is the server running, and are host and port right?")
 }
 
-/// A TCP connection that sends what is written at once.
+/// A TCP connection that sends written bytes at once.
 pub async fn connect_tcp(place: &str, host: &str, port: u16) -> Result<TcpStream, TargetError> {
     let connected = async {
         let stream = TcpStream::connect((host, port)).await?;
@@ -58,7 +58,7 @@ pub async fn connect_tcp(place: &str, host: &str, port: u16) -> Result<TcpStream
     connected.await.map_err(|error| unreachable(place, &error))
 }
 
-/// Text on one line, cut at a character boundary.
+/// Text on one line, truncated at a character boundary.
 pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

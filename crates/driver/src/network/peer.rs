@@ -1,5 +1,5 @@
-//! The first bytes of what answers at an address where another protocol was expected, for an error
-//! message, once at the first contact. Must not know a protocol, or be part of a measurement.
+//! The first bytes from an address that was expected to use another protocol, for an error message at the first
+//! contact. Must not know a protocol, or be part of a measurement.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use crate::contract::Timeline;
 use crate::time_limit::ended;
 
-/// How long an answer is waited for.
+/// Time limit for a response.
 const LIMIT: Nanos = Nanos::SECOND;
-/// The first bytes of the answer to a request, if one comes in time.
+/// The first bytes of the response to a request, if they arrive in time.
 pub async fn first_bytes(
     host: &str,
     port: u16,

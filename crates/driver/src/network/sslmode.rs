@@ -1,4 +1,4 @@
-//! libpq's `sslmode`, which every URL of ours takes, and its default.
+//! libpq's `sslmode`, which all network URLs support, and its default.
 //!
 //! Must not handle certificates; see `tls`.
 
@@ -11,9 +11,9 @@ use crate::contract::TargetError;
 pub enum SslMode {
     /// Never TLS.
     Disable,
-    /// TLS only if the server refuses plain connections.
+    /// TLS only if the server rejects plain connections.
     Allow,
-    /// TLS if the server has it, unchecked.
+    /// TLS if the server supports it, without checks.
     Prefer,
     /// TLS; the certificate is checked only if `sslrootcert` is given.
     Require,
@@ -24,7 +24,7 @@ pub enum SslMode {
 }
 
 impl SslMode {
-    /// From libpq's word.
+    /// Parses libpq's value.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         Ok(match text {
             "disable" => Self::Disable,
@@ -47,7 +47,7 @@ impl SslMode {
         if is_loopback(host) { Self::Prefer } else { Self::VerifyFull }
     }
 
-    /// Which kinds of connection to try, encrypted or not, in libpq's order.
+    /// The kinds of connection to try, encrypted or not, in libpq's order.
     pub fn kinds(self) -> &'static [bool] {
         match self {
             Self::Disable => &[false],

@@ -1,6 +1,6 @@
-//! The stream below a protocol: TCP, a Unix socket, or TLS over TCP.
+//! The stream under a protocol: TCP, a Unix socket, or TLS over TCP.
 //!
-//! Must not know a protocol, or time out.
+//! Must not know a protocol, or have a time limit.
 
 use std::io;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// The certificate of a server that is connected by TLS, as DER.
+    /// The certificate of a server with a TLS connection, as DER.
     pub fn server_certificate(&self) -> Option<&[u8]> {
         let Self::Tls(stream) = self else {
             return None;

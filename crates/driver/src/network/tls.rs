@@ -1,7 +1,7 @@
-//! TLS as libpq's `sslmode` means it: which certificates are trusted, and what is checked.
+//! TLS according to libpq's `sslmode`: trusted certificates and checks.
 //!
-//! A certificate that is itself in `sslrootcert` is trusted as it stands (its dates are then not
-//! looked at), because self-signed server certificates are common and often marked as authorities.
+//! A certificate listed in `sslrootcert` is trusted directly (without checking its dates), because self-signed server
+//! certificates are common and often marked as authorities.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -29,25 +29,25 @@ use super::{connect_tcp, describe};
 use crate::contract::TargetError;
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
-/// The PEM files that a URL or the environment names.
+/// The PEM files named by a URL or the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// `sslrootcert`: whom to trust; `system` means the machine's own list.
+    /// `sslrootcert`: the trusted certificates; `system` means the machine's list.
     pub root: Option<String>,
-    /// `sslcert`: the certificate that we show.
+    /// `sslcert`: the client certificate.
     pub certificate: Option<String>,
-    /// `sslkey`: its key.
+    /// `sslkey`: its private key.
     pub key: Option<String>,
 }
 
 impl TlsFiles {
-    /// Those whose names `given` finds by libpq's words.
+    /// The files that `given` returns for libpq's parameter names.
     pub fn named(given: impl Fn(&str) -> Option<String>) -> Self {
         Self { root: given("sslrootcert"), certificate: given("sslcert"), key: given("sslkey") }
     }
 }
 
-/// TLS towards one server: made at the first connection, so that certificates are read once.
+/// TLS with one server; configured at the first connection, so that certificates are read once.
 #[derive(Debug)]
 pub struct Tls {
     files: TlsFiles,
@@ -56,18 +56,17 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads no file yet.
+    /// Does not read any file yet.
     pub fn new(files: TlsFiles, mode: SslMode) -> Self {
         Self { files, mode, config: OnceLock::new() }
     }
 
-    /// What was asked for.
+    /// The requested mode.
     pub fn mode(&self) -> SslMode {
         self.mode
     }
 
-    /// Reads the files that the URL names, so that a wrong one is reported before anything is
-    /// connected.
+    /// Reads the files named by the URL, so that a wrong one is reported before connecting.
     pub fn check_files(&self) -> Result<(), TargetError> {
         if self.mode == SslMode::Disable || self.files == TlsFiles::default() {
             return Ok(());
@@ -79,7 +78,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// Nothing answers there, or the handshake failed.
+    /// The server is unreachable, or the handshake failed.
     pub async fn connect(
         &self,
         place: &str,
@@ -95,7 +94,7 @@ impl Tls {
         Ok(Stream::Tls(Box::new(stream)))
     }
 
-    /// Speaks TLS with a server that agreed to it; `place` says in errors which one.
+    /// Performs the TLS handshake with a server that agreed to it; `place` names it in errors.
     pub async fn handshake(
         &self,
         place: &str,
@@ -128,7 +127,7 @@ fn hint(mode: SslMode) -> &'static str {
     }
 }
 
-/// The client side of TLS for one server.
+/// The TLS client configuration for one server.
 fn config(files: &TlsFiles, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(verifier(files, mode, &provider)?);
@@ -204,7 +203,7 @@ fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'stati
 fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, TargetError> {
     let about = fs::metadata(Path::new(file))
         .map_err(|error| wrong_file("sslkey", file, &error.to_string()))?;
-    // libpq's rule: the owner alone, or root's group where root owns it.
+    // libpq's rule: only the owner, or root's group if root owns it.
     let open = if about.uid() == 0 { 0o037 } else { 0o077 };
     if about.permissions().mode() & open != 0 {
         return Err(wrong_file("sslkey", file, "others may read it")
@@ -224,13 +223,13 @@ fn wrong_file(parameter: &str, file: &str, cause: &str) -> TargetError {
         .with_hint(format!("`{parameter}` names a PEM file"))
 }
 
-/// Checks the chain, the name, both or neither; signatures of the handshake always.
+/// Checks the chain, the name, both, or neither; always checks the handshake's signatures.
 #[derive(Debug)]
 struct Verifier {
     known: WebPkiSupportedAlgorithms,
-    /// Checks the chain; none: any certificate will do.
+    /// Checks the chain; `None` accepts any certificate.
     chain: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that are trusted as they stand.
+    /// Directly trusted certificates.
     pinned: Vec<CertificateDer<'static>>,
     check_name: bool,
 }
@@ -254,7 +253,7 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         match chain.verify_server_cert(certificate, intermediates, name, ocsp_response, now) {
-            // The name is looked at last, after the chain was found good.
+            // The name is checked last, after the chain was accepted.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.check_name => Ok(ServerCertVerified::assertion()),

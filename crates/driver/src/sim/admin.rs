@@ -1,5 +1,5 @@
-//! Everything around the load of a simulated cluster. Must not cost simulated time, except to wait
-//! until the work in progress is done.
+//! Operations on a simulated cluster before and after the load. Must not cost simulated time, except for waiting until
+//! the work in progress is done.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
@@ -14,16 +14,15 @@ use crate::contract::{
 };
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
-/// Batch sizes whose capacity the facts name; that of a workload is not known here.
+/// Batch sizes whose capacity the facts list; the workload's batch size is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
 
-/// Dialects that it claims to understand. Statements are never read, so any dialect's will do: with
-/// these names a workload binds even if it has SQL for one database only. Its own name comes
-/// first, for a workload that says something special about simulation. The names stand in a file of
-/// their own because they are data, and no code may depend on one.
+/// Dialects that it claims to understand. Statements are never read, so any dialect works: with these names, a workload
+/// binds even if it has SQL for only one database. Its own name comes first, for workloads with special SQL for
+/// simulation. The names are in a separate file because they are data, and no code may depend on one.
 const DIALECTS: &str = include_str!("dialects.txt");
 
-/// The connection around the load.
+/// The connection before and after the load.
 pub(super) struct SimAdmin(pub(super) ClusterView);
 
 impl SimAdmin {
@@ -33,7 +32,7 @@ impl SimAdmin {
         policy: &TablePolicy<'_>,
     ) -> Result<Vec<RegistryEntry>, TargetError> {
         let mut cluster = self.0.alive()?;
-        // All or nothing: no table is emptied while another one stands in the way.
+        // All or nothing: no table is emptied if another one is in the way.
         for table in &workload.tables {
             if !policy.drop && cluster.table(&table.name).is_some() {
                 return Err(TargetError {
@@ -96,8 +95,7 @@ impl TableAdmin for SimAdmin {
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
     ) -> Response<'a, Vec<RegistryEntry>> {
-        // Every table here was made by this process in this run: none is of another's making, and
-        // there is no later run that could go on with it.
+        // This process created every table here in this run: none is foreign, and no later run can continue it.
         Box::pin(async move { self.create(workload, policy) })
     }
 
@@ -169,7 +167,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         dialects: DIALECTS.lines().map(str::to_owned).collect(),
         traits: traits_of(parameters),
         settings,
-        // Its shards are those of its URL.
+        // The URL sets its shards.
         tables: TableFeatures::default(),
         transactions: true,
         atomic_batches: true,

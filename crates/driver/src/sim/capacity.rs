@@ -1,22 +1,22 @@
-//! The truth about a model: how many ops per second it can do, from its parameters alone.
+//! The true capacity of a model: its maximum ops per second, from its parameters alone.
 //!
-//! Searches and size estimates are tested against these numbers, so nothing here may depend on a
-//! run.
+//! Searches and size estimates are tested against these numbers, so nothing here may depend on a run.
 
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
 
 use super::parameters::SimParameters;
 
-/// The highest rate, in ops per second, at which no node's work grows without bound: one over the
-/// mean core time per op on the busiest node, divided by its cores.
+/// The highest rate, in ops per second, at which no node's work grows without bound: one over the mean core time per op
+/// on the busiest node, divided by its cores.
 ///
-/// `rows_per_op` is the batch size and counts only for `inserts`; otherwise ops are queries. An
-/// op's first shard is uniformly random, so without a hot shard each shard gets `parts / shards` requests and `rows /
-/// shards` rows per op on average, `parts` being the smaller of rows (at least 1) and shards. All
-/// service laws keep the mean. Infinite for infinitely many cores and for work that takes no time.
-/// A lock bounds inserts to one over the time that each holds it. A disk bounds them to its rate, divided by the rows of an op on its node; its credit is for a
-/// while only and not part of it. Stalls, warm-up and faults are not either, nor is the bound of
+/// `rows_per_op` is the batch size and counts only for `inserts`; otherwise ops are queries. An op's first shard is
+/// uniformly random, so without a hot shard each shard gets `parts / shards` requests and `rows / shards` rows per op
+/// on average, with `parts` the smaller of rows (at least 1) and shards. All service distributions keep the mean.
+/// Infinite for infinitely many cores, and for work that takes no time. A lock limits inserts to one over the time that
+/// each holds it. A disk limits them to its rate, divided by the rows of an op on its node; its credit is temporary and
+/// not included. Also not included are stalls, warm-up, faults, and the queue limit: a short queue rejects work below
+/// this rate.
 /// the queue: a short queue refuses work before this rate is reached.
 pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
     let of_cores = of_cores(parameters, rows_per_op, inserts);
@@ -58,7 +58,7 @@ fn of_cores(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 
     if busiest > 0.0 { f64::from(cores) / busiest } else { f64::INFINITY }
 }
 
-/// Mean core seconds per insert op on one node at speed 1, copies included.
+/// Mean core seconds per insert op on one node at speed 1, replicas included.
 fn insert_work(parameters: &SimParameters, node: u32, rows: u64) -> f64 {
     let here = copies_on(parameters, node);
     here.map(|(shard, copy)| {
@@ -69,7 +69,7 @@ fn insert_work(parameters: &SimParameters, node: u32, rows: u64) -> f64 {
     .sum()
 }
 
-/// The shards and copies that are on a node.
+/// The shards and copies on a node.
 fn copies_on(parameters: &SimParameters, node: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
     let all = (0..parameters.shards)
         .flat_map(|shard| (0..=parameters.replicas).map(move |copy| (shard, copy)));

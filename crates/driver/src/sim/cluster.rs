@@ -1,7 +1,7 @@
 //! The state of a simulated cluster: its nodes, its tables, and its planted faults.
 //!
-//! Everything about an op is decided when it arrives: when it ends, which rows it stores, and its
-//! outcome. The session then only waits. Must not read a clock, or await anything.
+//! An op's end, stored rows, and outcome are all decided on its arrival; the session then only waits. Must not read a
+//! clock, or await anything.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,29 +18,29 @@ use super::random::{Purpose, RandomKey};
 use super::store::{RowFaultModel, Table};
 use super::values::{ValueFaultModel, Values};
 
-/// A response takes at least this long, so that simulated time advances even if a model costs
-/// nothing. Otherwise a closed load would send ops at the same moment forever.
+/// Minimum response time, so that simulated time advances even in a model without costs. Otherwise a closed load would
+/// send ops at the same moment forever.
 const LEAST_RESPONSE: Nanos = Nanos::from_micros(1);
 
-/// Ops whose failed attempts are remembered, so that a retry samples new random numbers.
+/// Maximum ops whose failed attempts are remembered, so that a retry samples new random numbers.
 const MAX_REMEMBERED: usize = 65_536;
 
-/// The faults that the model planted, counted as they happened.
+/// Counts of the planted faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Planted {
-    /// Rows acknowledged (or their acknowledgement lost) but not stored.
+    /// Rows acknowledged (or with a lost acknowledgment) but not stored.
     pub dropped_rows: u64,
     /// Rows stored twice.
     pub duplicated_rows: u64,
     /// Copies of rows stored with other values.
     pub altered_rows: u64,
-    /// Inserts applied, but answered by a cut connection.
+    /// Inserts applied, but answered by a closed connection.
     pub lost_acks: u64,
     /// Rows of those inserts, as sent.
     pub lost_ack_rows: u64,
-    /// Ops whose connection was cut before they did anything.
+    /// Ops whose connection was closed before they did anything.
     pub failed_ops: u64,
-    /// Ops refused because a queue was full.
+    /// Ops rejected because a queue was full.
     pub rejected_ops: u64,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct SimOp {
 pub(super) enum Work {
     /// Rows for a table, by the table's number in the cluster.
     Insert { table: usize, first_row: u64, rows: u64 },
-    /// One row of answer.
+    /// A query with a response of one row.
     Query,
 }
 
@@ -91,11 +91,11 @@ pub(super) struct Cluster {
     nodes: Vec<Node>,
     tables: Vec<Table>,
     planted: Planted,
-    /// What the load generator gets out; none for one without a bound.
+    /// The load generator's output rate; `None` without a limit.
     client: Option<Disk>,
-    /// The lock of all inserts, as a node that does one piece of work at a time; none where there is none.
+    /// The lock of all inserts, as a node that does one piece of work at a time; `None` without a lock.
     lock: Option<Node>,
-    /// Latest arrival so far; virtual scheduling needs arrivals in order.
+    /// Latest arrival so far; virtual scheduling requires arrivals in order.
     latest: Nanos,
     /// When all work booked so far is done.
     busy_until: Nanos,
@@ -120,7 +120,7 @@ impl Cluster {
                 })
                 .collect(),
             pieces_on: (0..parameters.nodes).map(|_| 0).collect(),
-            // A rate without credit, as that of a disk.
+            // A rate without credit, like a disk's.
             client: parameters.client.map(|rate| Disk::new(to_f64(rate), 0.0)),
             lock: (parameters.lock > Nanos::ZERO).then(|| Node::new(Some(1), None, None)),
             parameters,
@@ -139,7 +139,7 @@ impl Cluster {
         &mut self.nodes
     }
 
-    /// Faults so far.
+    /// Planted faults so far.
     pub(super) fn planted(&self) -> Planted {
         self.planted
     }
@@ -183,13 +183,13 @@ impl Cluster {
         }
     }
 
-    /// When the load generator has got out an op of so many rows.
+    /// When the load generator has sent an op of this many rows.
     pub(super) fn sent(&mut self, now: Nanos, rows: u64) -> Nanos {
         let client = self.client.as_mut();
         client.map_or(now, |client| client.write(now, rows.max(1)))
     }
 
-    /// When an op that arrives now gives back the lock that it needs, and begins its work.
+    /// When an arriving op releases the lock that it needs, and begins its work.
     pub(super) fn unlocked(&mut self, now: Nanos, op: &SimOp) -> Nanos {
         match (&mut self.lock, op.work) {
             (Some(lock), Work::Insert { .. }) => lock.book(now, &[], |_| self.parameters.lock),
@@ -197,14 +197,14 @@ impl Cluster {
         }
     }
 
-    /// Ops that wait for the lock now; none where there is none.
+    /// Ops waiting for the lock; `None` without a lock.
     pub(super) fn waiting_for_lock(&mut self, now: Nanos) -> Option<usize> {
         Some(self.lock.as_mut()?.snapshot(now).waiting)
     }
 
     /// Books an op that arrives now.
     pub(super) fn submit(&mut self, now: Nanos, op: &SimOp) -> SimResponse {
-        // Threads on a real clock may come here in another order than they read the time.
+        // Threads on a real clock may arrive here in another order than they read the time.
         let now = now.max(self.latest);
         self.latest = now;
         let soon = now.saturating_add(self.parameters.rtt.max(LEAST_RESPONSE));
@@ -280,8 +280,8 @@ impl Cluster {
         }
     }
 
-    /// A query is one piece on a random node. The rows of an insert, but for those of a hot shard, are spread
-    /// evenly over the shards, from a random one on; each copy of each shard that gets rows is a piece.
+    /// A query is one piece on a random node. The rows of an insert, except those of a hot shard, are spread evenly
+    /// over the shards, starting at a random one; each copy of each shard with rows is a piece.
     fn cut_into_pieces(&mut self, op: &SimOp, random: RandomKey) {
         self.pieces.clear();
         let parameters = &self.parameters;
@@ -297,7 +297,7 @@ impl Cluster {
         let (mut hot, others) = parameters.hot_and_other(rows);
         let (each, one_more) = (others / shards, others % shards);
         let mut shard = random.below(parameters.shards);
-        // Without any row, an op touches one shard.
+        // An op without rows touches one shard.
         for dealt in 0..others.clamp(u64::from(hot == 0), shards) {
             let rows = each + u64::from(dealt < one_more);
             let of_hot = if shard == 0 { std::mem::take(&mut hot) } else { 0 };
@@ -309,7 +309,7 @@ impl Cluster {
         }
     }
 
-    /// Whether every node has room for its pieces: an op is done as a whole or not at all.
+    /// Whether every node can accept its pieces: an op is accepted as a whole or not at all.
     fn has_room(&mut self, now: Nanos) -> bool {
         if self.parameters.queue.is_none() {
             return true;
@@ -328,7 +328,7 @@ impl Cluster {
         room
     }
 
-    /// Books all pieces and returns when the last one finishes.
+    /// Books all pieces, and returns when the last one finishes.
     fn book(&mut self, now: Nanos, random: RandomKey) -> Nanos {
         let parameters = &self.parameters;
         let mut last = now;
@@ -368,8 +368,8 @@ impl SimResponse {
     }
 }
 
-/// Identifies an op across retries: its position in the workload, its number, and its first row,
-/// by which ops of two streams differ.
+/// Identifies an op across retries: its position in the workload, its number, and its first row, which distinguishes
+/// ops of two streams.
 fn identity_of(op: &SimOp) -> Identity {
     let first_row = match op.work {
         Work::Insert { first_row, .. } => first_row,

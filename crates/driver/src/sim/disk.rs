@@ -1,8 +1,7 @@
-//! A node's disk: it takes rows at a rate, and for a while above it, as long as its credit lasts.
+//! A node's disk: it accepts rows at a rate, and above that rate while its credit lasts.
 //!
-//! A leaky bucket, scheduled virtually: `due` is when all that was written so far would be done at
-//! the rate; rows wait for what lies beyond the credit. (The generic cell rate algorithm; ITU-T
-//! I.371, annex A.)
+//! A leaky bucket, scheduled virtually: `due` is when everything written so far would be done at the rate; rows wait
+//! for the part beyond the credit. (The generic cell rate algorithm; ITU-T I.371, annex A.)
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
@@ -10,17 +9,17 @@ use highwater_model::units::Nanos;
 /// One disk.
 #[derive(Debug)]
 pub(super) struct Disk {
-    /// Time that one row takes at the rate, as nanoseconds.
+    /// Time per row at the rate, nanoseconds.
     row_ns: f64,
-    /// How much later than now `due` may be before rows wait.
+    /// How far `due` may be ahead of now before rows wait.
     credit: Nanos,
     due: Nanos,
-    /// Rows that it took so far.
+    /// Rows accepted so far.
     rows: u64,
 }
 
 impl Disk {
-    /// A disk that was idle for long; `rows_per_s` is above 0.
+    /// A disk that was idle for a long time; `rows_per_s` is above 0.
     pub(super) fn new(rows_per_s: f64, burst_rows: f64) -> Self {
         let row_ns = 1e9 / rows_per_s;
         Self { row_ns, credit: nanos(burst_rows * row_ns), due: Nanos::ZERO, rows: 0 }
@@ -34,12 +33,12 @@ impl Disk {
         self.due.saturating_sub(self.credit).max(now)
     }
 
-    /// Rows that it took so far.
+    /// Rows accepted so far.
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Share of its credit that is left; 0 without any.
+    /// Remaining fraction of its credit; 0 without any.
     pub(super) fn credit_left(&self, now: Nanos) -> f64 {
         let credit = self.credit.as_secs_f64();
         if credit <= 0.0 {
@@ -49,7 +48,7 @@ impl Disk {
         (1.0 - used / credit).clamp(0.0, 1.0)
     }
 
-    /// Whether rows that were written wait for it now.
+    /// Whether written rows are waiting for it now.
     pub(super) fn holds_back(&self, now: Nanos) -> bool {
         self.due.saturating_sub(now) > self.credit
     }

@@ -1,11 +1,10 @@
 //! `sim:`, a queueing model of a sharded, replicated cluster whose capacity is known.
 //!
-//! With it, everything above a driver can be demonstrated, and tested against a known truth, without
-//! a database: with a simulated clock, a ten-minute run takes a moment. `docs/reference/sim.md`
-//! describes the model.
+//! It demonstrates everything above a driver without a database, and tests it against a known truth; with a simulated
+//! clock, a ten-minute run takes a moment. `docs/reference/sim.md` describes the model.
 //!
-//! Must not read a clock (only the run's timeline). A response must depend on nothing but the seed,
-//! the ops, and the times at which they arrive.
+//! Must not read a clock (only the run's timeline). A response must depend only on the seed, the ops, and their arrival
+//! times.
 
 mod admin;
 mod capacity;
@@ -98,8 +97,8 @@ pub struct SimTarget {
 }
 
 impl SimTarget {
-    /// The cluster that a URL describes, idle and empty; everything random in it derives from
-    /// `seed`. Fails with a usage error that names what is wrong with the URL.
+    /// The cluster described by a URL, idle and empty; all its random numbers derive from `seed`. Fails with a usage
+    /// error about the URL.
     pub fn open(url: &TargetUrl, seed: Seed) -> Result<Self, TargetError> {
         if url.user.is_some() || !url.hosts.is_empty() || !url.path.is_empty() {
             return Err(TargetError::usage(format!(
@@ -117,7 +116,7 @@ impl SimTarget {
         &self.parameters
     }
 
-    /// The faults that it made so far: what an audit should find.
+    /// The planted faults so far, which an audit should find.
     pub fn planted(&self) -> Planted {
         lock(&self.cluster).planted()
     }
@@ -129,12 +128,12 @@ impl Target for SimTarget {
             embedded: true,
             simulated: true,
             simulated_clock: self.parameters.clock == SimClock::Simulated,
-            // Rows are counted by their index and made again; no SQL finds them.
+            // Rows are counted by index and regenerated; SQL cannot read them.
             stores_values: false,
             reads_values: false,
             unique_keys: true,
             auditable: AuditLevel::Full,
-            // Its responses take no time of the run's.
+            // Its responses take no time of the run.
             audit_ns_per_row: 0,
             default_sessions: 16,
             insert_modes: &[INSERT_MODE],
@@ -151,8 +150,8 @@ impl Target for SimTarget {
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            // A connection costs a round trip; without one it still takes time to be refused, so
-            // that a loop of attempts ends on a simulated clock.
+            // Connecting takes a round trip. Without one, a refusal still takes time, so that a retry loop ends on a
+            // simulated clock.
             let now = connect.timeline.now();
             let answered = now.saturating_add(self.parameters.rtt.max(Nanos::from_micros(1)));
             connect.timeline.sleep_until(answered).await;
@@ -190,7 +189,7 @@ impl SimTarget {
         }
     }
 
-    /// Per op, the number of the table it fills, or nothing for what is not an insert.
+    /// Per op, the number of the table that it fills, or `None` if it is not an insert.
     fn prepare(&self, workload: &BoundWorkload) -> Result<Vec<Option<usize>>, TargetError> {
         let cluster = lock(&self.cluster);
         workload

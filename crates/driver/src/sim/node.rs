@@ -1,8 +1,8 @@
-//! One node: a FIFO queue before identical cores, scheduled virtually.
+//! One node: a FIFO queue with identical cores, scheduled virtually.
 //!
-//! Work is booked when it arrives: `start = max(arrival, earliest free core)`, `finish = start +
-//! service`. With arrivals in order of time that is exactly a FIFO queue with c servers, without
-//! one event per start and end. Starts never decrease, so the waiting ones are a deque of starts.
+//! Work is booked on arrival: `start = max(arrival, earliest free core)`, `finish = start + service`. With arrivals in
+//! time order, this is exactly a FIFO queue with c servers, without an event per start and end. Starts never decrease,
+//! so waiting work is a deque of starts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,26 +15,26 @@ use super::parameters::Stall;
 /// One node of the cluster.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// When each core becomes free; none for infinitely many cores.
+    /// When each core becomes free; `None` for infinitely many cores.
     free: Option<BinaryHeap<Reverse<Nanos>>>,
-    /// Starts of booked work that still waits.
+    /// Starts of booked work that is still waiting.
     waiting: VecDeque<Nanos>,
-    /// Most pieces of work that may wait.
+    /// Maximum number of waiting pieces.
     queue: Option<u32>,
-    /// Time of cores that was booked so far, stalls on its way included.
+    /// Total booked core time so far, including stalls.
     booked: Nanos,
-    /// Where rows go; none for one without a bound.
+    /// The disk for its rows; `None` without a limit.
     disk: Option<Disk>,
 }
 
 /// The state of a node at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct NodeSnapshot {
-    /// Time that its cores were occupied so far; none for infinitely many.
+    /// Core time occupied so far; `None` for infinitely many cores.
     pub(super) occupied: Option<Nanos>,
-    /// Cores that are occupied now.
+    /// Cores occupied now.
     pub(super) active: usize,
-    /// Pieces that wait for a core.
+    /// Pieces waiting for a core.
     pub(super) waiting: usize,
 }
 
@@ -50,8 +50,8 @@ impl Node {
         }
     }
 
-    /// Whether `pieces` more pieces of work, arriving together, all find fewer waiting than the
-    /// bound or an idle core. `stalled` says that no core starts anything at `now`.
+    /// Whether `pieces` more pieces of work, arriving together, all find an idle core or a queue below its limit.
+    /// `stalled` means that no core starts anything at `now`.
     pub(super) fn has_room(&mut self, now: Nanos, pieces: usize, stalled: bool) -> bool {
         let Some(queue) = self.queue.and_then(|queue| usize::try_from(queue).ok()) else {
             return true;
@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// Its state now; work that was booked for later is not done yet.
+    /// Its current state; work booked for later is not done yet.
     pub(super) fn snapshot(&mut self, now: Nanos) -> NodeSnapshot {
         self.forget_started(now);
         let cores = || self.free.iter().flatten();
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Where its rows go.
+    /// The disk for its rows.
     pub(super) fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }
@@ -94,8 +94,8 @@ impl Node {
         self.disk.as_mut().map_or(now, |disk| disk.write(now, rows))
     }
 
-    /// Books one piece of work and returns when it finishes. `service` gives its length from its
-    /// start; stalls delay its start and prolong it.
+    /// Books one piece of work, and returns when it finishes. `service` returns its length, given its start; stalls
+    /// delay its start and prolong it.
     pub(super) fn book(
         &mut self,
         now: Nanos,
@@ -118,14 +118,13 @@ impl Node {
     }
 }
 
-/// The stall that covers this moment. `stalls` are ascending and apart.
+/// The stall that covers this moment. `stalls` are ascending and disjoint.
 pub(super) fn stall_at(stalls: &[Stall], at: Nanos) -> Option<&Stall> {
     let after = stalls.partition_point(|stall| stall.at <= at);
     stalls[..after].last().filter(|stall| at < stall.end())
 }
 
-/// When work of this length ends that starts outside of a stall: each stall on the way adds its
-/// whole length.
+/// When work of this length that starts outside a stall ends: each stall on the way adds its whole length.
 fn prolonged(stalls: &[Stall], start: Nanos, work: Nanos) -> Nanos {
     let mut finish = start.saturating_add(work);
     let first = stalls.partition_point(|stall| stall.at < start);

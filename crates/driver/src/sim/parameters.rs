@@ -1,70 +1,69 @@
-//! What a simulated cluster is made of, in numbers; their text form is in `text`.
+//! The parameters of a simulated cluster; their text form is in `text`.
 
 use std::collections::BTreeMap;
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
 
-/// A simulated cluster. Valid when made by [`SimParameters::parse`](Self::parse) or by default;
-/// the bounds are those of `docs/reference/sim.md`.
+/// A simulated cluster. Valid if made by [`SimParameters::parse`](Self::parse) or by default; the bounds are in
+/// `docs/reference/sim.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimParameters {
     /// Nodes, at least 1.
     pub nodes: u32,
     /// Cores per node, at least 1; `None` means infinitely many.
     pub cores: Option<u32>,
-    /// Core time of a piece of an insert, whatever its rows.
+    /// Core time per piece of an insert, whatever its rows.
     pub request: Nanos,
-    /// Core time of each row of a piece of an insert.
+    /// Core time per row of a piece of an insert.
     pub row: Nanos,
     /// Core time of a query.
     pub query: Nanos,
-    /// How service times scatter around these means.
+    /// Distribution of service times around these means.
     pub service: ServiceDistribution,
     /// Primary shards, at least 1.
     pub shards: u32,
-    /// Further copies of each shard; fewer than nodes.
+    /// Replicas of each shard; fewer than nodes.
     pub replicas: u32,
     /// Core time of a replica's work as a multiple of the primary's.
     pub replica_cost: f64,
-    /// Part of an insert's rows that all go to the first shard, 0 to 1.
+    /// Fraction of an insert's rows that goes to the first shard, 0 to 1.
     pub hot_shard: f64,
-    /// Network round trip, added to every answer.
+    /// Network round trip, added to every response.
     pub rtt: Nanos,
-    /// Rows, or queries, per second that a load generator gets out; none for one without a bound.
+    /// Rows, or queries, per second that a load generator can send; `None` without a limit.
     pub client: Option<u64>,
-    /// How long each insert holds the one lock that all of them need; zero for none.
+    /// How long each insert holds the single lock that all inserts need; zero for no lock.
     pub lock: Nanos,
-    /// Most pieces that may wait per node; `None` means no bound.
+    /// Maximum waiting pieces per node; `None` means no limit.
     pub queue: Option<u32>,
-    /// Rows per second that each node's disk takes in the long run, copies counted; none for a disk
-    /// without a bound.
+    /// Rows per second that each node's disk sustains, replicas counted; `None` for a disk without a limit.
     pub disk: Option<u64>,
-    /// Rows that each of them takes at once beyond that, and earns back at its rate.
+    /// Rows that each disk accepts at once beyond that; the credit recovers at the disk's rate.
     pub burst: u64,
-    /// Bytes of the one row that answers a query.
+    /// Bytes of the single row of a query's response.
     pub answer_bytes: u64,
     /// Speeds of nodes, numbered from 0, that differ from 1.
     pub slow_node: BTreeMap<u32, f64>,
     /// Slower work at the start.
     pub warm: Option<Warm>,
-    /// Times without any work; ascending, neither overlapping nor touching, none empty.
+    /// Times without any work; ascending, not overlapping or touching, none empty.
     pub stall: Vec<Stall>,
-    /// When the whole target goes away for good.
+    /// When the whole target fails permanently.
     pub die: Option<Nanos>,
     /// Probability that a row is acknowledged but not stored.
     pub drop: f64,
     /// Probability that a row is stored twice.
     pub duplicate: f64,
-    /// Probability that a value of a row is stored as another one.
+    /// Probability that a value of a row is stored as a different one.
     pub alter: f64,
     /// Probability that two neighboring rows are stored with a value swapped.
     pub swap: f64,
     /// Probability that two neighboring rows are stored with changes that offset each other.
     pub offset: f64,
-    /// Probability that an applied insert is answered by a cut connection.
+    /// Probability that an applied insert is answered by a closed connection.
     pub lose_ack: f64,
-    /// Probability that the connection is cut before an op does anything.
+    /// Probability that the connection is closed before an op does anything.
     pub fail: f64,
     /// Which clock the run uses.
     pub clock: SimClock,
@@ -107,13 +106,12 @@ impl Default for SimParameters {
 }
 
 impl SimParameters {
-    /// The node that holds a copy of a shard; copy 0 is the primary. Copies of one shard are on
-    /// different nodes.
+    /// The node of a copy of a shard; copy 0 is the primary. Copies of one shard are on different nodes.
     pub fn node_of(&self, shard: u32, copy: u32) -> u32 {
         (shard % self.nodes + copy % self.nodes) % self.nodes
     }
 
-    /// How the rows of an insert are dealt: those for the first shard alone, and the others for all shards.
+    /// Splits the rows of an insert: those for the first shard alone, and those for all shards.
     pub fn hot_and_other(&self, rows: u64) -> (u64, u64) {
         let hot = round_to_u64(to_f64(rows) * self.hot_shard).min(rows);
         (hot, rows - hot)
@@ -129,7 +127,7 @@ impl SimParameters {
         self.slow_node.get(&node).copied().unwrap_or(1.0)
     }
 
-    /// The factor by which work that starts at this time takes longer than usual.
+    /// The factor by which work that starts at this time is slowed.
     pub fn slowness_at(&self, start: Nanos) -> f64 {
         match self.warm {
             Some(warm) if start < warm.length => {
@@ -141,7 +139,7 @@ impl SimParameters {
     }
 }
 
-/// How service times scatter; the mean is always that of the costs.
+/// Distribution of service times; the mean is always that of the costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ServiceDistribution {
     /// Exponential: coefficient of variation 1.
@@ -155,7 +153,7 @@ pub enum ServiceDistribution {
 /// Work takes `factor` times as long at the start, falling linearly to 1 after `length`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warm {
-    /// Time until work takes its usual time; above 0.
+    /// Time until work takes its normal time; above 0.
     pub length: Nanos,
     /// At the start; at least 1.
     pub factor: f64,
@@ -182,6 +180,6 @@ impl Stall {
 pub enum SimClock {
     /// Time jumps from event to event.
     Simulated,
-    /// The wall's.
+    /// Real time.
     Real,
 }

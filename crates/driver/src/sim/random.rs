@@ -1,5 +1,5 @@
-//! Random numbers that are pure functions of a key: seed, purpose, and the identity of the thing
-//! that they are for. Must not have state, so that a number does not depend on the order of calls.
+//! Random numbers as pure functions of a key: seed, purpose, and the identity of what they are for. Must not have
+//! state, so that a number does not depend on the order of calls.
 
 use highwater_model::units::Seed;
 
@@ -47,7 +47,7 @@ impl RandomKey {
         text.bytes().fold(self, |key, byte| key.with(byte.into()))
     }
 
-    /// Uniform in the open interval (0, 1), a multiple of 2⁻⁵³ off the ends by half of one.
+    /// Uniform in the open interval (0, 1): a multiple of 2⁻⁵³, offset by half of one from both ends.
     #[expect(
         clippy::cast_precision_loss,
         reason = "53 bits are exact in a double; that is why the others are shifted out"
@@ -56,7 +56,7 @@ impl RandomKey {
         ((self.with(0).0 >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    /// Uniform among the whole numbers below `bound`, which is at least 1.
+    /// Uniform among the integers below `bound`, which is at least 1.
     pub(super) fn below(self, bound: u32) -> u32 {
         // The upper 32 bits times the bound, divided by 2³²: the bias is below bound / 2³².
         let scaled = (self.with(0).0 >> 32) * u64::from(bound);

@@ -15,10 +15,10 @@ use crate::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 /// One connection.
 pub(super) struct SimSession {
     cluster: Arc<Mutex<Cluster>>,
-    /// Per op of the workload, the number of the table it fills, or nothing for a query.
+    /// Per op of the workload, the number of the table that it fills, or `None` for a query.
     tables: Vec<Option<usize>>,
     timeline: Rc<dyn Timeline>,
-    /// False while an op is on its way, so that an abandoned one takes the session with it.
+    /// False while an op is in flight, so that abandoning it also ends the session.
     usable: bool,
 }
 
@@ -31,7 +31,7 @@ impl SimSession {
         Self { cluster, tables, timeline, usable: true }
     }
 
-    /// The op as the cluster takes it; none if the workload has no such op.
+    /// The op in the cluster's form; `None` if the workload has no such op.
     fn sim_op(&self, op: &Op) -> Option<SimOp> {
         let table = self.tables.get(usize::from(op.id.0))?;
         let work = match (&op.body, table) {

@@ -1,8 +1,8 @@
-//! The rows of a table: how often each row index was applied, as steps of constant count.
+//! The rows of a table: how often each row index was applied, as a step function.
 //!
-//! Memory follows the number of gaps, not of rows: batches that arrive out of order coalesce. Rows
-//! that the model drops or stores twice need no entry: they are a pure function of the row index ([`RowFaultModel`]), applied when rows are counted; so are altered values, and all
-//! others are generated again ([`Values`]).
+//! Memory grows with the number of gaps, not of rows: batches that arrive out of order coalesce. Rows that the model
+//! drops or stores twice need no entry: they are a pure function of the row index ([`RowFaultModel`]), applied when
+//! rows are counted. The same holds for altered values; all other values are regenerated ([`Values`]).
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use crate::contract::{KeyCounts, KeySums};
 /// A multiset of row indices below `u64::MAX`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowSet {
-    /// From this row on, up to the next entry, each row was applied so many times. Neighbors
-    /// differ; rows before the first entry were never applied.
+    /// From this row on, up to the next entry, each row was applied this many times. Neighbors differ; rows before the
+    /// first entry were never applied.
     steps: BTreeMap<u64, u32>,
 }
 
@@ -48,7 +48,7 @@ impl RowSet {
             .map(|((first, count), end)| (*first, end, *count))
     }
 
-    /// Entries in memory.
+    /// Number of entries in memory.
     #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
         self.steps.len()
@@ -70,7 +70,7 @@ impl RowSet {
     }
 }
 
-/// How many copies of a row one application of it leaves in the table: 0, 1 or 2.
+/// How many copies of a row one application leaves in the table: 0, 1, or 2.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowFaultModel {
     dropped: RandomKey,
@@ -90,7 +90,7 @@ impl RowFaultModel {
         }
     }
 
-    /// Whether every row leaves exactly one copy.
+    /// Whether every row has exactly one copy.
     pub(super) fn is_faithful(&self) -> bool {
         self.drop <= 0.0 && self.duplicate <= 0.0
     }
@@ -107,16 +107,16 @@ impl RowFaultModel {
     }
 }
 
-/// A table, and what was really stored in it.
+/// A table, and its actual content.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     /// Its name.
     pub(super) name: String,
-    /// Rows stored, copies included: what a server's own counter would say.
+    /// Rows stored, duplicates included: the value of a server's counter.
     pub(super) stored: u64,
     rows: RowSet,
     faults: RowFaultModel,
-    /// Where the workload lends itself to be made again.
+    /// Present if the workload's values can be regenerated.
     values: Option<Values>,
 }
 
@@ -137,7 +137,7 @@ impl Table {
         Self { name: name.to_owned(), stored: 0, rows: RowSet::default(), faults, values }
     }
 
-    /// Applies the rows `first..first + rows` and counts their faults.
+    /// Applies the rows `first..first + rows`, and counts their faults.
     pub(super) fn apply(&mut self, first: u64, rows: u64) -> RowFaults {
         let end = first.saturating_add(rows);
         self.rows.add(first, end);
@@ -159,8 +159,8 @@ impl Table {
         faults
     }
 
-    /// Counts stored rows and adds up their checksums by index div `width`, which is at least 1;
-    /// nothing where rows cannot be made again.
+    /// Counts stored rows, and sums their checksums by index div `width`, which is at least 1; `None` if rows cannot be
+    /// regenerated.
     pub(super) fn sums_by_key(&self, width: u64) -> Option<KeySums> {
         let values = self.values.as_ref()?;
         let columns = values.columns().len();
@@ -188,7 +188,7 @@ impl Table {
         Some(found)
     }
 
-    /// Adds the rows of a block, each as often as one application of it leaves it.
+    /// Adds the rows of a block, each as often as one application stores it.
     fn add_up(&self, summer: &mut Summer, block: &RowBatch, sums: &mut [u64]) {
         if self.faults.is_faithful() {
             summer.add(block, 0..block.rows, sums);
@@ -201,8 +201,7 @@ impl Table {
         }
     }
 
-    /// Gives every stored row of the ranges to `take`, as often as it is there; false where rows
-    /// cannot be made again.
+    /// Passes every stored row of the ranges to `take`, once per copy; false if rows cannot be regenerated.
     pub(super) fn read_rows(&self, ranges: &[KeyRange], take: &mut dyn FnMut(StoredRow)) -> bool {
         let Some(values) = &self.values else {
             return false;

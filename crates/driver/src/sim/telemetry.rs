@@ -1,5 +1,4 @@
-//! The telemetry of the model: cores, queues and disks of its nodes, and rejected ops. Must not cost
-//! simulated time.
+//! The telemetry of the model: cores, queues, and disks of its nodes, and rejected ops. Must not cost simulated time.
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
@@ -8,7 +7,7 @@ use super::view::ClusterView;
 use crate::contract::{Response, TargetError};
 use crate::telemetry::{MetricSample, TelemetryReader, names, units};
 
-/// Nodes that have their own samples; all others are like these.
+/// Maximum nodes with their own samples; the others are similar.
 const NODES_LISTED: usize = 16;
 
 /// Reads a cluster.
@@ -29,7 +28,7 @@ impl SimReader {
                 f64::from(u8::from(stalled)),
             ));
         }
-        // As of servers that have locks, which show no queue of a pool.
+        // Like servers with locks, which report no pool queue.
         let waiting_for_lock = cluster.waiting_for_lock(now);
         if let Some(waiting) = waiting_for_lock {
             let waiting = len_to_f64(waiting);
@@ -51,7 +50,7 @@ impl SimReader {
                 let waiting = len_to_f64(snapshot.waiting);
                 samples.push(of(MetricSample::level(names::QUEUE, "1", waiting)));
             }
-            // Without a bound it never holds back anything.
+            // Without a limit, it never delays anything.
             let held = node.disk().is_some_and(|disk| disk.holds_back(now));
             let held = f64::from(u8::from(held));
             let busy = MetricSample::level(names::DISK_BUSY, units::SHARE, held);

@@ -1,7 +1,7 @@
 //! The text form of [`SimParameters`]: the parameters of a `sim:` URL, with units.
 //!
-//! Every error names the parameter, quotes the value and says which values are accepted. Must not
-//! know what a parameter does.
+//! Every error names the parameter, quotes the value, and lists the accepted values. Must not know the meaning of a
+//! parameter.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ const MAX_REPLICAS: u32 = 100;
 const MAX_QUEUE: u32 = 1_000_000;
 const MAX_ANSWER_BYTES: u64 = 1 << 40;
 const MAX_DISK_ROWS: u64 = 1_000_000_000_000;
-/// 30 days, so that sums of a few spans stay far from the end of [`Nanos`].
+/// 30 days, so that sums of a few spans cannot overflow [`Nanos`].
 const MAX_SPAN: Nanos = Nanos::from_secs(30 * 86_400);
 const MAX_FACTOR: f64 = 1_000.0;
 const MAX_STALLS: usize = 1_000;
@@ -70,7 +70,7 @@ const UNITS: [(&str, u64); 7] = [
 type Expected = String;
 
 impl SimParameters {
-    /// From the parameters of a URL; those not given keep their defaults.
+    /// Parses the parameters of a URL; missing ones keep their defaults.
     ///
     /// Fails with a usage error that names the parameter, and lists the known ones.
     pub fn parse(given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
@@ -157,8 +157,7 @@ impl SimParameters {
         }
     }
 
-    /// Every parameter as text that [`SimParameters::parse`] reads back; those that are off are
-    /// left out.
+    /// All parameters as text that [`SimParameters::parse`] reads back; disabled ones are omitted.
     pub fn settings(&self) -> BTreeMap<String, String> {
         PARAMETERS
             .iter()
@@ -238,7 +237,7 @@ fn bytes(text: &str) -> Result<u64, Expected> {
         .ok_or_else(|| format!("a whole number of bytes up to {MAX_ANSWER_BYTES}"))
 }
 
-/// Rows per second, or no bound.
+/// Rows per second, or no limit.
 fn rows_per_s(text: &str) -> Result<Option<u64>, Expected> {
     if text == "inf" {
         return Ok(None);
@@ -299,7 +298,7 @@ fn or_inf(count: Option<u32>) -> String {
     count.map_or_else(|| "inf".to_owned(), |count| count.to_string())
 }
 
-/// The items as a comma list; nothing when there are none.
+/// The items as a comma-separated list; `None` if there are none.
 fn joined<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> Option<String> {
     let texts: Vec<String> = items.into_iter().map(text).collect();
     (!texts.is_empty()).then(|| texts.join(","))
@@ -364,7 +363,7 @@ fn stalls(text: &str) -> Result<Vec<Stall>, Expected> {
     Ok(merged(&stalls))
 }
 
-/// Ascending stalls, those that overlap or touch made one.
+/// Ascending stalls, with overlapping or touching ones merged.
 fn merged(stalls: &[Stall]) -> Vec<Stall> {
     let mut merged: Vec<Stall> = Vec::with_capacity(stalls.len());
     for stall in stalls {

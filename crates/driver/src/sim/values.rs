@@ -1,5 +1,5 @@
-//! The values of stored rows: the workload's, generated again, except those that the model alters.
-//! Must not keep values: which ones are altered is a pure function of the row index.
+//! The values of stored rows: the workload's, regenerated, except those that the model alters. Must not store values:
+//! which ones are altered is a pure function of the row index.
 
 use highwater_analysis::sums::Summer;
 use highwater_model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowGenerator};
@@ -9,17 +9,17 @@ use highwater_model::units::Seed;
 use super::parameters::SimParameters;
 use super::random::{Purpose, RandomKey};
 
-/// Rows that are generated at once; even.
+/// Rows generated at once; even.
 const BLOCK: u64 = 4_096;
 
-/// Which rows of a table get other values. Two faults affect pairs of neighbors: an even row and
-/// the next one.
+/// Determines which rows of a table get other values. Two faults affect pairs of neighbors: an even row and the next
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueFaultModel {
     altered: RandomKey,
     swapped: RandomKey,
     offset: RandomKey,
-    /// Probabilities: of a row, and of pairs.
+    /// Probabilities: per row, and per pair.
     alter: f64,
     swap: f64,
     shift: f64,
@@ -55,7 +55,7 @@ impl ValueFaultModel {
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     generator: RowGenerator,
-    /// The table's in the workload.
+    /// Position of the table in the workload.
     position: usize,
     columns: Vec<BoundColumn>,
     faults: ValueFaultModel,
@@ -79,7 +79,7 @@ impl Values {
         Summer::new(&self.columns)
     }
 
-    /// Whether no row has another value than was sent.
+    /// Whether all rows have the sent values.
     pub(super) fn is_faithful(&self) -> bool {
         self.faults.is_faithful()
     }
@@ -104,12 +104,12 @@ impl Values {
         batch
     }
 
-    /// Rows as they are stored.
+    /// Rows as stored.
     pub(super) fn stored(&self, first: u64, rows: u64) -> RowBatch {
         if self.is_faithful() {
             return self.sent(first, rows);
         }
-        // Whole pairs; rows outside of the request are cut off.
+        // Whole pairs; rows outside the request are removed.
         let begin = first - first % 2;
         let end = (first + rows).next_multiple_of(2);
         let mut batch = self.sent(begin, end - begin);
@@ -129,7 +129,7 @@ impl Values {
         batch
     }
 
-    /// Blocks of rows as they are stored.
+    /// Blocks of rows as stored.
     pub(super) fn blocks(&self, first: u64, end: u64) -> impl Iterator<Item = RowBatch> {
         let starts = (first..end).step_by(usize::try_from(BLOCK).unwrap_or(1));
         starts.map(move |start| self.stored(start, BLOCK.min(end - start)))
@@ -192,7 +192,7 @@ fn keep(column: &mut ColumnData, cut: usize, rows: usize) {
     }
 }
 
-/// Another value of the same kind; of a text, one of the same length.
+/// Another value of the same type; for text, of the same length.
 fn change(column: &mut ColumnData, at: usize) {
     match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {
@@ -213,7 +213,7 @@ fn change(column: &mut ColumnData, at: usize) {
     }
 }
 
-/// The values of two neighbors change places.
+/// Swaps the values of two neighbors.
 fn swap(column: &mut ColumnData, at: usize) {
     match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values.swap(at, at + 1),
@@ -226,7 +226,7 @@ fn swap(column: &mut ColumnData, at: usize) {
     }
 }
 
-/// One number becomes greater by what its neighbor becomes smaller.
+/// Increases one number by the same amount as it decreases its neighbor.
 fn offset(column: &mut ColumnData, at: usize) {
     match column {
         ColumnData::Integer(values) => {

@@ -12,7 +12,7 @@ use crate::contract::{TargetError, TargetErrorKind, Timeline};
 /// The only insert mode of the model.
 pub(super) const INSERT_MODE: &str = "bulk";
 
-/// The cluster as connections outside of the load see it, in the run's time.
+/// The cluster as seen by connections other than those of the load, on the run's timeline.
 pub(super) struct ClusterView {
     pub(super) parameters: Arc<SimParameters>,
     pub(super) cluster: Arc<Mutex<Cluster>>,
@@ -40,7 +40,7 @@ pub(super) fn alive(
     Ok(cluster)
 }
 
-/// A panic elsewhere must not hide what was counted, so poison is ignored.
+/// A panic elsewhere must not hide the counts, so poison is ignored.
 pub(super) fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
     cluster.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Everything around the load of a server that is sent text and answers text: quiescence, tables,
-//! counts. A driver brings what is its server's own, as a [`SqlServer`].
+//! Operations before and after the load on a server with a text protocol: quiescence, tables, counts. A driver adds its
+//! server's specifics as a [`SqlServer`].
 //!
 //! Must not measure time, or know a wire.
 
@@ -31,12 +31,12 @@ use crate::rights::{self, Right};
 use crate::sql_query::{SqlQuery, Texts, first_value};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
-/// First pause between two polls of a server that is not done.
+/// First pause between two polls of a busy server.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two polls.
 pub const PAUSE_MAX: Nanos = Nanos::from_millis(250);
 
-/// What a driver brings: statements that only its server understands.
+/// The driver's part: statements that only its server understands.
 #[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
 pub trait SqlServer {
     /// Its wire.
@@ -50,7 +50,7 @@ pub trait SqlServer {
         Vec::new()
     }
 
-    /// The words of its leases.
+    /// The SQL of its leases.
     fn lease_words(&self) -> LeaseWords {
         self.dialect().lease_words()
     }
@@ -68,8 +68,8 @@ pub trait SqlServer {
         table: &str,
     ) -> Result<TableShape, TargetError>;
 
-    /// Whether no statement of this program's sessions runs on servers besides, of which the connection
-    /// does not report.
+    /// Whether no statement of this program's sessions is running on other servers, which the connection does not
+    /// cover.
     async fn others_are_idle(
         &mut self,
         _connection: &mut SqlConnection<Self::Wire>,
@@ -87,8 +87,7 @@ pub trait SqlServer {
         Ok(Vec::new())
     }
 
-    /// Where it writes, if it reports that: tables, and its log. Read only where the server runs on
-    /// this machine.
+    /// Directories of its tables and its log, if it reports them. Read only if the server runs on this machine.
     async fn directories(&self, connection: &mut SqlConnection<Self::Wire>) -> Vec<PathBuf>;
 
     /// See [`TableAdmin::rows_inserted`].
@@ -130,26 +129,26 @@ pub trait SqlServer {
     }
 }
 
-/// Whether the server refused a statement itself, and would again.
+/// Whether the server itself rejected a statement, and would do so again.
 fn is_lasting(error: &TargetError) -> bool {
     use TargetErrorKind::{MissingTable, Statement};
     matches!(error.kind, Statement | MissingTable)
 }
 
-/// Everything around the load, on a connection of its own.
+/// Operations before and after the load, on a separate connection.
 pub struct SqlAdmin<S: SqlServer> {
     server: S,
     connection: SqlConnection<S::Wire>,
     application_name: String,
     lingering: Arc<LingeringBackends>,
-    /// The server's directories, if it is on this machine; none until they were queried.
+    /// The server's directories, if it is on this machine; `None` until queried.
     directories: Option<Vec<PathBuf>>,
     /// It had no room for a statement of the audit: the next ones take little, and longer.
     is_frugal: bool,
 }
 
 impl<S: SqlServer> SqlAdmin<S> {
-    /// Around the load of sessions with that name, whose backends linger there.
+    /// For the sessions with this name, whose lingering backends are recorded there.
     pub fn new(
         server: S,
         connection: SqlConnection<S::Wire>,
@@ -167,12 +166,12 @@ impl<S: SqlServer> SqlAdmin<S> {
         }
     }
 
-    /// The connection, for what is the driver's own.
+    /// The connection, for the driver's own statements.
     pub fn connection(&mut self) -> &mut SqlConnection<S::Wire> {
         &mut self.connection
     }
 
-    /// Fails with a table that would be refused to be created so, and changes none.
+    /// Fails if a table could not be created, and changes none.
     pub async fn check_tables(
         &mut self,
         workload: &BoundWorkload,
@@ -183,8 +182,8 @@ impl<S: SqlServer> SqlAdmin<S> {
         checked.map_err(|error| error.of_table(self.connection.place()))
     }
 
-    /// A statement whose client has left is listed until it is done, and so is a connection that we
-    /// left until the server has read what we sent.
+    /// A statement whose client has disconnected is listed until it is done. A closed connection of Highwater lingers
+    /// until the server has read everything sent on it.
     async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let dialect = self.server.dialect();
         let name = dialect.literal(&self.application_name);
@@ -211,7 +210,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         }
     }
 
-    /// Makes visible what was written to the tables of the schema, where that takes a statement.
+    /// Makes writes to the tables of the schema visible, if that requires a statement.
     async fn make_all_visible(&mut self) -> Result<(), TargetError> {
         let dialect = self.server.dialect();
         if dialect.refresh("").is_none() {
@@ -228,7 +227,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         Ok(())
     }
 
-    /// Prepares for reading a whole table: what was written becomes visible.
+    /// Prepares for reading a whole table: makes writes visible.
     async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
         if let Some(statement) = self.server.dialect().refresh(&table.name) {
             self.connection.long_rows(&statement).await?;
@@ -236,8 +235,8 @@ impl<S: SqlServer> SqlAdmin<S> {
         Ok(())
     }
 
-    /// Runs a statement of the audit in a transaction that has settings of its own, and hands over its
-    /// rows. Statements of one message are one transaction.
+    /// Runs an audit statement in a transaction with its own settings, and passes on its rows. Statements of one
+    /// message are one transaction.
     async fn each_audited(
         &mut self,
         sql: &str,
@@ -259,8 +258,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         read
     }
 
-    /// Runs a statement of the audit, and reads its response; `read` returns none if that is not
-    /// made of integers.
+    /// Runs an audit statement, and reads its response; `read` returns `None` if it does not consist of integers.
     async fn audited<T>(
         &mut self,
         table: &BoundTable,
@@ -295,7 +293,7 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
             }
             let disks =
                 self.directories.iter().flatten().filter_map(|path| DiskSpace::of_path(path));
-            // The run ends with the first that is full.
+            // The run ends when the first one is full.
             Ok(disks.min_by_key(|disk| disk.free_bytes))
         })
     }
@@ -421,7 +419,7 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
             };
             match self.connection.rows(&query).await {
                 Ok(rows) => Ok(dialect.declared(table, &rows)),
-                // There is no such table, or a relative of the server has other catalogs.
+                // The table does not exist, or a compatible server has other catalogs.
                 Err(error) if !is_lasting(&error) => Err(error),
                 Err(_) => Ok(Vec::new()),
             }
@@ -451,7 +449,7 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
     fn hidden_rows<'a>(&'a mut self, table: &'a BoundTable) -> Response<'a, Option<String>> {
         Box::pin(async move {
             let dialect = self.server.dialect();
-            // The registry stays where its table is dropped: without both, this is another place.
+            // The registry remains if only its table is dropped: if both are missing, this is another place.
             let entry = registry::select(dialect, &table.name);
             let registered = match self.connection.rows(&entry).await {
                 Err(error) if is_lasting(&error) => false,
@@ -466,7 +464,7 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
                 return Ok(None);
             };
             let answered = match self.connection.rows(&query).await {
-                // A relative of the server may not know the function, and hides nothing so.
+                // A compatible server may not know the function, and then hides nothing this way.
                 Err(error) if is_lasting(&error) => return Ok(None),
                 answered => answered?,
             };

@@ -1,15 +1,15 @@
-//! How long an answer to Highwater itself may be; what a load reads is its own affair. Must not read one.
+//! Limits the size of responses to Highwater itself, but not to the load. Must not read a response.
 
-/// Rows of an answer: an audit has one for 100,000 rows or more.
+/// Maximum rows of a response: an audit has one for 100,000 rows or more.
 const ROWS_MAX: usize = 250_000;
-/// Bytes of an answer, with what keeping it takes.
+/// Maximum bytes of a response, including the overhead of storing it.
 const BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// Says of an answer that it is too long.
+/// Error text if a response is too long.
 pub const TOO_LONG: &str =
     "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has";
 
-/// What is left of the room for an answer.
+/// The remaining capacity for a response.
 #[derive(Debug)]
 pub struct AnswerLimit {
     rows: usize,
@@ -17,14 +17,14 @@ pub struct AnswerLimit {
 }
 
 impl Default for AnswerLimit {
-    /// Of an answer that begins.
+    /// The limit at the start of a response.
     fn default() -> Self {
         Self { rows: ROWS_MAX, bytes: BYTES_MAX }
     }
 }
 
 impl AnswerLimit {
-    /// Whether a row that takes so many bytes still fits.
+    /// Whether a row of this size still fits.
     pub fn takes(&mut self, row: &[Option<String>]) -> bool {
         let texts: usize = row.iter().flatten().map(String::len).sum();
         let bytes = texts + size_of_val(row) + size_of::<Vec<Option<String>>>();

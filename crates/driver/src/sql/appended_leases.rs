@@ -1,10 +1,10 @@
-//! Leases on a server whose rows can only be added: what happens to one is a further row.
+//! Leases on a server that can only append rows: every event of a lease is another row.
 //!
-//! A lease is a *claim* with a number, which *beats* repeat and an *end* closes; of several claims of a
-//! share, the one with the lowest number counts, and equal numbers go by their tokens. Numbers are given
-//! out as in Lamport's bakery (Communications of the ACM 17, 8, 1974): who takes one says so before, and
-//! looks for the winner only when everybody who was taking one has it. So both of two takers see the same
-//! winner, without a lock, a transaction or a clock. The rules of leases are in `lease`; must not know them.
+//! A lease is a *claim* with a number, which *beats* repeat and an *end* closes. Of several claims of a share, the
+//! lowest number wins; ties are broken by token. Numbers are assigned as in Lamport's bakery algorithm (Communications
+//! of the ACM 17, 8, 1974): a taker announces itself first, and looks for the winner only after everyone choosing a
+//! number has it. So two takers see the same winner, without a lock, a transaction, or a clock. The rules of leases are
+//! in `lease`, and must not be known here.
 
 use highwater_model::units::Nanos;
 
@@ -15,22 +15,21 @@ use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
 
-/// The columns of an event, behind those of its lease.
+/// The columns of an event, after those of its lease.
 const EVENT_COLUMNS: &str = "event, number, at_ms";
-/// Whoever is killed while he takes a number has it never: no longer is waited for him, by the server's
-/// clock. A number takes one statement.
+/// Maximum wait for a taker that was killed while choosing a number, by the server's clock. Choosing takes one
+/// statement.
 const CHOOSING_MS: u32 = 10_000;
-/// How often is looked whether others have their numbers, each time after [`PAUSE`]: longer than
-/// [`CHOOSING_MS`] in all.
+/// Maximum checks whether others have their numbers, each after [`PAUSE`]: longer than [`CHOOSING_MS`] in total.
 const LOOKS: usize = 300;
 const PAUSE: Nanos = Nanos::from_millis(50);
 
-/// Events of leases as SQL.
+/// SQL for events of leases.
 struct Events<'w> {
     words: &'w LeaseWords,
 }
 
-/// Does what is to be done, and reads the leases that are there then; `create` makes the table.
+/// Performs an action, and reads the resulting leases; `create` creates the table.
 pub async fn perform<W: TextWire>(
     connection: &mut SqlConnection<W>,
     words: &LeaseWords,
@@ -62,7 +61,7 @@ pub async fn perform<W: TextWire>(
 }
 
 impl Events<'_> {
-    /// Claims shares that nobody holds, and gives up each that somebody else claimed before.
+    /// Claims unleased shares, and ends its claim of each that another taker claimed first.
     async fn take<W: TextWire>(
         &self,
         connection: &mut SqlConnection<W>,
@@ -99,7 +98,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Runs a statement that writes; what it wrote is visible then.
+    /// Runs a writing statement, and makes its effect visible.
     async fn append(&self, connection: &mut impl SqlQuery, sql: &str) -> Result<(), TargetError> {
         connection.texts(sql).await?;
         if let Some(refresh) = self.words.refresh {
@@ -108,18 +107,18 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// A condition that the claims of a token fulfil.
+    /// A condition that selects the claims of a token.
     fn claims(&self, token: &str) -> String {
         let token = (self.words.literal)(token);
         format!("token = {token} AND event = 'claim'")
     }
 
-    /// Says that a number is being taken.
+    /// Announces that a number is being chosen.
     fn choose(&self, lease: &Lease) -> String {
         self.insert(&format!("{}, 'choosing', 0", values(self.words, lease)), "")
     }
 
-    /// Takes the next number.
+    /// Chooses the next number.
     fn claim(&self, lease: &Lease) -> String {
         let values = values(self.words, lease);
         self.insert(
@@ -128,7 +127,7 @@ impl Events<'_> {
         )
     }
 
-    /// A further event of the claims that fulfil a condition.
+    /// Another event of the claims selected by a condition.
     fn repeat(&self, event: &str, claims: &str) -> String {
         self.insert(
             &format!("{COLUMNS}, '{event}', number"),
@@ -136,7 +135,7 @@ impl Events<'_> {
         )
     }
 
-    /// An event of these columns, but its time; `from` is where they come from.
+    /// An event with these columns, to which its time is added; `from` is their source.
     fn insert(&self, columns: &str, from: &str) -> String {
         let ([stamp, time], now) = (self.words.stamp, self.words.now_ms);
         format!(
@@ -145,7 +144,7 @@ impl Events<'_> {
         )
     }
 
-    /// Counts the others who are taking a number for a share, and have none yet.
+    /// Counts the others that are choosing a number for a share.
     fn choosing(&self, lease: &Lease) -> String {
         let (words, began, claimed) = (self.words, newest("choosing"), newest("claim"));
         format!(
@@ -159,7 +158,7 @@ impl Events<'_> {
         )
     }
 
-    /// Claims that have not ended; the first one of a share is the one that counts.
+    /// Claims that have not ended; the first one of a share is the valid one.
     fn select(&self) -> String {
         let (now, locked) = (self.words.now_ms, self.words.is_locked);
         let (claimed, ended) = (newest("claim"), newest("end"));
@@ -183,7 +182,7 @@ impl Events<'_> {
     }
 }
 
-/// When the newest event of this name was, in a group of events; 0 where there is none.
+/// Time of the newest event of this name in a group of events; 0 without one.
 fn newest(event: &str) -> String {
     format!("max(CASE WHEN event = '{event}' THEN at_ms ELSE 0 END)")
 }

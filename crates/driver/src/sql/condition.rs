@@ -1,30 +1,30 @@
-//! A condition that rows with known values fulfil: how the audit finds a row without its key.
+//! A condition that rows with known values meet: how the audit finds a row without its key.
 //!
-//! Must leave out what one dialect compares otherwise than another.
+//! Must omit values that dialects compare differently.
 
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 
-/// Characters of a text that is compared, at most: a few others tell the rows apart.
+/// Maximum characters of a compared text: a few others distinguish the rows.
 const TEXT_MAX: usize = 200;
 
-/// How a dialect writes parts of a condition.
+/// A dialect's SQL for parts of a condition.
 pub struct ConditionWords<'a> {
     /// A quoted identifier.
     pub quoted: fn(&str) -> String,
     /// A text literal.
     pub literal: fn(&str) -> String,
-    /// What a boolean is compared with: false, and true.
+    /// The literals for false and true in a comparison.
     pub booleans: [&'static str; 2],
-    /// A timestamp, given quoted, as milliseconds since 1970 with all its digits.
+    /// A timestamp, given as a quoted name, in milliseconds since 1970 with all its digits.
     pub milliseconds: &'a dyn Fn(&str) -> String,
-    /// An attribute of an object as text: the quoted column, then the attribute's name.
+    /// An attribute of an object as text, from the quoted column and the attribute's name.
     pub attribute: &'a dyn Fn(&str, &str) -> String,
 }
 
 /// See [`crate::contract::TableReader::condition`].
 pub fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) -> String {
     let mut columns: Vec<(&BoundColumn, &Value)> = table.columns.iter().zip(row).collect();
-    // Nearly all rows differ in what is cheap to compare.
+    // Nearly all rows differ in values that are cheap to compare.
     columns.sort_by_key(|(column, _)| match column.kind {
         _ if column.value.is_some() => 2,
         ColumnType::Object => 3,
@@ -36,7 +36,7 @@ pub fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) 
     conditions.join(" AND ")
 }
 
-/// Conditions for one column.
+/// Conditions on one column.
 fn same(words: &ConditionWords<'_>, column: &BoundColumn, value: &Value) -> Vec<String> {
     let name = (words.quoted)(&column.name);
     let one = match (&column.value, value) {
@@ -53,13 +53,13 @@ fn same(words: &ConditionWords<'_>, column: &BoundColumn, value: &Value) -> Vec<
         (None, Value::Text(text)) if is_plain(text) => {
             format!("{name} = {}", (words.literal)(text))
         }
-        // Also the least integer: its digits alone are no 64-bit integer.
+        // Also the smallest integer: its digits alone exceed a 64-bit integer.
         _ => return Vec::new(),
     };
     vec![one]
 }
 
-/// Those attributes that are texts; numbers have more than one form.
+/// The text attributes; numbers have more than one representation.
 fn attributes(words: &ConditionWords<'_>, column: &BoundColumn, json: &str) -> Vec<String> {
     let name = (words.quoted)(&column.name);
     let object: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
@@ -71,7 +71,7 @@ fn attributes(words: &ConditionWords<'_>, column: &BoundColumn, json: &str) -> V
     texts.collect()
 }
 
-/// Whether a text is one literal in every dialect, and not too long.
+/// Whether a text is the same literal in every dialect, and not too long.
 fn is_plain(text: &str) -> bool {
     text.len() <= TEXT_MAX && !text.contains(['\\', '\0'])
 }

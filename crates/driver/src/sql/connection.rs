@@ -1,7 +1,7 @@
-//! The connection around the load: runs one statement at a time and reads its rows, no more of them
-//! than memory has room for, within a time limit.
+//! The connection before and after the load: runs one statement at a time, and reads its rows within a memory limit and
+//! a time limit.
 //!
-//! Must not know what the statements are for, or how a wire is read.
+//! Must not know the purpose of statements, or how a wire is read.
 
 use std::io;
 use std::rc::Rc;
@@ -15,28 +15,28 @@ use crate::network::invalid;
 use crate::sql_query::{SqlQuery, Texts};
 use crate::time_limit::{self, unanswered, within};
 
-/// A row of a response as text, null as none.
+/// A row of a response as text; null is `None`.
 pub type Row = Vec<Option<String>>;
 
-/// What a driver brings: a wire that runs a statement in its text protocol.
+/// The driver's part: a wire that runs a statement in its text protocol.
 #[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
 pub trait TextWire {
     /// An error of its server.
     type Error: ServerMessage;
 
-    /// Hands over every row of the response as it comes. An error of `take` ends it, with a
-    /// connection out of step.
+    /// Passes on every row of the response as it arrives. An error of `take` stops reading, and leaves the connection
+    /// out of sync.
     async fn each_row(
         &mut self,
         sql: &str,
         take: &mut dyn FnMut(Row) -> io::Result<()>,
     ) -> Result<(), Failure<Self::Error>>;
 
-    /// Whether nobody on the network can read it.
+    /// Whether the connection is protected against eavesdropping.
     fn is_encrypted(&self) -> bool;
 }
 
-/// Rows that are kept, as many as an answer may have.
+/// Stored rows, up to the response limit.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) rows: Texts,
@@ -53,7 +53,7 @@ impl Kept {
     }
 }
 
-/// Runs a statement on a wire and reads its rows; `place` names the server.
+/// Runs a statement on a wire, and reads its rows; `place` names the server.
 pub async fn rows_of(
     wire: &mut impl TextWire,
     place: &str,
@@ -65,18 +65,18 @@ pub async fn rows_of(
     Ok(kept.rows)
 }
 
-/// See the module.
+/// See the module documentation.
 pub struct SqlConnection<W> {
     wire: W,
     place: String,
     connect_timeout: Nanos,
     timeline: Rc<dyn Timeline>,
-    /// The last statement got no whole response.
+    /// The last statement got no complete response.
     unanswered: bool,
 }
 
 impl<W: TextWire> SqlConnection<W> {
-    /// On an open wire to the server at `place`; limits are multiples of `connect_timeout`.
+    /// From an open wire to the server at `place`; time limits are multiples of `connect_timeout`.
     pub fn new(wire: W, place: String, connect_timeout: Nanos, timeline: Rc<dyn Timeline>) -> Self {
         Self { wire, place, connect_timeout, timeline, unanswered: false }
     }
@@ -86,7 +86,7 @@ impl<W: TextWire> SqlConnection<W> {
         &self.place
     }
 
-    /// Whether nobody on the network can read it.
+    /// Whether the connection is protected against eavesdropping.
     pub fn is_encrypted(&self) -> bool {
         self.wire.is_encrypted()
     }
@@ -102,20 +102,20 @@ impl<W: TextWire> SqlConnection<W> {
         self.timeline.sleep_until(end).await;
     }
 
-    /// Runs a statement that is quickly answered, and reads its rows.
+    /// Runs a fast statement, and reads its rows.
     pub async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_response(self.connect_timeout);
         self.rows_within(limit, sql).await
     }
 
-    /// Runs a statement that may read a whole table; whoever calls it has a time limit.
+    /// Runs a statement that may read a whole table; the caller sets the time limit.
     pub async fn long_rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let mut kept = Kept::default();
         self.each_row(sql, &mut |row| kept.take(row)).await?;
         Ok(kept.rows)
     }
 
-    /// Hands over every row of a response as it comes; an error of `take` ends the connection.
+    /// Passes on every row of a response as it arrives; an error of `take` ends the connection.
     pub async fn each_row(
         &mut self,
         sql: &str,

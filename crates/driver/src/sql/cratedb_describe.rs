@@ -1,7 +1,7 @@
-//! Describes a CrateDB table for a workload file that is sketched from it: columns and fields of
-//! objects, a sample of their values, its CREATE statement, and the logged statements about it.
+//! Describes a CrateDB table for generating a workload file from it: columns and fields of objects, a sample of their
+//! values, its CREATE statement, and the logged statements about it.
 //!
-//! Must not know a protocol: both run the same statements.
+//! Must not know a protocol: the same statements are used on both.
 
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{
@@ -14,7 +14,7 @@ use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
 use crate::sql_query::{SqlQuery, Texts, first_value, pairs};
 
-/// The list of statements that ended.
+/// The list of completed statements.
 const STATEMENTS: &str = "sys.jobs_log";
 
 /// Describes a table of the schema; `place` is for messages.
@@ -99,7 +99,7 @@ fn tree(rows: &Texts) -> Vec<ColumnShape> {
     columns
 }
 
-/// Adds a column where its path leads to; its object was there before it.
+/// Adds a column at its path; its object was added before.
 fn add(columns: &mut Vec<ColumnShape>, path: &[&str], shape: ColumnShape) {
     match path {
         [] | [_] => columns.push(shape),
@@ -111,12 +111,12 @@ fn add(columns: &mut Vec<ColumnShape>, path: &[&str], shape: ColumnShape) {
     }
 }
 
-/// The type of a workload for a type of the server; none where no generator makes it.
+/// The workload type for a server type; `None` if no generator supports it.
 fn kind_of(declared: &str) -> Option<ColumnType> {
     match declared {
         "smallint" | "integer" => Some(ColumnType::Integer),
         "bigint" => Some(ColumnType::Bigint),
-        // A `real` would not give back what was written.
+        // A `real` would not return the written value.
         "double precision" => Some(ColumnType::Float),
         "boolean" => Some(ColumnType::Boolean),
         "timestamp with time zone" | "timestamp without time zone" => Some(ColumnType::Timestamp),
@@ -126,8 +126,8 @@ fn kind_of(declared: &str) -> Option<ColumnType> {
     }
 }
 
-/// The statement that makes a table, with `{table}` for its name and `{key}` for its primary key,
-/// and that key. Settings that forbid to write are not taken over.
+/// The statement that creates a table, with `{table}` for its name and `{key}` for its primary key, and that key.
+/// Settings that forbid writing are removed.
 fn created_as(statement: &str) -> (String, Option<IndexShape>) {
     let body = statement.find('(').and_then(|at| statement.get(at..)).unwrap_or_default();
     let mut lines: Vec<String> = Vec::new();
@@ -148,7 +148,7 @@ fn created_as(statement: &str) -> (String, Option<IndexShape>) {
             key = Some(IndexShape { columns, unique: true, text: format!(",\n   {clause}") });
             continue;
         }
-        // The comma before what was left out.
+        // The comma before the removed entry.
         if let Some(before) = lines.last_mut().filter(|_| entry.starts_with(')')) {
             before.truncate(before.trim_end_matches(',').len());
         }
@@ -157,7 +157,7 @@ fn created_as(statement: &str) -> (String, Option<IndexShape>) {
     (format!("CREATE TABLE {{table}} {}", lines.join("\n")), key)
 }
 
-/// The columns of `PRIMARY KEY ("a", "b")`, perhaps behind the name of a constraint.
+/// The columns of `PRIMARY KEY ("a", "b")`, with an optional constraint name before it.
 fn primary_key(clause: &str) -> Option<Vec<String>> {
     let is_key = clause.starts_with("PRIMARY KEY (") || clause.starts_with("CONSTRAINT ");
     let (_, list) = clause.split_once("PRIMARY KEY (").filter(|_| is_key)?;
@@ -166,7 +166,7 @@ fn primary_key(clause: &str) -> Option<Vec<String>> {
     Some(list.split(',').map(name).collect())
 }
 
-/// Adds the statistics of the whole table from its shards and ANALYZE: rows, and distinct values.
+/// Adds the statistics of the whole table, from its shards and ANALYZE: rows and distinct values.
 async fn statistics(
     database: &mut impl SqlQuery,
     named: &str,
@@ -193,7 +193,7 @@ async fn statistics(
     Ok(())
 }
 
-/// What the cluster was asked about the table and keeps in its log of statements.
+/// Statements about the table from the cluster's log.
 async fn statements(
     database: &mut impl SqlQuery,
     table: &str,
@@ -212,7 +212,7 @@ async fn statements(
         .await;
     let rows = match listed {
         Ok(rows) => rows,
-        // Only an administrator may read it.
+        // Only an administrator can read it.
         Err(error) => {
             return Ok(RecordedStatements {
                 remark: Some(format!("{STATEMENTS} cannot be read: {}", error.message)),
@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// What a 6.4.3 answered to `SHOW CREATE TABLE`, with the settings of older ones at its end.
+    /// The response of 6.4.3 to `SHOW CREATE TABLE`, with the settings of older versions at its end.
     const CREATED: &str = r#"CREATE TABLE IF NOT EXISTS "own"."shop" (
    "id" TEXT NOT NULL,
    "ts" TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -263,7 +263,7 @@ WITH (
    "blocks.write" = false
 )"#;
 
-    /// A 6.4.3 by its answers to these questions, in their order.
+    /// A 6.4.3 server, as its responses to these statements, in order.
     struct Recorded(Vec<(&'static str, Vec<Vec<&'static str>>)>, Vec<String>);
 
     impl SqlQuery for Recorded {
@@ -355,7 +355,7 @@ WITH (
             shape.recorded.texts.iter().map(|text| (text.sql.as_str(), text.calls)).collect();
         assert_eq!(recorded[0], ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40));
         assert_eq!((recorded.len(), shape.recorded.different), (2, 1_234));
-        // What is computed and what no generator makes is not looked at.
+        // Computed columns, and types without a generator, are not sampled.
         assert!(!server.1.iter().any(|sql| sql.contains("\"week\"") || sql.contains("\"at\"")));
     }
 

@@ -1,13 +1,13 @@
-//! Statements for the cluster's telemetry, and the samples of their responses: nodes, the thread
-//! pools that write and read, health.
+//! Statements for the cluster's telemetry, and the samples from their responses: nodes, write and search thread pools,
+//! health.
 //!
-//! Three small statements, the same over HTTP and over the PostgreSQL wire. Circuit breakers are not
-//! among them: SQL does not show their use. Must not do I/O.
+//! Three small statements, the same over HTTP and over the PostgreSQL wire. Circuit breakers are not included: SQL does
+//! not show their use. Must not do I/O.
 
 use crate::sql_query::Texts;
 use crate::telemetry::{Measure, MetricSample, names, units};
 
-/// Nodes; pools of nodes; the cluster. All of them: what is beyond the bound of a record is counted there.
+/// Nodes; pools of nodes; the cluster. All rows: the record counts those beyond its limit.
 pub const STATEMENTS: [&str; 3] = [
     "SELECT name, load['1'], os['cpu']['used'], heap['used'], heap['max'], \
      fs['total']['bytes_written'], fs['total']['bytes_read'], fs['total']['available'] \
@@ -25,10 +25,10 @@ pub const STATEMENTS: [&str; 3] = [
      (SELECT count(*) FROM sys.shards WHERE routing_state = 'UNASSIGNED')",
 ];
 
-/// Adds what a row says.
+/// Adds the samples of a row.
 type Reader = fn(&[Option<String>], &mut Vec<MetricSample>);
 
-/// The responses to [`STATEMENTS`], in their order, as samples.
+/// Converts the responses to [`STATEMENTS`], in order, to samples.
 pub fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
     let readers: [Reader; 3] = [node, pool, cluster];
     let mut samples = Vec::new();
@@ -40,7 +40,7 @@ pub fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
     samples
 }
 
-/// A cell as a number; a node reports a negative number for a value that it does not have.
+/// A cell as a number; a node reports a negative number for a missing value.
 fn number(row: &[Option<String>], column: usize) -> Option<f64> {
     let number: f64 = row.get(column)?.as_deref()?.parse().ok()?;
     (number >= 0.0).then_some(number)
@@ -64,7 +64,7 @@ fn node(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     push(number(row, 7).map(|bytes| level(names::DISK_FREE, "bytes", bytes)));
 }
 
-/// The pool that writes has the common names: its rejections affect inserts.
+/// The write pool uses the common names: its rejections affect inserts.
 fn pool(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let (Some(node), Some(pool)) = (text(row, 0), text(row, 1)) else {
         return;

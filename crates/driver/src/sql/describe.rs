@@ -1,5 +1,4 @@
-//! Shared by all descriptions of a table: statements about a sample of its rows, in SQL that every
-//! dialect understands.
+//! Shared by all descriptions of a table: statements on a sample of its rows, in SQL that every dialect understands.
 //!
 //! Must not know a dialect.
 
@@ -11,12 +10,12 @@ use crate::sql_query::{SqlQuery, Texts, pairs, values};
 
 /// Rows of the sample.
 pub const SAMPLE_ROWS: u64 = 100_000;
-/// The alias of the sample; statements with it are Highwater's.
+/// The alias of the sample; it identifies Highwater's statements.
 pub const SAMPLE: &str = "highwater_sample";
-/// The alias of the rows that an audit reads; statements with it are Highwater's too.
+/// The alias of the rows that an audit reads; it also identifies Highwater's statements.
 pub const AUDITED: &str = "highwater_audited";
 
-/// The error of a name that no table has; `place` names the target.
+/// The error for a missing table; `place` names the target.
 pub fn not_there(place: &str, table: &str) -> TargetError {
     TargetError::usage(format!("{place}: there is no table `{table}` in the schema"))
         .with_hint("--table names it as the target does; the URL names the schema")
@@ -29,8 +28,8 @@ pub async fn count_rows(database: &mut impl SqlQuery, from: &str) -> Result<u64,
     Ok(number(&database.texts(&sql).await?, 0))
 }
 
-/// Fills in the statistics of a column from the sample. `value` is its expression: of times the
-/// milliseconds since 1970, of booleans 1 and 0. `text` is the dialect's type of a text in a cast.
+/// Fills in the statistics of a column from the sample. `value` is its expression: for times, the milliseconds since
+/// 1970; for booleans, 1 and 0. `text` is the dialect's text type in a cast.
 pub async fn sample_column(
     database: &mut impl SqlQuery,
     from: &str,
@@ -71,8 +70,8 @@ pub async fn sample_column(
     Ok(())
 }
 
-/// The indexes of a table, from rows of the index's text, whether it is unique, whether a plain list of
-/// columns makes it, and one of its columns. One that is something else has no columns.
+/// The indexes of a table. Each row has the text of an index, whether it is unique, whether it is a plain list of
+/// columns, and one of its columns. Other indexes have no columns.
 pub fn indexes(rows: Texts) -> Vec<IndexShape> {
     let is = |text: &str| ["t", "1"].contains(&text);
     let mut indexes: Vec<IndexShape> = Vec::new();
@@ -88,12 +87,12 @@ pub fn indexes(rows: Texts) -> Vec<IndexShape> {
     indexes
 }
 
-/// A condition on a list of statements with their text in `column`: they are not Highwater's.
+/// A condition on a list of statements with their text in `column`: excludes Highwater's own.
 pub fn not_ours(column: &str) -> String {
     [SAMPLE, AUDITED].map(|name| format!("strpos({column}, '{name}') = 0")).join(" AND ")
 }
 
-/// A value of the first row as a number; 0 where there is none.
+/// A value of the first row as a number; 0 if it is missing.
 pub fn number(rows: &Texts, at: usize) -> u64 {
     let text = rows.first().and_then(|row| row.get(at)?.as_deref());
     text.and_then(|text| text.parse().ok()).unwrap_or(0)

@@ -1,16 +1,16 @@
-//! How each dialect computes the integers of the audit's checksums from texts and objects. Must not contain
-//! what differs in the statements around them; see `dialect`.
+//! SQL by which each dialect computes the integers of the audit's checksums from texts and objects. Must not contain
+//! differences in the surrounding statements; see `dialect`.
 
 use postgres_protocol::escape::escape_literal;
 
 use super::dialect::Dialect;
 use super::quoting::{backslashed, escaped, literal};
 
-/// Arguments of a function, at most; PostgreSQL has room for 100.
+/// Maximum arguments of a function; PostgreSQL allows 100.
 const ARGUMENTS_MAX: usize = 64;
 
 impl Dialect {
-    /// Texts put together, null ones left out.
+    /// Concatenates texts, without null ones.
     pub fn concat(self, parts: &[String]) -> String {
         if parts.len() > ARGUMENTS_MAX {
             let groups: Vec<String> =
@@ -18,7 +18,7 @@ impl Dialect {
             return self.concat(&groups);
         }
         match self {
-            // Its `concat` of a null is null.
+            // Its `concat` with a null is null.
             Self::MySql => format!("concat_ws('', {})", parts.join(", ")),
             _ => format!("concat({})", parts.join(", ")),
         }
@@ -35,12 +35,12 @@ impl Dialect {
                 let name = attribute.replace('\\', "\\\\").replace('"', "\\\"");
                 format!("JSON_VALUE({column}, {})", backslashed(&format!("$.\"{name}\"")))
             }
-            // JSON is a text; a path quotes no name.
+            // JSON is text; names in a path are not quoted.
             Self::QuestDb => {
                 let path = literal(&format!("$.{attribute}"));
                 format!("json_extract({column}, {path})")
             }
-            // JSON is text there. An attribute that is missing is an empty text.
+            // JSON is text there. A missing attribute is an empty text.
             Self::ClickHouse => {
                 let name = escaped(attribute);
                 let raw = format!("visitParamExtractRaw({column}, {name})");
@@ -52,7 +52,7 @@ impl Dialect {
         }
     }
 
-    /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
+    /// The input of [`Self::number_of_hash`] for a text, computed once per row.
     pub fn hash(self, text: &str) -> String {
         match self {
             Self::PostgreSql | Self::YugabyteDb => {
@@ -64,7 +64,7 @@ impl Dialect {
             Self::MySql => format!(
                 "CAST(CONV(SUBSTRING(MD5(CONVERT({text} USING utf8mb4)), 1, 7), 16, 10) AS SIGNED)"
             ),
-            // The first eight bytes of the MD5, the first one highest: 28 bits are seven digits.
+            // The first eight bytes of the MD5 in big-endian order: 28 bits are seven digits.
             Self::ClickHouse => format!("toInt64(bitShiftRight(halfMD5({text}), 36))"),
         }
     }

@@ -1,5 +1,5 @@
-//! How each dialect makes tables, describes, registers and leases them, and lists what runs. Must not contain what
-//! differs in expressions; see `dialect`.
+//! SQL by which each dialect creates, describes, registers, and leases tables, and lists running statements. Must not
+//! contain differences in expressions; see `dialect`.
 
 use highwater_model::table_shape::{RecordedStatements, TableShape};
 use postgres_protocol::escape::escape_literal;
@@ -10,28 +10,28 @@ use super::quoting::{backslashed, escaped, literal, quoted};
 use super::table_words::TableWords;
 use super::with_clause::{with_engine, with_options, with_settings, with_tablets};
 
-/// The engine of our own tables.
+/// The engine of Highwater's own tables.
 const MYSQL_ENGINE: &str = " ENGINE=InnoDB";
-/// Of each table only the newest row is kept, sooner or later.
+/// Eventually only the newest row of each table remains.
 const CLICKHOUSE_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
      name String, fingerprint String, seed String, `rows` Nullable(Int64), \
      next_index Int64, writing UInt8, version UInt64) ENGINE = ReplacingMergeTree(version) ORDER BY name";
-/// Of each event of a claim only the newest is kept, sooner or later.
+/// Eventually only the newest row of each event of a claim remains.
 const CLICKHOUSE_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      table_name String, share UInt32, shares UInt32, token String, plan String, owner String, \
      machine String, process Int64, started Int64, \
      event String, number UInt64, at_ms UInt64) \
      ENGINE = ReplacingMergeTree(at_ms) ORDER BY (table_name, share, token, number, event)";
 
-/// The column of the time in our own tables, and its value; each after a comma. Several sessions can write a
-/// table at once if it has a log, and it has one only with a time. A row replaces those with its key, of
-/// which the time must be a part: it is the same in all rows.
+/// The time column of Highwater's own tables, and its value; each after a comma. Only a table with a write-ahead log
+/// can be written by several sessions at once, and only a table with a time has one. A row replaces those with the same
+/// key, which must include the time: it is the same in all rows.
 const QUESTDB_STAMP: [&str; 2] = [", ts", ", cast(0 AS timestamp)"];
-/// Of each table there is one row.
+/// There is one row per table.
 const QUESTDB_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
      name VARCHAR, fingerprint VARCHAR, seed VARCHAR, \"rows\" LONG, next_index LONG, \
      writing BOOLEAN, ts TIMESTAMP) TIMESTAMP(ts) PARTITION BY YEAR WAL DEDUP UPSERT KEYS(ts, name)";
-/// Of each event of a claim there is one row.
+/// There is one row per event of a claim.
 const QUESTDB_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      table_name VARCHAR, share INT, shares INT, token VARCHAR, plan VARCHAR, owner VARCHAR, \
      machine VARCHAR, process LONG, started LONG, event VARCHAR, number LONG, at_ms LONG, \
@@ -39,11 +39,12 @@ const QUESTDB_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      DEDUP UPSERT KEYS(ts, table_name, share, token, number, event)";
 
 impl Dialect {
-    /// How tables are made and registered.
+    /// SQL for creating and registering tables.
     pub fn table_words(self) -> TableWords {
         match self {
             Self::PostgreSql => TableWords {
-                // Its name may be two names with a dot between; CrateDB's is one name with dots in it.
+                // A workload's name may be two names joined by a dot; in CrateDB, a setting is one name with dots in
+                // it.
                 with_settings: |create, settings| with_settings(create, settings, str::to_owned),
                 exists: "SELECT count(*) FROM pg_catalog.pg_class c \
                          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -67,7 +68,7 @@ impl Dialect {
             Self::MySql => TableWords {
                 with_settings: |create, settings| with_options(create, settings, backslashed),
                 key_text: "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-                // The server's own default may keep nothing, such as BLACKHOLE.
+                // The server's default engine may store nothing, such as BLACKHOLE.
                 registry_options: MYSQL_ENGINE,
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = database() AND table_name = {name}",
@@ -87,7 +88,7 @@ impl Dialect {
                          WHERE database = currentDatabase() AND name = {name}",
                 ..TableWords::PLAIN
             },
-            // Its way to set something is never used: settings are refused before; see `table_features`.
+            // This function is never used: settings are rejected earlier; see `table_features`.
             Self::QuestDb => TableWords {
                 stamp: QUESTDB_STAMP,
                 registry: Some(QUESTDB_REGISTRY),
@@ -96,7 +97,7 @@ impl Dialect {
         }
     }
 
-    /// A table of which only the name is known, and the schema.
+    /// A table description with only its name and the schema.
     pub fn table_shape(self, table: &str, schema: Option<String>) -> TableShape {
         TableShape {
             name: table.to_owned(),
@@ -121,7 +122,7 @@ impl Dialect {
         }
     }
 
-    /// How leases are written and read.
+    /// SQL for leases.
     pub fn lease_words(self) -> LeaseWords {
         let plain = |literal: fn(&str) -> String, now_ms| {
             LeaseWords::plain(literal, self.table_words().key_text, now_ms)
@@ -136,7 +137,7 @@ impl Dialect {
                             AND k.objid = CAST(hashtext(l.token) & 2147483647 AS oid))",
                 ..Self::CockroachDb.lease_words()
             },
-            // Advisory locks are not in every version of YugabyteDB, nor always switched on.
+            // Advisory locks are missing in some versions of YugabyteDB, and can be disabled.
             Self::CockroachDb | Self::YugabyteDb => plain(
                 escape_literal,
                 "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
@@ -146,19 +147,19 @@ impl Dialect {
                 refresh: Some("REFRESH TABLE highwater_leases"),
                 ..plain(literal, "CAST(CURRENT_TIMESTAMP AS BIGINT)")
             },
-            // Its named locks are a node's own, and the nodes of a cluster do not share them.
+            // Named locks belong to a node, and are not shared between the nodes of a cluster.
             Self::MySql => LeaseWords {
                 or_ignore: "ON DUPLICATE KEY UPDATE share = VALUES(share)",
                 table_options: MYSQL_ENGINE,
                 ..plain(backslashed, "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
             },
-            // Nothing is updated there, see `appended_leases`; its clock has seconds.
+            // It cannot update rows, see `appended_leases`; its clock has a resolution of seconds.
             Self::ClickHouse => LeaseWords {
                 or_ignore: "",
                 appended: Some(CLICKHOUSE_EVENTS),
                 ..plain(escaped, "toInt64(toUnixTimestamp(now())) * 1000")
             },
-            // No key keeps a second row out, so what happens to one is a row.
+            // No key prevents a second row, so every event is a row.
             Self::QuestDb => LeaseWords {
                 or_ignore: "",
                 refresh: Some("SELECT wait_wal_table('highwater_leases')"),
@@ -169,12 +170,12 @@ impl Dialect {
         }
     }
 
-    /// Counts statements of this program's other sessions that still run; `name` is a literal.
-    /// Backends that lost their client count as long as they are there.
+    /// Counts running statements of this program's other sessions; `name` is a literal. Lingering backends count while
+    /// they exist.
     pub fn count_running(self, name: &str, lingering: &[i64]) -> String {
         let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
         match self {
-            // YugabyteDB lists those of one node; the driver looks at the others.
+            // YugabyteDB lists those of one node; the driver checks the others.
             Self::PostgreSql | Self::YugabyteDb => {
                 format!(
                     "SELECT count(*) FROM pg_catalog.pg_stat_activity \
@@ -187,24 +188,24 @@ impl Dialect {
                 "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
                  WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"
             ),
-            // Statements whose client disconnected are sometimes listed forever.
+            // Statements whose client disconnected sometimes stay listed forever.
             Self::CrateDb => "SELECT count(*) FROM sys.jobs WHERE username = current_user \
                               AND stmt LIKE 'INSERT INTO \"%' \
                               AND started > now() - INTERVAL '90 seconds'"
                 .to_owned(),
-            // A client has no name there but its user's.
+            // Clients are identified only by their user.
             Self::MySql => format!(
                 "SELECT count(*) FROM information_schema.processlist \
                  WHERE id <> connection_id() AND user = substring_index(user(), '@', 1) \
                  AND (command NOT IN ('Sleep', 'Daemon', 'Binlog Dump') OR id IN ({}))",
                 [vec!["0".to_owned()], lingering].concat().join(",")
             ),
-            // What is sent there over HTTP has the name of its client.
+            // Statements sent over HTTP have the client's name.
             Self::ClickHouse => format!(
                 "SELECT count(*) FROM system.processes \
                  WHERE http_user_agent = {name} AND query NOT LIKE '%FROM system.processes%'"
             ),
-            // A client has no name there; `unread_inserts` covers what it does not list.
+            // Clients have no name there; `unread_inserts` covers what it does not list.
             Self::QuestDb => "SELECT count(*) FROM query_activity() \
                               WHERE username = current_user() AND query LIKE 'INSERT INTO \"%'"
                 .to_owned(),

@@ -1,5 +1,4 @@
-//! Facts that every SQL server has, in the settings of a record. Must not know the name of a setting
-//! of a server.
+//! Facts common to all SQL servers, in the settings of a record. Must not know the name of a server's setting.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +7,11 @@ use highwater_model::record::MemoryRecord;
 use crate::error::{TargetError, TargetErrorKind};
 use crate::sql_query::Texts;
 
-/// The rows of settings; none where the server refuses to show them, which ends no run.
+/// The rows of settings; empty if the server refuses to show them, which does not end a run.
 ///
 /// # Errors
 ///
-/// If the connection was lost.
+/// The connection was lost.
 pub fn readable(rows: Result<Texts, TargetError>) -> Result<Texts, TargetError> {
     match rows {
         Err(error) if error.kind != TargetErrorKind::Unreachable => Ok(Vec::new()),
@@ -46,9 +45,9 @@ pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, enc
     settings.insert("tls".to_owned(), tls.to_owned());
 }
 
-/// Adds both, and what an acknowledged commit has survived, in the server's own words: those of the settings
-/// `names` that it reports; and `relaxed`, with which less of it survives than usual. Returns the words for
-/// the first line of a summary: the insert mode, and `relaxed`.
+/// Adds both, and the durability of an acknowledged commit, in the server's own terms: the reported settings among
+/// `names`, and `relaxed`, settings that reduce it. Returns the words for the first line of a summary: the insert mode,
+/// and `relaxed`.
 pub fn add_common(
     settings: &mut BTreeMap<String, String>,
     insert: &str,
@@ -73,7 +72,7 @@ pub fn add_common(
     relaxed
 }
 
-/// The caches of data that these settings size in bytes; those that are not reported so are left out.
+/// The data caches that these settings size in bytes; settings with other values are omitted.
 pub fn caches(settings: &BTreeMap<String, String>, names: &[&str]) -> MemoryRecord {
     let caches = names.iter().filter_map(|name| {
         let bytes = settings.get(*name)?.parse().ok()?;

@@ -1,7 +1,7 @@
-//! The statements of leases, in words that every dialect has but for a few.
+//! The SQL statements of leases, mostly common to all dialects.
 //!
-//! The rules are in `lease`. No transaction is needed: the primary key lets one of two takers win, and
-//! what ends a lease names its token.
+//! The rules are in `lease`. No transaction is needed: the primary key lets only one of two takers win, and ending a
+//! lease names its token.
 
 use highwater_model::units::Nanos;
 
@@ -9,13 +9,13 @@ use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
 use crate::sql_query::SqlQuery;
 
-/// Leases that are read, at most; where there are as many, others may be missing.
+/// Maximum leases read; if there are as many, others may be missing.
 pub(super) const LEASES_MAX: usize = 1_000;
 
-/// The leases of these rows.
+/// The leases in these rows.
 ///
 /// # Errors
-/// There are more than are read: whose table is free is not known then.
+/// There are more than can be read, so it is unknown which tables are free.
 pub(super) fn leases(rows: &[Vec<Option<String>>]) -> Result<Vec<Lease>, TargetError> {
     if rows.len() >= LEASES_MAX {
         let message = format!("{LEASES_TABLE} holds {LEASES_MAX} leases or more");
@@ -26,39 +26,39 @@ pub(super) fn leases(rows: &[Vec<Option<String>>]) -> Result<Vec<Lease>, TargetE
     Ok(rows.iter().filter_map(|row| lease(row)).collect())
 }
 
-/// The columns that do not change while a lease is held.
+/// The columns that stay constant while a lease is held.
 pub(super) const COLUMNS: &str =
     "table_name, share, shares, token, plan, owner, machine, process, started";
 
-/// What a dialect says in its own words.
+/// A dialect's own SQL.
 #[derive(Debug, Clone, Copy)]
 pub struct LeaseWords {
     /// A text literal.
     pub literal: fn(&str) -> String,
-    /// The type of a text in a primary key.
+    /// The text type in a primary key.
     pub key_text: &'static str,
-    /// How an INSERT goes on that leaves a row with the same table and share as it is.
+    /// The end of an INSERT that keeps an existing row with the same table and share.
     pub or_ignore: &'static str,
     /// Milliseconds since 1970 by the target's clock, an integer.
     pub now_ms: &'static str,
-    /// What follows the columns of a CREATE TABLE.
+    /// Follows the columns of a CREATE TABLE.
     pub table_options: &'static str,
-    /// Makes what was written visible.
+    /// Makes writes visible.
     pub refresh: Option<&'static str>,
-    /// Takes a lock that ends with this connection, by the literal `{token}`; the same connection may
-    /// take it again.
+    /// Takes a lock that ends with this connection, named by the literal `{token}`; the same connection may take it
+    /// again.
     pub lock: Option<&'static str>,
-    /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
+    /// Whether the lock of `l.token` is held: 0 or 1; NULL without such locks.
     pub is_locked: &'static str,
-    /// Creates the table of events, if it is not there, where what happens to a lease is a further row; see
-    /// `appended_leases`.
+    /// Creates the table of events, if it does not exist, for servers on which every event of a lease is another row;
+    /// see `appended_leases`.
     pub appended: Option<&'static str>,
-    /// A column that such a row needs besides, and the value, the same in all; each after a comma.
+    /// An additional column that such a row needs, and its value, the same in all rows; each after a comma.
     pub stamp: [&'static str; 2],
 }
 
 impl LeaseWords {
-    /// Of a dialect that says nothing else, and has no locks of a connection.
+    /// A dialect without specifics, and without connection locks.
     pub const fn plain(
         literal: fn(&str) -> String,
         key_text: &'static str,
@@ -79,7 +79,7 @@ impl LeaseWords {
     }
 }
 
-/// Does what is to be done, and reads the leases that are there then.
+/// Performs an action, and reads the resulting leases.
 pub async fn perform(
     connection: &mut impl SqlQuery,
     words: &LeaseWords,
@@ -138,7 +138,7 @@ async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<()
         words.key_text, words.table_options
     );
     if connection.texts(&create).await.is_err() {
-        // Somebody created it at the same moment; an error that lasts comes again.
+        // Another run created it at the same moment; a permanent error will recur.
         connection.texts(&create).await?;
     }
     Ok(())
@@ -161,7 +161,7 @@ pub(super) fn values(words: &LeaseWords, lease: &Lease) -> String {
     )
 }
 
-/// The lease of a row that was read.
+/// The lease in a row.
 fn lease(row: &[Option<String>]) -> Option<Lease> {
     let text = |position: usize| row.get(position).cloned().flatten();
     let number = |position| text(position)?.parse::<u64>().ok();

@@ -1,8 +1,8 @@
-//! SQL that several drivers share: everything around a load, dialects, quoting, the audit's
-//! statements, the description of a table, and table settings.
+//! SQL shared by several drivers: operations before and after a load, dialects, quoting, the audit's statements, table
+//! descriptions, and table settings.
 //!
-//! Must not do I/O: a driver brings its wire as a [`connection::TextWire`], passes its connection as
-//! a [`crate::sql_query::SqlQuery`], or sends the statements itself.
+//! Must not do I/O: a driver passes its wire as a [`connection::TextWire`] or its connection as a
+//! [`crate::sql_query::SqlQuery`], or sends the statements itself.
 
 pub mod admin;
 pub mod answer_limit;

@@ -1,5 +1,5 @@
-//! Statements of a workload that a session prepares: which one it is, for errors, and the text of an
-//! insert. Must not send one.
+//! Statements of a workload that a session prepares: their identity, for errors, and the text of an insert. Must not
+//! send a statement.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
 
@@ -7,18 +7,18 @@ use crate::contract::{TargetError, TargetErrorKind};
 use crate::error::RefusedStatement;
 use crate::failure::{Failure, ServerMessage};
 
-/// Which statement is prepared.
+/// The identity of a prepared statement.
 pub struct Place {
-    /// For people.
+    /// For display.
     pub text: String,
     /// Position of the op.
     pub op: usize,
-    /// Position in the op.
+    /// Position of the statement in the op.
     statement: usize,
 }
 
 impl Place {
-    /// The op of that position and name; `target` names the server.
+    /// The op with this position and name; `target` names the server.
     pub fn of_op(target: &str, op: usize, name: &str) -> Self {
         Self { text: format!("{target}: op `{name}`"), op, statement: 0 }
     }
@@ -33,21 +33,21 @@ impl Place {
         }
     }
 
-    /// A refusal by the server, or the end of the connection.
+    /// The server rejected it, or the connection was lost.
     pub fn failed<E: ServerMessage>(&self, failure: Failure<E>) -> TargetError {
         let position = failure.position();
         let error = failure.into_target_error(&self.text);
         error.about(self.refused(position))
     }
 
-    /// What the server understands is not what the workload means.
+    /// The server's interpretation differs from the workload's intention.
     pub fn misunderstood(&self, cause: &str) -> TargetError {
         let kind = TargetErrorKind::Preparation(self.refused(None));
         TargetError::new(kind, format!("{}: {cause}", self.text))
     }
 
-    /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is
-    /// what the dialect would write for one.
+    /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is the dialect's form
+    /// of one.
     pub fn miscounted(&self, found: usize, given: usize, placeholder: &str) -> TargetError {
         self.misunderstood(&format!(
             "the statement has {found} placeholders, the workload gives {given} parameters"
@@ -72,7 +72,7 @@ impl Place {
     }
 }
 
-/// The names of a table's columns, as `quote` writes a name.
+/// The names of a table's columns, quoted by `quote`.
 pub fn column_names(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
     table.columns.iter().map(|column| quote(&column.name)).collect::<Vec<String>>().join(", ")
 }

@@ -1,8 +1,8 @@
-//! Names and texts as SQL reads them, by the dialect's kind of quotes.
+//! Quotes names and texts, by the dialect's kind of quotes.
 //!
 //! Must not be used for PostgreSQL's own literals: `postgres_protocol` escapes these.
 
-/// A quoted identifier, whatever the name contains.
+/// A quoted identifier; any name is allowed.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -12,7 +12,7 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A quoted identifier of a dialect where double quotes are for texts.
+/// A quoted identifier of a dialect in which double quotes enclose texts.
 pub fn backquoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
@@ -22,14 +22,14 @@ pub fn backslashed(text: &str) -> String {
     literal(&text.replace('\\', "\\\\"))
 }
 
-/// A text literal of a dialect where a backslash escapes quotes too, and a zero ends a statement.
+/// A text literal of a dialect in which a backslash also escapes quotes, and a zero byte ends a statement.
 pub fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('\'', "\\'");
     format!("'{}'", text.replace('\0', "\\0"))
 }
 
-/// Bytes of what is quoted at the beginning of a text, both quotes among them; where it has `escapes`, a
-/// backslash takes the next character.
+/// Length in bytes of the quoted part at the start of a text, including both quotes; with `escapes`, a backslash
+/// escapes the next character.
 pub fn quoted_length(text: &str, escapes: bool) -> usize {
     let mut letters = text.char_indices();
     let quote = letters.next().map(|(_, quote)| quote);

@@ -1,12 +1,12 @@
-//! What a row says that the audit reads back: texts, and the values that they are in their columns.
+//! Converts rows read by the audit from texts to the values of their columns.
 //!
-//! Must not know the statements, nor which rows are expected.
+//! Must not know the statements, or the expected rows.
 
 use highwater_model::numbers::{signed_to_f64, truncate_to_i64};
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::stored::StoredRow;
 
-/// A row of the response to `audit::reads`; none where it has no key.
+/// A row of the response to `audit::reads`; `None` without a key.
 pub fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
     let mut values = row.into_iter();
     let key = values.next()??.parse().ok()?;
@@ -26,7 +26,7 @@ fn value(column: &BoundColumn, text: String) -> Value {
     };
     let read = match kind {
         ColumnType::Integer | ColumnType::Bigint => {
-            // A decimal has digits behind its point, whatever it holds.
+            // A decimal always has digits after its point.
             let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
             let is_whole = part.bytes().all(|digit| digit == b'0');
             whole.parse().ok().filter(|_| is_whole).map(Value::Integer)

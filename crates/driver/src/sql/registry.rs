@@ -1,4 +1,4 @@
-//! The registry of tables as SQL, for servers that are sent text and answer text.
+//! The table registry as SQL, for servers with a text protocol.
 
 use highwater_model::units::Seed;
 
@@ -12,7 +12,7 @@ fn columns(dialect: Dialect) -> (&'static str, [String; 5]) {
     ("name", plain.map(str::to_owned))
 }
 
-/// The statement that creates the registry, if it is not there.
+/// The statement that creates the registry, if it does not exist.
 pub fn create(dialect: Dialect) -> String {
     let (rows, words) = (dialect.identifier("rows"), dialect.table_words());
     if let Some(create) = words.registry {
@@ -26,7 +26,7 @@ pub fn create(dialect: Dialect) -> String {
     )
 }
 
-/// The query of the entry of a table; where rows are only added, of the newest one.
+/// Selects the entry of a table; on append-only servers, the newest one.
 pub fn select(dialect: Dialect, name: &str) -> String {
     let (key, columns) = columns(dialect);
     let newest = if dialect.only_appends() { " ORDER BY version DESC LIMIT 1" } else { "" };
@@ -37,7 +37,7 @@ pub fn select(dialect: Dialect, name: &str) -> String {
     )
 }
 
-/// The entry of a row of [`select`].
+/// The entry in a row of [`select`].
 pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
     let [Some(name), Some(fingerprint), seed, rows, next_index, writing] = row else {
         return None;
@@ -49,14 +49,14 @@ pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
         seed: Seed(number(seed).unwrap_or(0)),
         rows: number(rows),
         next_index: number(next_index).unwrap_or(0),
-        // What cannot be read may be a run that is writing.
+        // An unreadable value may mean that a run is writing.
         writing: !matches!(writing.as_deref(), Some("f" | "false" | "0")),
     })
 }
 
-/// The statement that adds an entry or replaces it; where rows are only added, a newer one.
+/// Inserts or replaces an entry; on append-only servers, adds a newer one.
 pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
-    // The registry's columns have 63 bits for a count.
+    // The registry's columns store 63 bits of a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = entry.rows.map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
     let (key, columns) = columns(dialect);

@@ -1,8 +1,8 @@
-//! Creates, keeps or replaces the tables of a workload, and registers them in `highwater_tables`, by a
-//! connection that runs one statement at a time.
+//! Creates, keeps, or replaces the tables of a workload, and registers them in `highwater_tables`, on a connection that
+//! runs one statement at a time.
 //!
-//! The rules are in `table_registry`; this is the SQL. Must not change a table that is not
-//! registered, unless the user named it.
+//! The rules are in `table_registry`; this is the SQL. Must not change a table that is not registered, unless the user
+//! named it.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
 
@@ -17,8 +17,8 @@ use crate::table_registry::{
 
 /// See [`crate::contract::TableAdmin::create_tables`].
 ///
-/// Shares of a plan begin at one moment: the server may refuse what two of them create at once, although
-/// it is created only if it is not there. Whoever was second finds it there; an error that lasts comes again.
+/// Shares of a plan start at the same moment: the server may reject the second of two simultaneous creations, even with
+/// IF NOT EXISTS. A retry then finds the table; a permanent error recurs.
 pub async fn create(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -35,8 +35,8 @@ pub async fn create(
     }
 }
 
-/// Fails with a table that [`create`] would refuse, and changes none: where tables are on several servers,
-/// all of them are checked before those of one are changed.
+/// Fails with a table that [`create`] would reject, and changes none. If tables are on several servers, all of them are
+/// checked before those of one are changed.
 pub async fn check(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -71,7 +71,7 @@ async fn create_registered(
     end(connection, dialect, applied).await
 }
 
-/// What is to be done with each table.
+/// The action for each table.
 async fn steps<'w>(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -108,7 +108,7 @@ async fn begin(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), T
     Ok(())
 }
 
-/// Commits what went well, where there is a transaction, and makes it visible.
+/// Commits on success, if there is a transaction, and makes the changes visible.
 async fn end<T>(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -146,7 +146,7 @@ async fn apply_all(
     steps: Vec<(&BoundTable, TableAction)>,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    // A table that another one refers to is dropped behind it.
+    // Reverse order, because a table may refer to an earlier one.
     for (table, action) in steps.iter().rev() {
         let name = dialect.identifier(&table.name);
         match action {
@@ -172,8 +172,8 @@ async fn apply_all(
             entries.push(entry);
             continue;
         }
-        // Create the table before registering it: a registry entry without our table would let a later
-        // run drop someone else's.
+        // Create the table before registering it: a registry entry without Highwater's table would let a later run drop
+        // another user's.
         let create = if is_emptied { &[][..] } else { &table.create };
         for statement in create {
             let statement = (dialect.table_words().with_settings)(statement, policy.settings);
@@ -190,8 +190,8 @@ async fn apply_all(
     Ok(entries)
 }
 
-/// Refuses a table whose engine has no transactions: there an error leaves a part of its batch behind,
-/// and an acknowledged row is lost with the server's process.
+/// Rejects a table whose engine has no transactions: an error then leaves part of its batch, and an acknowledged row is
+/// lost with the server's process.
 async fn check_engine(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -215,7 +215,7 @@ async fn check_engine(
     }
 }
 
-/// A query of a dialect about a table.
+/// A dialect's query about a table.
 fn named(dialect: Dialect, query: &str, table: &BoundTable) -> String {
     query.replace("{name}", &dialect.literal(&table.name))
 }

@@ -1,13 +1,12 @@
-//! Settings of a table, added to the statement that creates it: `WITH (name = value, …)`.
+//! Adds table settings to the statement that creates a table: `WITH (name = value, …)`.
 //!
-//! The text of a workload is not changed otherwise; only the clause at its end is parsed. Must not
-//! interpret a setting, but for an engine that knows no keys.
+//! The rest of a workload's text stays unchanged; only the clause at its end is parsed. Must not interpret a setting,
+//! except an engine without keys.
 
-/// The same statement with these settings, in place of those of the same names. Statements that
-/// create no table are left alone; `quote` makes a name one of the dialect's.
+/// The statement with these settings, which replace those of the same names. Other statements than CREATE TABLE are
+/// unchanged; `quote` quotes a name for the dialect.
 ///
-/// All values are written as text literals: the dialects that know the clause read numbers and
-/// switches from them.
+/// All values are written as text literals: the dialects with this clause accept them for numbers and switches.
 pub fn with_settings(
     create: &str,
     settings: &[(String, String)],
@@ -25,8 +24,8 @@ pub fn with_settings(
     format!("{} WITH ({})", before.trim_end(), entries.join(", "))
 }
 
-/// As [`with_settings`], with the setting `tablets` as the clause `SPLIT INTO n TABLETS` behind it, in place of
-/// what the statement splits the table into.
+/// As [`with_settings`], with the setting `tablets` as the clause `SPLIT INTO n TABLETS` after it, which replaces an
+/// existing split clause.
 pub fn with_tablets(create: &str, settings: &[(String, String)]) -> String {
     if settings.is_empty() || !creates_table(create) {
         return create.to_owned();
@@ -46,9 +45,8 @@ pub fn with_tablets(create: &str, settings: &[(String, String)]) -> String {
     }
 }
 
-/// The same statement with these settings as options of the table, `name = value …`, before the
-/// partitions that it may have. Statements that create no table are left alone; `literal` makes a
-/// value a text literal where it is no word.
+/// The statement with these settings as table options, `name = value …`, before an optional partition clause. Other
+/// statements than CREATE TABLE are unchanged; `literal` makes a value a text literal if it is not a word.
 pub fn with_options(
     create: &str,
     settings: &[(String, String)],
@@ -74,9 +72,9 @@ pub fn with_options(
     format!("{}{options}{between}{partitions}", before.trim_end())
 }
 
-/// The same statement with the setting `engine` in place of its engine, and the others in the clause
-/// `SETTINGS` at its end, in place of those of the same names. Statements that create no
-/// table are left alone; `literal` makes a value a text literal where it is no number.
+/// The statement with the setting `engine` replacing its engine, and the others in the clause `SETTINGS` at its end,
+/// replacing those of the same names. Other statements than CREATE TABLE are unchanged; `literal` makes a value a text
+/// literal if it is not a number.
 pub fn with_engine(
     create: &str,
     settings: &[(String, String)],
@@ -111,27 +109,27 @@ pub fn with_engine(
     format!("{} SETTINGS {}", before.trim_end(), entries.join(", "))
 }
 
-/// Whether an engine orders or partitions its rows: ClickHouse refuses these clauses for any other.
+/// Whether an engine supports ordering or partitioning: ClickHouse rejects these clauses for any other.
 fn has_keys(engine: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
     let name = engine.trim().split(|c| !is_of_name(c)).next();
     name.is_some_and(|name| name.ends_with("MergeTree"))
 }
 
-/// The entries of a clause but those that are set anew.
+/// The entries of a clause except those that are replaced.
 fn kept(clause: &str, settings: &[(String, String)]) -> Vec<String> {
     let mut entries = split_entries(clause);
     entries.retain(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name));
     entries.into_iter().map(str::trim).map(str::to_owned).collect()
 }
 
-/// Bytes of `ENGINE = Name(…)` at the beginning of a text.
+/// Length in bytes of `ENGINE = Name(…)` at the start of a text.
 fn engine_length(text: &str) -> usize {
     let is_part = |(_, c): &(usize, char)| c.is_alphanumeric() || matches!(c, '_' | '=' | ' ');
     let words = text.char_indices().take_while(is_part).last();
     let name = words.map_or(0, |(at, c)| at + c.len_utf8());
     let words = text.get(..name).unwrap_or_default();
-    // The word behind `=`, and no further one.
+    // The word after `=`, and no further one.
     let equals = words.find('=').map_or(0, |at| at + 1);
     let value = words.get(equals..).unwrap_or_default();
     let blanks = value.len() - value.trim_start().len();
@@ -141,13 +139,13 @@ fn engine_length(text: &str) -> usize {
     if !list.starts_with('(') {
         return end;
     }
-    // Up to the parenthesis that closes.
+    // Up to the closing parenthesis.
     let mut outside = outside(list).into_iter();
     let closing = outside.find(|(_, c)| *c == ')');
     end + closing.map_or(list.len(), |(at, _)| at + 1)
 }
 
-/// Where a word begins, outside of quotes and parentheses; else the end.
+/// Start of a word outside quotes and parentheses; otherwise the end.
 fn word_at(statement: &str, word: &str) -> usize {
     let mut outside = outside(statement).into_iter();
     let is_word = |(at, _): &(usize, char)| {
@@ -187,7 +185,7 @@ fn split_clause(statement: &str) -> (&str, Option<&str>) {
     found().unwrap_or((statement, None))
 }
 
-/// Parts between commas outside of quotes and parentheses.
+/// Parts separated by commas outside quotes and parentheses.
 fn split_entries(clause: &str) -> Vec<&str> {
     let mut start = 0;
     let mut entries = Vec::new();
@@ -200,8 +198,7 @@ fn split_entries(clause: &str) -> Vec<&str> {
     entries
 }
 
-/// Positions and characters that are outside of quotes and parentheses, and what closes the outermost of
-/// these.
+/// Positions and characters outside quotes and parentheses, including the outermost closing parenthesis.
 fn outside(text: &str) -> Vec<(usize, char)> {
     let mut depth = 0_u32;
     let mut outside = outside_quotes(text);
@@ -216,7 +213,7 @@ fn outside(text: &str) -> Vec<(usize, char)> {
     outside
 }
 
-/// Positions and characters that are part of no quoted text.
+/// Positions and characters outside quoted text.
 fn outside_quotes(text: &str) -> Vec<(usize, char)> {
     let mut quote = None;
     let mut plain = Vec::new();
@@ -231,7 +228,7 @@ fn outside_quotes(text: &str) -> Vec<(usize, char)> {
     plain
 }
 
-/// The name that an entry sets, without quotes.
+/// The name set by an entry, without quotes.
 fn name_of(entry: &str) -> String {
     let name = entry.split('=').next().unwrap_or_default().trim();
     name.trim_matches('"').to_ascii_lowercase()

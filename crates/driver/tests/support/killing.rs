@@ -1,4 +1,4 @@
-//! Batches until the server is killed with one of them under way, for the tests of drivers of SQL servers.
+//! Inserts batches until the server is killed with one of them in flight, for tests of drivers of SQL servers.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -8,8 +8,8 @@ use highwater_model::outcome::Certainty;
 
 use crate::points::Client;
 
-/// Inserts batches of so many rows, and kills the server when the last of so many is under way. The rows that
-/// were acknowledged, and those of which nothing is certain.
+/// Inserts batches of `rows` rows, and kills the server while the last batch is in flight. Returns the acknowledged
+/// rows, and those of unknown outcome.
 pub(crate) async fn until_killed(
     client: &mut Client,
     rows: i64,
@@ -18,7 +18,7 @@ pub(crate) async fn until_killed(
 ) -> (u64, u64) {
     let (mut acknowledged, mut kill) = (0, Some(kill));
     for number in 0..i64::MAX {
-        // Between two ops, and with one under way.
+        // Between two ops, and with one in flight.
         let mut op = Box::pin(client.insert(number * rows, rows));
         if number + 1 == batches {
             assert!(!is_ready(op.as_mut()).await, "it was answered at once");

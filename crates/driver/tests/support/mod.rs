@@ -1,4 +1,4 @@
-//! What the conformance tests of all drivers share: real time, and options.
+//! Shared by the conformance tests of all drivers: real time, and options.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use highwater_driver::{BoxFuture, TargetOptions, Timeline};
 use highwater_model::units::{Nanos, Seed};
 
-/// Time by the wall, as precise as the executor's timers.
+/// Real time, as precise as the executor's timers.
 pub(crate) struct WallTimeline {
     start: Instant,
 }
@@ -27,7 +27,7 @@ impl Timeline for WallTimeline {
     #[expect(clippy::disallowed_methods, reason = "this is the tests' clock")]
     fn sleep_until(&self, deadline: Nanos) -> BoxFuture<'static, ()> {
         let wait = deadline.saturating_sub(self.now());
-        // Also where the work has used up the executor's budget, as in a run.
+        // This also yields if the work has used up the executor's budget, as in a run.
         let sleep = tokio::time::sleep(Duration::from_nanos(wait.0));
         Box::pin(tokio::task::unconstrained(sleep))
     }

@@ -1,6 +1,6 @@
-//! A session and a workload of one small table, for the tests of drivers of SQL servers.
+//! A session and a workload of one small table, for tests of drivers of SQL servers.
 //!
-//! Must not know a server: its tests bring its SQL.
+//! Must not know a server: its tests pass in its SQL.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use highwater_model::units::Seed;
 
 use crate::support;
 
-/// The empty tables of a workload, and who uses them.
+/// The empty tables of a workload, and its users.
 pub(crate) struct Stage {
     pub(crate) workload: Arc<BoundWorkload>,
     pub(crate) admin: Box<dyn Admin>,
@@ -65,7 +65,7 @@ impl Client {
         Ok(Self::of(session))
     }
 
-    /// On a session that is there.
+    /// From an open session.
     pub(crate) fn of(session: Box<dyn Session>) -> Self {
         Self { session, request: Request::empty() }
     }
@@ -82,7 +82,7 @@ impl Client {
     }
 }
 
-/// Opens what is needed around the load.
+/// Opens the connection before and after the load.
 pub(crate) async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
     let timeline: Rc<dyn Timeline> = support::WallTimeline::start();
     target.administer(timeline).await
@@ -100,8 +100,8 @@ pub(crate) fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload
     Arc::new(BoundWorkload { ops, ..BoundWorkload::default() })
 }
 
-/// Op 0 inserts into `points(k, word)`, which is created so, op 1 reads one of its rows, whose key is
-/// that placeholder.
+/// Op 0 inserts into `points(k, word)`, which `create` creates; op 1 reads one of its rows by key, given as this
+/// placeholder.
 pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
     let table = BoundTable {
         name: "points".to_owned(),

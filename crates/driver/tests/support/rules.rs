@@ -7,7 +7,7 @@ use highwater_driver::conformance::{SqlWords, Subject, broken_among};
 
 use crate::support;
 
-/// Each of them in words; `cut` closes the connections of all sessions at the target's end.
+/// Each broken rule as text; `cut` closes the connections of all sessions on the target's side.
 pub(crate) fn broken(
     driver: &'static dyn Driver,
     url: &str,
@@ -17,7 +17,7 @@ pub(crate) fn broken(
     among(driver, url, sql, cut, |_| true)
 }
 
-/// Those of these names.
+/// The broken rules among these names.
 #[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 pub(crate) fn among(
     driver: &'static dyn Driver,

@@ -1,8 +1,8 @@
-//! What an outcome says, for the tests of drivers of SQL servers whose errors have numbers.
+//! The content of an outcome, for tests of drivers of SQL servers with numbered errors.
 
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
-/// Number, class, certainty, whether the session goes on.
+/// Number, class, certainty, and whether the session continues.
 pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
 
 pub(crate) fn said(outcome: &Outcome) -> Said {
@@ -10,7 +10,7 @@ pub(crate) fn said(outcome: &Outcome) -> Said {
     (error.code, error.class, outcome.certainty, outcome.session_usable)
 }
 
-/// Refused as a whole, and the session goes on.
+/// Rejected as a whole; the session continues.
 pub(crate) fn refused(code: u32, class: ErrorClass) -> Said {
     (Some(code.to_string()), class, Certainty::NotApplied, true)
 }

@@ -1,9 +1,9 @@
-//! The words of dialects, for the conformance suite on one host and on several.
+//! The SQL of dialects, for the conformance suite on one host and on several.
 
 use highwater_driver::conformance::SqlWords;
 use highwater_model::op::ColumnType;
 
-/// The words of a dialect, by the name that a target gives it.
+/// The SQL of a dialect, by the name that a target gives it.
 pub(crate) fn words(dialect: &str) -> Option<SqlWords> {
     match dialect {
         "postgresql" | "cockroachdb" | "yugabytedb" => {
@@ -104,7 +104,7 @@ fn clickhouse_type(kind: ColumnType) -> &'static str {
     }
 }
 
-/// Joined with itself, 18.16 would make the whole product in memory before it answers.
+/// If the table is joined with itself, 18.16 builds the whole product in memory before it responds.
 fn clickhouse_from_thrice(_: &str) -> String {
     "FROM numbers(1000000000)".to_owned()
 }

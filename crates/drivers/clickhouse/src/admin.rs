@@ -1,4 +1,4 @@
-//! What is this kind of server's own around the load. Must not measure time.
+//! ClickHouse's specifics for operations before and after the load. Must not measure time.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use super::spooling::Spooling;
 use super::spools::Spools;
 use super::wire::Wire;
 
-/// Inserts that other servers pass on to this one, from their tables above its own.
+/// Inserts that other servers forward to this one, from their `Distributed` tables.
 const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initial_query \
     AND query LIKE 'INSERT INTO %' AND position(query, currentDatabase()) > 0";
 
@@ -30,11 +30,11 @@ const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initi
 pub(super) struct ClickHouseServer {
     mode: Mode,
     spooling: Spooling,
-    /// Those that the connection is about: it is to tables above those of all servers.
+    /// Set if the connection uses the `Distributed` tables: their spools.
     spools: Option<Spools>,
 }
 
-/// Everything around the load, on that connection; `spools` are those of the tables that it is to.
+/// Operations before and after the load on that connection; `spools` are those of its tables.
 pub(super) fn admin(
     wire: Wire,
     node: &Node,
@@ -88,7 +88,7 @@ impl SqlServer for ClickHouseServer {
         describe::describe(connection, table).await
     }
 
-    /// Newer versions list their disks; older ones have the tables' directories.
+    /// Newer versions list their disks; for older ones, the tables' directories are used.
     async fn directories(&self, connection: &mut SqlConnection<Wire>) -> Vec<PathBuf> {
         let disks = "SELECT path FROM system.disks";
         let tables = format!(

@@ -1,33 +1,33 @@
-//! An answer as it comes: its rows are counted, and of its text as much is kept as says what failed.
+//! Reads a response as it arrives: counts its rows, and keeps enough text to describe an error.
 //!
-//! The status of an answer is not the whole truth: what fails after the first rows were sent stands as
-//! text behind them. Must not judge what an error means.
+//! The status of a response is not reliable: an error after the first rows is appended to them as text. Must not
+//! interpret an error.
 
 use highwater_driver::http::Sink;
 
 use super::errors::ServerError;
 
-/// Bytes of an error that are kept: messages quote the data.
+/// Maximum bytes kept of an error: messages quote the data.
 const ERROR_BYTES_MAX: usize = 4 * 1024;
-/// Bytes of an error that are read before the connection is given up.
+/// Maximum bytes read of an error before the connection is closed.
 const ERROR_BYTES_READ: u64 = 8 * 1024 * 1024;
-/// Bytes at the end of an answer that are kept: an error behind the rows.
+/// Bytes kept from the end of a response: an error may follow the rows.
 const TAIL_BYTES: usize = 2 * 1024;
-/// The header with the number of an error, of newer versions.
+/// The header with the error code, in newer versions.
 const CODE_HEADER: &str = "x-clickhouse-exception-code";
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// HTTP's status; 0 until it came.
+    /// HTTP status; 0 until received.
     pub(super) status: u16,
-    /// The number of the error, where a header has it.
+    /// The error code, if a header has it.
     pub(super) code: Option<u32>,
     /// Bytes of the body.
     pub(super) bytes: u64,
     /// Lines of the body, which are rows.
     pub(super) rows: u64,
-    /// The beginning of an error, or the end of an answer.
+    /// The start of an error, or the end of a response.
     text: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl Sink for Answer {
 }
 
 impl Answer {
-    /// The error that the server returned, if it returned one.
+    /// The server's error, if any.
     pub(super) fn into_error(self) -> Option<ServerError> {
         let text = String::from_utf8_lossy(&self.text);
         if self.status == 200 {
@@ -75,11 +75,11 @@ impl Answer {
     }
 }
 
-/// The error behind the rows of an answer, if there is one. It stands on a line of its own or behind a row
-/// that was cut. A text of the user's that looks exactly like one, in the last row, is taken for one.
+/// The error after the rows of a response, if any. It is on a separate line, or follows a truncated row. A user's text
+/// that looks exactly like an error, in the last row, is mistaken for one.
 fn behind_rows(text: &str) -> Option<&str> {
     if let Some((before, behind)) = text.rsplit_once("__exception__\r\n") {
-        // Newer versions put the text between two of these marks.
+        // Newer versions enclose the text in two of these marks.
         let error = if behind.trim().is_empty() { before } else { behind };
         return error.find("Code: ").and_then(|at| error.get(at..));
     }

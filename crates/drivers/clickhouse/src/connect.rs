@@ -1,7 +1,6 @@
-//! From an address to a connection that the server accepts: login, and which settings it knows.
+//! Opens a connection that the server accepts: checks the login, and the settings that the server knows.
 //!
-//! HTTP has no start-up: a first question shows whether user and password are right. Must not run a
-//! workload's statements.
+//! HTTP has no start-up exchange, so a first query checks user and password. Must not run a workload's statements.
 
 use std::rc::Rc;
 
@@ -13,7 +12,7 @@ use super::insert_mode::{Format, Mode};
 use super::options::Node;
 use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire, dial};
 
-/// Connects within the node's bound.
+/// Connects within the node's time limit.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, TargetError> {
     let opening = async {
         let http = dial(node).await?;
@@ -22,19 +21,18 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wir
             let names = SETTINGS.map(|(name, _)| format!("'{name}'")).join(", ");
             let sql = format!("SELECT name FROM system.settings WHERE name IN ({names})");
             let rows = rows_of(&mut wire, &node.shown, &sql).await?;
-            // Whoever was faster has the same answer.
+            // If another session was faster, it has the same response.
             drop(node.known.set(rows.into_iter().flatten().flatten().collect()));
             wire.write_heads();
         }
-        // Whether the login is right, and may set these.
+        // Checks the login, and that it may set these settings.
         rows_of(&mut wire, &node.shown, "SELECT 1").await?;
         Ok(wire)
     };
     time_limit::connected(timeline, node.connect_timeout, &node.shown, opening).await
 }
 
-/// Fails with a format in which the server, to which a connection was opened, would read other numbers than
-/// were sent.
+/// Fails for a format in which the connected server would read other numbers than were sent.
 pub(super) fn check_format(node: &Node, mode: Mode) -> Result<(), TargetError> {
     let mut known = node.known.get().into_iter().flatten();
     if mode.format != Format::JsonEachRow || known.any(|name| name == EXACT_FRACTIONS) {

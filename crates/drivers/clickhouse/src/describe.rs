@@ -1,5 +1,5 @@
-//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
-//! values, and its order. Must not change anything.
+//! Describes a table for generating a workload file from it: its columns, a sample of their values, and its order. Must
+//! not change anything.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
@@ -12,9 +12,9 @@ use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 use super::wire::Wire;
 
 const DIALECT: Dialect = Dialect::ClickHouse;
-/// What a text is cast to; it may be null.
+/// Target type of casts to text; it may be null.
 const TEXT_TYPE: &str = "Nullable(String)";
-/// What the clauses behind an engine begin with, and whether a table like it has them too.
+/// The first words of clauses after an engine, and whether a table like it also has them.
 const CLAUSES: [(&str, bool); 7] = [
     (" PARTITION BY ", true),
     (" PRIMARY KEY ", true),
@@ -64,7 +64,7 @@ pub(super) async fn describe(
     for column in columns {
         let [name, declared, default] = values(column);
         let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
-        // What is left out of an insert has the least value of its type there.
+        // A column omitted from an insert gets its type's minimum value.
         column.required = false;
         column.generated = ["MATERIALIZED", "ALIAS"].contains(&default.as_str());
         if let (Some(_), false) = (column.kind, column.generated) {
@@ -76,9 +76,9 @@ pub(super) async fn describe(
     Ok(shape)
 }
 
-/// The statement that makes such a table, from the one that made it: its columns and layout with the engine that keeps
-/// each row as it came. Others replace or add up rows of one key, and what has a TTL is deleted or changed, which an
-/// audit would take for loss.
+/// The statement for a similar table, from the statement that created it: its columns and layout, with an engine that
+/// keeps each row as inserted. Other engines replace or aggregate rows with the same key, and a TTL deletes or changes
+/// rows, which an audit would count as loss.
 fn created_as(statement: &str) -> Option<String> {
     let outline = outline(statement);
     let start = outline.find('(')? + 1;
@@ -88,7 +88,7 @@ fn created_as(statement: &str) -> Option<String> {
     Some(format!("CREATE TABLE {{table}} ({columns}) ENGINE = MergeTree {layout}"))
 }
 
-/// A text, byte for byte, in which all that is quoted or in parentheses is blank, as is all white space.
+/// A text of the same length with blanks for everything quoted or in parentheses, and for all white space.
 fn outline(text: &str) -> String {
     let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
     let mut outline = String::with_capacity(text.len());
@@ -113,7 +113,7 @@ fn outline(text: &str) -> String {
     outline
 }
 
-/// Columns without the times after which their values are gone.
+/// Columns without their TTLs.
 fn without_ttl(columns: &str) -> String {
     let mut kept = String::new();
     let mut begin = 0;
@@ -129,11 +129,11 @@ fn without_ttl(columns: &str) -> String {
     kept
 }
 
-/// How a table is laid out, from what a statement says behind its columns. An engine that is not a table's own, such as
-/// one above the tables of other servers, has none of that, nor has one whose order is among its arguments.
+/// A table's layout, from the statement's text after its columns. An engine without its own storage, such as
+/// `Distributed`, has none of it, and neither has one whose order is among its arguments.
 fn layout(engine: &str) -> String {
     let outline = outline(engine);
-    // Behind it is what fills a view.
+    // The query of a view follows.
     let outline = outline.split(" AS ").next().unwrap_or_default();
     let name = outline.trim_start().strip_prefix("ENGINE = ");
     let name = name.and_then(|name| name.split([' ', '(']).next());
@@ -178,7 +178,7 @@ fn index(order: &str) -> Vec<IndexShape> {
     }]
 }
 
-/// The type of a workload for a type of the server; none where no generator makes it.
+/// The workload type for a server type; `None` if no generator supports it.
 fn kind_of(declared: &str) -> Option<ColumnType> {
     let inner = declared.strip_prefix("Nullable(");
     let inner = inner.and_then(|inner| inner.strip_suffix(')'));

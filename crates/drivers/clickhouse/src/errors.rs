@@ -1,9 +1,8 @@
-//! Errors of the server: its number to class and certainty, and one line of text.
+//! Classifies server errors: error code to class and certainty, and one line of text.
 //!
-//! The table is that of `docs/reference/clickhouse.md`, tried on ClickHouse 18.16 but where it says
-//! otherwise. It is about one block for one part: what fails before its part is there has added nothing.
-//! The status of HTTP is 500 for nearly everything, so the number decides. Must not guess: an error that is
-//! not in it is unknown.
+//! The table is that of `docs/reference/clickhouse.md`, tested on ClickHouse 18.16 unless noted there. It applies to
+//! one block for one part: an error before its part exists has added nothing. HTTP's status is 500 for nearly all
+//! errors, so the code decides. Must not guess: an error that is not listed is unknown.
 
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::ServerMessage;
@@ -11,29 +10,29 @@ use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
-/// An error that the server answered with.
+/// An error response of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerError {
-    /// HTTP's status.
+    /// HTTP status.
     pub(super) status: u16,
-    /// The server's number of it; 0 where none was found.
+    /// The server's error code; 0 if none was found.
     pub(super) code: u32,
     /// The message, one line, bounded.
     pub(super) message: String,
 }
 
-/// What an error of the server means.
+/// The meaning of a server error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judgment {
     pub(super) class: ErrorClass,
     pub(super) certainty: Certainty,
-    /// It is decided before the first row is written, whatever the table.
+    /// It is raised before the first row is written, for any table.
     pub(super) early: bool,
 }
 
 impl ServerError {
-    /// From the text of an answer: `Code: 60, e.displayText() = …` or `Code: 60. DB::Exception: …`. Errors
-    /// within errors have numbers too: the first one counts.
+    /// Parses the text of a response: `Code: 60, e.displayText() = …` or `Code: 60. DB::Exception: …`. Nested errors
+    /// also have codes: the first one counts.
     pub(super) fn read(status: u16, code: Option<u32>, text: &str) -> Self {
         let behind = text.trim_start().strip_prefix("Code: ");
         let digits = behind.map(|behind| {
@@ -51,7 +50,7 @@ impl ServerError {
         }
     }
 
-    /// What the error is called, and what is certain about its request.
+    /// The error's class, and the certainty about its request.
     pub(super) fn judge(&self) -> Judgment {
         match self.code {
             0 => judge_status(self.status),
@@ -59,7 +58,7 @@ impl ServerError {
         }
     }
 
-    /// As the error of an op.
+    /// Converts it to the error of an op.
     pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
         OpError {
             class,
@@ -79,7 +78,7 @@ impl ServerMessage for ServerError {
         let kind = match (self.code, self.judge().class) {
             (60, _) => TargetErrorKind::MissingTable,
             (81 | 164 | 497, _) | (_, Authentication) => TargetErrorKind::Refused,
-            // Besides, limits of a user's settings: rows, bytes, or either; and no memory from the system.
+            // Also limits of a user's settings (rows, bytes, or either), and no memory from the system.
             (158 | 173 | 307 | 396, _) | (_, Resource) => TargetErrorKind::Exhausted,
             (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
             _ => TargetErrorKind::Statement,
@@ -111,37 +110,37 @@ const fn unknown(class: ErrorClass) -> Judgment {
     Judgment { certainty: Certainty::Unknown, ..refused(class) }
 }
 
-/// Syntax; missing or wrong names, functions and types; settings; what may only be read.
+/// Syntax; missing or wrong names, functions, and types; settings; read-only violations.
 const STATEMENT: &[u32] = &[
     16, 20, 36, 42, 43, 44, 46, 47, 48, 50, 53, 57, 60, 62, 63, 70, 71, 73, 80, 81, 115, 116, 164,
     174, 179, 181, 184, 215, 352, 368, 386, 497,
 ];
 
-/// Class and certainty of an error that answers a statement.
+/// Class and certainty of an error code.
 fn judge_code(code: u32) -> Judgment {
     match code {
         code if STATEMENT.contains(&code) => early(ErrorClass::Statement),
         192..=194 | 516 => early(ErrorClass::Authentication),
-        // Too many queries, too many parts of the table, an insert with a quorum that is still open: wait.
+        // Too many queries, too many parts of the table, an unfinished insert with a quorum: wait.
         202 => early(ErrorClass::Rejected),
         252 | 286 => refused(ErrorClass::Rejected),
-        // What cannot be read, or does not fit its column.
+        // Values that cannot be parsed, or do not fit their column.
         6 | 10 | 25..=27 | 32 | 33 | 38 | 41 | 69 | 72 | 117 | 130 | 131 | 190 | 321 | 349 => {
             refused(ErrorClass::Data)
         }
         // A full disk, no memory left.
         75 | 241 | 243 => refused(ErrorClass::Resource),
-        // A table that only reads for now, too few replicas.
+        // A temporarily read-only table, too few replicas.
         242 | 285 => refused(ErrorClass::Unavailable),
-        // Out of time, too slow, killed: what was written is there.
+        // Timeout, too slow, killed: written rows remain.
         159 | 160 | 394 => unknown(ErrorClass::Timeout),
         209 | 210 => unknown(ErrorClass::Connection),
-        // 319, an insert whose quorum is unknown, and 279, 999 among them.
+        // Includes 319, an insert with an unknown quorum, and 279 and 999.
         _ => unknown(ErrorClass::Unavailable),
     }
 }
 
-/// The same, where no error of ClickHouse came.
+/// The same for a response without a ClickHouse error.
 fn judge_status(status: u16) -> Judgment {
     match status {
         401 | 403 => early(ErrorClass::Authentication),

@@ -16,8 +16,8 @@ use super::insert_mode::Mode;
 use super::spooling::{OFF, SETTING};
 use super::wire::Wire;
 
-/// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
-/// inserts are held up, memory, threads. What a version does not have, it leaves out.
+/// Settings that are always recorded, of users and of tables: blocks, insert delays, memory, threads. A version omits
+/// those that it does not have.
 const RECORDED: &str = "'async_insert', 'background_pool_size', 'fsync_after_insert', \
     'fsync_part_directory', 'insert_deduplicate', 'insert_quorum', \
     'max_bytes_to_merge_at_max_space_in_pool', 'max_execution_time', 'max_insert_block_size', \
@@ -26,19 +26,18 @@ const RECORDED: &str = "'async_insert', 'background_pool_size', 'fsync_after_ins
     'non_replicated_deduplication_window', 'parts_to_delay_insert', 'parts_to_throw_insert', \
     'readonly', 'use_uncompressed_cache'";
 
-/// Those that say what an acknowledged insert has survived.
+/// Settings that determine the durability of an acknowledged insert.
 const DURABILITY: [&str; 3] = ["fsync_after_insert", "fsync_part_directory", SETTING];
 
 /// The setting of its cache of uncompressed data.
 const CACHE: &str = "uncompressed_cache_size";
 
-/// What the machine's memory has beyond the server's own.
+/// The machine's memory outside the server.
 const MACHINE: &str = "SELECT toString(toUInt64(sum(if(metric = 'OSMemoryTotal', value, -value)))) \
      FROM system.asynchronous_metrics WHERE metric IN ('OSMemoryTotal', 'MemoryResident') \
      HAVING countIf(metric = 'OSMemoryTotal') = 1";
 
-/// See [`highwater_driver::contract::ServerAdmin::facts`]; `is_spooled` where acknowledged rows may wait for being
-/// passed on.
+/// See [`highwater_driver::contract::ServerAdmin::facts`]; `is_spooled` if acknowledged rows may wait to be forwarded.
 pub(super) async fn read(
     connection: &mut SqlConnection<Wire>,
     mode: Mode,
@@ -72,8 +71,8 @@ pub(super) async fn read(
     })
 }
 
-/// Its cache of uncompressed data, where queries use it, and the page cache, from which it reads all else. Old versions
-/// report neither.
+/// Its cache of uncompressed data, if queries use it, and the page cache, through which it reads everything else. Old
+/// versions report neither.
 async fn memory(
     connection: &mut SqlConnection<Wire>,
     settings: &BTreeMap<String, String>,
@@ -90,12 +89,12 @@ async fn memory(
     memory
 }
 
-/// With which less of an acknowledged insert survives the loss of the machine than usual in databases.
+/// Settings that make an acknowledged insert less durable than is usual in databases.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
     let mut relaxed = match settings.get("fsync_after_insert").map(String::as_str) {
         Some("1" | "true") => Vec::new(),
         Some(value) => vec![format!("fsync_after_insert={value}")],
-        // Old versions have none.
+        // Old versions have no such setting.
         None => vec!["fsync_after_insert=none".to_owned()],
     };
     if let Some(value) = settings.get(SETTING) {

@@ -1,29 +1,28 @@
-//! The names of `--insert`: the format of a batch, and over several servers which table it is for. Must not
-//! write one.
+//! The values of `--insert`: the format of a batch and, with several servers, its target table. Must not encode.
 
-/// How a batch is written.
+/// The encoding of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// One block, column by column: it cannot be cut at a place where its first half is a request too.
+    /// One block, column by column: no prefix of it is a valid request.
     Native,
-    /// Row by row, without anything between two of them.
+    /// Row by row, without separators.
     RowBinary,
-    /// An object a row, as text.
+    /// One JSON object per row, as text.
     JsonEachRow,
 }
 
-/// A way to insert.
+/// An insert mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mode {
     pub(super) format: Format,
-    /// Through the table above those of all servers, which passes rows on; not to the server's own table.
+    /// Through the `Distributed` table, which forwards rows, instead of the server's own table.
     pub(super) is_distributed: bool,
 }
 
-/// The forms, in the order in which the ways to insert are named.
+/// The formats, in the order of the insert modes.
 const FORMATS: [Format; 3] = [Format::Native, Format::RowBinary, Format::JsonEachRow];
-/// The names of `--insert` on several servers: a name for each form into the servers' own tables, which one
-/// server has too, then for each into the tables above those.
+/// The values of `--insert` with several servers: one per format for the servers' own tables (also for a single
+/// server), then one per format for the `Distributed` tables.
 const NAMES: &[&str] = &[
     "native",
     "rowbinary",
@@ -32,11 +31,11 @@ const NAMES: &[&str] = &[
     "distributed-rowbinary",
     "distributed-jsoneachrow",
 ];
-/// Another name of the default, where it says that the servers' own tables are meant.
+/// Alternative name of the default, which states that the servers' own tables are used.
 const LOCAL: &str = "local";
 
 impl Format {
-    /// The server's name of it.
+    /// The server's name of the format.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Native => "Native",
@@ -47,17 +46,17 @@ impl Format {
 }
 
 impl Mode {
-    /// What is done where `--insert` says nothing.
+    /// The mode without `--insert`.
     pub(super) const fn default_one() -> Self {
         Self { format: Format::Native, is_distributed: false }
     }
 
-    /// The names of `--insert` that are proposed, for one server or for several.
+    /// The values of `--insert` to suggest, for one server or for several.
     pub(super) fn names(is_cluster: bool) -> &'static [&'static str] {
         if is_cluster { NAMES } else { &NAMES[..FORMATS.len()] }
     }
 
-    /// From a name of `--insert`.
+    /// Parses a value of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
         if name == LOCAL {
             return Some(Self::default_one());
@@ -66,14 +65,14 @@ impl Mode {
         Some(Self { format: FORMATS[at % FORMATS.len()], is_distributed: at >= FORMATS.len() })
     }
 
-    /// The name of `--insert`.
+    /// The value of `--insert`.
     pub(super) fn name(self) -> &'static str {
         let mut names = NAMES.iter().copied();
         let named = names.find(|name| Self::of(name) == Some(self));
         named.unwrap_or_default()
     }
 
-    /// Whether a batch is stored as a whole or not at all, whatever becomes of its request.
+    /// Whether a batch is always stored as a whole or not at all.
     pub(super) fn is_atomic(self) -> bool {
         self == Self::default_one()
     }

@@ -1,10 +1,9 @@
 //! Driver for ClickHouse over HTTP: one server, or the shards of a cluster.
 //!
-//! A batch is one block in the format Native, unless `--insert` says otherwise: it cannot be cut at a place
-//! where its first half is a request too, and is stored as a whole or not at all. Where to read: `plan` (a
-//! workload's statements and tables), `encode` (ops to bytes), `answer` and `errors` (what came back, and
-//! what is certain), `wire` (one exchange), `session` (one op), `connect`, `admin` (around the load),
-//! `cluster` (the same around several servers), `spooling` and `spools` (rows that they have still to pass on).
+//! By default, a batch is one block in Native format: no prefix of it is a valid request, and it is stored as a whole
+//! or not at all. Overview: `plan` (a workload's statements and tables), `encode` (ops to bytes), `answer` and `errors`
+//! (responses, and their certainty), `wire` (one exchange), `session` (one op), `connect`, `admin` (before and after
+//! the load), `cluster` (the same for several servers), `spooling` and `spools` (rows that are still to be forwarded).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -53,14 +52,14 @@ mod spools;
 mod telemetry;
 mod wire;
 
-/// For the estimate of an audit: `highwater audit` took 6.3 to 7.1 s for 6.6 million rows of `cpu` on
-/// ClickHouse 18.16, on two cores that had other work too.
+/// For estimating an audit: `highwater audit` took 6.3 to 7.1 s for 6.6 million rows of `cpu` on ClickHouse 18.16, on
+/// two cores that had other work as well.
 const AUDIT_NS_PER_ROW: u64 = 1_000;
 
-/// A server of a cluster whose connection takes longer is not polled.
+/// A server of a cluster is not polled if connecting takes longer.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(2);
 
-/// The driver; see the module.
+/// The driver; see the module documentation.
 pub struct ClickHouseDriver;
 
 impl Driver for ClickHouseDriver {
@@ -114,17 +113,17 @@ struct ClickHouseTarget {
     /// At least one.
     nodes: Vec<Node>,
     mode: Mode,
-    /// Whether all sessions are on the first one.
+    /// Whether all sessions use the first one.
     is_behind_first: bool,
 }
 
 impl ClickHouseTarget {
-    /// One server is a cluster of its own where it is to pass rows on.
+    /// A single server counts as a cluster if it must forward rows.
     fn is_cluster(&self) -> bool {
         self.nodes.len() > 1 || self.mode.is_distributed
     }
 
-    /// Fails with batches that only one server of several would get, for tables of its own.
+    /// Fails if batches would go to only one of several servers, into its own tables.
     fn check_initiator(&self, workload: &BoundWorkload) -> Result<(), TargetError> {
         let is_insert = |op: &BoundOp| matches!(op.kind, BoundOpKind::Insert { .. });
         if self.is_behind_first && !self.mode.is_distributed && workload.ops.iter().any(is_insert) {
@@ -136,7 +135,7 @@ impl ClickHouseTarget {
         Ok(())
     }
 
-    /// A connection to the server of a session, with how its ops are sent.
+    /// A connection to the server of a session, with the plans of its ops.
     async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), TargetError> {
         self.check_initiator(&connect.workload)?;
         let host = self.host_of(connect.number, connect.attempt);
@@ -236,8 +235,7 @@ impl Target for ClickHouseTarget {
     }
 }
 
-/// Polls the servers that answer. One that is away is polled again when it is back and the reader is made
-/// anew.
+/// Polls the responding servers. A server that is away is polled again after its return, when the reader is recreated.
 async fn cluster_reader(
     nodes: &[Node],
     timeline: &Rc<dyn Timeline>,

@@ -1,6 +1,6 @@
-//! From a target URL and the environment to what a connection needs: host, login, TLS, database.
+//! Converts a target URL and the environment to connection options: host, login, TLS, database.
 //!
-//! No I/O here: files that are named are read at the first connection.
+//! No I/O: named files are read at the first connection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::spooling::Spooling;
 
-/// Parameters of a URL that are understood; the names are libpq's where it has one.
+/// Supported URL parameters; with libpq's names if it has them.
 const PARAMETERS: &[&str] = &[
     "connect_timeout",
     INITIATOR,
@@ -25,18 +25,18 @@ const PARAMETERS: &[&str] = &[
     "sslrootcert",
     "user",
 ];
-/// The parameter that gives all sessions to one server.
+/// The parameter that sends all sessions to one server.
 const INITIATOR: &str = "initiator";
-/// The port of ClickHouse's HTTP interface where the URL names none.
+/// The default port of ClickHouse's HTTP interface.
 const DEFAULT_PORT: u16 = 8123;
-/// The same with TLS, which has a port of its own.
+/// The default port with TLS, which is a separate one.
 const DEFAULT_TLS_PORT: u16 = 8443;
-/// The scheme that asks for TLS.
+/// The scheme that enables TLS.
 const TLS_SCHEME: &str = "clickhouse+https";
-/// User and database where the URL names none, as in ClickHouse.
+/// Default user and database, as in ClickHouse.
 const DEFAULT: &str = "default";
 
-/// The server that sessions talk to.
+/// A server for sessions.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) host: String,
@@ -49,33 +49,33 @@ pub(super) struct Node {
     pub(super) application_name: String,
     /// The path of each request, up to its settings.
     pub(super) path: String,
-    /// Whether all sessions are on the first server, which passes rows on.
+    /// Whether all sessions use the first server, which forwards rows.
     pub(super) is_behind_first: bool,
-    /// What follows the path in each request, up to the value of its length.
+    /// Follows the path in each request, up to the value of its length.
     pub(super) headers: Arc<Secret>,
     pub(super) tls: Arc<Tls>,
     pub(super) connect_timeout: Nanos,
-    /// Settings of ours that the server knows, once it was asked.
+    /// The settings of Highwater that the server knows, once queried.
     pub(super) known: Arc<OnceLock<Vec<String>>>,
-    /// Whether acknowledged rows may wait for being passed on.
+    /// Whether acknowledged rows may wait to be forwarded.
     pub(super) spooling: Spooling,
-    /// Connections that we left and whose requests may still work.
+    /// Closed connections whose requests may still be running.
     pub(super) lingering: Arc<LingeringBackends>,
 }
 
 impl Node {
-    /// The same server as its cluster lists it.
+    /// The server's address as listed in its cluster.
     pub(super) fn address(&self) -> String {
         Host::at(&self.host, self.port).to_string()
     }
 
-    /// Where a server of a cluster has tables of its own: the tables of [`Self::database`] are above those
-    /// of all servers.
+    /// The database of a cluster server's own tables: the tables of [`Self::database`] are `Distributed` over all
+    /// servers.
     pub(super) fn own_database(&self) -> String {
         format!("{}_local", self.database)
     }
 
-    /// The same server, with statements about its own tables.
+    /// The same server, for statements on its own tables.
     pub(super) fn with_own_tables(&self) -> Self {
         Self { path: path(&self.own_database()), ..self.clone() }
     }
@@ -176,13 +176,13 @@ fn hosts(url: &TargetUrl) -> Vec<Host> {
     hosts
 }
 
-/// What of a text may stand in a header.
+/// The characters of a text that are allowed in a header.
 fn header_text(text: &str) -> String {
     let plain = |c: &char| c.is_ascii_graphic() || *c == ' ';
     text.chars().filter(plain).collect()
 }
 
-/// A constant part of all requests. Holds the password.
+/// A constant part of all requests. Contains the password.
 fn headers(host: &Host, login: &str, name: &str) -> Secret {
     Secret::new(format!(
         " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {name}\r\n{login}Content-Length: "

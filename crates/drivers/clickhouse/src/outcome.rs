@@ -1,4 +1,4 @@
-//! The outcome of an op, from a whole answer or from the end of its connection. Must not do I/O.
+//! The outcome of an op, from a complete response or a lost connection. Must not do I/O.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::answer::Answer;
 use super::encode::Plan;
 use super::wire::Lost;
 
-/// A value of the batch has no form in its column's type: nothing was sent.
+/// A value of the batch does not fit its column's type: nothing was sent.
 pub(super) fn unfit(op: &Op) -> Outcome {
     let error = OpError {
         class: ErrorClass::Data,
@@ -21,13 +21,13 @@ pub(super) fn unfit(op: &Op) -> Outcome {
     Outcome::refused(op.rows(), error)
 }
 
-/// There is no whole answer.
+/// There is no complete response.
 pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> Outcome {
     let adds_nothing = match plan {
         Some(Plan::Insert(plan)) => plan.refuses_cuts(),
-        // What came of its rows may look like all of them.
+        // A part of its rows may look complete.
         Some(Plan::Query { inserts: 1.., .. }) => false,
-        // Nothing else is sent in more than one piece.
+        // Everything else is sent in one piece.
         _ => true,
     };
     match lost {
@@ -39,7 +39,7 @@ pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> 
     }
 }
 
-/// What the server said before it left, or how it left.
+/// The server's error before the connection was lost, or how it was lost.
 fn cause(answer: Answer, error: &io::Error) -> OpError {
     if let Some(said) = answer.into_error() {
         let class = said.judge().class;
@@ -48,7 +48,7 @@ fn cause(answer: Answer, error: &io::Error) -> OpError {
     broken(error)
 }
 
-/// A whole answer came, to a request of so many bytes.
+/// A complete response to a request of this many bytes.
 pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -> Outcome {
     let (bytes, rows) = (answer.bytes, answer.rows);
     let is_insert = matches!(op.body, OpBody::Insert(_));
@@ -70,11 +70,11 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
     };
     let judgment = error.judge();
     let certainty = match plan {
-        // Whatever became of a question, it changed nothing.
+        // A query never changes anything.
         Some(Plan::Query { reads: true, .. }) => Certainty::NotApplied,
-        // Whatever one server says, others may have their rows.
+        // Whatever one server reports, others may have stored their rows.
         Some(Plan::Insert(plan)) if plan.is_distributed => Certainty::Unknown,
-        // Several parts, or none: one may be there.
+        // Several parts, or none: one may exist.
         Some(Plan::Insert(plan)) if !plan.is_whole(op.rows(), sent) && !judgment.early => {
             Certainty::Unknown
         }
@@ -82,7 +82,7 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
     };
     let error = error.into_op_error(judgment.class);
     let mut outcome = failed(op.rows(), certainty, error);
-    // The connection is in step after an error, too.
+    // The connection is also in sync after an error.
     outcome.session_usable = judgment.class != ErrorClass::Authentication;
     outcome.response_bytes = bytes;
     outcome
@@ -219,7 +219,7 @@ mod tests {
         for (format, is_sent_whole, certainty) in [
             (Format::Native, true, Certainty::Unknown),
             (Format::Native, false, Certainty::NotApplied),
-            // The first rows may be taken for a request of their own.
+            // The first rows may be taken for a complete request.
             (Format::RowBinary, false, Certainty::Unknown),
             (Format::JsonEachRow, false, Certainty::Unknown),
         ] {

@@ -1,10 +1,10 @@
-//! Where the values of a statement go: at `$n`, outside of texts, quoted names and comments; and how many
-//! rows an INSERT has in its text. Must not know more of SQL than distinguishes these.
+//! Finds the values of a statement, at `$n` outside texts, quoted names, and comments, and counts the rows in the text
+//! of an INSERT. Parses only as much SQL as this requires.
 
 use highwater_driver::sql::quoting::quoted_length;
 use highwater_model::literal::LiteralSql;
 
-/// The statement, cut where values go, and which value (from 0) each place takes.
+/// The statement, split at the values, and the value (from 0) for each placeholder.
 pub(super) fn cut(sql: &str) -> (LiteralSql, Vec<usize>) {
     let mut cut = LiteralSql::default();
     let mut values = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn cut(sql: &str) -> (LiteralSql, Vec<usize>) {
     (cut, values)
 }
 
-/// Rows in parentheses behind the VALUES of an INSERT; none in another statement.
+/// Rows in parentheses after the VALUES of an INSERT; 0 in another statement.
 pub(super) fn inserted_rows(sql: &str) -> u64 {
     if !first_word(sql).eq_ignore_ascii_case("INSERT") {
         return 0;
@@ -64,7 +64,7 @@ pub(super) fn inserted_rows(sql: &str) -> u64 {
     rows
 }
 
-/// Bytes of a text, a quoted name or a comment that begins there.
+/// Length in bytes of a text, a quoted name, or a comment at this position.
 fn opaque(rest: &str, first: char) -> Option<usize> {
     match first {
         '\'' | '"' | '`' => Some(quoted_length(rest, true)),
@@ -74,7 +74,7 @@ fn opaque(rest: &str, first: char) -> Option<usize> {
     }
 }
 
-/// The first word of a statement, behind comments.
+/// The first word of a statement, after comments.
 pub(super) fn first_word(sql: &str) -> &str {
     let mut rest = sql.trim_start();
     loop {

@@ -1,5 +1,5 @@
-//! How a session sends each op: its statement, cut where values go, or the columns of its table with the
-//! types that the server says. Must not handle values; see `encode`.
+//! How a session sends each op: its statement, split at the values, or the columns of its table with the server's
+//! types. Must not handle values; see `encode`.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::failure::Failure;
@@ -17,10 +17,10 @@ use super::insert_mode::Mode;
 use super::placeholders;
 use super::wire::Wire;
 
-/// Where the tables are that batches are inserted into, and how.
+/// The tables into which batches are inserted, and the mode.
 pub(super) struct Tables {
-    /// The database of the tables of a cluster's server itself: those of the URL's database are above those
-    /// of all servers. None on one server.
+    /// The database of a cluster server's own tables: those of the URL's database are `Distributed` over all servers.
+    /// `None` with a single server.
     pub(super) own: Option<String>,
     pub(super) mode: Mode,
 }
@@ -58,7 +58,7 @@ fn query(text: &str, sql: LiteralSql) -> Plan {
     Plan::Query { reads: reads(text), inserts: placeholders::inserted_rows(text), sql }
 }
 
-/// Whether a statement only asks.
+/// Whether a statement only reads.
 fn reads(sql: &str) -> bool {
     let word = placeholders::first_word(sql);
     ["SELECT", "WITH", "SHOW", "DESCRIBE", "EXISTS"]
@@ -111,8 +111,8 @@ async fn insert_plan(
     })
 }
 
-/// Database, engine and partition key of the table of that name that a batch goes into: the server's own
-/// where it has one, unless batches go through the one above those of all servers.
+/// Database, engine, and partition key of the table of that name into which a batch is inserted: the server's own table
+/// if there is one, unless batches go through the `Distributed` table.
 async fn found(
     wire: &mut Wire,
     table: &BoundTable,
@@ -141,8 +141,7 @@ async fn found(
     })
 }
 
-/// Whether a block is stored as a whole or not at all; an error where what is acknowledged may not be
-/// stored at all.
+/// Whether a block is stored as a whole or not at all; an error if acknowledged rows may not be stored at all.
 fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, TargetError> {
     if engine.ends_with("MergeTree") {
         return Ok(true);
@@ -160,8 +159,7 @@ fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, TargetError> {
     ))
 }
 
-/// The columns of a block. An object whose name no column has is stored as a column for each of its
-/// attributes.
+/// The columns of a block. An object without a column of its name is stored in one column per attribute.
 fn native_columns(
     table: &BoundTable,
     declared: &[(String, String)],

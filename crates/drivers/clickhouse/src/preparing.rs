@@ -1,5 +1,5 @@
-//! Lets the server read the questions of a workload before the load, because nothing is prepared over
-//! HTTP: `DESCRIBE TABLE (…)` names the columns of an answer without making it. Must not execute one.
+//! Checks the queries of a workload on the server before the load, because HTTP does not prepare statements: `DESCRIBE
+//! TABLE (…)` returns the columns of a result without computing it. Must not execute a query.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::TextWire;
@@ -10,8 +10,8 @@ use highwater_model::op::{BoundOpKind, BoundWorkload, ColumnType, Value};
 use super::placeholders;
 use super::wire::Wire;
 
-/// Fails with a question that the server cannot read, or that names what is not there. A value of each type
-/// stands for those that the load sends.
+/// Fails with a query that the server cannot parse, or that refers to missing names. One value of each type represents
+/// those of the load.
 pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(), TargetError> {
     let shown = wire.node().shown.clone();
     for (number, op) in workload.ops.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(
     Ok(())
 }
 
-/// Whether a statement is one that may stand in parentheses.
+/// Whether a statement may be placed in parentheses.
 fn is_plain_select(sql: &str) -> bool {
     let first = placeholders::first_word(sql);
     let begins = |word: &str| first.eq_ignore_ascii_case(word);

@@ -1,4 +1,4 @@
-//! Rows of an answer in the format TabSeparated, one by one as they come. Must not keep them.
+//! Rows of a response in TabSeparated format, one by one as they arrive. Must not store them.
 
 use std::io;
 
@@ -8,16 +8,16 @@ use highwater_driver::sql::connection::Row;
 
 use super::answer::Answer;
 
-/// Bytes of one row, at most.
+/// Maximum bytes of one row.
 const ROW_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Hands rows on; see the module.
+/// Passes rows on; see the module documentation.
 pub(super) struct RowReader<'a> {
     take: &'a mut dyn FnMut(Row) -> io::Result<()>,
     answer: Answer,
-    /// The beginning of a row.
+    /// The start of a row.
     begun: Vec<u8>,
-    /// The last whole row: what fails after others were sent stands in its place.
+    /// The last complete row: an error after other rows takes its place.
     held: Option<Vec<u8>>,
     refused: Option<io::Error>,
 }
@@ -27,7 +27,7 @@ impl<'a> RowReader<'a> {
         Self { take, answer: Answer::default(), begun: Vec::new(), held: None, refused: None }
     }
 
-    /// What was answered, and why reading it was ended, if it was.
+    /// The response, and why reading was stopped, if it was.
     pub(super) fn finish(mut self) -> (Answer, Option<io::Error>) {
         let is_row = self.answer.status == 200 && self.refused.is_none();
         if is_row && !self.is_error() {
@@ -36,7 +36,7 @@ impl<'a> RowReader<'a> {
         (self.answer, self.refused)
     }
 
-    /// Whether the row that is held is an error, which the answer ends with.
+    /// Whether the pending row is an error at the end of the response.
     fn is_error(&self) -> bool {
         let mut end = Answer::default();
         end.status(200);
@@ -89,7 +89,7 @@ impl Sink for RowReader<'_> {
 /// The fields of a line; `\N` is null.
 fn row(line: &[u8]) -> Row {
     if line.is_empty() {
-        // A text that is empty, and has no other beside it.
+        // A single empty text.
         return vec![Some(String::new())];
     }
     line.split(|byte| *byte == b'\t').map(field).collect()
@@ -143,7 +143,7 @@ mod tests {
         (rows, answer, refused)
     }
 
-    /// Fields that are texts.
+    /// Text fields.
     fn texts(fields: &[&str]) -> Row {
         fields.iter().map(|field| Some((*field).to_owned())).collect()
     }

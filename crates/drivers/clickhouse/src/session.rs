@@ -1,4 +1,4 @@
-//! One connection under load: sends what the encoder made, counts the answer, and judges it.
+//! A connection under load: sends the encoded request, counts the response, and judges it.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -12,7 +12,7 @@ use super::encode::{BlockEncoder, Plan};
 use super::outcome;
 use super::wire::{Kind, Wire};
 
-/// A session; see the module.
+/// A session; see the module documentation.
 pub(super) struct HttpSession {
     wire: Wire,
     plans: Rc<[Plan]>,

@@ -1,5 +1,5 @@
-//! Whether a table above those of all servers answers an insert before other servers have their rows, as `--with`
-//! says. Must not do I/O.
+//! Whether a `Distributed` table acknowledges an insert before other servers have its rows, as set by `--with`. Must
+//! not do I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use highwater_driver::contract::TargetError;
 
 use super::insert_mode::Mode;
 
-/// The setting by its first name, the only one of old versions, and by its name in newer ones: 1 where the answer
-/// waits for all rows.
+/// The setting's original name, the only one in old versions, and its name in newer ones: 1 if the response waits for
+/// all rows.
 const NAMES: [&str; 2] = ["insert_distributed_sync", "distributed_foreground_insert"];
-/// What a record says where the answer does not wait.
+/// Recorded if the response does not wait.
 pub(super) const SETTING: &str = NAMES[0];
-/// The value with which the answer does not wait.
+/// The value if the response does not wait.
 pub(super) const OFF: &str = "0";
-/// The value with which it does.
+/// The value if it waits.
 pub(super) const ON: &str = "1";
 
-/// Whether servers keep acknowledged rows in spools until other servers have them. Its copies are one.
+/// Whether servers keep acknowledged rows in spools until other servers have them. Clones share the value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spooling(Arc<AtomicBool>);
 
@@ -28,24 +28,24 @@ impl Spooling {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// From here on, for connections that are made later.
+    /// Applies to connections that are made later.
     pub(super) fn set(&self, is_used: bool) {
         self.0.store(is_used, Ordering::Relaxed);
     }
 
-    /// The value of a setting of a request, in place of `usual`.
+    /// The value of a request's setting, replacing `usual`.
     pub(super) fn value<'v>(&self, name: &str, usual: &'v str) -> &'v str {
         if self.is_used() && is_name(name) { OFF } else { usual }
     }
 }
 
-/// Whether a setting of `--with` says how inserts are answered, not how a table is made.
+/// Whether a `--with` setting controls insert responses rather than table creation.
 pub(super) fn is_name(name: &str) -> bool {
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether settings of `--with` say that rows may wait in spools. An error where they contradict each other, or where
-/// sessions insert in a way that has no spools.
+/// Whether `--with` settings allow rows to wait in spools. An error if they contradict each other, or if the insert
+/// mode has no spools.
 pub(super) fn is_requested(settings: &[(String, String)], mode: Mode) -> Result<bool, TargetError> {
     let mut given = settings.iter().filter(|(name, _)| is_name(name));
     let Some((name, value)) = given.next() else {

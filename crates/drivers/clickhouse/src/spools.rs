@@ -1,8 +1,7 @@
-//! Whether acknowledged rows still wait on a server for being passed on, in the spools of its tables above those of a
-//! cluster.
+//! Whether acknowledged rows are still waiting on a server to be forwarded, in the spools of its `Distributed` tables.
 //!
-//! Newer versions list them in `system.distribution_queue`. Older ones show them nowhere: there the files are counted
-//! if the server is on this machine, and otherwise its own tables must have been the same for a while. Must not wait.
+//! Newer versions list them in `system.distribution_queue`. Older ones do not show them: their files are counted if the
+//! server is on this machine; otherwise, its own tables must have been unchanged for a while. Must not wait.
 
 use std::fs;
 use std::io;
@@ -22,16 +21,16 @@ use super::wire::Wire;
 /// Whether the server lists its spools.
 const HAS_QUEUE: &str =
     "SELECT count() FROM system.tables WHERE database = 'system' AND name = 'distribution_queue'";
-/// Files of the spools of the database. Those that the server set aside as broken are not among them.
+/// Files in the spools of the database, excluding those that the server marked as broken.
 const QUEUED: &str =
     "SELECT sum(data_files) FROM system.distribution_queue WHERE database = currentDatabase()";
-/// Where the spools are.
+/// Directories of the spools.
 const PLACES: &str = "SELECT data_path FROM system.tables \
     WHERE database = currentDatabase() AND engine = 'Distributed'";
-/// For how long tables have the same rows if no other server has any for them. One that could not pass rows on
-/// repeats that after 30 s at most; a run waits no longer than that for an earlier one.
+/// How long tables must be unchanged before no other server is assumed to have rows for them. A server that could not
+/// forward rows retries after at most 30 s; a run waits at most that long for an earlier one.
 const SETTLED_AFTER: Nanos = Nanos::from_secs(29);
-/// Counts that are further apart are not of one wait.
+/// Counts that are further apart belong to different waits.
 const COUNTED_WITHIN: Nanos = Nanos::from_secs(5);
 
 /// The spools of a server.
@@ -39,22 +38,22 @@ pub(super) struct Spools {
     own_database: String,
     is_local: bool,
     spooling: Spooling,
-    /// Whether the server lists them, once that is known.
+    /// Whether the server lists them, once known.
     has_queue: Option<bool>,
     settling: Settling,
 }
 
-/// Since when a table has so many rows.
+/// How long a table has had this many rows.
 #[derive(Default)]
 struct Settling {
     rows: u64,
     since: Nanos,
-    /// When they were counted last.
+    /// Time of the last count.
     counted: Option<Nanos>,
 }
 
 impl Spools {
-    /// Of the tables in the database of this server's URL.
+    /// For the tables in the database of this server's URL.
     pub(super) fn of(node: &Node) -> Self {
         Self {
             own_database: node.own_database(),
@@ -65,7 +64,7 @@ impl Spools {
         }
     }
 
-    /// Whether nothing waits there, as far as it can be seen; on that server's connection.
+    /// Whether nothing waits there, as far as visible; uses that server's connection.
     pub(super) async fn are_empty(
         &mut self,
         connection: &mut SqlConnection<Wire>,
@@ -92,7 +91,7 @@ impl Spools {
         Ok(self.settling.is_over(rows, connection.now()))
     }
 
-    /// Files in the spools; none if they cannot be seen from here.
+    /// Files in the spools; `None` if they are not visible from here.
     async fn files(
         &self,
         connection: &mut SqlConnection<Wire>,
@@ -101,7 +100,7 @@ impl Spools {
             return Ok(None);
         }
         let rows = match connection.rows(PLACES).await {
-            // The versions between do not name one directory.
+            // Versions in between return several directories.
             Err(error) if error.kind == TargetErrorKind::Statement => return Ok(None),
             rows => rows?,
         };
@@ -115,8 +114,8 @@ impl Spools {
     }
 }
 
-/// Files that wait in the spools of one table: it has a directory for each other server, with a numbered file for
-/// each part of a batch.
+/// Files waiting in the spools of one table: it has a directory for each other server, with a numbered file for each
+/// part of a batch.
 fn files_of(table: &Path) -> io::Result<usize> {
     let mut files = 0;
     for spool in fs::read_dir(table)? {
@@ -133,7 +132,7 @@ fn files_of(table: &Path) -> io::Result<usize> {
 }
 
 impl Settling {
-    /// Takes another count; whether there were so many rows at each one for long enough.
+    /// Adds a count; returns whether the number of rows was constant for long enough.
     fn is_over(&mut self, rows: u64, now: Nanos) -> bool {
         let is_same = self.rows == rows
             && self.counted.is_some_and(|counted| now.saturating_sub(counted) <= COUNTED_WITHIN);
@@ -166,7 +165,7 @@ mod tests {
         fs::write(second.join("7.bin"), "").unwrap();
         assert_eq!(files_of(&table).unwrap(), 3);
         fs::remove_dir_all(&table).unwrap();
-        // What cannot be seen is not empty.
+        // If it is not visible, it does not count as empty.
         assert!(files_of(&table).is_err());
     }
 
@@ -178,13 +177,13 @@ mod tests {
         for at in 1..last {
             assert!(!is_over(7, at), "{at}");
         }
-        // More came just then.
+        // More rows arrived.
         assert!(!is_over(8, last));
         for at in last + 1..2 * last {
             assert!(!is_over(8, at), "{at}");
         }
         assert!(is_over(8, 2 * last));
-        // What was counted before a load says nothing of the time after it.
+        // A count before a load says nothing about the time after it.
         assert!(!is_over(8, 9 * last));
     }
 }

@@ -1,5 +1,5 @@
-//! Polls the telemetry of each server in one statement: counters and levels of `system.events` and
-//! `system.metrics`, parts and merges. What a version does not have is absent. Must not compute rates.
+//! Polls the telemetry of each server in one statement: counters and levels of `system.events` and `system.metrics`,
+//! parts and merges. Missing ones of a version are absent. Must not compute rates.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use highwater_driver::telemetry::{
 
 use super::wire::Wire;
 
-/// All of them; those in lower case are made by the statement.
+/// All figures; those in lower case are computed by the statement.
 const FIGURES: &[Figure] = &[
     level("Query", names::ACTIVE),
     level("HTTPConnection", "connections"),
@@ -34,7 +34,7 @@ const FIGURES: &[Figure] = &[
     level("parts_most", names::PARTS_OF_PARTITION),
 ];
 
-/// How long it has run; parts of all tables of the database, and of the partition that has most.
+/// Uptime; the number of parts in all tables of the database, and in the partition with most.
 const PARTS: &str = "SELECT 'uptime', toInt64(uptime()) UNION ALL SELECT 'parts', toInt64(sum(n)) FROM \
     (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
      GROUP BY table, partition) UNION ALL \
@@ -42,8 +42,8 @@ const PARTS: &str = "SELECT 'uptime', toInt64(uptime()) UNION ALL SELECT 'parts'
     (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
      GROUP BY table, partition)";
 
-/// Polls one server, or those of a cluster. An error of one ends the reader: the next one finds out who is
-/// there.
+/// Polls one server, or those of a cluster. An error of one ends the reader: the next one determines which servers are
+/// available.
 pub(super) struct HttpReader {
     wires: Vec<Wire>,
     is_cluster: bool,
@@ -51,9 +51,9 @@ pub(super) struct HttpReader {
 }
 
 impl HttpReader {
-    /// Of one server, or of several, each of which is named.
+    /// For one server, or for several named ones.
     pub(super) fn new(wires: Vec<Wire>, is_cluster: bool) -> Self {
-        // Some names are those of an event and of a metric.
+        // Some names are used for both an event and a metric.
         let sql = format!(
             "SELECT event AS name, toInt64(value) FROM system.events WHERE event IN ({}) \
              UNION ALL SELECT metric AS name, toInt64(value) FROM system.metrics \

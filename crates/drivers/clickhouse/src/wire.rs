@@ -1,10 +1,10 @@
-//! One connection and its requests: each is SQL, with the rows of an insert behind it, and an answer.
+//! A connection and its requests: each is SQL, followed by the rows of an insert, and gets a response.
 //!
-//! The server closes a connection that is idle for some seconds, also while a request is on its way to
-//! it; so one that was idle for two thirds of that is replaced before it is used. A connection moves
-//! into the future of an exchange and comes back only if it is still in step with the server.
+//! The server closes a connection that is idle for some seconds, even while a request is in transit. So a connection
+//! that was idle for two thirds of that time is replaced before it is used. A connection is moved into the future of an
+//! exchange, and returns only if it is still in sync with the server.
 //!
-//! Must not judge an answer.
+//! Must not interpret a response.
 
 use std::io;
 use std::rc::Rc;
@@ -22,16 +22,16 @@ use super::errors::ServerError;
 use super::options::Node;
 use super::rows::RowReader;
 
-/// The server gives connections no names: any number that no other one has.
+/// The server does not number connections, so any unique number is used.
 static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
-/// Settings of each request, as far as the server knows them. An insert is answered when its rows are
-/// there, on other servers too unless a run lets them wait in spools, and is not taken for an earlier one; the
-/// status of an answer is that of the whole, and no server is left out of it. A subquery over distributed tables is
-/// answered once for all servers, where by default it is refused.
+/// Settings of each request that the server knows. An insert is acknowledged when its rows are stored, also on other
+/// servers unless a run allows spools, and is not deduplicated against an earlier one; the status of a response covers
+/// all of it, and no server is left out. A subquery over distributed tables is executed once for all servers; by
+/// default it is rejected.
 pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
-    // The old name of the next one, and the only one of 18.16.
+    // The old name of the next one, and the only one in 18.16.
     ("insert_distributed_sync", "1"),
     ("distributed_foreground_insert", "1"),
     ("skip_unavailable_shards", "0"),
@@ -41,24 +41,23 @@ pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("http_write_exception_in_output_format", "0"),
     ("max_query_size", "16777216"),
 ];
-/// The setting with which a fraction in text becomes the number that is nearest to it. A server without it
-/// may make another one of it.
+/// The setting that parses fractions in text exactly. A server without it may store another number.
 pub(super) const EXACT_FRACTIONS: &str = "precise_float_parsing";
-/// For how long an idle connection is kept where the server does not say it: as in 18.16.
+/// Default idle timeout of a connection if the server does not report one: as in 18.16.
 const KEPT_FOR: u64 = 3;
 
-/// What is sent.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An insert. Its answer is empty; it begins when all is done, so that its status is right.
+    /// An insert. Its empty response begins when everything is done, so that its status is reliable.
     Insert,
-    /// Another statement. What it answers is sent as it is made, so its status is that of the beginning.
+    /// Another statement. Its response is sent while it is computed, so its status is only that of the beginning.
     Statement,
 }
 
 /// A connection past its TLS negotiation, and how it is replaced.
 pub(super) struct Wire {
-    /// None while a request is on its way, and where the next one needs a new connection.
+    /// `None` during a request, and if the next one needs a new connection.
     http: Option<HttpConnection>,
     node: Node,
     timeline: Rc<dyn Timeline>,
@@ -71,21 +70,21 @@ pub(super) struct Wire {
     head: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug)]
 pub(super) enum Lost {
-    /// There was no connection to send anything on.
+    /// There was no connection on which to send.
     NotConnected(TargetError),
-    /// The connection ended, or broke the protocol.
+    /// The connection was lost, or the protocol was violated.
     Io {
-        /// How.
+        /// The cause.
         error: io::Error,
-        /// The whole request had left this process.
+        /// The request had been sent completely.
         is_sent_whole: bool,
     },
 }
 
-/// Connects and, where the scheme says so, speaks TLS.
+/// Connects, with TLS if the scheme requires it.
 pub(super) async fn dial(node: &Node) -> Result<HttpConnection, TargetError> {
     let encrypted = node.tls.mode().kinds().first() == Some(&true);
     let (place, host) = (&node.shown, &node.host);
@@ -94,7 +93,7 @@ pub(super) async fn dial(node: &Node) -> Result<HttpConnection, TargetError> {
 }
 
 impl Wire {
-    /// Takes over a connection that was just made.
+    /// Takes over a new connection.
     pub(super) fn new(http: HttpConnection, node: Node, timeline: Rc<dyn Timeline>) -> Self {
         let mut wire = Self {
             used: timeline.now(),
@@ -109,7 +108,7 @@ impl Wire {
         wire
     }
 
-    /// Makes the heads of requests anew: with the settings that the server is known to know.
+    /// Rebuilds the heads of requests with the settings that the server is known to support.
     pub(super) fn write_heads(&mut self) {
         let known = self.node.known.get().map(Vec::as_slice).unwrap_or_default();
         let settings = SETTINGS.iter().filter(|(name, _)| known.iter().any(|known| known == name));
@@ -128,7 +127,7 @@ impl Wire {
         &self.node
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request, and reads its response.
     pub(super) async fn exchange(
         &mut self,
         kind: Kind,
@@ -151,7 +150,7 @@ impl Wire {
         let mut digits = itoa::Buffer::new();
         self.head.extend_from_slice(digits.format(body.len()).as_bytes());
         self.head.extend_from_slice(b"\r\n\r\n");
-        // The server may still work on a request that ends without an answer.
+        // The server may continue a request that ends without a response.
         let lingering = &self.node.lingering;
         let under_way =
             UnderWay::new(|| lingering.add(NEXT_ABANDONED.fetch_add(1, Ordering::Relaxed)));
@@ -167,8 +166,8 @@ impl Wire {
         }
     }
 
-    /// Ready when the server closed the idle connection although it was not idle for long. One that was
-    /// is closed as usual, and replaced when it is needed.
+    /// Ready once the server closed the connection before its idle timeout. A connection that exceeded the timeout is
+    /// closed as usual, and replaced when needed.
     pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(http) = &mut self.http else {
             return Poll::Pending;
@@ -185,7 +184,7 @@ impl Wire {
     }
 }
 
-/// How long a connection may be idle and is used again: two thirds of what its server keeps it for.
+/// Maximum idle time after which a connection is reused: two thirds of the server's idle timeout.
 fn idle_max(http: &HttpConnection) -> Nanos {
     let seconds = http.kept_for().unwrap_or(KEPT_FOR);
     Nanos::from_millis(seconds.saturating_mul(1_000) / 3 * 2)
@@ -203,7 +202,7 @@ impl TextWire for Wire {
         let exchanged = self.exchange(Kind::Statement, sql.as_bytes(), &mut reader).await;
         let (answer, refused) = reader.finish();
         if let Some(error) = refused {
-            // The rest of the answer is still to come on this connection.
+            // The rest of the response is still to arrive on this connection.
             self.http = None;
             return Err(Failure::Io(error));
         }

@@ -1,4 +1,4 @@
-//! Everything around the load: facts, tables, quiescence, counts. Must not measure time.
+//! Operations before and after the load: facts, tables, quiescence, counts. Must not measure time.
 
 use highwater_model::op::{self, BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
@@ -25,36 +25,33 @@ use highwater_driver::sql::{audit as sql, leases, tables};
 use highwater_driver::sql_query::Texts;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
-/// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
-/// statement took seconds on a busy machine before it was listed. The list of running statements
-/// is reliable only this long after the last abandoned op.
+/// An abandoned op may still be unread in the server's sockets, or be parsed: on a busy machine, a long statement took
+/// seconds before it was listed. The list of running statements is reliable only this long after the last abandoned op.
 const AFTER_ABANDONED: Nanos = Nanos::from_secs(10);
 
-/// Running inserts of all our sessions: recent ones, and older ones. A client that disconnects
-/// cancels nothing, so this is the only way to find them. Other clients quote their table
-/// otherwise.
+/// Running inserts of all Highwater sessions: recent and older ones. A disconnected client cancels nothing, so this is
+/// the only way to find them. Other clients quote their table differently.
 const RUNNING: &str = "SELECT count(*) FILTER (WHERE started > now() - INTERVAL '90 seconds'), \
      count(*) FILTER (WHERE started <= now() - INTERVAL '90 seconds') FROM sys.jobs \
      WHERE username = current_user AND stmt LIKE 'INSERT INTO \"%'";
-/// An insert that is listed for longer than the longest one observed (63 s) may be one whose client
-/// disconnected and that the server never removes from its list. It counts as done when nothing was
-/// written for this long.
+/// An insert listed for longer than the longest one observed (63 s) may be one whose client disconnected and that the
+/// server never removes from its list. It counts as done when nothing was written for this long.
 const STILL: Nanos = Nanos::from_secs(3);
-/// Moves with every write to a table of the schema.
+/// Changes with every write to a table of the schema.
 const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.shards \
      WHERE schema_name = current_schema";
-/// The tables of the schema that can be written to.
+/// The writable tables of the schema.
 const TABLES: &str = "SELECT table_name FROM information_schema.tables \
      WHERE table_schema = current_schema AND table_type = 'BASE TABLE' ORDER BY 1";
 /// Rows that inserts of all clients wrote since the nodes started.
 const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
      WHERE classification['type'] = 'INSERT'";
 
-/// Shards spread evenly, so the node with the least room decides for all.
+/// Shards are spread evenly, so the node with the least free space is the limit for all.
 const DISKS: &str = "SELECT count(*), min(fs['total']['available']), sum(fs['total']['size']) \
      FROM sys.nodes";
 
-/// Everything around the load, on a connection of its own.
+/// Operations before and after the load, on a separate connection.
 pub(super) struct HttpAdmin {
     connection: AdminConnection,
     /// Tables of the workload.
@@ -63,9 +60,9 @@ pub(super) struct HttpAdmin {
     written_before: Option<u64>,
     /// Rows written to the table registry since then; the counter includes them.
     registry_rows: u64,
-    /// The write pools' count of rejections then.
+    /// The write pools' rejection count before the load.
     rejected_before: Option<u64>,
-    /// The state of the cluster when the load began, if it was not as it should be.
+    /// The state of the cluster at the start of the load, if it was not normal.
     remarks: Vec<String>,
 }
 
@@ -113,8 +110,8 @@ impl HttpAdmin {
         }
     }
 
-    /// Makes visible what was written to the tables of the schema: own statements write to tables
-    /// that were not created here, and the audit queries them. One of these may be closed.
+    /// Makes writes to the tables of the schema visible: the user's own statements write to tables that were not
+    /// created here, and the audit queries them. One of these may be closed.
     async fn refresh_all(&mut self) -> Result<(), TargetError> {
         let names = self.connection.rows(TABLES).await?;
         for name in names.into_iter().flatten().flatten() {
@@ -129,7 +126,7 @@ impl HttpAdmin {
         Ok(())
     }
 
-    /// Waits until the cluster and the copies of these tables are at rest.
+    /// Waits until the cluster and the copies of these tables have settled.
     async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
         self.tables = tables.to_vec();
         self.remarks = settling::settle(&mut self.connection, tables).await?;
@@ -157,8 +154,8 @@ impl HttpAdmin {
         Ok(remarks)
     }
 
-    /// What inserts wrote since the tables were made; none if a restart has reset the counters, or
-    /// they are switched off.
+    /// Rows written by inserts since the tables were created; `None` if a restart has reset the counters, or if they
+    /// are disabled.
     async fn written(&mut self) -> Result<Option<u64>, TargetError> {
         let before = self.written_before;
         let now = number(&self.connection.rows(WRITTEN).await?, 0);

@@ -1,5 +1,5 @@
-//! The connection around the load: runs one statement at a time and reads its rows. Must not know
-//! what the statements are for.
+//! The connection before and after the load: runs one statement at a time, and reads its rows. Must not know the
+//! purpose of statements.
 
 use std::rc::Rc;
 
@@ -13,19 +13,19 @@ use highwater_driver::sql::quoting::quoted;
 use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::time_limit::{self, unanswered, within};
 
-/// First pause between two polls of a server that is not done.
+/// First pause between two polls of a busy server.
 pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two polls.
 pub(super) const PAUSE_MAX: Nanos = Nanos::from_millis(250);
 
-/// See the module.
+/// See the module documentation.
 pub(super) struct AdminConnection {
     pub(super) http: HttpConnection,
     pub(super) node: Node,
     /// The insert mode, for the facts.
     pub(super) insert: &'static str,
     pub(super) timeline: Rc<dyn Timeline>,
-    /// The last statement got no whole response.
+    /// The last statement got no complete response.
     unanswered: bool,
 }
 
@@ -39,13 +39,13 @@ impl AdminConnection {
         Self { http, node, insert, timeline, unanswered: false }
     }
 
-    /// Runs a statement that is quickly answered, and reads its rows.
+    /// Runs a fast statement, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_response(self.node.connect_timeout);
         self.rows_within(limit, sql).await
     }
 
-    /// Runs a statement that may read a whole table; whoever calls it has a time limit.
+    /// Runs a statement that may read a whole table; the caller sets the time limit.
     pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         if std::mem::replace(&mut self.unanswered, true) {
             return Err(unanswered(&self.node.shown));
@@ -60,7 +60,7 @@ impl AdminConnection {
         within(&timeline, limit, &place, self.long_rows(sql)).await
     }
 
-    /// Makes visible what was written to a table.
+    /// Makes writes to a table visible.
     pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
         let refresh = format!("REFRESH TABLE {}", quoted(table));
         self.long_rows(&refresh).await.map(drop)

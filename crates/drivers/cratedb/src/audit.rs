@@ -1,6 +1,6 @@
-//! Counts and checksums by key and rows read back, over HTTP. The SQL is that of the same dialect over the
-//! PostgreSQL wire; here are its answers, and that none of them grows too long: the server builds
-//! an answer in its memory before it sends the first byte.
+//! Counts, checksums by key, and rows read back, over HTTP. The SQL is the same as over the PostgreSQL wire; this
+//! module handles its responses, and limits their length: the server builds a response in memory before it sends the
+//! first byte.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::{KeyRange, StoredRow, is_within};
@@ -18,8 +18,8 @@ const ROWS_MAX: usize = 400_000;
 /// Bytes of the values of one answer, about, unless its rows all have one key: the server keeps several times as much.
 const BYTES_MAX: usize = 8 << 20;
 
-/// Runs a statement on what was written to a table, and reads its answer; `read` returns none where
-/// that is not made of integers.
+/// Runs a statement after making a table's writes visible, and reads its response; `read` returns `None` if it does not
+/// consist of integers.
 pub(super) async fn of_integers<T>(
     connection: &mut AdminConnection,
     table: &BoundTable,
@@ -130,8 +130,8 @@ pub(super) async fn copies(
     of_rows(&rows).ok_or_else(|| sql::not_integers(&connection.node.shown))
 }
 
-/// The copies of each shard: table, partition, shard, rows, and 1 for a copy that is in use. A copy on no node has no rows
-/// to compare. Absent where a cell is no number.
+/// The copies of each shard: table, partition, shard, rows, and 1 for a copy in use. An unassigned copy has no rows to
+/// compare. `None` if a cell is not a number.
 fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
@@ -159,8 +159,8 @@ mod tests {
     use super::super::recordings::recording;
     use super::*;
 
-    /// The plans are those that CrateDB 6.4.3 gave for these very statements: rows are added up where they are,
-    /// and none is fetched to the node that was asked, whose memory would then grow with the table.
+    /// Plans of CrateDB 6.4.3 for these statements: rows are aggregated on their nodes, and not fetched to the handler
+    /// node, whose memory use would then grow with the table.
     #[test]
     fn checksums_are_made_where_the_rows_are() {
         let whole = BoundTable {

@@ -1,7 +1,7 @@
-//! From an address to a connection that the server accepts: TCP, TLS, login, cluster health.
+//! Opens a connection that the server accepts: TCP, TLS, login, cluster health.
 //!
-//! HTTP has no start-up: a first health check shows whether the password is right, and whether the
-//! node has loaded its tables. Must not run a workload's statements.
+//! HTTP has no start-up exchange, so a first health check shows whether the password is right, and whether the node has
+//! loaded its tables. Must not run a workload's statements.
 
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -17,15 +17,15 @@ use highwater_driver::http::HttpConnection;
 use highwater_driver::network::first_bytes;
 use highwater_driver::time_limit;
 
-/// With this a client of the PostgreSQL protocol asks whether TLS is spoken; the answer is a letter.
+/// The request by which a client of the PostgreSQL protocol checks for TLS; the response is a letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
-/// Pause between two polls of a cluster that is not well.
+/// Pause between two polls of an unhealthy cluster.
 const PAUSE: Nanos = Nanos::from_millis(100);
 
-/// Connects within the node's bound.
+/// Connects within the node's time limit.
 ///
-/// After trouble it waits for the cluster to be as usual, within the same bound: a node that has
-/// just started has none of its tables yet, and returns the errors of missing tables.
+/// After instability, it waits within the same limit until the cluster is normal: a node that has just started has none
+/// of its tables yet, and returns errors about missing tables.
 pub(super) async fn open(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
@@ -33,12 +33,12 @@ pub(super) async fn open(
     let bound = node.connect_timeout;
     let limit = timeline.now().saturating_add(bound);
     let opening = open_unbounded(node, timeline, limit);
-    // The waiting inside ends at the limit by itself, well or not; this bounds the rest.
+    // The wait inside ends at the limit in any case; this limits the rest.
     let bound = Nanos(bound.0.saturating_mul(2));
     time_limit::connected(timeline, bound, &node.shown, opening).await
 }
 
-/// The error of a first contact; where something else answers, it says what.
+/// The error of a first contact; if another protocol answers, it names it.
 pub(super) async fn explained(
     error: TargetError,
     node: &Node,
@@ -94,7 +94,7 @@ async fn first_answer(
     node: &Node,
 ) -> Result<(HttpConnection, Result<Health, Failure>), TargetError> {
     let kinds = node.tls.mode().kinds();
-    // What was found out once is not tried again by every session.
+    // Each session reuses what the first one found out.
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
     let mut failed = None;
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
@@ -102,7 +102,7 @@ async fn first_answer(
         let opening = async {
             let stream = tls.connect(place, &node.host, node.port, *encrypted).await?;
             let mut connection = HttpConnection::new(stream);
-            // A port that speaks TLS does not respond to a plain request, or not in HTTP.
+            // A TLS port does not respond to a plain request, or not in HTTP.
             match health::poll(&mut connection, node).await {
                 Err(failure @ Failure::Io(_)) => Err(failure.into_target_error(place)),
                 health => Ok((connection, health)),
@@ -113,7 +113,7 @@ async fn first_answer(
                 node.second_kind.store(position > 0, Ordering::Relaxed);
                 return Ok(opened);
             }
-            // Where TLS was only a try, what counts is that it does not go without either.
+            // If TLS was optional, the error of the plain connection counts.
             Err(error) if failed.is_none() || !encrypted => failed = Some(error),
             Err(_) => {}
         }

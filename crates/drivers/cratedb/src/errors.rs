@@ -1,8 +1,7 @@
 //! Classifies CrateDB's errors: code, HTTP status and text to class and certainty.
 //!
-//! A refusal that the server decides before it writes is certain. An error that can follow a
-//! partial write, or the loss of a node, is unknown. Must not guess. Source: responses of CrateDB
-//! 6.4.3; the recordings are beside the tests.
+//! A refusal that the server decides before it writes is certain. An error that can follow a partial write, or the loss
+//! of a node, is unknown. Must not guess. Source: responses of CrateDB 6.4.3; the recordings are next to the tests.
 
 use highwater_model::outcome::{ErrorClass, OpError};
 
@@ -11,26 +10,26 @@ use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
 
-/// What the text of a refusal by the write pool begins with; its code says only "error".
+/// Prefix of the text of a rejection by the write pool; its code is only a generic one.
 const REJECTED: &str = "EsRejectedExecution";
 
-/// None of the server's codes: its answer is longer than what is read of one.
+/// Not a server code: the response exceeds the read limit.
 pub(super) const TOO_LONG: i64 = -1;
 
-/// The relation is unknown: it was never there, or was dropped.
+/// The relation is unknown: it never existed, or was dropped.
 const UNKNOWN_TABLE: i64 = 4041;
 
-/// The cluster has blocked writes to a table by itself, as it does when a disk is nearly full.
+/// The cluster itself has blocked writes to a table, as it does when a disk is nearly full.
 const BLOCKED: i64 = 4037;
-/// What to do about that.
+/// The hint for this error.
 const BLOCKED_HINT: &str = "a disk may be fuller than \
      cluster.routing.allocation.disk.watermark.flood_stage: free space, then ALTER TABLE … SET \
      (\"blocks.read_only_allow_delete\" = false)";
 
-/// Under which condition a failure means that nothing was written.
+/// The condition under which a failure means that nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotAppliedIf {
-    /// In any case, whatever happens to the cluster.
+    /// Always, whatever happens to the cluster.
     Always,
     /// If the cluster is stable. If a node was lost, the server's earlier attempt may have written.
     Stable,
@@ -46,12 +45,12 @@ pub(super) enum NotAppliedIf {
 pub(super) struct Classification {
     pub(super) class: ErrorClass,
     pub(super) not_applied_if: NotAppliedIf,
-    /// Its entries carry an error only up to ten a shard.
+    /// Only up to ten entries per shard have an error.
     pub(super) capped: bool,
 }
 
 impl Classification {
-    /// Of entries that carry an error up to ten a shard.
+    /// For entries of which up to ten per shard have an error.
     pub(super) const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
         Self { class, not_applied_if, capped: true }
     }
@@ -88,7 +87,7 @@ pub(super) fn classify_request(status: u16, reason: &Reason) -> Classification {
     let text = reason.text.as_str();
     let (class, not_applied_if) = match (status, reason.code) {
         (401, _) => (Authentication, NotAppliedIf::Always),
-        // More than the server takes in one request; it was not read.
+        // Larger than the server's request limit; it was not read.
         (413, _) => (Statement, NotAppliedIf::Always),
         (429, _) => (Rejected, NotAppliedIf::Always),
         _ if text.starts_with(REJECTED) => (Rejected, NotAppliedIf::Stable),
@@ -96,7 +95,7 @@ pub(super) fn classify_request(status: u16, reason: &Reason) -> Classification {
         (400, 4000) if is_about_values(text) => (Data, NotAppliedIf::Always),
         (400, 4003) => (Data, NotAppliedIf::Always),
         (_, 4091) => (Constraint, NotAppliedIf::StableWithKey),
-        // Tables that are there are missing for a while after a node has started.
+        // Existing tables are missing for a while after a node has started.
         (404, 4040..=4049) | (403, _) => (Statement, NotAppliedIf::Always),
         (_, 5005) => (Timeout, NotAppliedIf::Never),
         (_, 5000) if is_resource(text) => (Resource, NotAppliedIf::Never),
@@ -107,7 +106,7 @@ pub(super) fn classify_request(status: u16, reason: &Reason) -> Classification {
     Classification::new(class, not_applied_if)
 }
 
-/// CHECK, NOT NULL and a missing key are constraints, although their code is that of a wrong
+/// Violations of CHECK, NOT NULL, and a missing key are constraint errors, although their code is that of an invalid
 /// statement.
 fn violates_constraint(text: &str) -> bool {
     text.contains("Failed CONSTRAINT")
@@ -115,7 +114,7 @@ fn violates_constraint(text: &str) -> bool {
         || text.contains("must not be NULL")
 }
 
-/// A value that does not fit, as against a statement that cannot be read.
+/// A value that does not fit, as opposed to an unparsable statement.
 fn is_about_values(text: &str) -> bool {
     ["Cannot cast", "cannot be cast", "immense term", "parameter values", "Invalid value"]
         .iter()
@@ -126,12 +125,12 @@ fn is_resource(text: &str) -> bool {
     text.starts_with("OutOfMemoryError") || text.starts_with("CircuitBreaking")
 }
 
-/// The server's words, on one line.
+/// The server's message, on one line.
 fn said(text: &str) -> String {
     without_secrets(one_line(text))
 }
 
-/// The failure of an op, in the server's words.
+/// The failure of an op, with the server's message.
 pub(super) fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
     OpError {
         class,
@@ -143,7 +142,7 @@ pub(super) fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
     }
 }
 
-/// Why a request failed as a whole, from whatever the answer has.
+/// Why a whole request failed, from the available parts of the response.
 pub(super) fn reason_of(answer: &Answer) -> Reason {
     if let Some(reason) = &answer.error {
         return reason.clone();
@@ -209,7 +208,7 @@ mod tests {
     use super::super::recordings::recording;
     use super::*;
 
-    /// A smaller statement may have room: the same again has none.
+    /// A smaller statement may succeed; the same one will fail again.
     #[test]
     fn a_circuit_breaker_is_no_absence() {
         for name in ["47-breaker-of-a-fetch", "34-oom-or-breaker-1"] {

@@ -14,7 +14,7 @@ use highwater_driver::sql::facts::{add_connection, readable};
 use highwater_driver::sql_query::{Texts, first_value, values};
 use highwater_model::record::MemoryRecord;
 
-/// Settings of the cluster that affect a load, by the beginning of their names.
+/// Prefixes of cluster settings that affect a load.
 const RECORDED: &[&str] = &[
     "bulk.",
     "cluster.routing.rebalance.",
@@ -23,8 +23,8 @@ const RECORDED: &[&str] = &[
     "stats.enabled",
     "statement_timeout",
 ];
-/// Settings of the cluster with their defaults in 6.4; those that differ are listed by name. Limits
-/// that are fractions of the heap are not here: they differ from machine to machine.
+/// Cluster settings with their defaults in 6.4; changed ones are listed by name. Limits relative to the heap are
+/// omitted: they differ between machines.
 const DEFAULTS: &[(&str, &str)] = &[
     ("bulk.request_timeout", "1m"),
     ("cluster.max_shards_per_node", "1000"),
@@ -89,7 +89,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     }
     let insert = connection.insert;
     add_connection(&mut settings, insert, connection.http.is_encrypted());
-    // The translog is synchronized before each answer, unless a table says otherwise.
+    // The translog is synchronized before each response, unless a table sets otherwise.
     let durability = "translog.durability=REQUEST unless set for the table";
     settings.insert("durability".to_owned(), durability.to_owned());
     let noun = if count == "1" { "node" } else { "nodes" };
@@ -106,7 +106,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     })
 }
 
-/// Of each machine its memory, and the heaps of its nodes, which are no page cache.
+/// The memory of each machine, and the heaps of its nodes, which are not page cache.
 const MACHINES: &str = "SELECT max(mem['free'] + mem['used']), sum(heap['max']) \
      FROM sys.nodes GROUP BY hostname";
 
@@ -134,7 +134,7 @@ fn changed(settings: &BTreeMap<String, String>) -> String {
     changed.join(", ")
 }
 
-/// Names of an object's leaves with dots between, as SET reads them.
+/// Dotted names of an object's leaves, as used by SET.
 fn flatten(prefix: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     let Value::Object(members) = value else {
         let shown = match value {

@@ -6,7 +6,7 @@ use super::stability::Health;
 use highwater_driver::http::HttpConnection;
 use highwater_driver::sql_query::Texts;
 
-/// Health and nodes in one statement. `sys.health` reports GREEN even without a master; this does not.
+/// Health and number of nodes in one statement. `sys.health` reports GREEN even without a master; this does not.
 pub(super) const STATEMENT: &str =
     "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
 
@@ -16,10 +16,10 @@ pub(super) async fn poll(connection: &mut HttpConnection, node: &Node) -> Result
     Ok(read(&rows))
 }
 
-/// The answer to [`STATEMENT`].
+/// Parses the response to [`STATEMENT`].
 pub(super) fn read(rows: &Texts) -> Health {
     Health {
-        // A cluster that reports no severity is not well.
+        // A cluster that reports no severity is unhealthy.
         severity: number(rows, 0).unwrap_or(u64::MAX),
         nodes: number(rows, 1).unwrap_or(0),
     }

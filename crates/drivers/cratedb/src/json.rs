@@ -1,12 +1,11 @@
-//! JSON values, written straight into a byte vector.
+//! Writes JSON values directly into a byte vector.
 
-/// Bytes that are gathered.
+/// Size of the buffer in bytes.
 const TEXT_BYTES: usize = 512;
-/// Bytes of one number with its comma, at most.
+/// Maximum bytes of a number with its comma.
 const NUMBER_BYTES: usize = 24;
 
-/// The numbers of one or two digits with a comma before each: most metrics. Their length follows
-/// from their value.
+/// The numbers of one or two digits, each with a comma before it: most metrics. Their length follows from their value.
 const SMALL: [[u8; 4]; 100] = small();
 
 #[expect(clippy::cast_possible_truncation, reason = "digits")]
@@ -21,8 +20,7 @@ const fn small() -> [[u8; 4]; 100] {
     all
 }
 
-/// Integers of a row that follow each other, gathered before they go out: the vector's room is
-/// looked at once for all of them.
+/// Buffers consecutive integers of a row, so that the vector's capacity is checked once for all of them.
 pub(super) struct Numbers {
     text: [u8; TEXT_BYTES],
     start: usize,
@@ -39,7 +37,7 @@ impl Numbers {
             text: [0; TEXT_BYTES],
             start: 0,
             end: 0,
-            // A small number: never looked for among the long ones.
+            // A small number, which is never looked up among the long ones.
             last: 0,
             last_text: [0; NUMBER_BYTES],
             last_length: 0,
@@ -76,7 +74,7 @@ impl Numbers {
         }
     }
 
-    /// Writes what was gathered.
+    /// Writes the buffered numbers.
     #[inline]
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.text[self.start..self.end]);
@@ -98,8 +96,8 @@ pub(super) fn put_integer(out: &mut Vec<u8>, value: i64) {
     }
 }
 
-/// Writes a float so that it reads back to the same bits; what JSON has no number for goes as the
-/// text that the server converts.
+/// Writes a float so that it reads back to the same bits; a value without a JSON number is written as a text that the
+/// server converts.
 pub(super) fn put_float(out: &mut Vec<u8>, value: f64) {
     if value.is_finite() {
         let mut buffer = zmij::Buffer::new();
@@ -125,7 +123,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Writes what stands between the quotes of a text.
+/// Writes the content of a quoted text.
 pub(super) fn put_escaped(out: &mut Vec<u8>, text: &str) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let bytes = text.as_bytes();

@@ -1,10 +1,9 @@
 //! Driver for CrateDB over its HTTP endpoint, `/_sql`.
 //!
-//! The HTTP client is Highwater's own (`highwater_driver::http`): a session writes an encoded op with
-//! one system call, and a response of a thousand entries is counted as it arrives, without a tree of
-//! values. Where to read: `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge`
-//! (counts to an outcome), `stability` (health of the cluster), `session` (one op), `connect`,
-//! `admin` (around the load).
+//! The HTTP client is Highwater's own (`highwater_driver::http`): a session writes an encoded op with one system call,
+//! and a response of a thousand entries is counted as it arrives, without a tree of values. Overview: `encode` (ops to
+//! JSON), `answer` (JSON to counts), `errors` and `judge` (counts to an outcome), `stability` (health of the cluster),
+//! `session` (one op), `connect`, `admin` (before and after the load).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -52,10 +51,10 @@ mod stability;
 mod statements;
 mod telemetry;
 
-/// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
+/// For estimating an audit: approximately the measured time per row of `cpu` on one core.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
 
-/// The driver; see the module.
+/// The driver; see the module documentation.
 pub struct CrateDbDriver;
 
 impl Driver for CrateDbDriver {
@@ -94,7 +93,7 @@ impl Driver for CrateDbDriver {
     }
 }
 
-/// One cluster, by one or more of its nodes.
+/// One cluster, accessed through one or more of its nodes.
 struct CrateDbTarget {
     /// At least one.
     nodes: Vec<Node>,

@@ -1,4 +1,4 @@
-//! The write thread pools, and their rejections because of a full queue. Must not interpret them.
+//! The write thread pools, and their rejections due to a full queue. Must not interpret them.
 
 use serde_json::Value;
 
@@ -9,19 +9,19 @@ use highwater_driver::sql_query::Texts;
 /// The pool that executes inserts.
 const WRITE: &str = "write";
 
-/// The write pools of all nodes together.
+/// Totals of the write pools of all nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pool {
-    /// Threads that were started so far.
+    /// Threads started so far.
     pub(super) threads: u64,
-    /// Requests that wait.
+    /// Waiting requests.
     pub(super) queued: u64,
-    /// Requests that were rejected since the nodes started. Each is a request to a shard, and the
-    /// cluster's own retries count again: these are not rows.
+    /// Requests rejected since the nodes started. Each is a request to a shard, and the cluster's own retries count
+    /// again: these are not rows.
     pub(super) rejected: u64,
 }
 
-/// Reads them; none if the nodes do not report them.
+/// Reads them; `None` if the nodes do not report them.
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
     Ok(sum(&connection.rows("SELECT thread_pools FROM sys.nodes").await?))
 }

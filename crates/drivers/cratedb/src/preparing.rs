@@ -1,5 +1,5 @@
-//! Lets the target explain the statements of a workload before the load, because nothing is prepared
-//! over HTTP. Must not execute one.
+//! Checks the statements of a workload with EXPLAIN before the load, because HTTP does not prepare statements. Must not
+//! execute one.
 
 use highwater_model::op::{BoundOpKind, BoundWorkload};
 
@@ -15,11 +15,11 @@ const EXPLAIN: &str = "EXPLAIN ";
 
 /// A schema, a relation or a column is unknown.
 const UNKNOWN: [i64; 3] = [4041, 4043, 4045];
-/// What the text of a syntax error begins with; its code is also that of values that do not fit.
+/// Prefix of the text of a syntax error; its code is also used for values that do not fit.
 const SYNTAX_ERROR: &str = "ParsingException[line ";
 
-/// Fails with a statement that the target cannot read, or that names what is not there. Whatever else
-/// it says to a statement without its values says nothing of the statement with them.
+/// Fails with a statement that the target cannot parse, or that refers to missing names. Other errors of a statement
+/// without its values do not apply to the statement with them.
 pub(super) async fn check(
     connection: &mut HttpConnection,
     node: &Node,
@@ -50,8 +50,8 @@ fn is_of_statement(reason: &Reason) -> bool {
     UNKNOWN.contains(&reason.code) || reason.text.starts_with(SYNTAX_ERROR)
 }
 
-/// Characters of the statement before the place of a syntax error, which the target tells by line and
-/// column of what it was sent, both from 1.
+/// Number of characters before a syntax error, which the target reports as line and column of the sent text, both from
+/// 1.
 fn position(text: &str, sql: &str) -> Option<usize> {
     let mut numbers = text.strip_prefix(SYNTAX_ERROR)?.split(':');
     let line: usize = numbers.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! One statement and its body response, for everything but the load. Must not measure time.
+//! Runs one statement and buffers its response, for everything except the load. Must not measure time.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,14 +15,14 @@ use highwater_driver::network::one_line;
 use highwater_driver::sql::quoting::literal;
 use highwater_driver::sql_query::Texts;
 
-/// Longest response that is buffered.
+/// Maximum bytes of a buffered response.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Values of a response that is read, at most, counted by its commas: a short value takes many times
-/// as much memory as bytes on the wire. An audit has fewer.
+/// Maximum values of a response, counted by its commas: a short value needs many times as much memory as bytes on the
+/// wire. An audit has fewer.
 const VALUES_MAX: usize = 2_000_000;
 
-/// Why a statement has no rows to return.
+/// Why a statement returned no rows.
 pub(super) type Failure = failure::Failure<ServerError>;
 
 /// An error that the server returned.
@@ -33,7 +33,7 @@ pub(super) struct ServerError {
 }
 
 impl ServerError {
-    /// Whether a node that has just started responds like that.
+    /// Whether a node that has just started responds this way.
     pub(super) fn is_of_a_start(&self) -> bool {
         self.status == 503
             || (self.status == 500 && self.reason.text.contains("NullPointer"))
@@ -47,7 +47,7 @@ impl ServerMessage for ServerError {
     }
 }
 
-/// The server's response to a statement that is not bulk.
+/// The server's response to a non-bulk statement.
 #[derive(Deserialize)]
 struct SqlResponse {
     rows: Vec<Vec<Value>>,
@@ -88,7 +88,7 @@ pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// Runs one statement without parameters; its rows as text, in the format of the PostgreSQL wire.
+/// Runs one statement without parameters; returns its rows as text, in the format of the PostgreSQL wire.
 pub(super) async fn rows(
     connection: &mut HttpConnection,
     node: &Node,

@@ -1,11 +1,11 @@
-//! Answers that a real CrateDB gave, as fixtures: see `tests/cratedb/recordings/README.md`.
+//! Recorded responses of a real CrateDB, as fixtures: see `tests/cratedb/recordings/README.md`.
 
 use super::answer::Answer;
 use highwater_driver::http::Sink;
 
-/// What a server answered to one request.
+/// A server's response to one request.
 pub(super) struct Recording {
-    /// What was sent, without its head.
+    /// The request without its head.
     pub(super) request: String,
     pub(super) status: u16,
     pub(super) body: String,
@@ -27,12 +27,12 @@ pub(super) fn recording(name: &str) -> Recording {
 }
 
 impl Recording {
-    /// The answer as a session reads it.
+    /// The response as a session reads it.
     pub(super) fn answer(&self) -> Answer {
         answer(self.status, &self.body)
     }
 
-    /// The first `entries` results of a recording that was cut, closed by hand.
+    /// The first `entries` results of a truncated recording, closed by hand.
     pub(super) fn first(&self, entries: usize) -> Answer {
         let end = self
             .body
@@ -45,7 +45,7 @@ impl Recording {
     }
 }
 
-/// An answer that came in one piece.
+/// A response that arrived in one piece.
 pub(super) fn answer(status: u16, body: &str) -> Answer {
     let mut answer = Answer::default();
     answer.status(status);

@@ -1,7 +1,7 @@
-//! One connection under load: sends what the encoder made, reads the response, and judges it.
+//! A connection under load: sends the encoded request, reads the response, and judges it.
 //!
-//! The connection moves into the future of an op and comes back only if it is still in step with
-//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+//! The connection is moved into the future of an op, and returns only if it is still in sync with the server. So an
+//! abandoned op closes its connection, and its response cannot be mistaken for the next one's.
 
 use std::rc::Rc;
 use std::task::Poll;
@@ -21,9 +21,9 @@ use highwater_driver::http::HttpConnection;
 use highwater_driver::lingering::UnderWay;
 use highwater_driver::outcomes::{broken, closed, not_applied};
 
-/// A session; see the module.
+/// A session; see the module documentation.
 pub(super) struct HttpSession {
-    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    /// `None` during an op, and permanently after one was abandoned or lost.
     connection: Option<HttpConnection>,
     node: Node,
     plans: Rc<[Plan]>,
@@ -47,7 +47,7 @@ impl HttpSession {
         let Some(mut connection) = self.connection.take() else {
             return closed(op);
         };
-        // An insert of no row has no form but in bulk.
+        // Only bulk mode can represent an insert without rows.
         if request.bytes.is_empty() && op.rows() == 0 {
             self.connection = Some(connection);
             return Outcome::applied(0);
@@ -134,11 +134,11 @@ impl Session for HttpSession {
     }
 }
 
-/// The connection ended before the answer did.
+/// The connection was lost before the end of the response.
 fn lost(op: &Op, error: &std::io::Error, all_sent: bool) -> Outcome {
     if all_sent {
         return Outcome::unknown(broken(error));
     }
-    // The server knows how long the request is, and did not get all of it.
+    // The server knows the request's length, and did not receive all of it.
     not_applied(op, broken(error))
 }

@@ -1,5 +1,5 @@
-//! Before the load: waits until the cluster is GREEN, no copy of a shard starts or moves, and the
-//! copies are evenly spread over the nodes. Must not know ops.
+//! Before the load: waits until the cluster is GREEN, no shard copy is starting or relocating, and the copies are
+//! evenly distributed over the nodes. Must not know ops.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::network::one_line;
 use highwater_driver::sql_query::{Texts, first_value};
 
-/// Longest wait for a cluster in which nothing changes.
+/// Maximum wait for a cluster in which nothing changes.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// Longest wait for one whose copies start or move: rows that are there when a node is added go to it, and a measurement
-/// beside them would be of their move, too. The user can end it.
+/// Maximum wait while copies start or relocate: existing rows move to an added node, and would distort a measurement.
+/// The user can end the wait.
 const MOVING_MAX: Nanos = Nanos::from_secs(1_800);
-/// An idle cluster that does not start to rebalance its shards within this time never will: its
-/// settings forbid it, or some nodes store no data.
+/// An idle cluster that does not start rebalancing within this time never will: its settings forbid it, or some nodes
+/// store no data.
 const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
 
-/// Waits until it is at rest and even, or long enough, and takes the state of the cluster then as its normal state.
+/// Waits until it has settled and is balanced, or until the time limit, and takes its state then as its normal state.
 /// Returns remarks for the reader of the record.
 pub(super) async fn settle(
     connection: &mut AdminConnection,
@@ -54,12 +54,12 @@ pub(super) async fn settle(
     }
 }
 
-/// How long a cluster is waited for.
+/// How long to wait for a cluster.
 struct Patience {
     begun: Nanos,
-    /// When copies last changed their places, or were seen on the way.
+    /// When copies last moved, or were seen moving.
     changed: Nanos,
-    /// Since when none does.
+    /// Since when no copy is moving; `None` while one is.
     at_rest_since: Option<Nanos>,
     shards: Shards,
 }
@@ -69,8 +69,8 @@ impl Patience {
         Self { begun: now, changed: now, at_rest_since: None, shards: Shards::default() }
     }
 
-    /// Whether it was long enough. In a GREEN cluster what is on the way will arrive, however long it takes; in
-    /// another one a copy may have no node to go to.
+    /// Whether the wait is over. In a GREEN cluster, moving copies will arrive, however long it takes; otherwise, a
+    /// copy may have no node to go to.
     fn is_over(&mut self, now: Nanos, is_green: bool, shards: Shards) -> bool {
         let arrives = is_green && shards.moving > 0;
         if arrives || shards != self.shards {
@@ -86,7 +86,7 @@ impl Patience {
     }
 }
 
-/// The server's explanation of a copy without a node; empty if there is none.
+/// The server's explanation of an unassigned copy; empty if there is none.
 async fn unassigned(
     connection: &mut AdminConnection,
     tables: &[String],
@@ -109,17 +109,17 @@ async fn unassigned(
     }))
 }
 
-/// Copies of shards, primaries and replicas alike.
+/// Copies of shards, both primaries and replicas.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shards {
-    /// Not started, or on the way to another node.
+    /// Not started, or relocating.
     moving: u64,
-    /// By table: started copies on each node that has any.
+    /// By table: started copies on each node with any.
     on_nodes: BTreeMap<String, Vec<u64>>,
 }
 
 impl Shards {
-    /// A sentence for each table whose copies could be spread more evenly over so many nodes.
+    /// A sentence for each table whose copies could be spread more evenly over this many nodes.
     fn uneven(&self, nodes: u64) -> Vec<String> {
         let tables = self.on_nodes.iter().filter_map(|(table, copies)| {
             let most = copies.iter().max()?;
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Seconds until it is over, where the cluster is the same at each look, once a second.
+    /// Seconds until the wait is over, if the cluster is the same at each check, once a second.
     fn waited_s(is_green: bool, moving: u64) -> u64 {
         let mut patience = Patience::from(Nanos::ZERO);
         let shards = || Shards { moving, on_nodes: BTreeMap::from([("t".to_owned(), vec![3, 1])]) };

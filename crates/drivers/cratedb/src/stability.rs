@@ -1,7 +1,7 @@
 //! Whether the cluster is stable: signs of lost nodes, shared by all sessions of one target.
 //!
-//! For a while around the loss of a node, responses about single rows are not reliable; see `judge`.
-//! Sessions record broken connections and unhealthy states. Must not do I/O, or read a clock.
+//! For a while around the loss of a node, responses about single rows are not reliable; see `judge`. Sessions record
+//! broken connections and unhealthy states. Must not do I/O, or read a clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ const CHECK_INTERVAL: Nanos = Nanos::from_millis(500);
 /// No such event yet.
 const NEVER: u64 = u64::MAX;
 
-/// Health, and how many nodes there are.
+/// Health, and the number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Health {
     /// 1 GREEN, 2 YELLOW, 3 RED; more if there is no master.
@@ -23,14 +23,14 @@ pub(super) struct Health {
     pub(super) nodes: u64,
 }
 
-/// See the module. Times are those of the run.
+/// See the module documentation. Times are on the run's timeline.
 #[derive(Debug)]
 pub(super) struct ClusterStability {
     last: AtomicU64,
     last_check: AtomicU64,
-    /// When an op was last abandoned that the server may still execute.
+    /// When an op that the server may still execute was last abandoned.
     abandoned: AtomicU64,
-    /// The normal state of this cluster: after the last time that Highwater waited for it.
+    /// The normal state of this cluster, set when Highwater last waited for it.
     severity: AtomicU64,
     nodes: AtomicU64,
 }

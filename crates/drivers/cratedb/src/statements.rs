@@ -1,4 +1,4 @@
-//! The statements of a workload as this database reads them, with their JSON quoting done once.
+//! The statements of a workload in this database's dialect, with their JSON quoting done once.
 //!
 //! Must not handle values; see `encode`.
 
@@ -10,10 +10,10 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
 
-/// Ways to insert.
+/// Insert modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One statement and an array of values a row.
+    /// One statement, and an array of values per row.
     Bulk,
     /// `INSERT … VALUES (…), (…)`.
     Values,
@@ -22,15 +22,15 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// The names of `--insert` in the order of the modes, the default first.
+    /// The values of `--insert` in the order of the modes, the default first.
     pub(super) const NAMES: &[&str] = &["bulk", "values", "unnest"];
 
-    /// The name of `--insert`.
+    /// The value of `--insert`.
     pub(super) fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// From a name of `--insert`.
+    /// Parses a value of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
         [Self::Bulk, Self::Values, Self::Unnest].into_iter().find(|mode| mode.name() == name)
     }
@@ -54,7 +54,7 @@ pub(super) enum Plan {
 #[derive(Debug)]
 pub(super) struct InsertPlan {
     pub(super) mode: Mode,
-    /// The body up to the end of the statement's text; for `values` up to its rows.
+    /// The body up to the end of the statement's text; for `values`, up to its rows.
     pub(super) head: Vec<u8>,
     /// The placeholders of one row, for `values`.
     pub(super) placeholders: Vec<u8>,
@@ -97,8 +97,8 @@ fn insert_plan(table: &BoundTable, mode: Mode) -> InsertPlan {
     }
 }
 
-/// Whether the statements that create a table give it a primary key. A table of the user's own,
-/// without such statements, is taken to have none: then a duplicate is not certain, and looked up.
+/// Whether the statements that create a table give it a primary key. One of the user's own tables, without such
+/// statements, is assumed to have none: a duplicate is then not certain, and is looked up.
 fn has_key(table: &BoundTable) -> bool {
     table.create.iter().any(|sql| sql.to_ascii_uppercase().contains("PRIMARY KEY"))
 }

@@ -1,5 +1,4 @@
-//! Polls the cluster's telemetry over HTTP. Must not know the statements: they are shared with the
-//! PostgreSQL wire.
+//! Polls the cluster's telemetry over HTTP. Must not know the statements: they are shared with the PostgreSQL wire.
 
 use super::options::Node;
 use super::query;
@@ -8,7 +7,7 @@ use highwater_driver::http::HttpConnection;
 use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 
-/// Asks over HTTP.
+/// Polls over HTTP.
 pub(super) struct HttpReader {
     pub(super) connection: HttpConnection,
     pub(super) node: Node,

@@ -1,4 +1,4 @@
-//! What is this kind of server's own around the load. Must not measure time.
+//! MySQL's specifics for operations before and after the load. Must not measure time.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -21,18 +21,18 @@ use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
 
-/// The views of the files of tables: MariaDB's, MySQL's.
+/// The views of the files of tables: for MariaDB, and for MySQL.
 const FILES: [&str; 2] = ["innodb_sys_tablespaces", "innodb_tablespaces"];
 
-/// A server as it presented itself.
+/// A server as it identified itself.
 pub(super) struct MySqlServer {
     product: Product,
     mode: Mode,
-    /// The other nodes, if it is one of a cluster.
+    /// The other nodes, if it belongs to a cluster.
     peers: Option<Peers>,
 }
 
-/// Everything around the load, on that connection.
+/// Operations before and after the load on that connection.
 pub(super) fn admin(
     opened: Opened,
     node: &Node,
@@ -107,11 +107,11 @@ impl SqlServer for MySqlServer {
         let sql = "SELECT @@datadir, @@innodb_log_group_home_dir";
         let rows = connection.rows(sql).await.unwrap_or_default();
         let places = rows.into_iter().flatten().flatten().map(PathBuf::from);
-        // A log that is beside the tables has no directory of its own.
+        // A log next to the tables has no separate directory.
         places.filter(|place| place.is_absolute()).collect()
     }
 
-    /// The files, where the account may see them: what the server's statistics say of a table may be of long ago.
+    /// The files' sizes, if the account may see them: the server's table statistics may be outdated.
     async fn storage_bytes(
         &self,
         connection: &mut SqlConnection<Connection>,

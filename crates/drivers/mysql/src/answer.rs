@@ -1,54 +1,54 @@
-//! What the answers to some commands amounted to, packet by packet; nothing of a row is decoded.
+//! Counts the responses to some commands, packet by packet, without decoding rows.
 
 use super::errors::ServerError;
 use super::packet::{PAYLOAD_MAX, Reader};
 use highwater_driver::network::one_line;
 
-/// Set where another answer to the same command follows.
+/// Set if another result of the same command follows.
 const MORE_RESULTS: u64 = 0x0008;
-/// Payloads of at least so many bytes are rows, whatever they begin with.
+/// Payloads of at least this many bytes are rows, whatever their first byte.
 const END_MAX: usize = 9;
 
-/// Counts of some answers.
+/// Counts of some responses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     /// Data rows.
     pub(super) rows: u64,
     /// Bytes of the data rows, headers included.
     pub(super) bytes: u64,
-    /// Rows that the server says it wrote.
+    /// Rows that the server reports as written.
     pub(super) applied: u64,
     /// The last text about an INSERT, such as `Records: 9  Duplicates: 0  Warnings: 8`.
     pub(super) info: Option<String>,
     /// The first error.
     pub(super) error: Option<ServerError>,
-    /// Which answer that was, from 0.
+    /// The number of that response, from 0.
     pub(super) error_at: usize,
-    /// The server asks for the rows of a LOAD DATA.
+    /// The server requests the rows of a LOAD DATA.
     pub(super) wants_rows: bool,
-    /// Answers that are whole.
+    /// Number of complete responses.
     pub(super) done: usize,
-    /// What comes next.
+    /// The expected next part.
     pub(super) state: State,
 }
 
-/// What comes next.
+/// The expected next part.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// The beginning of an answer.
+    /// The start of a response.
     #[default]
     Begin,
-    /// So many descriptions of columns, and what ends them.
+    /// This many column definitions, and their end.
     Columns(u64),
-    /// Rows, and what ends them.
+    /// Rows, and their end.
     Rows,
     /// The rest of a row that is longer than a packet, and then rows.
     RestOfRow,
 }
 
 impl Answer {
-    /// Whether a packet of this length that begins with this byte is a row, or a part of one: then it
-    /// is counted, and need not be read.
+    /// Whether a packet of this length with this first byte is a row, or part of one: it is then counted, and need not
+    /// be read.
     pub(super) fn counts_row(&mut self, length: usize, first: Option<u8>) -> bool {
         match self.state {
             State::Begin | State::Columns(_) => return false,
@@ -70,12 +70,12 @@ impl Answer {
         true
     }
 
-    /// Whether the next packet may be a row, so that its first byte must be looked at.
+    /// Whether the next packet may be a row, so that its first byte must be checked.
     pub(super) fn may_be_row(&self) -> bool {
         matches!(self.state, State::Rows | State::RestOfRow)
     }
 
-    /// Takes a packet other than a row; `None` where the protocol does not allow it.
+    /// Processes a packet other than a row; `None` if it violates the protocol.
     pub(super) fn take(&mut self, sequence: u8, payload: &[u8]) -> Option<()> {
         let mut reader = Reader(payload);
         match (self.state, *payload.first()?) {
@@ -166,7 +166,7 @@ mod tests {
                 answer.take(2, b"def").unwrap();
             }
             answer.take(4, &[0xfe, 0, 0, 2, 0]).unwrap();
-            // A null first, an empty row's length, one that begins like an end, one in two packets.
+            // A leading null, the length of an empty row, one with the first byte of an end packet, one in two packets.
             for (length, first) in [(5, 0xfb), (0, 0), (9, 0xfe), (PAYLOAD_MAX, 1), (3, 0xff)] {
                 assert!(answer.may_be_row());
                 let first = (length > 0).then_some(first);

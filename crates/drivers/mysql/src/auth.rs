@@ -1,33 +1,33 @@
-//! What a client answers to each method of authentication: pure functions of password and nonce.
+//! A client's response to each authentication method: pure functions of password and nonce.
 //!
-//! Must not do I/O; a password goes into a hash or, where the wire is private, to the wire.
+//! Must not do I/O; a password is only hashed or, if the connection is private, sent.
 
 use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// A method that is spoken here.
+/// A supported method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// SHA-1 twice; what MariaDB's accounts have by default.
+    /// SHA-1 twice; the default of MariaDB's accounts.
     Native,
-    /// SHA-256; what MySQL's accounts have by default. The server may ask for the password itself.
+    /// SHA-256; the default of MySQL's accounts. The server may request the password itself.
     CachingSha2,
-    /// A signature; MariaDB's.
+    /// A signature; MariaDB only.
     Ed25519,
-    /// The password as it is: for a private wire only.
+    /// The plain password: for a private connection only.
     Clear,
 }
 
 impl Method {
-    /// From the server's name of it.
+    /// Parses the server's name of the method.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         let mut all = [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear].into_iter();
         all.find(|method| method.name().as_bytes() == name)
     }
 
-    /// The server's name of it.
+    /// The server's name of the method.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Native => "mysql_native_password",
@@ -37,7 +37,7 @@ impl Method {
         }
     }
 
-    /// The answer to a nonce. No password is an empty answer, but to Ed25519.
+    /// The response to a nonce. An empty password has an empty response, except with Ed25519.
     pub(super) fn answer(self, password: &str, nonce: &[u8]) -> Vec<u8> {
         match self {
             Self::Ed25519 => ed25519(password, nonce),
@@ -49,12 +49,12 @@ impl Method {
     }
 }
 
-/// The password, and the zero that ends it.
+/// The password with a terminating zero.
 pub(super) fn clear(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
 }
 
-/// H(password) XOR H(nonce, H(H(password))), or with the nonce last: `mixed` is what is hashed at the end.
+/// H(password) XOR H(nonce, H(H(password))), or with the nonce last: `mixed` returns the input of the last hash.
 fn scramble<H: Digest>(password: &str, mixed: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let once = H::digest(password.as_bytes());
     let twice = H::digest(&once);
@@ -62,7 +62,7 @@ fn scramble<H: Digest>(password: &str, mixed: impl Fn(&[u8]) -> Vec<u8>) -> Vec<
     once.iter().zip(mixed.iter()).map(|(a, b)| a ^ b).collect()
 }
 
-/// A signature of the nonce, by the key that SHA-512 makes of the whole password.
+/// A signature of the nonce, with the key derived from the whole password by SHA-512.
 fn ed25519(password: &str, nonce: &[u8]) -> Vec<u8> {
     let hash: [u8; 64] = Sha512::digest(password.as_bytes()).into();
     let key = ExpandedSecretKey::from_bytes(&hash);

@@ -1,7 +1,7 @@
-//! The nodes of a Galera cluster: how a session sees what was committed on another one, and what the
-//! nodes say besides the one that is asked around the load.
+//! The nodes of a Galera cluster: visibility of commits on other nodes in a session, and data from the nodes other than
+//! the one queried before and after the load.
 //!
-//! Must not judge what they say, or know a workload's rows.
+//! Must not judge these data, or know a workload's rows.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,24 +23,24 @@ use super::encode::Mode;
 use super::options::Node;
 use super::wire::Connection;
 
-/// Reads wait until the node has what was committed before they began, on whichever node; a statement of
-/// one row that loses against another node's is tried again by its node.
+/// Reads wait until the node has everything committed before they began, on any node; a single-row statement that loses
+/// against another node's is retried by its node.
 const SEES_ALL: &str = "SET wsrep_sync_wait = 7, wsrep_retry_autocommit = 20";
-/// Waits for the same once, in a session that keeps the server's own setting.
+/// Waits for this once, in a session that keeps the server's setting.
 const CATCH_UP: [&str; 3] =
     ["SET wsrep_sync_wait = 1", "SELECT 1", "SET wsrep_sync_wait = DEFAULT"];
-/// A node would try LOAD DATA LOCAL again too, although its lines are gone, and then answers 1156 (packets
-/// out of order) where the truth is a conflict.
+/// A node would also retry LOAD DATA LOCAL, although its lines are gone, and would then report 1156 (packets out of
+/// order) instead of a conflict.
 const TRIES_ONCE: &str = "SET wsrep_retry_autocommit = 0";
-/// What a node says of itself, and is recorded.
+/// A node's recorded status variables.
 const STATES: &str = "SHOW GLOBAL STATUS WHERE variable_name IN \
     ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment', \
      'wsrep_provider_version', 'wsrep_ready')";
-/// Of these, what is recorded of the cluster.
+/// Those recorded for the cluster.
 const RECORDED_STATES: &[&str] =
     &["wsrep_cluster_size", "wsrep_cluster_status", "wsrep_provider_version"];
-/// Options of the library that decide how long a lost node is waited for, and when a slow one slows all.
-/// Others may name files of keys.
+/// Library options that determine how long a lost node is waited for, and when a slow one slows down all. Others may
+/// name key files.
 const RECORDED_OPTIONS: &[&str] = &[
     "evs.inactive_timeout",
     "evs.suspect_timeout",
@@ -49,17 +49,17 @@ const RECORDED_OPTIONS: &[&str] = &[
     "gcs.fc_limit",
     "repl.causal_read_timeout",
 ];
-/// Of these, what a node does, such as `Synced`.
+/// The variable with a node's activity, such as `Synced`.
 const STATE: &str = "wsrep_local_state_comment";
-/// Keys of one bucket where a table is compared as a whole.
+/// Keys per bucket if a table is compared as a whole.
 const WHOLE: u64 = 1 << 62;
-/// So that values that were exchanged between columns are seen; odd.
+/// Detects values exchanged between columns; odd.
 const COLUMN_WEIGHT: u64 = 6_364_136_223_846_793_005;
-/// The state of a node that did not answer.
+/// The state of a node that did not respond.
 const AWAY: &str = "away";
 
-/// Waits until the node has all that was committed before, such as the tables of a run; a node without
-/// its cluster refuses.
+/// Waits until the node has everything committed before, such as the tables of a run; a node that lost its cluster
+/// refuses.
 pub(super) async fn catch_up(
     opened: &mut Opened,
     mode: Mode,
@@ -75,7 +75,7 @@ pub(super) async fn catch_up(
     Ok(())
 }
 
-/// Has every later statement of the session wait so.
+/// Makes every later statement of the session wait this way.
 pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), TargetError> {
     if opened.replicates {
         rows_of(&mut opened.connection, place, SEES_ALL).await?;
@@ -84,14 +84,14 @@ pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), Targ
     Ok(())
 }
 
-/// The nodes of a URL but for the one that is asked around the load.
+/// The nodes of a URL, except the one queried before and after the load.
 pub(super) struct Peers {
-    /// The address of that one.
+    /// The address of that node.
     main: String,
     nodes: Vec<Peer>,
 }
 
-/// A node, with a connection from the first question on.
+/// A node, connected on first use.
 struct Peer {
     node: Node,
     connection: Option<SqlConnection<Connection>>,
@@ -99,7 +99,7 @@ struct Peer {
 }
 
 impl Peers {
-    /// Those of `nodes` that are not `main`.
+    /// The nodes other than `main`.
     pub(super) fn beside(main: &Node, nodes: &[Node], timeline: &Rc<dyn Timeline>) -> Self {
         let nodes = nodes.iter().filter(|node| node.shown != main.shown).map(|node| Peer {
             node: node.clone(),
@@ -109,10 +109,10 @@ impl Peers {
         Self { main: main.address.to_string(), nodes: nodes.collect() }
     }
 
-    /// Whether no statement of this program's sessions runs on any of them.
+    /// Whether no statement of this program's sessions is running on any of them.
     ///
-    /// A node without its cluster commits nothing any more. One that does not answer is left out once
-    /// the cluster has lost it; until then something may run there.
+    /// A node that lost its cluster commits nothing. A node that does not respond is skipped once the cluster has lost
+    /// it; until then, something may be running there.
     pub(super) async fn are_idle(
         &mut self,
         main: &mut SqlConnection<Connection>,
@@ -137,8 +137,7 @@ impl Peers {
         Ok(size + away <= hosts)
     }
 
-    /// The rows of each table on `main` and on each of them that takes part in the cluster; nothing if
-    /// none does.
+    /// The rows of each table on `main` and on each of them that belongs to the cluster; `None` if none does.
     pub(super) async fn copies(
         &mut self,
         main: &mut SqlConnection<Connection>,
@@ -200,7 +199,7 @@ impl Peers {
 }
 
 impl Peer {
-    /// What the node says of itself, on the connection that there is or on a new one.
+    /// The node's status, over the existing connection or a new one.
     async fn states(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
         if let Some(connection) = &mut self.connection
             && let Ok(rows) = connection.rows(STATES).await
@@ -220,14 +219,14 @@ impl Peer {
         Ok(states(rows))
     }
 
-    /// A connection to the node, if it takes part in the cluster.
+    /// A connection to the node, if it belongs to the cluster.
     async fn member(&mut self) -> Result<Option<&mut SqlConnection<Connection>>, TargetError> {
         let states = self.states().await?;
         let is_ready = states.get("wsrep_ready").is_some_and(|ready| ready == "ON");
         Ok(self.connection.as_mut().filter(|_| is_ready))
     }
 
-    /// Whether it runs no statement of this program's sessions, those that it left included.
+    /// Whether it runs no statement of this program's sessions, including lingering ones.
     async fn is_idle(&mut self) -> Result<bool, TargetError> {
         let left = Arc::clone(&self.node.lingering);
         let lingering = left.list();
@@ -243,7 +242,7 @@ impl Peer {
     }
 }
 
-/// Rows of a table on a node, and one checksum of all their values if it is wanted.
+/// Rows of a table on a node, and one checksum of all their values if requested.
 async fn copy(
     connection: &mut SqlConnection<Connection>,
     table: &BoundTable,
@@ -272,12 +271,12 @@ async fn copy(
     whole.ok_or_else(|| audit::not_integers(connection.place()))
 }
 
-/// The answer to `SHOW STATUS`.
+/// Parses the response to `SHOW STATUS`.
 fn states(rows: Texts) -> BTreeMap<String, String> {
     pairs(rows).map(|(name, value)| (name.to_lowercase(), value)).collect()
 }
 
-/// Those of `wsrep_provider_options` that are recorded.
+/// The recorded ones of `wsrep_provider_options`.
 fn recorded_options(text: &str) -> BTreeMap<String, String> {
     let options = text
         .split(';')

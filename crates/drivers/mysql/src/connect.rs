@@ -1,6 +1,6 @@
-//! From an address to an authenticated connection: TCP or socket, TLS, login, session settings.
+//! Opens an authenticated connection: TCP or socket, TLS, login, session settings.
 //!
-//! Secrets go to the wire and nowhere else.
+//! Secrets are only sent to the server.
 
 use std::io;
 use std::rc::Rc;
@@ -26,28 +26,28 @@ use highwater_driver::sql::connection::{TextWire, rows_of};
 use highwater_driver::sql_query::values;
 use highwater_driver::time_limit;
 
-/// Longest greeting, in bytes.
+/// Maximum bytes of a greeting.
 const GREETING_MAX: usize = 4 * 1024;
-/// Methods of authentication that a server asks for one after the other, at most.
+/// Maximum authentication methods that a server may request in sequence.
 const ROUNDS_MAX: usize = 8;
-/// The session's own mode, whatever the server's: what does not fit is refused.
+/// The session's own mode, whatever the server's: values that do not fit are rejected.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
-/// Seconds that a statement waits for the lock of a table.
+/// Seconds that a statement waits for a table lock.
 const TABLE_LOCK_SECONDS: u32 = 50;
-/// Where the server does not say how long a statement may be.
+/// The limit if the server does not report the maximum length of a statement.
 const PACKET_MAX: usize = 1024 * 1024;
 
 /// A connection that is ready for statements.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) product: Product,
-    /// Bytes of a statement, at most.
+    /// Maximum bytes of a statement.
     pub(super) packet_max: usize,
-    /// It is a node of a cluster that shares its rows: Galera's `wsrep_on`.
+    /// It belongs to a cluster that replicates its rows: Galera's `wsrep_on`.
     pub(super) replicates: bool,
 }
 
-/// Connects within the login's bound.
+/// Connects within the login's time limit.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
     let opening = async {
         let attempt = async |encrypted| attempt(node, encrypted).await;
@@ -79,7 +79,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
         Ok(()) => Ok(connection),
         Err(LoginError::Client(error)) => Err(error.into()),
         Err(LoginError::Server(failure)) => {
-            // `allow` tries without TLS first; some accounts and servers want it.
+            // `allow` tries without TLS first; some accounts and servers require it.
             let wants_tls =
                 matches!(&failure, Failure::Server(error) if [1045, 3159].contains(&error.code));
             Err(AttemptError {
@@ -90,7 +90,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
     }
 }
 
-/// Reads no byte too many, so that TLS can begin behind it.
+/// Reads exactly the greeting, so that TLS can begin after it.
 async fn greeting(
     node: &Node,
     stream: &mut (impl AsyncReadExt + Unpin),
@@ -145,7 +145,7 @@ async fn encrypt(
 /// Why a login failed.
 type LoginError = failure::LoginError<ServerError>;
 
-/// Replies to the greeting, and to whatever methods the server asks for then.
+/// Replies to the greeting, and to the methods that the server then requests.
 async fn log_in(
     node: &Node,
     greeting: &Greeting,
@@ -154,8 +154,7 @@ async fn log_in(
     let login = &node.login;
     let secret = password(node)?;
     let secret = secret.as_ref().map_or("", |secret| secret.reveal());
-    // The password itself never goes into the first reply: the server has not named the account's
-    // method yet.
+    // The first reply never contains the password itself: the server has not named the account's method yet.
     let mut method =
         greeting.method.filter(|method| *method != Method::Clear).unwrap_or(Method::Native);
     let answer = method.answer(secret, &greeting.nonce);
@@ -192,7 +191,7 @@ async fn log_in(
                 let nonce = reader.0.strip_suffix(&[0]).unwrap_or(reader.0);
                 method.answer(secret, nonce)
             }
-            // The server knows the account's password already.
+            // The server has the account's password cached.
             [0x01, 0x03] if method == Method::CachingSha2 => continue,
             [0x01, 0x04] if method == Method::CachingSha2 && is_private => auth::clear(secret),
             [0x01, 0x04] if method == Method::CachingSha2 => return Err(not_private(node).into()),
@@ -223,7 +222,7 @@ fn not_private(node: &Node) -> TargetError {
     .with_hint("`?sslmode=require` uses TLS")
 }
 
-/// What every session of ours begins with.
+/// The initial statements of every session.
 async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, TargetError> {
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
     let rows = rows_of(&mut connection, &node.shown, sql).await?;

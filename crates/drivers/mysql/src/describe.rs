@@ -1,5 +1,5 @@
-//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
-//! values, and its indexes. Must not change anything.
+//! Describes a table for generating a workload file from it: its columns, a sample of their values, and its indexes.
+//! Must not change anything.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
@@ -12,7 +12,7 @@ use highwater_model::table_shape::{ColumnShape, TableShape};
 use super::wire::Connection;
 
 const DIALECT: Dialect = Dialect::MySql;
-/// What a text is cast to.
+/// Target type of casts to text.
 const TEXT_TYPE: &str = "char";
 
 /// Describes a table of the database.
@@ -34,7 +34,7 @@ pub(super) async fn describe(
     let rows_all = connection
         .rows(&format!("SELECT table_rows FROM information_schema.tables WHERE {named}"))
         .await?;
-    // One on a part of a text, or of another kind than a tree, has no list of columns.
+    // An index on a prefix of a text, or not of type BTREE, has no list of columns.
     let indexed = connection
         .rows(&format!(
             "SELECT index_name, non_unique = 0, index_type = 'BTREE' AND sub_part IS NULL, \
@@ -59,7 +59,7 @@ pub(super) async fn describe(
             let name = DIALECT.identifier(&column.name);
             let value = match kind {
                 ColumnType::Timestamp => DIALECT.milliseconds(&name),
-                // What was written is read back with all its digits.
+                // The written value is read back with all its digits.
                 ColumnType::Float => DIALECT.double(&name),
                 _ => name,
             };
@@ -70,7 +70,7 @@ pub(super) async fn describe(
     Ok(shape)
 }
 
-/// The type of a workload for a type of the server; none where no generator makes it.
+/// The workload type for a server type; `None` if no generator supports it.
 fn kind_of(declared: &str) -> Option<ColumnType> {
     let declared = declared.to_lowercase();
     if declared == "tinyint(1)" {

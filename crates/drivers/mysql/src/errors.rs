@@ -1,7 +1,7 @@
-//! Errors of the server: its number to class and certainty, and one line of text.
+//! Classifies server errors: error number to class and certainty, and one line of text.
 //!
-//! The table is that of `docs/reference/mariadb.md`, tried on MariaDB 10.11 but where it says otherwise.
-//! Must not guess: an error that is not in it is unknown.
+//! The table is that of `docs/reference/mariadb.md`, tested on MariaDB 10.11 unless noted there. Must not guess: an
+//! error that is not listed is unknown.
 
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
@@ -14,28 +14,28 @@ use highwater_driver::redaction::without_secrets;
 /// An error packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerError {
-    /// The server's number of it.
+    /// The server's error number.
     pub(super) code: u16,
     /// The message, one line, bounded.
     pub(super) message: String,
-    /// It came before anything was asked: the server had closed the connection already.
+    /// It arrived before any request: the server had already closed the connection.
     pub(super) unsolicited: bool,
 }
 
 /// Why an exchange with the server failed.
 pub(super) type Failure = failure::Failure<ServerError>;
 
-/// What an error of the server means.
+/// The meaning of a server error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judgment {
     pub(super) class: ErrorClass,
     pub(super) certainty: Certainty,
-    /// The connection must not be used any more: the server closes it, or keeps a transaction in it.
+    /// The connection must not be reused: the server closes it, or keeps a transaction open in it.
     pub(super) closes: bool,
 }
 
 impl ServerError {
-    /// Reads an error packet, with or without an SQLSTATE; what is missing stays empty.
+    /// Parses an error packet, with or without an SQLSTATE; missing parts stay empty.
     pub(super) fn read(sequence: u8, payload: &[u8]) -> Self {
         let mut reader = Reader(payload);
         let code = reader.bytes(1).and_then(|_| reader.number(2));
@@ -50,8 +50,7 @@ impl ServerError {
         }
     }
 
-    /// What the failure of a statement outside of a transaction, or of COMMIT, is called, and what is
-    /// certain about it.
+    /// The class of a failed statement outside a transaction, or of a failed COMMIT, and its certainty.
     pub(super) fn judge(&self) -> Judgment {
         let mut judgment = judge_code(self.code);
         if self.is_too_large() {
@@ -64,8 +63,8 @@ impl ServerError {
         judgment
     }
 
-    /// A transaction larger than Galera may replicate. Its numbers are those of every error during COMMIT
-    /// (1180) and of every error without a number of its own (1105), of which nobody knows.
+    /// A transaction larger than Galera may replicate. Its numbers are shared by every error during COMMIT (1180) and
+    /// by every error without its own number (1105), whose effect is unknown.
     fn is_too_large(&self) -> bool {
         let says = |words| self.message.contains(words);
         match self.code {
@@ -75,12 +74,12 @@ impl ServerError {
         }
     }
 
-    /// One that came instead of an answer.
+    /// An error that arrived instead of a response.
     pub(super) fn failure(sequence: u8, payload: &[u8]) -> Failure {
         Failure::Server(Self::read(sequence, payload))
     }
 
-    /// As the error of an op.
+    /// Converts it to the error of an op.
     pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
         OpError { class, code: Some(self.code.to_string()), message: without_secrets(self.message) }
     }
@@ -92,8 +91,7 @@ impl ServerMessage for ServerError {
         let kind = match (self.code, judge_code(self.code).class) {
             (1146, _) => TargetErrorKind::MissingTable,
             (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => TargetErrorKind::Refused,
-            // Besides, no space for a temporary file (3, and MariaDB's limits of them), and TiDB's memory
-            // quotas.
+            // Also no space for a temporary file (3, and MariaDB's limits on them), and TiDB's memory quotas.
             (3 | 200 | 201 | 8175 | 8176, _) | (_, Resource) => TargetErrorKind::Exhausted,
             (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
             _ => TargetErrorKind::Statement,
@@ -120,14 +118,14 @@ impl ServerMessage for ServerError {
     }
 }
 
-/// What the user can do about a number, before a load and under it, where its class does not say it.
+/// Advice on an error number, before a load and during it, if its class does not imply it.
 pub(super) fn failure_hint(code: u16) -> Option<&'static str> {
     match code {
         1461 => Some(
             "send queries unprepared (`--literals`) and rows by `--insert values`, use fewer sessions (`-c`), or raise \
              max_prepared_stmt_count",
         ),
-        // A statement that a proxy does not know, or that may not be prepared.
+        // A statement that a proxy does not know, or that cannot be prepared.
         1243 | 1295 => {
             Some("send queries unprepared (`--literals`), and rows by `--insert values`")
         }
@@ -142,15 +140,14 @@ fn refused(class: ErrorClass) -> Judgment {
     Judgment { class, certainty: Certainty::NotApplied, closes: false }
 }
 
-/// Missing or wrong names, syntax, rights, more parameters than there may be, LOAD DATA LOCAL that is
-/// switched off, a transaction that only reads.
+/// Missing or wrong names, syntax, privileges, too many parameters, disabled LOAD DATA LOCAL, a read-only transaction.
 const STATEMENT: &[u16] = &[
     1046, 1049, 1050, 1051, 1052, 1054, 1055, 1064, 1065, 1066, 1072, 1091, 1103, 1109, 1110, 1111,
     1142, 1143, 1146, 1148, 1149, 1193, 1210, 1227, 1243, 1247, 1248, 1295, 1305, 1390, 1792, 3948,
     4166,
 ];
 
-/// Class and certainty of an error that answers a statement.
+/// Class and certainty of an error number.
 fn judge_code(code: u16) -> Judgment {
     let closed = |class| Judgment { closes: true, ..refused(class) };
     let unknown = |class| Judgment { class, certainty: Certainty::Unknown, closes: true };
@@ -162,32 +159,31 @@ fn judge_code(code: u16) -> Judgment {
         1136 | 1264 | 1265 | 1292 | 1300 | 1364 | 1366 | 1406 | 1411 | 1416 | 1526 | 1690
         | 3140 | 3141 | 3143 | 4038 => refused(ErrorClass::Data),
         code if STATEMENT.contains(&code) => refused(ErrorClass::Statement),
-        // Longer than max_allowed_packet: the server closes.
+        // Longer than max_allowed_packet: the server closes the connection.
         1153 => closed(ErrorClass::Statement),
         1044 | 1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159 => {
             closed(ErrorClass::Authentication)
         }
         1040 | 1203 | 1226 => closed(ErrorClass::Rejected),
-        // A lock that was not had, a deadlock or a lost certification; TiDB's 8002 to 8147, from its
-        // documents.
+        // A lock timeout, a deadlock, or a failed certification; TiDB's 8002 to 8147, according to its documentation.
         1205 | 1213 | 3572 | 8002 | 8005 | 8022 | 8028 | 8141 | 8147 => {
             refused(ErrorClass::Conflict)
         }
-        // Killed, or out of time.
+        // Killed, or timed out.
         1317 | 1969 | 3024 => refused(ErrorClass::Timeout),
-        // A full disk; TiDB's transactions that are too large, from its documents.
+        // A full disk; TiDB's oversized transactions, according to its documentation.
         1114 | 8004 | 8025 => refused(ErrorClass::Resource),
         // More prepared statements than max_prepared_stmt_count.
         1461 => refused(ErrorClass::Rejected),
-        // A server, or a transaction, that only reads.
+        // A read-only server or transaction.
         1290 | 1836 => refused(ErrorClass::Unavailable),
-        // A node without its cluster; at COMMIT the transaction stays open, and is committed by what
-        // comes next on the connection: so it is closed. See `transaction`.
+        // A node that lost its cluster. At COMMIT the transaction stays open, and the next command on the connection
+        // would commit it: so the connection is closed. See `transaction`.
         1047 => closed(ErrorClass::Unavailable),
         1152 | 1158..=1161 | 1184 => unknown(ErrorClass::Connection),
         1021 | 1037 | 1038 | 1041 => unknown(ErrorClass::Resource),
         1156 | 1157 | 1835 => unknown(ErrorClass::Protocol),
-        // 1180, an error during COMMIT, and 1053, 1927, 4031, the end of a server, among them.
+        // Includes 1180, an error during COMMIT, and 1053, 1927, and 4031, a server shutdown.
         _ => unknown(ErrorClass::Unavailable),
     }
 }

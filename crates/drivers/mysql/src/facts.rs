@@ -15,8 +15,8 @@ use super::encode::Mode;
 use super::product::Product;
 use super::wire::Connection;
 
-/// Settings that are recorded whatever their value: durability, memory, limits, isolation. What a
-/// product does not have, it leaves out.
+/// Settings that are always recorded: durability, memory, limits, isolation. A product omits those that it does not
+/// have.
 const RECORDED: &str = "'binlog_format', 'character_set_server', 'collation_database', \
     'innodb_buffer_pool_size', 'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', \
     'innodb_flush_method', 'innodb_io_capacity', 'innodb_lock_wait_timeout', \
@@ -28,11 +28,11 @@ const RECORDED: &str = "'binlog_format', 'character_set_server', 'collation_data
     'wsrep_retry_autocommit', 'wsrep_slave_threads', 'wsrep_sst_method', 'wsrep_sync_wait', \
     'wsrep_trx_fragment_size'";
 
-/// Those that say what an acknowledged commit has survived.
+/// Settings that determine the durability of an acknowledged commit.
 const DURABILITY: [&str; 3] =
     ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "sync_binlog"];
 
-/// Those that size caches of data, in bytes.
+/// Settings that size data caches, in bytes.
 const CACHES: [&str; 1] = ["innodb_buffer_pool_size"];
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
@@ -51,7 +51,7 @@ pub(super) async fn read(
     let memory = caches(&settings, &CACHES);
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
-    // A server may take a user for another one, such as an anonymous account.
+    // A server may map a user to another account, such as an anonymous one.
     settings.insert("account".to_owned(), one_line(&account));
     Ok(TargetFacts {
         version: one_line(&format!("{version} ({comment})")),
@@ -66,7 +66,7 @@ pub(super) async fn read(
     })
 }
 
-/// Settings with which less of an acknowledged commit survives than usual.
+/// Settings that make an acknowledged commit less durable than usual.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
     let is = |name: &str, value: &str| settings.get(name).is_some_and(|found| found == value);
     let differs = |name: &str, usual: &str| {

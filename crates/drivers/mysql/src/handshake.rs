@@ -1,13 +1,13 @@
-//! The first packets of a connection: the server's greeting, and what the client replies.
+//! The first packets of a connection: the server's greeting, and the client's reply.
 //!
 //! Must not do I/O, or handle a password.
 
 use super::auth::Method;
 use super::packet::{self, Reader, put_lenenc_bytes};
 
-/// What client and server can do; bits of the protocol.
+/// Capability flags of the protocol.
 mod capability {
-    /// UPDATE and upserts count rows that they found, changed or not.
+    /// UPDATE and upserts count matched rows, changed or not.
     pub(super) const FOUND_ROWS: u32 = 1 << 1;
     pub(super) const LONG_FLAG: u32 = 1 << 2;
     pub(super) const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -23,25 +23,25 @@ mod capability {
     pub(super) const LENENC_AUTH: u32 = 1 << 21;
 }
 
-/// `utf8mb4_general_ci`, which servers of all products have.
+/// `utf8mb4_general_ci`, which servers of all products support.
 const CHARSET: u8 = 45;
-/// What one packet of ours may be; the server has its own limit.
+/// Maximum size of the client's packets; the server has its own limit.
 const PACKET_MAX: u32 = 1 << 30;
 
-/// What a server says first.
+/// The server's greeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// The server's number of the connection.
+    /// The server's id of the connection.
     pub(super) connection: u32,
     capabilities: u32,
     /// The nonce of `method`.
     pub(super) nonce: Vec<u8>,
-    /// The server's default; none if it is not spoken here.
+    /// The server's default; `None` if it is not supported here.
     pub(super) method: Option<Method>,
 }
 
 impl Greeting {
-    /// Reads a greeting; none if it is not one of protocol 10 with its 41 extensions.
+    /// Parses a greeting; `None` unless it is of protocol 10 with the 4.1 extensions.
     pub(super) fn read(payload: &[u8]) -> Option<Self> {
         let mut reader = Reader(payload);
         if reader.number(1)? != 10 {
@@ -57,7 +57,7 @@ impl Greeting {
         let high = reader.number(2)?;
         let length = usize::try_from(reader.number(1)?).ok()?;
         reader.bytes(10)?;
-        // At least 13 bytes, of which the last is a zero.
+        // At least 13 bytes, the last of which is zero.
         nonce.extend_from_slice(reader.bytes(length.saturating_sub(8).max(13))?);
         nonce.truncate(20);
         let capabilities = u32::try_from(low | high << 16).ok()?;
@@ -73,12 +73,12 @@ impl Greeting {
         })
     }
 
-    /// Whether the server has TLS. One that has not answers garbage to the request for it.
+    /// Whether the server supports TLS. Otherwise it would answer a TLS request with garbage.
     pub(super) fn has_tls(&self) -> bool {
         self.capabilities & capability::SSL != 0
     }
 
-    /// What we use of what the server can do.
+    /// The used subset of the server's capabilities.
     fn used(&self, encrypted: bool) -> u32 {
         let ours = capability::FOUND_ROWS
             | capability::LONG_FLAG
@@ -93,11 +93,11 @@ impl Greeting {
             | capability::CONNECT_ATTRS
             | capability::LENENC_AUTH
             | if encrypted { capability::SSL } else { 0 };
-        // A server without local files refuses LOAD DATA by itself.
+        // A server without local files rejects LOAD DATA itself.
         ours & (self.capabilities | capability::LOCAL_FILES)
     }
 
-    /// The beginning of both replies.
+    /// The common start of both replies.
     fn start_reply(&self, out: &mut Vec<u8>, sequence: u8, encrypted: bool) -> usize {
         let at = packet::start(out, sequence);
         out.extend_from_slice(&self.used(encrypted).to_le_bytes());
@@ -107,19 +107,19 @@ impl Greeting {
         at
     }
 
-    /// Asks for TLS; the reply follows in it.
+    /// Requests TLS; the reply follows encrypted.
     pub(super) fn request_tls(&self, out: &mut Vec<u8>) {
         let at = self.start_reply(out, 1, true);
         packet::finish(out, at);
     }
 
-    /// The reply: user, first answer to the nonce, database, and the name of this program.
+    /// The reply: user, first response to the nonce, database, and the name of this program.
     pub(super) fn reply(&self, out: &mut Vec<u8>, encrypted: bool, login: &Reply<'_>) {
         let at = self.start_reply(out, if encrypted { 2 } else { 1 }, encrypted);
         let used = self.used(encrypted);
         put_zero_ended(out, login.user);
         if used & capability::LENENC_AUTH == 0 {
-            // No answer is longer than a byte can say.
+            // No response is longer than a byte can express.
             out.push(u8::try_from(login.answer.len()).unwrap_or(0));
             out.extend_from_slice(login.answer);
         } else {
@@ -141,7 +141,7 @@ impl Greeting {
     }
 }
 
-/// What a reply holds.
+/// The content of a reply.
 pub(super) struct Reply<'a> {
     pub(super) user: &'a str,
     pub(super) answer: &'a [u8],
@@ -151,7 +151,7 @@ pub(super) struct Reply<'a> {
 }
 
 fn put_zero_ended(out: &mut Vec<u8>, text: &str) {
-    // A zero would end the text early; the protocol has no way to send one.
+    // A zero byte would end the text early; the protocol cannot represent one.
     out.extend(text.bytes().filter(|byte| *byte != 0));
     out.push(0);
 }

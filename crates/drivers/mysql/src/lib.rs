@@ -1,9 +1,9 @@
-//! Driver for everything that speaks the MySQL wire protocol: MariaDB, MySQL and relatives.
+//! Driver for the MySQL wire protocol: MariaDB, MySQL, and compatible servers.
 //!
-//! Written on the protocol itself: an op is one write and one read, its bytes are made before its clock
-//! starts, answers are counted without being decoded, and what had left when a connection was lost
-//! decides what is certain. Where to read: `wire` (bytes), `encode` (ops to bytes), `session` (one op),
-//! `errors` (what is certain), `connect` (start-up), `admin` (around the load).
+//! It implements the protocol itself: an op is one write and one read, its bytes are encoded before its start time, and
+//! responses are counted without being decoded. When a connection is lost, the certainty depends on how much was sent.
+//! Overview: `wire` (bytes), `encode` (ops to bytes), `session` (one op), `errors` (certainty), `connect` (start-up),
+//! `admin` (before and after the load).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -50,13 +50,13 @@ mod telemetry;
 mod transaction;
 mod wire;
 
-/// For the estimate of an audit: about what MariaDB 10.11 took to add up a row of `cpu`.
+/// For estimating an audit: approximate time of MariaDB 10.11 to sum a row of `cpu`.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
 
-/// A node of a cluster whose connection takes longer is not polled.
+/// A node of a cluster is not polled if connecting takes longer.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(2);
 
-/// The driver; see the module.
+/// The driver; see the module documentation.
 pub struct MySqlDriver;
 
 impl Driver for MySqlDriver {
@@ -102,7 +102,7 @@ struct MySqlTarget {
 
 impl Target for MySqlTarget {
     fn capabilities(&self) -> Capabilities {
-        // Nodes are compared with each other, all at once.
+        // Nodes are compared with each other, concurrently.
         let passes = if self.nodes.len() > 1 { 2 } else { 1 };
         Capabilities {
             audit_ns_per_row: AUDIT_NS_PER_ROW * passes,
@@ -163,7 +163,7 @@ impl Target for MySqlTarget {
             let mut reader = WireReader::new(opened, node);
             if is_cluster {
                 for other in self.nodes.iter().filter(|other| other.shown != node.shown) {
-                    // A node that is away is polled again when it is back and the reader is made anew.
+                    // A node that is away is polled again after its return, when the reader is recreated.
                     let opening = connect::open(other, &timeline);
                     let opened =
                         time_limit::within(&timeline, POLLED_WITHIN, &other.shown, opening);

@@ -1,6 +1,6 @@
-//! From a target URL and the environment to what a connection needs: hosts, login, TLS.
+//! Converts a target URL and the environment to connection options: hosts, login, TLS.
 //!
-//! No I/O here: files that are named are read at the first connection.
+//! No I/O: named files are read at the first connection.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
-/// Parameters of a URL that are understood.
+/// Supported URL parameters.
 const PARAMETERS: &[&str] = &[
     "connect_timeout",
     "password",
@@ -24,24 +24,24 @@ const PARAMETERS: &[&str] = &[
     "sslrootcert",
     "user",
 ];
-/// Those that stand elsewhere in the URL that is shown.
+/// Parameters that are elsewhere in the displayed URL.
 const SERVER_PARAMETERS: &[&str] = &["user"];
-/// The port where neither URL nor environment names one.
+/// The default port, if neither URL nor environment sets one.
 const DEFAULT_PORT: u16 = 3306;
 
-/// What all hosts of one URL share.
+/// Shared by all hosts of one URL.
 #[derive(Debug)]
 pub(super) struct Login {
     pub(super) user: String,
     pub(super) password: Option<Secret>,
-    /// Where a password is looked up when none is given.
+    /// File with the password if none is given.
     pub(super) option_file: Option<PathBuf>,
     pub(super) database: String,
     pub(super) application_name: String,
     pub(super) connect_timeout: Nanos,
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// Host and port.
@@ -59,14 +59,14 @@ impl fmt::Display for Address {
     }
 }
 
-/// One server that sessions may talk to.
+/// A server for sessions.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) login: Arc<Login>,
     pub(super) address: Address,
     /// The URL for display and records.
     pub(super) shown: String,
-    /// Connections that we left and that may still work.
+    /// Closed connections whose statements may still be running.
     pub(super) lingering: Arc<LingeringBackends>,
     pub(super) tls: Arc<Tls>,
 }

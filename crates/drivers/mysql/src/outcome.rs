@@ -1,4 +1,4 @@
-//! The outcome of an op, from whole answers or from the end of its connection. Must not do I/O.
+//! The outcome of an op, from complete responses or a lost connection. Must not do I/O.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::errors::Judgment;
 use highwater_driver::network::describe;
 use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 
-/// The connection ended before the answer did. A request that did not leave as a whole is never run.
+/// The connection was lost before the end of the response. A request that was not sent completely is never executed.
 pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bool) -> Outcome {
     if let Some(server) = answer.error {
         let Judgment { class, certainty, .. } = server.judge();
@@ -26,7 +26,7 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bo
     Outcome::unknown(broken(error))
 }
 
-/// Whole answers came. Whether the session is usable is part of it.
+/// From complete responses. The outcome includes whether the session is usable.
 pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
     if let Some(error) = answer.error {
         let judgment = error.judge();
@@ -83,10 +83,10 @@ mod tests {
         for (answer, is_sent_whole, certainty) in [
             (Answer::default(), true, Certainty::Unknown),
             (Answer::default(), false, Certainty::NotApplied),
-            // Too long a packet: the reason came while the rest of it was still to be sent.
+            // The packet was too long: the error arrived while the rest of it was still to be sent.
             (failed(1, 1153), false, Certainty::NotApplied),
             (failed(1, 1180), true, Certainty::Unknown),
-            // It had been idle for too long.
+            // The connection had been idle for too long.
             (failed(0, 4031), true, Certainty::NotApplied),
         ] {
             let outcome = lost(&insert(3), answer, &cut, is_sent_whole);

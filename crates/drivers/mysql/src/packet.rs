@@ -1,31 +1,31 @@
-//! Packets of the MySQL wire protocol: written straight into a reusable byte vector, and the few
-//! forms of numbers and texts that are read.
+//! Packets of the MySQL wire protocol: written directly into a reusable byte vector, and parsing of the few needed
+//! forms of numbers and texts.
 //!
-//! Only framing lives here; what goes into a packet is the business of the encoders. Source: MariaDB
-//! documentation, "Client/Server Protocol".
+//! Contains only framing; the encoders define the content of packets. Source: MariaDB documentation, "Client/Server
+//! Protocol".
 
-/// Greatest payload of one packet; a longer one goes on in the next packet.
+/// Maximum payload of one packet; a longer one continues in the next packet.
 pub(super) const PAYLOAD_MAX: usize = 0xff_ffff;
 /// Length and sequence number.
 pub(super) const HEADER: usize = 4;
 
-/// Commands of the client.
+/// Client commands.
 pub(super) mod command {
     pub(crate) const QUERY: u8 = 0x03;
     pub(crate) const STMT_PREPARE: u8 = 0x16;
     pub(crate) const STMT_EXECUTE: u8 = 0x17;
-    /// Forgets a prepared statement; the server does not answer it.
+    /// Closes a prepared statement; the server does not respond to it.
     pub(crate) const STMT_CLOSE: u8 = 0x19;
 }
 
-/// Starts a packet and returns where its header has to be written by [`finish`].
+/// Starts a packet, and returns the position of its header for [`finish`].
 pub(super) fn start(out: &mut Vec<u8>, sequence: u8) -> usize {
     let at = out.len();
     out.extend_from_slice(&[0, 0, 0, sequence]);
     at
 }
 
-/// Writes the length of the packet that began at `at`, and cuts one that is too long for a packet.
+/// Writes the length of the packet that began at `at`, and splits it if it is too long.
 pub(super) fn finish(out: &mut Vec<u8>, at: usize) {
     let length = out.len() - at - HEADER;
     if length < PAYLOAD_MAX {
@@ -38,7 +38,7 @@ pub(super) fn finish(out: &mut Vec<u8>, at: usize) {
     let payload = out.split_off(at + HEADER);
     let mut sequence = out.get(at + 3).copied().unwrap_or(0);
     out.truncate(at);
-    // One that fills its packet is followed by an empty one.
+    // A payload that fills its packet is followed by an empty one.
     let whole = payload.len() / PAYLOAD_MAX;
     for part in 0..=whole {
         let first = part * PAYLOAD_MAX;
@@ -63,7 +63,7 @@ pub(super) fn start_query(out: &mut Vec<u8>) -> usize {
     at
 }
 
-/// One command, such as [`command::STMT_CLOSE`], with what it is about.
+/// One command, such as [`command::STMT_CLOSE`], with its argument.
 pub(super) fn one(out: &mut Vec<u8>, command: u8, body: &[u8]) {
     let at = start(out, 0);
     out.push(command);
@@ -71,8 +71,8 @@ pub(super) fn one(out: &mut Vec<u8>, command: u8, body: &[u8]) {
     finish(out, at);
 }
 
-/// The commands of a sequence, each with all its packets. A command's first packet has the sequence
-/// number 0; what is no packet ends the sequence.
+/// The commands of a sequence, each with all its packets. A command's first packet has sequence number 0; invalid bytes
+/// end the sequence.
 pub(super) fn commands(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -89,7 +89,7 @@ pub(super) fn commands(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Bytes of the first packet; 0 where there is none.
+/// Length in bytes of the first packet; 0 if there is none.
 pub(super) fn first(bytes: &[u8]) -> usize {
     bytes.first_chunk().map_or(0, |[a, b, c, _]: &[u8; HEADER]| HEADER + length(*a, *b, *c))
 }
@@ -99,7 +99,7 @@ pub(super) fn length(a: u8, b: u8, c: u8) -> usize {
     usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16
 }
 
-/// Writes a text or bytes with their length before them.
+/// Writes a text or bytes, prefixed with their length.
 pub(super) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let (mark, digits) = match bytes.len() {
         0..=250 => (None, 1),
@@ -113,19 +113,19 @@ pub(super) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a payload from its beginning; what is cut short is not there.
+/// Parses a payload from its start; truncated values are missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// So many bytes as a number, the least first.
+    /// A little-endian number of this many bytes.
     pub(super) fn number(&mut self, bytes: usize) -> Option<u64> {
         let taken = self.bytes(bytes)?;
         let number = |sum, (at, byte): (usize, &u8)| sum | u64::from(*byte) << (8 * at);
         Some(taken.iter().enumerate().fold(0, number))
     }
 
-    /// A number with its length before it; `None` also for what stands for null.
+    /// A length-encoded number; `None` also for the null marker.
     pub(super) fn lenenc(&mut self) -> Option<u64> {
         match self.number(1)? {
             0xfb | 0xff => None,
@@ -143,13 +143,13 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Bytes with their length before them.
+    /// Length-prefixed bytes.
     pub(super) fn lenenc_bytes(&mut self) -> Option<&'a [u8]> {
         let count = usize::try_from(self.lenenc()?).ok()?;
         self.bytes(count)
     }
 
-    /// Bytes up to a zero, which is taken too; all that is left where there is none.
+    /// Bytes up to a zero, which is consumed as well; the rest if there is none.
     pub(super) fn zero_ended(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|byte| *byte == 0);
         let taken = self.0.get(..end.unwrap_or(self.0.len()));
@@ -171,7 +171,7 @@ mod tests {
         finish(&mut bytes, at);
         one(&mut bytes, command::STMT_CLOSE, &9_u32.to_le_bytes());
         let lengths: Vec<usize> = commands(&bytes).map(<[u8]>::len).collect();
-        // Whole, and an empty packet behind it.
+        // Complete, followed by an empty packet.
         assert_eq!(lengths, [10, PAYLOAD_MAX + 2 * HEADER, 9]);
         assert_eq!(commands(&[]).count(), 0);
         assert_eq!(commands(&[9, 0, 0, 0, 1]).count(), 0);

@@ -1,18 +1,18 @@
-//! The password of the section `[client]` of `~/.my.cnf`, for the user and host that it names.
+//! The password in section `[client]` of `~/.my.cnf`, for the user and host named there.
 //!
-//! A file that others may read is refused. Must not read anything else of the file.
+//! A file that others can read is rejected. Must not read anything else of the file.
 
 use super::options::{Address, Node};
 use highwater_driver::contract::TargetError;
 use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 
-/// Where a password is looked up.
+/// The file with the password.
 const OPTION_FILE: PrivateFile =
     PrivateFile { name: "option file", hint: "MYSQL_PWD, or a password in the URL, needs no file" };
 
-/// The password for a server: the one given, else that of the file; none if there is none, which is
-/// a password too.
+/// The password for a server: the given one, or else that of the file; `None` if there is none, which also means an
+/// empty password.
 pub(super) fn password(node: &Node) -> Result<Option<Secret>, TargetError> {
     if let Some(password) = &node.login.password {
         return Ok(Some(password.clone()));
@@ -28,7 +28,7 @@ pub(super) fn password(node: &Node) -> Result<Option<Secret>, TargetError> {
     Ok(find(&text, &node.login.user, host).map(Secret::of_this_run))
 }
 
-/// The last password of the section, if the section is for any user and host, or for these.
+/// The last password of the section, if the section applies to any user and host, or to these.
 fn find(text: &str, user: &str, host: &str) -> Option<String> {
     let mut in_section = false;
     let (mut password, mut is_for_us) = (None, true);

@@ -1,11 +1,10 @@
-//! Placeholders with numbers become MySQL's, which have none: each `?` is the next value.
+//! Converts numbered placeholders to MySQL's, which have no numbers: each `?` is the next value.
 //!
-//! Only as much of SQL is understood as distinguishes a placeholder from what stands in a text, a
-//! quoted name or a comment.
+//! Parses only as much SQL as is needed to distinguish a placeholder from text, a quoted name, or a comment.
 
 use highwater_driver::sql::quoting::quoted_length;
 
-/// The statement with `?` for each `?n`, and which value (from 0) each of them is.
+/// The statement with `?` for each `?n`, and the index (from 0) of each one's value.
 pub(super) fn positional(sql: &str) -> (String, Vec<usize>) {
     let mut text = String::with_capacity(sql.len());
     let mut values = Vec::new();
@@ -36,7 +35,7 @@ pub(super) fn positional(sql: &str) -> (String, Vec<usize>) {
     (text, values)
 }
 
-/// Bytes up to the end of the line.
+/// Length in bytes up to the end of the line.
 fn line(rest: &str) -> usize {
     rest.find('\n').unwrap_or(rest.len())
 }

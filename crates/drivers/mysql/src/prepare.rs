@@ -1,5 +1,4 @@
-//! Prepares a session's statements, so that what the server does not understand is found out before
-//! the load.
+//! Prepares a session's statements, so that invalid ones are found before the load.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::network::invalid;
@@ -14,11 +13,11 @@ use super::packet::{self, Reader, command};
 use super::placeholders::positional;
 use super::wire::Connection;
 
-/// Of the server's limit of a statement, what is not for rows.
+/// The part of the server's statement limit that is not for rows.
 const PACKET_RESERVE: usize = 64;
-/// Statements are cut at this length, so that each is one packet.
+/// Statements are split at this length, so that each is one packet.
 const STATEMENT_BYTES_MAX: usize = packet::PAYLOAD_MAX - PACKET_RESERVE;
-/// The name of the file in LOAD DATA: it is not read, its lines come from memory.
+/// The file name in LOAD DATA: the file is not read, the lines come from memory.
 const NO_FILE: &str = "highwater";
 
 /// Prepares every op of the workload; the plans are in the workload's order.
@@ -81,7 +80,7 @@ async fn prepare_insert(
     let into = insert_into(table, backquoted);
     let columns = table.columns.len();
     let mut id = 0;
-    // A missing table or column is found out here, whatever the mode.
+    // Finds a missing table or column, in any mode.
     if mode == Mode::Prepared || opened.product.prepares_inserts() {
         let marks = vec!["?"; columns].join(",");
         let sql = format!("{into} VALUES ({marks})");
@@ -115,7 +114,7 @@ fn load_data(table: &BoundTable) -> String {
     )
 }
 
-/// Prepares a statement; the server's number of it, and how many placeholders it has.
+/// Prepares a statement; returns the server's id of it, and the number of its placeholders.
 async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usize), Failure> {
     let mut request = Vec::new();
     packet::one(&mut request, command::STMT_PREPARE, sql.as_bytes());
@@ -132,7 +131,7 @@ async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usi
         let cause = "what answers to a statement that is prepared is none of the protocol";
         return Err(invalid(cause).into());
     };
-    // What describes them, and what ends that.
+    // Their definitions, and the end packet.
     for count in [parameters, columns] {
         for _ in 0..if count > 0 { count + 1 } else { 0 } {
             connection.next().await?;

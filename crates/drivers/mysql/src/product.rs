@@ -1,6 +1,6 @@
-//! Which product speaks the protocol, from what it says of itself. Must not do I/O.
+//! Identifies the product behind the protocol, from the server's own description. Must not do I/O.
 
-/// A product, with what it does otherwise than MySQL.
+/// A product, with its differences from MySQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
     MariaDb,
@@ -10,7 +10,7 @@ pub(super) enum Product {
 }
 
 impl Product {
-    /// From the answers to `version()` and `@@version_comment`.
+    /// Determines it from the responses to `version()` and `@@version_comment`.
     pub(super) fn of(version: &str, comment: &str) -> Self {
         let says = |word: &str| [version, comment].iter().any(|text| text.contains(word));
         if says("TiDB") {
@@ -24,7 +24,7 @@ impl Product {
         }
     }
 
-    /// Names of the SQL dialects that it understands, best first.
+    /// Names of its SQL dialects, best first.
     pub(super) fn dialects(self) -> Vec<String> {
         let own = match self {
             Self::MariaDb => Some("mariadb"),
@@ -36,13 +36,13 @@ impl Product {
         names.map(str::to_owned).collect()
     }
 
-    /// Whether `lock_wait_timeout` bounds how long a statement waits for the lock of a table, for a
-    /// day unless it is set.
+    /// Whether `lock_wait_timeout` limits how long a statement waits for a table lock; unless it is set, the limit is a
+    /// day.
     pub(super) fn has_table_lock_timeout(self) -> bool {
         self != Self::SingleStore
     }
 
-    /// Whether it may be a node of a Galera cluster.
+    /// Whether it may belong to a Galera cluster.
     pub(super) fn may_replicate(self) -> bool {
         matches!(self, Self::MariaDb | Self::MySql)
     }

@@ -1,4 +1,4 @@
-//! A statement in the text protocol, and the rows of its answer. Must not know what they are for.
+//! Runs a statement in the text protocol, and reads its rows. Must not know their purpose.
 
 use std::io;
 
@@ -28,7 +28,7 @@ impl TextWire for Connection {
                 columns.ok_or_else(|| invalid("the answer is cut short"))?
             }
         };
-        // What describes them is followed by what ends it.
+        // Column definitions, and the end packet.
         for _ in 0..=columns {
             self.next().await?;
         }
@@ -47,7 +47,7 @@ impl TextWire for Connection {
     }
 }
 
-/// The values of a row in the text protocol; what is cut short stays null.
+/// The values of a row in the text protocol; truncated ones stay null.
 fn row(columns: u64, payload: &[u8]) -> Row {
     let mut reader = Reader(payload);
     (0..columns)

@@ -1,7 +1,7 @@
-//! One connection under load: writes the encoded op, counts the response, judges failures.
+//! A connection under load: writes the encoded op, counts the response, judges failures.
 //!
-//! The connection moves into the future of an op and comes back only if it is still in step with
-//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+//! The connection is moved into the future of an op, and returns only if it is still in sync with the server. So an
+//! abandoned op closes its connection, and its response cannot be mistaken for the next one's.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -18,9 +18,9 @@ use super::packet;
 use super::transaction;
 use super::wire::Connection;
 
-/// A session; see the module.
+/// A session; see the module documentation.
 pub(super) struct WireSession {
-    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    /// `None` during an op, and permanently after one was abandoned or lost.
     connection: Option<Connection>,
     plans: Rc<[Plan]>,
 }
@@ -36,7 +36,7 @@ impl WireSession {
             return closed(op);
         };
         let mut outcome = match (self.plans.get(usize::from(op.id.0)), &op.body) {
-            // Nothing to ask.
+            // Nothing to send.
             (_, OpBody::Insert(batch)) if batch.rows == 0 => Outcome::applied(0),
             (Some(Plan::Transaction(_)), _) => {
                 transaction::of_statements(&mut connection, op, bytes).await
@@ -50,7 +50,7 @@ impl WireSession {
             },
             _ => one(&mut connection, op, bytes, Answer::default()).await,
         };
-        // What was answered too early leaves the rest of its request behind.
+        // An early response leaves the rest of its request unsent.
         outcome.session_usable &= connection.stream.is_sent_whole();
         if outcome.session_usable {
             self.connection = Some(connection);
@@ -59,7 +59,7 @@ impl WireSession {
     }
 }
 
-/// One command, which goes on with an answer.
+/// One command, continuing an existing response.
 async fn one(connection: &mut Connection, op: &Op, bytes: &[u8], mut answer: Answer) -> Outcome {
     match connection.exchange(bytes, 1, &mut answer).await {
         Ok(()) => judge(op, answer),
@@ -67,8 +67,8 @@ async fn one(connection: &mut Connection, op: &Op, bytes: &[u8], mut answer: Ans
     }
 }
 
-/// The statement, and the lines when the server asks for them. Lines that are not ended are dropped by
-/// the server, so that a request that did not leave as a whole changed nothing.
+/// The statement, and the lines when the server requests them. The server drops unterminated lines, so that an
+/// incomplete request changes nothing.
 async fn load_data(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
     let statement = packet::first(bytes);
     let (statement, lines) = bytes.split_at_checked(statement).unwrap_or((bytes, &[]));

@@ -1,6 +1,6 @@
-//! Polls the server's telemetry in one statement, `SHOW GLOBAL STATUS`: connections, locks, the log, the
-//! buffer pool; and, of each node of a Galera cluster, its queues and its share of flow control. What a
-//! product or a version does not have is absent. Must not compute rates.
+//! Polls the server's telemetry in one statement, `SHOW GLOBAL STATUS`: connections, locks, the log, the buffer pool;
+//! and, for each node of a Galera cluster, its queues and its flow control. Values that a product or version lacks are
+//! absent. Must not compute rates.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
 
-/// All of them.
+/// All figures.
 const FIGURES: &[Figure] = &[
     level("Threads_running", names::ACTIVE),
     level("Uptime", names::UPTIME).in_unit("s"),
@@ -43,8 +43,8 @@ const FIGURES: &[Figure] = &[
     level("Memory_used", "memory_of_server").in_unit("bytes"),
 ];
 
-/// The same of each node of a Galera cluster. The averages and shares that the server makes itself are
-/// those since its last FLUSH STATUS, so what they are made of is polled in place of them.
+/// The figures of each node of a Galera cluster. The server's own averages and fractions count from its last FLUSH
+/// STATUS, so their inputs are polled instead.
 const NODE_FIGURES: &[Figure] = &[
     level("wsrep_cluster_size", names::CLUSTER_SIZE),
     // In nanoseconds; see `node_samples`.
@@ -60,13 +60,13 @@ const NODE_FIGURES: &[Figure] = &[
     count("wsrep_local_bf_aborts", "aborted_by_other_nodes"),
     count("wsrep_received_bytes", "received_from_nodes").in_unit("bytes"),
 ];
-/// Time for which the node did not replicate, since it or another one asked for a pause.
+/// Time for which the node did not replicate, since it or another one requested a pause.
 const PAUSED: &str = "wsrep_flow_control_paused_ns";
-/// A second of [`PAUSED`].
+/// Units of [`PAUSED`] per second.
 const SECOND: f64 = 1e9;
 
-/// Polls a server and, if it is a node of a cluster, those nodes of the target that answered at first.
-/// An error of one ends the reader: the next one finds out who is there.
+/// Polls a server and, if it belongs to a cluster, those nodes of the target that responded at first. An error of one
+/// ends the reader: the next one determines which nodes are available.
 pub(super) struct WireReader {
     nodes: Vec<(Connection, Node)>,
     is_cluster: bool,
@@ -74,7 +74,7 @@ pub(super) struct WireReader {
 }
 
 impl WireReader {
-    /// Of the server at `node`.
+    /// For the server at `node`.
     pub(super) fn new(opened: Opened, node: &Node) -> Self {
         let figures = FIGURES.iter().chain(NODE_FIGURES);
         let names: Vec<String> = figures.map(|figure| format!("'{}'", figure.source)).collect();
@@ -85,7 +85,7 @@ impl WireReader {
         }
     }
 
-    /// Polls another node too.
+    /// Adds another node to poll.
     pub(super) fn add(&mut self, opened: Opened, node: &Node) {
         self.nodes.push((opened.connection, node.clone()));
     }

@@ -1,9 +1,8 @@
-//! Ops of several commands that are one transaction: a batch whose rows are sent at once, and
-//! statements each of which waits for the answer to the one before, as an application does it.
+//! Ops of several commands in one transaction: a batch whose rows are sent at once, and statements each of which waits
+//! for the response to the previous one, as in an application.
 //!
-//! Up to COMMIT nothing of it counts, so that whatever happens before is *not applied*. From the
-//! last byte of COMMIT on, what is not answered is *unknown*. After an error there is always a ROLLBACK:
-//! the server may have ended the transaction, or kept what came before the error.
+//! Before COMMIT, any failure means *not applied*. From the last byte of COMMIT on, a missing response means *unknown*.
+//! Every error is followed by a ROLLBACK: the server may have ended the transaction, or kept the work before the error.
 
 use highwater_model::op::Op;
 use highwater_model::outcome::Outcome;
@@ -17,7 +16,7 @@ use super::wire::Connection;
 
 const ROLLBACK: &str = "ROLLBACK";
 
-/// Sends all commands of a batch at once, and what ends the transaction when they are answered.
+/// Sends all commands of a batch at once, and the end of the transaction after their responses.
 pub(super) async fn of_batch(
     connection: &mut Connection,
     op: &Op,
@@ -26,12 +25,12 @@ pub(super) async fn of_batch(
 ) -> Outcome {
     let mut answer = Answer::default();
     if let Err(error) = connection.exchange(bytes, commands, &mut answer).await {
-        // Without COMMIT, so that nothing is kept.
+        // Without COMMIT, nothing is stored.
         return lost(op, answer, &error, false);
     }
     if let Some(error) = answer.error {
         let Judgment { class, closes, .. } = error.judge();
-        // Without a transaction each row was committed by itself.
+        // Without a transaction, each row was committed separately.
         if answer.error_at == 0 {
             return Outcome::unknown(error.into_op_error(class));
         }
@@ -65,7 +64,7 @@ pub(super) async fn of_statements(connection: &mut Connection, op: &Op, bytes: &
     commit(connection, op, answer, &[COMMIT]).await
 }
 
-/// Sends COMMIT with what follows it.
+/// Sends COMMIT with the commands after it.
 async fn commit(
     connection: &mut Connection,
     op: &Op,
@@ -78,7 +77,7 @@ async fn commit(
     let is_answered = answer.done > before;
     match (exchanged, &answer.error) {
         (Ok(()), None) => judge(op, answer),
-        // It counts; only what follows it failed.
+        // The commit succeeded; only the commands after it failed.
         (_, None) if is_answered => unusable(judge(op, answer)),
         (_, Some(_)) if is_answered && answer.error_at > before => {
             answer.error = None;
@@ -87,7 +86,7 @@ async fn commit(
         (Ok(()), Some(error)) => {
             let Judgment { class, closes, .. } = error.judge();
             if closes {
-                // A transaction that stays open, or one of which nobody knows.
+                // A transaction that is still open, or in an unknown state.
                 return Outcome::unknown(error.clone().into_op_error(class));
             }
             unusable(judge(op, answer))
@@ -104,7 +103,7 @@ fn unusable(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Ends a transaction that failed; whether the connection is usable again.
+/// Ends a failed transaction; returns whether the connection is usable again.
 async fn end(connection: &mut Connection, commands: &[&str]) -> bool {
     let mut answer = Answer::default();
     let request = queries(commands);

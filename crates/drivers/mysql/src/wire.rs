@@ -1,9 +1,8 @@
-//! One connection's bytes: a read buffer, framing, and the exchange of commands for their answers.
+//! The bytes of a connection: a read buffer, framing, and the exchange of commands and responses.
 //!
-//! [`Connection::exchange`] is the hot path: as few system calls as possible (one write, one read for
-//! a small answer), headers parsed in place, rows counted and skipped, nothing decoded. Writing and
-//! reading overlap, because a server that answers many commands stops reading if its answers are not
-//! read.
+//! [`Connection::exchange`] is the hot path: as few system calls as possible (one write, one read for a small
+//! response), headers parsed in place, rows counted and skipped, nothing decoded. Writing and reading overlap, because
+//! a server that responds to many commands stops reading if its responses are not read.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,10 +17,10 @@ pub(super) struct Connection {
     pub(super) stream: BufferedStream,
 }
 
-/// A whole packet of the server.
+/// A complete packet of the server.
 #[derive(Debug)]
 pub(super) struct Packet<'a> {
-    /// Its number since the command.
+    /// Its sequence number since the command.
     pub(super) sequence: u8,
     pub(super) payload: &'a [u8],
 }
@@ -32,15 +31,15 @@ impl Connection {
         Self { stream: BufferedStream::new(stream) }
     }
 
-    /// Whether nobody on a network can read the bytes.
+    /// Whether the bytes are protected against eavesdropping.
     pub(super) fn is_private(&self) -> bool {
         matches!(self.stream.stream(), Stream::Tls(_) | Stream::Unix(_))
     }
 
-    /// Sends commands and reads until so many of them are answered.
+    /// Sends commands, and reads until this many of them are answered.
     ///
-    /// An error of the server is part of the answer; an `Err` means that the connection is lost, and
-    /// the answer may hold the error that the server sent before it closed.
+    /// A server error is part of the response; an `Err` means that the connection was lost, and the response may
+    /// contain the error that the server sent before it closed.
     pub(super) async fn exchange(
         &mut self,
         request: &[u8],
@@ -53,8 +52,8 @@ impl Connection {
         poll_fn(|context| self.poll_exchange(context, request, &mut flushed, until, answer)).await
     }
 
-    /// Ready when the server closed this connection, which is idle, or said why it will: nothing else
-    /// is sent to a client that waits.
+    /// Ready once the server closed this idle connection, or reported why it will: it sends nothing else to a waiting
+    /// client.
     pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !self.stream.unread().is_empty() {
             return Poll::Ready(());
@@ -73,7 +72,7 @@ impl Connection {
         let mut lost = None;
         loop {
             if !*flushed && let Poll::Ready(sent) = self.stream.poll_send(context, request) {
-                // A lost connection may still hold the server's reason: read before giving up.
+                // A lost connection may still have the server's reason: read it first.
                 lost = sent.err();
                 *flushed = true;
             }
@@ -86,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Consumes the packets that are in the buffer; true when so many commands are answered.
+    /// Consumes the packets in the buffer; true once this many commands are answered.
     fn scan(&mut self, until: usize, answer: &mut Answer) -> io::Result<bool> {
         loop {
             self.stream.drop_skipped();
@@ -115,13 +114,13 @@ impl Connection {
         }
     }
 
-    /// Payload's length and number of the packet at the start of the buffer.
+    /// Payload length and sequence number of the packet at the start of the buffer.
     fn header(&self) -> Option<(usize, u8)> {
         let [a, b, c, sequence] = self.stream.unread().first_chunk::<HEADER>()?;
         Some((packet::length(*a, *b, *c), *sequence))
     }
 
-    /// The next packet, whole; one that goes on in another is refused.
+    /// The next packet; one that continues in another is rejected.
     pub(super) async fn next(&mut self) -> io::Result<Packet<'_>> {
         let (sequence, payload) = poll_fn(|context| {
             loop {

@@ -1,4 +1,4 @@
-//! Everything around the load of a sink, without a connection: a sink keeps nothing.
+//! Operations before and after the load of a sink, without a connection: a sink stores nothing.
 //!
 //! Must not do I/O.
 
@@ -16,7 +16,7 @@ use highwater_driver::contract::{
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
-/// The connection around the load that is none.
+/// The sink's replacement for a connection before and after the load.
 pub(super) struct NullAdmin {
     pub(super) protocol: Protocol,
     /// The insert mode, for the facts.
@@ -28,7 +28,7 @@ impl ServerAdmin for NullAdmin {
         let (name, dialect) = (self.protocol.name(), self.protocol.dialect());
         let mut dialects = dialect.names();
         if dialect == Dialect::MySql {
-            // It answers as this relative.
+            // It responds like this compatible server.
             dialects.insert(0, "mariadb".to_owned());
         }
         let facts = TargetFacts {

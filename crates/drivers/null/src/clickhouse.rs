@@ -1,8 +1,8 @@
 //! The server's side of ClickHouse's HTTP interface: every statement succeeds.
 //!
-//! What a driver queries before it inserts is answered as a server would that has the workload's tables, each
-//! a MergeTree with a column for each of the workload's. Source of the words: `docs/reference/clickhouse.md`
-//! and what a real server answered. Must not read the rows of an insert.
+//! A driver's queries before inserting are answered as by a server with the workload's tables, each a MergeTree with
+//! the workload's columns. Source of the responses: `docs/reference/clickhouse.md`, and a real server. Must not read
+//! the rows of an insert.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use highwater_model::op::{BoundTable, ColumnType};
 use super::conversation::WorkloadTables;
 use super::http_server::{Responder, put};
 
-/// The type of every answer.
+/// The content type of every response.
 const TEXT: &str = "text/plain; charset=UTF-8";
-/// Bytes at the beginning of a body that are read: a query about a table is shorter.
+/// Bytes read at the start of a body: a query about a table is shorter.
 const STATEMENT_BYTES: usize = 4 * 1024;
 /// One row for every query.
 const ROW: &str = "1\t1\n";
-/// A table, whatever its name.
+/// A table with any name.
 const TABLE: &str = "sink\tMergeTree\t\n";
 
 /// The interface, on one connection.
 pub(super) struct Interface {
     tables: Arc<WorkloadTables>,
-    /// The beginning of the current body.
+    /// The start of the current body.
     statement: Vec<u8>,
 }
 
 impl Interface {
-    /// Of a server with these tables.
+    /// A server with these tables.
     pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
         Self { tables, statement: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl Interface {
             return String::new();
         }
         if reads("FROM system.settings") {
-            // It knows all that are named.
+            // It claims to know all listed names.
             let names = statement.split('\'').skip(1).step_by(2);
             return names.map(|name| format!("{name}\n")).collect();
         }
@@ -70,7 +70,7 @@ impl Responder for Interface {
     }
 }
 
-/// Names and types of a table's columns: an object is a column for each of its attributes.
+/// Names and types of a table's columns: an object has a column for each of its attributes.
 fn columns(table: &BoundTable) -> String {
     let mut rows = String::new();
     for column in &table.columns {

@@ -1,4 +1,4 @@
-//! Counts the rows of a COPY as its bytes pass by, however they are cut into pieces.
+//! Counts the rows of a COPY as its bytes arrive, in pieces of any size.
 //!
 //! Source of the binary format: PostgreSQL documentation, COPY, "Binary Format".
 
@@ -8,25 +8,25 @@ const HEADER_BYTES: usize = 19;
 /// Rows seen so far.
 #[derive(Debug, Default)]
 pub(super) struct CopyRows {
-    /// Those that have begun (binary) or ended (text).
+    /// Rows begun (binary) or ended (text).
     pub(super) rows: u64,
     binary: Option<Binary>,
 }
 
-/// Where in the binary format the last piece ended.
+/// Position in the binary format at the end of the last piece.
 #[derive(Debug, Default)]
 struct Binary {
-    /// Bytes to pass over.
+    /// Bytes to skip.
     skip: usize,
-    /// Fields of the current row still to come.
+    /// Remaining fields of the current row.
     fields: u16,
-    /// The beginning of a number.
+    /// The start of a number.
     part: [u8; 4],
     filled: usize,
 }
 
 impl CopyRows {
-    /// Of a COPY in that format.
+    /// For a COPY in that format.
     pub(super) fn new(binary: bool) -> Self {
         Self {
             rows: 0,

@@ -1,21 +1,20 @@
 //! The server's side of CrateDB's HTTP endpoint `_sql`: every statement succeeds.
 //!
-//! Reads all of every body and answers in the words of a real server, with the counts that a
-//! success must name. Source of the words: `docs/reference/cratedb.md` and what a real server
-//! answered. Must not read bodies; see `sql_body`.
+//! Reads every body completely, and responds like a real server, with the counts required for a success. Source of the
+//! responses: `docs/reference/cratedb.md`, and a real server. Must not read bodies; see `sql_body`.
 
 use super::http_server::{Responder, put};
 use super::sql_body::{BodySummary, SqlBody};
 
-/// The type of every answer.
+/// The content type of every response.
 const JSON: &str = "application/json; charset=UTF-8";
-/// The entry of a row that was applied, with what parts it from the next one.
+/// The entry of an applied row, with its separator.
 const APPLIED: &[u8] = b"{\"rowcount\":1},";
-/// Before and after the entries.
+/// The text before and after the entries.
 const RESULTS: [&[u8]; 2] = [b"{\"cols\":[],\"duration\":0.1,\"results\":[", b"]}"];
 /// One row for every query; also the health of a cluster of one node.
 const ROW: &[u8] = b"{\"cols\":[\"a\",\"b\"],\"rows\":[[1,1]],\"rowcount\":1,\"duration\":0.1}";
-/// The response to a body that cannot be read.
+/// The response to an unparsable body.
 const NONSENSE: &[u8] =
     b"{\"error\":{\"message\":\"SQLParseException[the sink cannot read this]\",\"code\":4000}}";
 
@@ -57,7 +56,7 @@ impl Responder for Endpoint {
     }
 }
 
-/// A statement that is not bulk, and its count.
+/// A non-bulk response with its count.
 fn counted(out: &mut Vec<u8>, rows: u64) {
     let body = format!("{{\"cols\":[],\"rows\":[[]],\"rowcount\":{rows},\"duration\":0.1}}");
     put(out, "200 OK", JSON, &[body.as_bytes()]);

@@ -1,5 +1,5 @@
-//! Messages as their bytes come, in pieces of any size: a head, the beginning of a body, which is kept, and
-//! the rest of it, which is passed over.
+//! Splits arriving bytes, in pieces of any size, into messages: a head, the start of a body, which is kept, and the
+//! rest of it, which is skipped.
 //!
 //! Must not know a protocol.
 
@@ -7,17 +7,17 @@ use super::conversation::Conversation;
 
 /// The messages of a protocol, on one connection.
 pub(super) trait Messages {
-    /// Writes what the server says before anything is read; most wait for the client.
+    /// Writes the server's greeting; in most protocols, the client begins.
     fn greet(&mut self, _answer: &mut Vec<u8>) {}
     /// Bytes of the next head.
     fn head_bytes(&self) -> usize;
-    /// Reads a head: how many bytes of the body are kept, and how many it has; none if it makes no sense.
+    /// Parses a head: how many bytes of the body to keep, and its length; `None` if it is invalid.
     fn head(&mut self, head: &[u8]) -> Option<(usize, usize)>;
-    /// What is kept of a body is there; false if that ends the connection.
+    /// The kept part of a body is complete; false if that ends the connection.
     fn body(&mut self, kept: &[u8], answer: &mut Vec<u8>) -> bool;
     /// Bytes of a body that are not kept.
     fn pass(&mut self, piece: &[u8]);
-    /// The message is whole; false if that ends the connection.
+    /// The message is complete; false if that ends the connection.
     fn end(&mut self, _answer: &mut Vec<u8>) -> bool {
         true
     }
@@ -28,9 +28,9 @@ pub(super) trait Messages {
 enum Part {
     #[default]
     Head,
-    /// `needed` bytes of the body are kept, and `rest` bytes after them passed over.
+    /// `needed` bytes of the body are kept, and the next `rest` bytes skipped.
     Body { needed: usize, rest: usize },
-    /// This many bytes are passed over.
+    /// This many bytes are skipped.
     Rest(usize),
 }
 
@@ -38,7 +38,7 @@ enum Part {
 pub(super) struct Framed<M> {
     messages: M,
     part: Part,
-    /// Of a head, then of a body.
+    /// First of a head, then of a body.
     kept: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ impl<M: Messages> Conversation for Framed<M> {
     }
 }
 
-/// Moves bytes to those that are kept until there are `needed`; whether there are.
+/// Moves bytes to `kept` until it has `needed`; returns whether it does.
 fn keep(kept: &mut Vec<u8>, input: &mut &[u8], needed: usize) -> bool {
     let taken = needed.saturating_sub(kept.len()).min(input.len());
     let (more, rest) = input.split_at(taken);

@@ -1,39 +1,39 @@
-//! The server's side of HTTP/1.1: requests of a stated length, whose bodies are handed on as they come.
+//! The server's side of HTTP/1.1: requests with a content length, whose bodies are passed on as they arrive.
 //!
-//! Must not read a body, or know what is answered.
+//! Must not read a body, or know the responses.
 
 use std::io::Write as _;
 
 use super::conversation::Conversation;
 
-/// Bytes of the headers of a request, at most.
+/// Maximum bytes of a request's headers.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
-/// Headers of a request, at most.
+/// Maximum headers of a request.
 const HEADERS_MAX: usize = 32;
 
-/// Reads bodies, and answers each.
+/// Receives bodies, and responds to each.
 pub(super) trait Responder {
     /// Takes a piece of a body.
     fn take(&mut self, body: &[u8]);
-    /// The body is whole: writes the answer to it. The next one begins.
+    /// The body is complete: writes the response. The next one begins.
     fn answer(&mut self, out: &mut Vec<u8>);
 }
 
 /// One connection.
 pub(super) struct HttpServer<R> {
     head: Vec<u8>,
-    /// Bytes of the body that are to come; absent while headers are read.
+    /// Remaining bytes of the body; absent while headers are read.
     left: Option<u64>,
     responder: R,
 }
 
 impl<R: Responder> HttpServer<R> {
-    /// A connection whose requests are answered so.
+    /// A connection with this responder.
     pub(super) fn new(responder: R) -> Self {
         Self { head: Vec::new(), left: None, responder }
     }
 
-    /// Takes bytes of the headers; false if they make no sense.
+    /// Reads bytes of the headers; false if they are invalid.
     fn read_head(&mut self, input: &mut &[u8]) -> bool {
         let before = self.head.len();
         let taken = input.len().min(HEAD_BYTES_MAX.saturating_sub(before));
@@ -88,7 +88,7 @@ impl<R: Responder> Conversation for HttpServer<R> {
     }
 }
 
-/// Writes an answer: what follows `HTTP/1.1`, its type, and the parts of its body.
+/// Writes a response: the text after `HTTP/1.1`, its type, and the parts of its body.
 pub(super) fn put(out: &mut Vec<u8>, status: &str, content_type: &str, parts: &[&[u8]]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     // Writing to a vector cannot fail.

@@ -1,13 +1,12 @@
 //! A sink on loopback: the real client path against a server that does nothing.
 //!
-//! `null:postgres`, `null:mysql`, `null:crate` and `null:clickhouse` start threads of their own that read everything and answer
-//! well-formed success in the protocol of that name, and then use the real driver's sessions
-//! against them. So what a run reaches is what this machine can send with that workload, batch and
-//! number of sessions: its ceiling. The sink's threads are this process's, but their CPU time
-//! counts as the target's.
+//! `null:postgres`, `null:mysql`, `null:crate`, and `null:clickhouse` start separate threads that read everything and
+//! respond with success in that protocol, and run the real driver's sessions against them. The result is the ceiling of
+//! this machine: what it can send with that workload, batch, and number of sessions. The sink's threads are in this
+//! process, but their CPU time counts as the target's.
 //!
-//! It stores nothing: there is nothing to audit, to count or to continue. Must not take
-//! a shortcut for the client, such as a connection without a socket.
+//! It stores nothing: there is nothing to audit, to count, or to continue. Must not take a shortcut for the client,
+//! such as a connection without a socket.
 
 mod admin;
 mod clickhouse;
@@ -65,7 +64,7 @@ impl Driver for NullDriver {
                 .with_hint("name one `null:` target; --sessions spreads over its threads"));
         };
         let protocol = Protocol::of(url)?;
-        // Its options are checked before anything is started; no connection is made.
+        // Its options are checked before anything starts; no connection is made.
         let prototype = protocol.driver().open(&[protocol.url(&[1])], options)?;
         Ok(Arc::new(NullTarget {
             protocol,
@@ -76,17 +75,17 @@ impl Driver for NullDriver {
     }
 }
 
-/// A sink, and the real driver's target that talks to it.
+/// A sink, and the real driver's target connected to it.
 struct Running {
     sink: Sink,
     target: Arc<dyn Target>,
 }
 
-/// See the module.
+/// See the module documentation.
 struct NullTarget {
     protocol: Protocol,
     options: TargetOptions,
-    /// The real driver's target at no address, for facts that need no connection.
+    /// The real driver's target without an address, for facts that need no connection.
     prototype: Arc<dyn Target>,
     /// Started with the first connection.
     running: OnceLock<Result<Running, TargetError>>,

@@ -1,7 +1,7 @@
 //! The server's side of the PostgreSQL wire protocol, version 3: every statement succeeds.
 //!
-//! Messages are taken as they come, in pieces of any size; what they carry is passed over, but for
-//! the counts that a success must name. Source: PostgreSQL documentation, "Message Flow".
+//! Messages are processed as they arrive, in pieces of any size; their content is skipped, except for the counts
+//! required for a success. Source: PostgreSQL documentation, "Message Flow".
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::framing::Messages;
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
-/// Bytes of a Bind that are read: the statement's name, and the size of the first array.
+/// Bytes read of a Bind: the statement's name, and the size of the first array.
 const BIND_BYTES: usize = 512;
-/// Longest message that is kept whole.
+/// Maximum bytes of a message that is kept.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The version that start-up reports.
+/// The version reported at start-up.
 const SERVER_VERSION: &str = "16.0";
 /// Type of an undeclared parameter: text.
 const TEXT: u32 = 25;
@@ -28,7 +28,7 @@ const TEXT: u32 = 25;
 enum Effect {
     /// This many rows were inserted.
     Inserted(u64),
-    /// As many rows were inserted as the first array has elements.
+    /// The number of inserted rows is the size of the first array.
     InsertedArray,
     /// One row of one column.
     Answered,
@@ -70,7 +70,7 @@ impl Server {
             out.push(b'N');
             return true;
         }
-        // Anything but version 3 is a request to cancel, or nonsense.
+        // Anything but version 3 is a cancel request, or invalid.
         if code >> 16 != 3 {
             return false;
         }
@@ -112,13 +112,13 @@ impl Server {
                 ready(out);
             }
             b'X' => return false,
-            // Data of a COPY are counted as they pass; Flush requests what is sent anyway.
+            // COPY data are counted as they arrive; Flush requests data that are sent anyway.
             _ => {}
         }
         true
     }
 
-    /// A simple query: the load's is COPY.
+    /// A simple query: the load uses it for COPY.
     fn query(&mut self, body: &[u8], out: &mut Vec<u8>) {
         let sql = String::from_utf8_lossy(cstr(body).0);
         if is(&sql, "COPY") {
@@ -244,7 +244,7 @@ fn effect_of(sql: &str) -> Effect {
     if is(sql, "SELECT") || is(sql, "WITH") { Effect::Answered } else { Effect::Done }
 }
 
-/// The type of a column as a server describes it.
+/// The type of a column, as a server describes it.
 const fn type_of(kind: ColumnType) -> u32 {
     match kind {
         ColumnType::Integer => 23,
@@ -257,11 +257,11 @@ const fn type_of(kind: ColumnType) -> u32 {
     }
 }
 
-/// Elements of the first array of a Bind, from its formats on.
+/// Number of elements in the first array of a Bind, starting at its formats.
 fn first_array(rest: &[u8]) -> Option<u64> {
     let (formats, rest) = rest.split_first_chunk::<2>()?;
     let rest = rest.get(2 * usize::from(u16::from_be_bytes(*formats))..)?;
-    // Number of parameters; length, dimensions, nulls and type of the first one; then its size.
+    // Number of parameters; length, dimensions, nulls, and type of the first one; then its size.
     let dimensions = u32::from_be_bytes(*rest.get(6..)?.first_chunk()?);
     if dimensions == 0 {
         return Some(0);

@@ -1,4 +1,4 @@
-//! The protocols of the sink, and the real driver of each.
+//! The protocols of the sink, each with its real driver.
 //!
 //! Must not start anything.
 
@@ -10,7 +10,7 @@ use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::MySqlDriver;
 use highwater_driver_postgres::PostgresDriver;
 
-/// A protocol that the sink speaks.
+/// A protocol of the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// The PostgreSQL wire protocol, version 3.
@@ -26,7 +26,7 @@ pub(super) enum Protocol {
 impl Protocol {
     const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
 
-    /// The protocol that a URL names.
+    /// The protocol named by a URL.
     pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
         let names: Vec<String> =
             Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
@@ -39,7 +39,7 @@ impl Protocol {
         )
     }
 
-    /// Its name, the driver of its sessions, and the SQL of that.
+    /// Its name, the driver of its sessions, and that driver's SQL.
     const fn parts(self) -> (&'static str, &'static dyn Driver, Dialect) {
         match self {
             Self::Postgres => ("postgres", &PostgresDriver, Dialect::PostgreSql),
@@ -49,7 +49,7 @@ impl Protocol {
         }
     }
 
-    /// What follows `null:`.
+    /// The name after `null:`.
     pub(super) const fn name(self) -> &'static str {
         self.parts().0
     }
@@ -59,7 +59,7 @@ impl Protocol {
         self.parts().1
     }
 
-    /// What a real server reads.
+    /// The dialect of a real server.
     pub(super) const fn dialect(self) -> Dialect {
         self.parts().2
     }
@@ -70,7 +70,7 @@ impl Protocol {
         TargetUrl {
             scheme: self.name().to_owned(),
             user: Some("highwater".to_owned()),
-            // The sink takes any: so no file is read for one.
+            // The sink accepts any password, so no file is read for one.
             password: (self == Self::MySql).then(|| Secret::new("")),
             hosts: hosts.collect(),
             path: "sink".to_owned(),

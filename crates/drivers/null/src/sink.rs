@@ -1,5 +1,5 @@
-//! The sink's threads: each has a listener and an executor of its own, and serves the sessions
-//! that connect to it. Their CPU time is measured apart from the client's.
+//! The sink's threads: each has its own listener and executor, and serves the sessions that connect to it. Their CPU
+//! time is measured separately from the client's.
 //!
 //! Must not interpret bytes.
 
@@ -23,15 +23,15 @@ use super::{clickhouse, cratedb, mysql, postgres};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
-/// Most threads; more sessions share them.
+/// Maximum number of threads; more sessions share them.
 const THREADS_MAX: usize = 64;
 
-/// Running threads; they end with it.
+/// Running threads, which end when it is dropped.
 #[derive(Debug)]
 pub(super) struct Sink {
-    /// Where it listens on loopback, one port a thread.
+    /// Its ports on loopback, one per thread.
     pub(super) ports: Vec<u16>,
-    /// Those of the sessions that are about to connect.
+    /// The tables of the sessions that will connect.
     pub(super) tables: Arc<WorkloadTables>,
     /// CPU time of each thread, nanoseconds.
     cpu: Vec<Arc<AtomicU64>>,
@@ -39,7 +39,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Starts as many threads as the machine has cores.
+    /// Starts one thread per core of the machine.
     pub(super) fn start(protocol: Protocol) -> io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (running, over) = watch::channel(());
@@ -53,7 +53,7 @@ impl Sink {
             sink.cpu.push(Arc::clone(&cpu));
             let (tables, over) = (Arc::clone(&sink.tables), over.clone());
             let serve = move || {
-                // A sink that cannot serve refuses connections, which says enough.
+                // A sink that cannot serve refuses connections, which is sufficient.
                 drop(serve(protocol, listener, &tables, &cpu, over));
             };
             thread::Builder::new().name(format!("sink-{number}")).spawn(serve)?;

@@ -1,4 +1,4 @@
-//! The sink: the real sessions succeed against it, in every way to insert and to query.
+//! The sink: the real sessions succeed against it, in every insert mode and with queries.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -68,7 +68,7 @@ fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcom
 #[test]
 fn the_sink_keeps_the_rules_of_every_driver() {
     for url in SINKS {
-        // No statement is read.
+        // No statement is parsed.
         let sql =
             SqlWords::new(|_| "text", |_, column, parameter| format!("{column} = {parameter}"));
         let broken = rules::broken(&NullDriver, url, sql, None);
@@ -81,7 +81,7 @@ fn every_row_of_every_batch_is_acknowledged_in_every_insert_mode() {
     let workload = cpu();
     for url in SINKS {
         for mode in open(url, None).capabilities().insert_modes {
-            // More than one statement of VALUES has parameters for, and a single row.
+            // More than one VALUES statement can have parameters for, and a single row.
             let sizes = [1, 1_000, 7_000, 3];
             let ops = sizes.iter().map(|rows| Op {
                 id: OpId(0),

@@ -1,4 +1,4 @@
-//! What is this kind of server's own around the load. Must not measure time.
+//! PostgreSQL's specifics for operations before and after the load. Must not measure time.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,36 +22,36 @@ use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::leases::LeaseWords;
 use highwater_driver::sql_query::{Texts, first_value};
 
-/// A counter that did not move for so long is taken as final; backends report once a second.
+/// A counter that stayed constant for this long is final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
-/// What is different behind a pooler, for the facts.
+/// The differences behind a pooler, for the facts.
 const POOLER: &str = "PgBouncer or its kin: statements have no names, leases rest on heartbeats alone, and --insert \
     copy is not possible";
-/// No longer than this for a counter to come to rest.
+/// Maximum wait for a counter to become constant.
 const COUNTER_WAIT_MAX: Nanos = Nanos::from_secs(12);
 
-/// How rows are sent.
+/// How rows are inserted.
 pub(super) struct Inserts {
     /// The mode, for the facts.
     pub(super) used: &'static str,
-    /// Those that the server does not take, each with its reason.
+    /// The modes that the server does not support, each with the reason.
     pub(super) refused: Vec<(&'static str, &'static str)>,
 }
 
-/// A server as it presented itself.
+/// A server as it identified itself.
 pub(super) struct PostgresServer {
     dialect: Dialect,
     /// Whether it is behind a pooler.
     pooled: bool,
     insert: Inserts,
-    /// Those of the URL besides, where each lists only its own statements.
+    /// The other nodes of the URL, if each lists only its own statements.
     others: Vec<Node>,
-    /// As the sessions of this program have it.
+    /// The application name of this program's sessions.
     application_name: String,
     timeline: Rc<dyn Timeline>,
 }
 
-/// Everything around the load, on that connection to one of the nodes.
+/// Operations before and after the load on that connection to one of the nodes.
 pub(super) fn admin(
     opened: Opened,
     node: &Node,
@@ -106,7 +106,7 @@ impl SqlServer for PostgresServer {
     fn lease_words(&self) -> LeaseWords {
         let words = self.dialect.lease_words();
         if self.pooled {
-            // A lock would stay with whichever connection of the server took it.
+            // A lock would stay with the server connection that took it.
             return LeaseWords { lock: None, is_locked: "NULL", ..words };
         }
         words
@@ -134,7 +134,7 @@ impl SqlServer for PostgresServer {
         let name = self.dialect.literal(&self.application_name);
         for node in &self.others {
             let opened = match connect::open(node, &self.timeline).await {
-                // Its statements end with it; what it had sent to the storage is done or not within moments.
+                // Its statements end with it; work that it had sent to the storage completes or fails within moments.
                 Err(error) if error.kind == TargetErrorKind::Unreachable => continue,
                 opened => opened?,
             };
@@ -161,7 +161,7 @@ impl SqlServer for PostgresServer {
             let place = first_value(rows).filter(|place| !place.is_empty());
             found.extend(place.map(PathBuf::from));
         }
-        // Often a link to a disk of its own.
+        // Often a link to a separate disk.
         let log = found.first().map(|directory| directory.join("pg_wal"));
         found.extend(log);
         found
@@ -209,7 +209,7 @@ impl SqlServer for PostgresServer {
     }
 }
 
-/// The sizes of all partitions of the workload's tables, in QuestDB's words.
+/// The sizes of all partitions of the workload's tables, in QuestDB.
 async fn partitions(
     connection: &mut SqlConnection<Connection>,
     workload: &BoundWorkload,
@@ -249,7 +249,7 @@ async fn sum(
     Ok(number(&rows, 0))
 }
 
-/// Reads the counter until it rests: backends report what they did with a delay.
+/// Reads the counter until it stays constant: backends report their work with a delay.
 async fn settled_inserts(
     connection: &mut SqlConnection<Connection>,
     workload: &BoundWorkload,
@@ -274,7 +274,7 @@ async fn settled_inserts(
     }
 }
 
-/// Where new tables are made, if not in the data directory.
+/// Location of new tables, if not in the data directory.
 const TABLESPACE: &str = "SELECT pg_catalog.pg_tablespace_location(s.oid) \
     FROM pg_catalog.pg_tablespace s JOIN pg_catalog.pg_database d \
     ON d.datname = current_database() \

@@ -1,15 +1,15 @@
-//! What the answer to one request amounted to, message by message; nothing is decoded.
+//! Counts the response to one request, message by message, without decoding it.
 
 use super::errors::ServerError;
 
-/// Counts of one answer. Reused from request to request.
+/// Counts of one response. Reused from request to request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     /// Data rows.
     pub(super) rows: u64,
     /// Bytes of the data rows, headers included.
     pub(super) bytes: u64,
-    /// Rows that the server says it wrote.
+    /// Rows that the server reports as written.
     pub(super) applied: u64,
     /// The first error.
     pub(super) error: Option<ServerError>,
@@ -39,11 +39,11 @@ impl Answer {
     }
 
     fn complete(&mut self, body: &[u8]) {
-        // `SELECT 1` is the common case, and its rows were counted as they came.
+        // `SELECT 1` is the common case, and its rows were already counted.
         if body.first() == Some(&b'S') {
             return;
         }
-        // A negative count is one of rows that were refused.
+        // A negative count is that of rejected rows.
         self.applied += u64::try_from(written_rows(body)).unwrap_or(0);
     }
 }

@@ -1,6 +1,6 @@
-//! Who we are, by the method that the server asks for, as far as the login takes it.
+//! Authenticates the client, by the method that the server requests, if the login allows it.
 //!
-//! Secrets go to the wire and nowhere else, and to no server that may not have them.
+//! Secrets are only sent to a server that may have them.
 
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -16,7 +16,7 @@ use super::password::password;
 use super::wire::Connection;
 use highwater_driver::contract::TargetError;
 
-/// Codes of what an authentication message asks for.
+/// Codes in authentication messages.
 const OK: u32 = 0;
 const CLEAR_TEXT: u32 = 3;
 const MD5: u32 = 5;
@@ -27,7 +27,7 @@ const SASL: u32 = 10;
 const SASL_CONTINUE: u32 = 11;
 const SASL_FINAL: u32 = 12;
 
-/// Answers the server until it lets this client in.
+/// Responds to the server until it accepts this client.
 pub(super) async fn authenticate(
     node: &Node,
     connection: &mut Connection,
@@ -53,7 +53,7 @@ pub(super) async fn authenticate(
         }
         match (code, data.first_chunk::<4>(), &mut scram) {
             (OK, _, None) => return Ok(()),
-            // A server that skips its proof is not the one that knows the password.
+            // A server that skips its proof does not know the password.
             (OK, _, Some(_)) => return Err(unproven(node)),
             (CLEAR_TEXT, _, None) => {
                 frontend::password_message(password(node)?.reveal().as_bytes(), &mut request)?;
@@ -94,7 +94,7 @@ pub(super) async fn authenticate(
     }
 }
 
-/// The method of a request that begins one; `has_responded` says whether another was begun.
+/// The method of a request that begins one; `has_responded` if another was already begun.
 fn method(code: u32, has_responded: bool) -> Option<Method> {
     Some(match code {
         OK if !has_responded => Method::None,
@@ -107,7 +107,7 @@ fn method(code: u32, has_responded: bool) -> Option<Method> {
     })
 }
 
-/// Fails where the login takes another method only.
+/// Fails if the login does not allow the method.
 fn check(node: &Node, encrypted: bool, method: Method) -> Result<(), StartUpError> {
     let checked = node.login.required_auth.check(method, encrypted);
     checked.map_err(|refusal| refusal.into_error(&node.shown))?;
@@ -118,7 +118,7 @@ fn check(node: &Node, encrypted: bool, method: Method) -> Result<(), StartUpErro
     Ok(())
 }
 
-/// The mechanism of a SCRAM exchange, of those that the server lists, and what binds it to the connection.
+/// The SCRAM mechanism, of those that the server offers, and its channel binding.
 fn mechanism(
     node: &Node,
     listed: &[u8],
@@ -144,7 +144,7 @@ fn mechanism(
         _ if !is_listed(SCRAM_SHA_256) => {
             Err(unsupported(node, "a SASL mechanism other than SCRAM-SHA-256"))
         }
-        // By this flag a server notices that somebody between it and us took its offer away.
+        // With this flag, a server detects that its offer was removed in transit.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }

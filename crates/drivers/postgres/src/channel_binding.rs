@@ -1,10 +1,9 @@
-//! What ties a SCRAM exchange to its TLS connection: `tls-server-end-point` of RFC 5929, a hash of the server's
-//! certificate. Must not exchange a message.
+//! Binds a SCRAM exchange to its TLS connection: `tls-server-end-point` of RFC 5929, a hash of the server's
+//! certificate. Must not exchange messages.
 
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-/// Encoded object identifiers of signatures, and the hash that is taken for each: that of the signature, but
-/// SHA-256 for MD5 and SHA-1.
+/// Encoded object identifiers of signatures, each with its hash: that of the signature, but SHA-256 for MD5 and SHA-1.
 const SIGNATURES: &[(&[u8], Hash)] = &[
     // RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512: 1.2.840.113549.1.1.x
     (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x04", Hash::Sha256),
@@ -30,7 +29,7 @@ enum Hash {
     Sha512,
 }
 
-/// The hash of a certificate; none where its signature names no single hash, as Ed25519 does not.
+/// The hash of a certificate; `None` if its signature has no single hash, as with Ed25519.
 pub(super) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     Some(match hash(certificate)? {
         Hash::Sha256 => Sha256::digest(certificate).to_vec(),
@@ -39,7 +38,7 @@ pub(super) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// That of the signature: Certificate ::= { tbsCertificate, signatureAlgorithm { algorithm, … }, … }.
+/// The signature's hash: Certificate ::= { tbsCertificate, signatureAlgorithm { algorithm, … }, … }.
 fn hash(certificate: &[u8]) -> Option<Hash> {
     let (whole, _) = element(SEQUENCE, certificate)?;
     let (_signed, rest) = element(SEQUENCE, whole)?;
@@ -55,7 +54,7 @@ fn element(kind: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = rest.split_first()?;
     let (length, rest) = match usize::from(*length) {
         short @ 0..=0x7f => (short, rest),
-        // The length's own length; a certificate of 4 GiB there is not.
+        // The length of the length; no certificate has 4 GiB.
         long @ 0x81..=0x84 => {
             let (digits, rest) = rest.split_at_checked(long - 0x80)?;
             let number =

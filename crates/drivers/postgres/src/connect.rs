@@ -1,4 +1,4 @@
-//! From an address to a connection that is ready for queries: TCP or socket, TLS, start-up.
+//! Opens a connection that is ready for queries: TCP or socket, TLS, start-up.
 //!
 //! Must not choose among hosts.
 
@@ -26,17 +26,17 @@ use highwater_driver::time_limit;
 /// A connection that is ready for queries.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    /// From the parameters that the server reported.
+    /// Determined from the parameters that the server reported.
     pub(super) dialect: Dialect,
-    /// Why the server cannot run COPY as a whole, if so.
+    /// Why the server cannot run COPY atomically, if so.
     pub(super) copies: Result<(), &'static str>,
-    /// What the server reported of writing; see `role`.
+    /// The role that the server reported; see `role`.
     pub(super) reported: ReportedRole,
-    /// Whether a pooler is between, so that the next statement may be on another connection of the server.
+    /// Whether there is a pooler, so that the next statement may use another server connection.
     pub(super) pooled: bool,
 }
 
-/// Connects within the login's bound.
+/// Connects within the login's time limit.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
     let attempt = async |encrypted| attempt(node, encrypted).await;
     let opening = by_kind(&node.tls, &node.shown, attempt);
@@ -44,7 +44,7 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Ope
     time_limit::connected(timeline, bound, &node.shown, opening).await
 }
 
-/// The error of a first contact; where something else answers, it says what.
+/// The error of a first contact; if another protocol answers, it names it.
 pub(super) async fn explained(
     error: TargetError,
     node: &Node,
@@ -119,7 +119,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
         ("user", login.user.as_str()),
         ("application_name", login.application_name.as_str()),
         ("client_encoding", "UTF8"),
-        // Timestamps without a zone compare with our parameters as UTC, whatever the machine.
+        // Timestamps without a zone are compared with UTC parameters on any machine.
         ("TimeZone", "UTC"),
     ];
     let database = login.database.as_deref();
@@ -170,9 +170,9 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     Ok(Opened { connection, dialect, copies: dialect.copies(&version), reported, pooled })
 }
 
-/// Whether the process that answers is another one than that which let us in: between is a pooler. One that gives
-/// each client a connection of its own looks alike, and is only slower so. A server that names no process, or 0 as
-/// relatives of PostgreSQL do, cannot be compared, and is taken as it is.
+/// Whether the responding process differs from the one that accepted the login, which indicates a pooler. A pooler with
+/// one server connection per client looks the same, and is then only treated as slower. A server that reports no
+/// process id, or 0 as compatible servers do, cannot be checked, and counts as direct.
 async fn is_pooled(
     node: &Node,
     connection: &mut Connection,
@@ -192,7 +192,7 @@ async fn is_pooled(
     };
     let answered = connection.each_row("SELECT pg_catalog.pg_backend_pid()", &mut take).await;
     match answered {
-        // A relative without this function.
+        // A compatible server without this function.
         Ok(()) | Err(Failure::Server(ServerError { fatal: false, .. })) => {}
         Err(failure) => return Err(StartUpError::Server(failure)),
     }

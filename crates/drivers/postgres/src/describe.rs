@@ -1,5 +1,5 @@
-//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
-//! values, its indexes, and the server's statistics of statements. Must not change anything.
+//! Describes a table for generating a workload file from it: its columns, a sample of their values, its indexes, and
+//! the server's statement statistics. Must not change anything.
 
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{
@@ -17,7 +17,7 @@ use highwater_driver::sql::describe::{
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{first_value, values};
 
-/// The extension that counts statements, and its view.
+/// The extension with statement statistics, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
 
 /// Describes a table of the schema.
@@ -52,7 +52,7 @@ pub(super) async fn describe(
         column.required = nullable.eq_ignore_ascii_case("no");
         column.generated = generated == "ALWAYS";
         match declared.as_str() {
-            // What was written is read back with all its digits.
+            // The written value is read back with all its digits.
             "real" => "double precision".clone_into(&mut column.declared),
             "uuid" => {
                 let text = format!("CAST({} AS text)", escape_identifier(&column.name));
@@ -67,7 +67,7 @@ pub(super) async fn describe(
                 ColumnType::Boolean => {
                     format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END")
                 }
-                // There is no least UUID.
+                // UUIDs have no minimum.
                 ColumnType::Text => format!("CAST({name} AS text)"),
                 _ => name,
             };
@@ -83,8 +83,7 @@ pub(super) async fn describe(
     Ok(shape)
 }
 
-/// The indexes of a table. One on expressions, on some of the rows or of another kind than a tree
-/// has no list of columns.
+/// The indexes of a table. An expression index, a partial one, or one that is not a B-tree has no list of columns.
 async fn indexes(
     connection: &mut SqlConnection<Connection>,
     from: &str,
@@ -105,7 +104,7 @@ async fn indexes(
     Ok(describe::indexes(rows))
 }
 
-/// Adds what ANALYZE found out about the whole table: rows, and different values of each column.
+/// Adds ANALYZE's statistics of the whole table: rows, and distinct values of each column.
 async fn statistics(
     connection: &mut SqlConnection<Connection>,
     shape: &mut TableShape,
@@ -134,7 +133,7 @@ async fn statistics(
     Ok(())
 }
 
-/// The statements about the table, if the extension counts them and the user may read it.
+/// The statements about the table, if the extension is available and readable.
 async fn statements(
     connection: &mut SqlConnection<Connection>,
     table: &str,
@@ -198,7 +197,7 @@ async fn statements(
     })
 }
 
-/// The type of a workload for a type of the server; none where no generator makes it.
+/// The workload type for a server type; `None` if no generator supports it.
 fn kind_of(declared: &str) -> Option<ColumnType> {
     match declared.to_ascii_lowercase().as_str() {
         "smallint" | "integer" => Some(ColumnType::Integer),

@@ -1,13 +1,12 @@
-//! Errors of a server that has one code for all of them, that of success: what each text stands for, as an
-//! SQLSTATE. Each was provoked on a QuestDB 9.3.4. Must not guess: another text stands for an internal
-//! error, after which nothing is certain.
+//! Errors of a server that uses the success code for all of them: maps each text to an SQLSTATE. Each was provoked on
+//! QuestDB 9.3.4. Must not guess: another text means an internal error, after which nothing is certain.
 
-/// The code that says nothing.
+/// The meaningless code.
 pub(super) const NO_CODE: &str = "00000";
 
-/// Parts of texts, and the SQLSTATE of what they say.
+/// Parts of texts, with the SQLSTATE of their meaning.
 const TEXTS: &[(&str, &str)] = &[
-    // Another session writes a table that has no log: it was not begun.
+    // Another session is writing a table without a write-ahead log: the statement was not begun.
     ("table busy", "55P03"),
     ("inconvertible", "22000"),
     ("bad parameter value length", "22P03"),
@@ -25,10 +24,10 @@ const TEXTS: &[(&str, &str)] = &[
     ("invalid username/password", "28P01"),
 ];
 
-/// An INSERT … SELECT that is canceled keeps the batches that it had written: this is no 57014.
+/// A canceled INSERT … SELECT keeps the batches that it had written, so it is not 57014.
 const INTERNAL: &str = "XX000";
 
-/// The SQLSTATE that the text of an error stands for.
+/// The SQLSTATE for an error's text.
 pub(super) fn code_of(message: &str) -> &'static str {
     let known = TEXTS.iter().find(|(part, _)| message.contains(part));
     known.map_or(INTERNAL, |(_, code)| *code)

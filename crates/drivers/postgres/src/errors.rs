@@ -1,7 +1,7 @@
-//! Classifies errors of the server: SQLSTATE to class and certainty, and one line of text.
+//! Classifies server errors: SQLSTATE to class and certainty, and one line of text.
 //!
-//! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is
-//! rolled back. Must not guess: an error without certainty is unknown.
+//! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is rolled back. Must not
+//! guess: an error without certainty is unknown.
 
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
@@ -18,9 +18,9 @@ pub(super) struct ServerError {
     pub(super) fatal: bool,
     /// SQLSTATE.
     pub(super) code: String,
-    /// The primary message, one line, bounded. Detail and hint may hold data; they are left out.
+    /// The primary message, one line, bounded. Detail and hint may contain data, and are omitted.
     pub(super) message: String,
-    /// Characters of the statement before the place that the message is about.
+    /// Number of characters of the statement before the error position.
     pub(super) position: Option<usize>,
 }
 
@@ -30,13 +30,13 @@ pub(super) type Failure = failure::Failure<ServerError>;
 /// Why start-up failed.
 pub(super) type StartUpError = failure::LoginError<ServerError>;
 
-/// The error that the server sent in place of what was expected.
+/// The error sent by the server instead of the expected message.
 pub(super) fn server_error(body: &[u8]) -> StartUpError {
     StartUpError::Server(Failure::Server(ServerError::read(body)))
 }
 
 impl ServerError {
-    /// Reads the body of an `ErrorResponse`; what is missing stays empty.
+    /// Parses the body of an `ErrorResponse`; missing parts stay empty.
     pub(super) fn read(body: &[u8]) -> Self {
         let mut error = Self::default();
         for field in body.split(|byte| *byte == 0) {
@@ -45,7 +45,7 @@ impl ServerError {
             };
             match kind {
                 b'V' => error.fatal = value != b"ERROR",
-                // Servers older than PostgreSQL 9.6 send only the localised severity.
+                // Servers older than PostgreSQL 9.6 send only the localized severity.
                 b'S' => error.fatal |= value == b"FATAL" || value == b"PANIC",
                 b'C' => error.code = one_line(&String::from_utf8_lossy(value)),
                 b'P' => {
@@ -60,7 +60,7 @@ impl ServerError {
         error
     }
 
-    /// The SQLSTATE; where the server has none of its own for errors, the one that its text stands for.
+    /// The SQLSTATE; if the server has no error codes, the one for its text.
     fn meant(&self) -> &str {
         if self.code == error_texts::NO_CODE {
             error_texts::code_of(&self.message)
@@ -69,22 +69,22 @@ impl ServerError {
         }
     }
 
-    /// What the failure of an op is called, and what is certain about it.
+    /// The class of a failed op, and its certainty.
     pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
         match judge_code(self.meant()) {
-            // The connection is gone: whether the server had committed before is unknown.
+            // The connection is gone: whether the server had committed is unknown.
             (class, _) if self.fatal => (class, Certainty::Unknown),
             judged => judged,
         }
     }
 
-    /// What is certain about a transaction whose COMMIT was not sent when this came: without it
-    /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
+    /// The certainty about a transaction whose COMMIT had not been sent: nothing is stored, whatever went wrong, unless
+    /// the server itself reports that it may be.
     pub(super) fn certainty_before_commit(&self) -> Certainty {
         if AMBIGUOUS.contains(&self.meant()) { Certainty::Unknown } else { Certainty::NotApplied }
     }
 
-    /// As the error of an op.
+    /// Converts it to the error of an op.
     pub(super) fn into_op_error(self) -> OpError {
         OpError {
             class: self.judge().0,
@@ -101,7 +101,7 @@ impl ServerMessage for ServerError {
             "28" => TargetErrorKind::Refused,
             // A full disk, no memory, more temporary data than temp_file_limit.
             "53" if matches!(code, "53100" | "53200" | "53400") => TargetErrorKind::Exhausted,
-            // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
+            // Connections, resources, the operator, the system, and conflicts that a retry may avoid.
             "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
             _ if code == "55P03" => TargetErrorKind::Unreachable,
             _ if code == "42P01" => TargetErrorKind::MissingTable,
@@ -137,14 +137,14 @@ impl ServerMessage for ServerError {
     }
 }
 
-/// What the user can do about a code, before a load and under it, where its class does not say it.
+/// Advice on a code, before a load and during it, if its class does not imply it.
 pub(super) fn failure_hint(code: &str) -> Option<&'static str> {
     match code {
         "25006" => Some(
             "the server is a standby, or read-only: name the primary too, with \
              `?target_session_attrs=read-write`",
         ),
-        // A statement that another connection of the server has, or lacks.
+        // A statement that exists on another server connection, or is missing on this one.
         "26000" | "42P05" => Some(
             "something between shares the connections of the server: connect past it, or send queries unprepared \
              (`--literals`)",
@@ -153,10 +153,10 @@ pub(super) fn failure_hint(code: &str) -> Option<&'static str> {
     }
 }
 
-/// The result of a commit is unknown: the codes of CockroachDB and of PostgreSQL.
+/// The result of a commit is unknown: codes of CockroachDB and of PostgreSQL.
 const AMBIGUOUS: [&str; 2] = ["40003", "08007"];
 
-/// Class and certainty of an SQLSTATE that came with severity ERROR.
+/// Class and certainty of an SQLSTATE with severity ERROR.
 fn judge_code(code: &str) -> (ErrorClass, Certainty) {
     use Certainty::{NotApplied, Unknown};
     let class = match code {
@@ -166,12 +166,12 @@ fn judge_code(code: &str) -> (ErrorClass, Certainty) {
         "53300" | "53400" => ErrorClass::Rejected,
         "40002" => ErrorClass::Constraint,
         "25006" => ErrorClass::Unavailable,
-        // YugabyteDB's own, where it forgets to say 40001.
+        // YugabyteDB's own code, which it sometimes sends instead of 40001.
         "55P03" | "55006" | "YB003" => ErrorClass::Conflict,
         _ => match code.get(..2).unwrap_or_default() {
             "08" => return (ErrorClass::Connection, Unknown),
-            // Ending, starting, failing over (57); internal errors (58, XX), after which
-            // PostgreSQL rolls back but its relatives need not.
+            // Shutdown, start-up, failover (57); internal errors (58, XX), after which PostgreSQL rolls back but
+            // compatible servers may not.
             "57" | "58" | "XX" => return (ErrorClass::Unavailable, Unknown),
             "23" | "44" => ErrorClass::Constraint,
             "21" | "22" => ErrorClass::Data,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn without_code(message: &str) -> ServerError {
-        // As it comes: without `V`, the severity that is not localized.
+        // As it arrives: without `V`, the non-localized severity.
         ServerError::read(format!("C00000\0M{message}\0SERROR\0P1\0\0").as_bytes())
     }
 

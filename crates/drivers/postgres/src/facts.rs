@@ -13,30 +13,30 @@ use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_model::record::MemoryRecord;
 
-/// Settings that are recorded whatever their value: durability, memory, isolation.
+/// Settings that are always recorded: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
      'shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'default_transaction_isolation', \
      'synchronous_standby_names'";
-/// Parts of names whose values may hold a secret.
+/// Parts of names whose values may contain a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
-/// QuestDB's: those that say what an acknowledged commit has survived, and changed ones.
+/// QuestDB's settings: those that determine the durability of an acknowledged commit, and changed ones.
 const PARAMETERS: &str = "SELECT property_path, value FROM (SHOW PARAMETERS) \
      WHERE property_path IN ('cairo.commit.mode', 'cairo.wal.enabled.default') \
      OR (value_source <> 'default' AND NOT sensitive) ORDER BY property_path";
 
-/// YugabyteDB's that are recorded whatever their value. Its storage takes no notice of PostgreSQL's settings of
-/// durability, so that those are not recorded; its own are flags of its processes, which SQL does not show.
+/// YugabyteDB's settings that are always recorded. Its storage ignores PostgreSQL's durability settings, so those are
+/// not recorded; its own are process flags, which SQL does not show.
 const YUGABYTE_ALWAYS: &str = "'default_transaction_isolation', \
      'yb_effective_transaction_isolation_level', 'yb_default_copy_from_rows_per_transaction', \
      'yb_disable_transactional_writes'";
-/// With which a batch is not applied as a whole.
+/// With this setting, a batch is not applied as a whole.
 const NO_TRANSACTIONS: &str = "yb_disable_transactional_writes";
 
-/// That which sizes the cache of data.
+/// The setting that sizes the data cache.
 const CACHE: &str = "shared_buffers";
 
-/// Those that say what an acknowledged commit has survived.
+/// Settings that determine the durability of an acknowledged commit.
 const DURABILITY: [&str; 4] =
     ["fsync", "synchronous_commit", "full_page_writes", "cairo.commit.mode"];
 
@@ -49,7 +49,7 @@ pub(super) async fn read(
     let version = first_value(readable(connection.rows("SELECT version()").await)?);
     let mut version = version.unwrap_or_default();
     let reported = Dialect::of_version(&version);
-    // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
+    // Start-up parameters are more reliable: a compatible server may keep PostgreSQL's version text.
     let dialect = if reported == Dialect::PostgreSql { presented } else { reported };
     if dialect == Dialect::QuestDb {
         check_supported(connection.place(), presented)?;
@@ -91,7 +91,7 @@ pub(super) async fn read(
     })
 }
 
-/// The server's own cache of data; what cannot be read is unknown.
+/// The server's own data cache; unknown if it cannot be read.
 async fn memory(connection: &mut SqlConnection<Connection>, dialect: Dialect) -> MemoryRecord {
     if dialect != Dialect::PostgreSql {
         return MemoryRecord::default();
@@ -102,14 +102,14 @@ async fn memory(connection: &mut SqlConnection<Connection>, dialect: Dialect) ->
     caches(&pairs(rows).collect(), &[CACHE])
 }
 
-/// The settings of these names, and those that fulfil a condition, of the view that lists them; none where a
-/// relative does not have it.
+/// Settings of a view: those with these names, and those that match a condition; empty if a compatible server lacks the
+/// view.
 async fn of_view(
     connection: &mut SqlConnection<Connection>,
     always: &str,
     changed: &str,
 ) -> Result<BTreeMap<String, String>, TargetError> {
-    // With units; a relative may lack the function, or some of the settings that it lists.
+    // With units; a compatible server may lack the function, or some of the settings that it lists.
     for value in ["current_setting(name)", "setting"] {
         let sql = format!(
             "SELECT name, {value} FROM pg_catalog.pg_settings WHERE name IN ({always}) OR {changed} \
@@ -123,7 +123,7 @@ async fn of_view(
     Ok(BTreeMap::new())
 }
 
-/// Sessions go by what a server says at start-up, where old versions of QuestDB do not say what they are.
+/// Sessions rely on start-up parameters, with which old versions of QuestDB do not identify themselves.
 fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
     if presented == Dialect::QuestDb {
         return Ok(());
@@ -135,14 +135,13 @@ fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
         .with_hint("9.3.4 was tried, and is; see the README's table of databases"))
 }
 
-/// `QuestDB 9.3.4` of `Build Information: QuestDB 9.3.4, JDK …`.
+/// `QuestDB 9.3.4` from `Build Information: QuestDB 9.3.4, JDK …`.
 fn product(build: &str) -> String {
     let build = build.split_once(": ").map_or(build, |(_, build)| build);
     build.split(',').next().unwrap_or_default().to_owned()
 }
 
-/// `YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2` of `PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64 …`; another text as it
-/// is.
+/// `YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2` from `PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64 …`; another text unchanged.
 fn yugabyte(version: &str) -> String {
     let known = version.split_once("-YB-").map(|(postgresql, rest)| {
         let own = rest.split_whitespace().next().unwrap_or_default();
@@ -151,7 +150,7 @@ fn yugabyte(version: &str) -> String {
     known.unwrap_or_else(|| version.to_owned())
 }
 
-/// Names and values, without what may hold a secret.
+/// Names and values, without possible secrets.
 fn without_secrets(rows: Texts) -> BTreeMap<String, String> {
     pairs(rows)
         .map(|(name, value)| (name, one_line(&value)))
@@ -161,7 +160,7 @@ fn without_secrets(rows: Texts) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Settings with which less of an acknowledged commit survives than usual.
+/// Settings that make an acknowledged commit less durable than usual.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
     let usual = ["fsync", "full_page_writes", "synchronous_commit", "cairo.commit.mode"];
     let reported = usual.iter().filter_map(|name| {

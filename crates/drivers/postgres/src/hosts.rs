@@ -1,4 +1,4 @@
-//! Which host a session is on: in turn, or as `target_session_attrs` and `load_balance_hosts` say.
+//! Selects the host of each session: in turn, or according to `target_session_attrs` and `load_balance_hosts`.
 //!
 //! Must not know how a connection is made.
 
@@ -16,9 +16,9 @@ use highwater_driver::hosts;
 pub(super) struct Hosts {
     /// At least one.
     nodes: Vec<Node>,
-    /// The numbers that hosts are chosen by.
+    /// Seed for random host selection.
     seed: u64,
-    /// By the host at which a session began to look, that where one was last taken; bounded by the hosts.
+    /// By the first host that a session tried: the host that was last accepted; bounded by the number of hosts.
     taken: Mutex<BTreeMap<usize, usize>>,
 }
 
@@ -31,7 +31,7 @@ impl Hosts {
         &self.nodes
     }
 
-    /// Where a session is at an attempt; where the servers decide that, it is known when it has connected.
+    /// The host of a session at an attempt; if it depends on the servers, it is known once connected.
     pub(super) fn host_of(&self, number: u32, attempt: u32) -> usize {
         let first = self.first(number, attempt);
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ impl Hosts {
         Ok((hosts::nth(&self.nodes, host)?, opened))
     }
 
-    /// Opens a connection beside those of sessions: to the first host that does, of those that are expected.
+    /// Opens a connection other than a session's: to the first acceptable host that opens.
     pub(super) async fn open_any(
         &self,
         open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
@@ -66,7 +66,7 @@ impl Hosts {
         Ok((hosts::nth(&self.nodes, host)?, opened))
     }
 
-    /// Whether a session looks further than at one host.
+    /// Whether a session may try more than one host.
     fn are_chosen(&self) -> bool {
         let plain = |node: &Node| {
             let login = &node.login;
@@ -76,7 +76,7 @@ impl Hosts {
         !self.nodes.iter().all(plain)
     }
 
-    /// The host at which a session begins to look.
+    /// The first host that a session tries.
     fn first(&self, number: u32, attempt: u32) -> usize {
         let count = self.nodes.len();
         let order = self.nodes.first().map(|node| node.login.host_order);
@@ -91,11 +91,11 @@ impl Hosts {
         }
     }
 
-    /// The first host from `first` on that opens and is expected; a standby is preferred where that is expected.
+    /// The first host, starting at `first`, that opens and is acceptable; a standby is preferred if requested.
     ///
     /// # Errors
     ///
-    /// Of the last host. One that a server itself refuses, such as a wrong password, ends the search as in libpq.
+    /// Of the last host. An error reported by a server itself, such as a wrong password, ends the search, as in libpq.
     async fn choose(
         &self,
         first: usize,
@@ -136,7 +136,7 @@ impl Hosts {
     }
 }
 
-/// A host that is not the kind that `target_session_attrs` asks for. It may become one: the search is repeated.
+/// A host of another kind than `target_session_attrs` requires. It may change, so the search is repeated.
 fn unsuitable(node: &Node, mismatch: &str) -> TargetError {
     let cause = format!("{}: no host is as target_session_attrs says: {mismatch}", node.shown);
     TargetError::unreachable(cause).with_hint(

@@ -1,9 +1,9 @@
-//! Driver for everything that speaks the PostgreSQL wire protocol, version 3.
+//! Driver for the PostgreSQL wire protocol, version 3, and all servers that support it.
 //!
-//! Written on the protocol itself, because a load tester's client must cost less CPU than the
-//! reference client: statements are prepared once, an op is one write and one read, and answers
-//! are counted without being decoded. Where to read: `wire` (bytes), `encode` (ops to bytes),
-//! `session` (one op), `connect` (start-up), `admin` (around the load).
+//! It implements the protocol itself, because a load tester's client must use less CPU than the reference client:
+//! statements are prepared once, an op is one write and one read, and responses are counted without being decoded.
+//! Overview: `wire` (bytes), `encode` (ops to bytes), `session` (one op), `connect` (start-up), `admin` (before and
+//! after the load).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -51,11 +51,10 @@ mod telemetry;
 mod transaction;
 mod wire;
 
-/// For the estimate of an audit: `cargo xtask bench audit` found 5.9 µs, server and client sharing
-/// two cores.
+/// For estimating an audit: `cargo xtask bench audit` measured 5.9 µs, with server and client sharing two cores.
 const AUDIT_NS_PER_ROW: u64 = 6_000;
 
-/// The driver; see the module.
+/// The driver; see the module documentation.
 pub struct PostgresDriver;
 
 impl Driver for PostgresDriver {
@@ -100,7 +99,7 @@ struct PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// The insert mode for the server that answered.
+    /// The insert mode for the connected server.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
         let Some(mode) = self.insert else {
             return Ok(if opened.pooled {
@@ -118,14 +117,14 @@ impl PostgresTarget {
     }
 }
 
-/// The ways to insert that a server does not take, each with its reason.
+/// The insert modes that a server does not support, each with the reason.
 fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
     let names = Mode::NAMES.iter().copied();
     let refused = |name| Some((name, refusal(Mode::of(name)?, opened)?.0));
     names.filter_map(refused).collect()
 }
 
-/// Why rows cannot be sent so, and what can be done instead.
+/// Why a mode cannot be used, and the alternative.
 fn refusal(mode: Mode, opened: &Opened) -> Option<(&'static str, &'static str)> {
     if !mode.is_taken_by(opened.dialect) {
         return Some(("the server takes `--insert values` only", "leave out `--insert`"));

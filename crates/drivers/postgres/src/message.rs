@@ -1,7 +1,7 @@
-//! Messages of the PostgreSQL wire protocol v3, written straight into a reusable byte vector.
+//! Messages of the PostgreSQL wire protocol v3, written directly into a reusable byte vector.
 //!
-//! Only framing lives here; what goes into a message is the business of the encoders. Source:
-//! PostgreSQL documentation, "Message Formats".
+//! Contains only framing; the encoders define the content of messages. Source: PostgreSQL documentation, "Message
+//! Formats".
 
 /// Execute of the unnamed portal without a row limit, then Sync.
 pub(super) const EXECUTE_SYNC: [u8; 15] = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4];
@@ -12,7 +12,7 @@ pub(super) const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
 /// `CopyDone`: ends the data of a COPY.
 pub(super) const COPY_DONE: [u8; 5] = [b'c', 0, 0, 0, 4];
 
-/// Starts a message and returns where its length has to be written by [`finish`].
+/// Starts a message, and returns the position of its length for [`finish`].
 pub(super) fn start(out: &mut Vec<u8>, tag: u8) -> usize {
     out.push(tag);
     let at = out.len();
@@ -33,21 +33,21 @@ pub(super) fn finish_field(out: &mut [u8], at: usize) {
 }
 
 fn write_length(out: &mut [u8], at: usize, length: usize) {
-    // A message beyond 2 GiB is refused by every server; it is never silently shortened.
+    // A message over 2 GiB is rejected by every server; it is never silently truncated.
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     if let Some(bytes) = out.get_mut(at..at + 4) {
         bytes.copy_from_slice(&length.to_be_bytes());
     }
 }
 
-/// Writes text and the zero byte that ends it.
+/// Writes text and its terminating zero byte.
 pub(super) fn put_cstr(out: &mut Vec<u8>, text: &str) {
-    // A zero byte would end the text early; the protocol has no way to send one.
+    // A zero byte would end the text early; the protocol cannot represent one.
     out.extend(text.bytes().filter(|byte| *byte != 0));
     out.push(0);
 }
 
-/// Writes a 16-bit count; counts beyond 65,535 are never asked for by the encoders.
+/// Writes a 16-bit count; the encoders never need more than 65,535.
 pub(super) fn put_count(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&u16::try_from(count).unwrap_or(u16::MAX).to_be_bytes());
 }
@@ -59,7 +59,7 @@ pub(super) fn query(out: &mut Vec<u8>, sql: &str) {
     finish(out, at);
 }
 
-/// Parse: prepares a statement under a name; parameters of type 0 are left to the server.
+/// Parse: prepares a statement under a name; the server determines parameters of type 0.
 pub(super) fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[u32]) {
     let at = start(out, b'P');
     put_cstr(out, name);
@@ -79,7 +79,7 @@ pub(super) fn describe(out: &mut Vec<u8>, name: &str) {
     finish(out, at);
 }
 
-/// Close of a prepared statement; one that does not exist is no error.
+/// Close of a prepared statement; a missing one is not an error.
 pub(super) fn close(out: &mut Vec<u8>, name: &str) {
     let at = start(out, b'C');
     out.push(b'S');
@@ -87,7 +87,7 @@ pub(super) fn close(out: &mut Vec<u8>, name: &str) {
     finish(out, at);
 }
 
-/// The requests of a sequence, each up to its Sync; what is no message ends it.
+/// The requests of a sequence, each up to its Sync; invalid bytes end it.
 pub(super) fn requests(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

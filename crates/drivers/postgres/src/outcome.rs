@@ -1,4 +1,4 @@
-//! The outcome of an op, from a whole response or from the end of its connection.
+//! The outcome of an op, from a complete response or a lost connection.
 //!
 //! Must not do I/O.
 
@@ -10,7 +10,7 @@ use highwater_driver::network::describe;
 use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 use highwater_driver::sql::dialect::Dialect;
 
-/// The connection ended before the answer did.
+/// The connection was lost before the end of the response.
 pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
     if nothing_sent {
         return not_applied(op, gone(&describe(error)));
@@ -23,7 +23,7 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent
     }
 }
 
-/// A whole answer came from a server of this dialect.
+/// From a complete response of a server of this dialect.
 pub(super) fn judge(op: &Op, answer: Answer, dialect: Dialect) -> Outcome {
     if let Some(error) = answer.error {
         let (class, mut certainty) = error.judge();

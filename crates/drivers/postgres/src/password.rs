@@ -1,20 +1,20 @@
-//! The password file: libpq's format, wildcards and permission rule.
+//! The password file: libpq's format, wildcards, and permission rule.
 //!
-//! Lines are `host:port:database:user:password`; `*` matches anything; a backslash takes the
-//! next character as it is. A file that others may read is refused, as libpq does.
+//! Lines are `host:port:database:user:password`; `*` matches anything; a backslash escapes the next character. A file
+//! that others can read is rejected, as in libpq.
 
 use super::options::{Address, Node};
 use highwater_driver::contract::TargetError;
 use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 
-/// Where passwords are looked up.
+/// The file with the passwords.
 const PASSWORD_FILE: PrivateFile = PrivateFile {
     name: "password file",
     hint: "PGPASSFILE names another file; PGPASSWORD needs none",
 };
 
-/// The password for a server: the one given, else the first match in the password file.
+/// The password for a server: the given one, or else the first match in the password file.
 pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     if let Some(password) = &node.login.password {
         return Ok(password.clone());
@@ -33,13 +33,13 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     })
 }
 
-/// Host, port, database and user as a line names them.
+/// Host, port, database, and user as in a line.
 fn pgpass_fields(node: &Node) -> [String; 4] {
     let (host, port) = match &node.address {
         Address::Tcp(host, port) => (host.clone(), port),
         Address::Socket(_, port) => ("localhost".to_owned(), port),
     };
-    // A server takes the user's name for that of a database that nobody names.
+    // Without a database name, a server uses the user's name.
     let user = &node.login.user;
     [host, port.to_string(), node.login.database.as_ref().unwrap_or(user).clone(), user.clone()]
 }
@@ -50,7 +50,7 @@ fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
         let mut rest = line;
         for want in pgpass_fields {
             let (field, after) = field(rest)?;
-            // A wildcard is a bare asterisk; an escaped one is a name.
+            // A wildcard is an unescaped asterisk; an escaped one is a name.
             if field != "*" && unescape(field) != *want {
                 return None;
             }
@@ -60,7 +60,7 @@ fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
     })
 }
 
-/// The first field as it is written, and what follows its colon.
+/// The first field as written, and the text after its colon.
 fn field(line: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = line.find(|letter: char| {

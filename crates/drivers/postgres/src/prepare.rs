@@ -1,5 +1,4 @@
-//! Prepares a session's statements: requests types from the server, and chooses the form of each
-//! value.
+//! Prepares a session's statements: requests types from the server, and chooses the format of each value.
 
 use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType};
 use postgres_protocol::escape::escape_identifier;
@@ -14,10 +13,10 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 
-/// Parameters of one statement where their number is read as one with a sign.
+/// Maximum parameters of one statement if their number is read as a signed integer.
 const SIGNED_PARAMETERS_MAX: usize = 32_767;
-/// Rows of one statement for a server that ends a connection whose message does not fit its buffer: of
-/// 1 MiB by default, so that a row may have 4 KiB. All before one Sync are one transaction there.
+/// Maximum rows of one statement for a server that closes a connection whose message exceeds its buffer: 1 MiB by
+/// default, so that a row may have 4 KiB. All statements before one Sync are one transaction there.
 const SMALL_STATEMENT_ROWS: usize = 250;
 
 /// Prepares every op of the workload; the plans are in the workload's order.
@@ -95,7 +94,7 @@ async fn prepare_query(
     Ok(Prepared { name, parse, parameters })
 }
 
-/// Parse that is sent before each execution, where the statement has no name.
+/// Parse for unnamed statements, sent before each execution.
 fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
     let mut parse = Vec::new();
     if opened.pooled {
@@ -104,8 +103,8 @@ fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
     parse
 }
 
-/// The type that is declared for a parameter of a query; text takes whatever its place expects. In
-/// QuestDB the place `IN ($1)` expects an array.
+/// The declared type of a query parameter; text adapts to its context. In QuestDB, the context `IN ($1)` expects an
+/// array.
 fn declared(dialect: Dialect, kind: ColumnType) -> u32 {
     match kind {
         ColumnType::Text | ColumnType::Object if dialect == Dialect::QuestDb => 1043,
@@ -130,7 +129,7 @@ async fn prepare_insert(
 ) -> Result<InsertPlan, TargetError> {
     let number = place.op;
     let into = insert_into(table, escape_identifier);
-    // The statement for one row has the types of the columns, whatever the mode.
+    // The statement for one row has the types of the columns, in any mode.
     let named = |kind: &str| {
         if opened.pooled { String::new() } else { format!("{kind}{number}") }
     };
@@ -170,14 +169,14 @@ async fn prepare_insert(
     Ok(plan)
 }
 
-/// Rows whose placeholders one statement has room for: `$12345, ` a value.
+/// Maximum rows whose placeholders fit in one statement: `$12345, ` per value.
 fn values_max(dialect: Dialect, columns: usize) -> usize {
     const PLACEHOLDER: usize = 8;
     const AROUND: usize = 4;
     if dialect == Dialect::QuestDb {
         return (SIGNED_PARAMETERS_MAX / columns.max(1)).clamp(1, SMALL_STATEMENT_ROWS);
     }
-    // The names of table and columns come before them.
+    // The names of table and columns come first.
     let room = dialect.statement_length_max() / 10 * 9;
     (room / (PLACEHOLDER * columns + AROUND)).max(1)
 }
@@ -209,7 +208,7 @@ fn copy_statement(table: &BoundTable, binary: bool) -> String {
     format!("COPY {name} ({columns}) FROM STDIN{format}")
 }
 
-/// Prepares a statement and returns the types of its parameters.
+/// Prepares a statement, and returns the types of its parameters.
 async fn describe(
     opened: &mut Opened,
     name: &str,

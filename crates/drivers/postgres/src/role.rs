@@ -1,5 +1,5 @@
-//! Whether a server may be written, and whether it is a standby: what `target_session_attrs` goes by, as libpq does.
-//! Must not choose a host.
+//! Whether a server is writable, and whether it is a standby: used for `target_session_attrs`, as in libpq. Must not
+//! choose a host.
 
 use super::options::{Node, SessionAttributes};
 use super::wire::Connection;
@@ -7,7 +7,7 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql_query::first_value;
 
-/// What a server reports at start-up, from PostgreSQL 14 on.
+/// The role that a server reports at start-up, from PostgreSQL 14 on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ReportedRole {
     read_only_by_default: Option<bool>,
@@ -15,7 +15,7 @@ pub(super) struct ReportedRole {
 }
 
 impl ReportedRole {
-    /// Takes a reported parameter, whichever it is.
+    /// Processes any reported parameter.
     pub(super) fn take(&mut self, name: &str, value: &str) {
         match name {
             "default_transaction_read_only" => self.read_only_by_default = Some(value == "on"),
@@ -29,7 +29,7 @@ impl ReportedRole {
     }
 }
 
-/// Why a connection is not of the kind that is expected; none if it is.
+/// Why a connection is not of the requested kind; `None` if it is.
 pub(super) async fn mismatch(
     connection: &mut Connection,
     reported: ReportedRole,

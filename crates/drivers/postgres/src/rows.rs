@@ -1,4 +1,4 @@
-//! A statement in the text protocol, and the rows of its answer. Must not know what they are for.
+//! Runs a statement in the text protocol, and reads its rows. Must not know their purpose.
 
 use std::io;
 
@@ -29,7 +29,7 @@ impl TextWire for Connection {
     }
 }
 
-/// The values of a data row in text format; what is cut short stays null.
+/// The values of a data row in text format; truncated ones stay null.
 fn row(body: &[u8]) -> Row {
     let Some((count, mut rest)) = body.split_first_chunk::<2>() else {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! One connection under load: writes the encoded op, counts the response, judges failures.
+//! A connection under load: writes the encoded op, counts the response, judges failures.
 //!
-//! The connection moves into the future of an op and comes back only if it is still in step with
-//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+//! The connection is moved into the future of an op, and returns only if it is still in sync with the server. So an
+//! abandoned op closes its connection, and its response cannot be mistaken for the next one's.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -21,12 +21,12 @@ use highwater_driver::network::describe;
 use highwater_driver::outcomes::{closed, gone};
 use highwater_driver::sql::dialect::Dialect;
 
-/// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
+/// Maximum prepared statements for `values`, by row count; the oldest is closed first.
 const VALUES_STATEMENTS_MAX: usize = 16;
 
-/// A session; see the module.
+/// A session; see the module documentation.
 pub(super) struct WireSession {
-    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    /// `None` during an op, and permanently after one was abandoned or lost.
     connection: Option<Connection>,
     dialect: Dialect,
     plans: Rc<[Plan]>,
@@ -81,8 +81,8 @@ impl WireSession {
         outcome
     }
 
-    /// Prepares for the batches that the workload announces, so that the time of the first op is
-    /// not that of the preparing. Other numbers of rows are prepared when they come.
+    /// Prepares for the batch sizes that the workload announces, so that the first op's time does not include
+    /// preparing. Other sizes are prepared when they occur.
     pub(super) async fn prepare_ahead(&mut self, workload: &BoundWorkload) -> Result<(), Failure> {
         let Some(mut connection) = self.connection.take() else {
             return Ok(());
@@ -102,7 +102,7 @@ impl WireSession {
         Ok(())
     }
 
-    /// Prepares the statements for this number of rows, where the op needs them.
+    /// Prepares the statements for this number of rows, if the op needs them.
     async fn prepare_values(
         &mut self,
         connection: &mut Connection,

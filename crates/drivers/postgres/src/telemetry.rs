@@ -11,20 +11,20 @@ use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{Texts, first_value};
 use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
 
-/// Major versions: the first one, and the first one that is none of them.
+/// A range of major versions, excluding the end.
 type Versions = (u32, u32);
 
 const ALL: Versions = (0, u32::MAX);
 /// `pg_stat_wal`.
 const WAL: Versions = (14, u32::MAX);
-/// Checkpoints are in `pg_stat_bgwriter`, and in a view of their own since version 17.
+/// Checkpoints are in `pg_stat_bgwriter` before version 17, and in a separate view since.
 const BACKGROUND: Versions = (0, 17);
 const CHECKPOINTER: Versions = (17, u32::MAX);
-/// `pg_stat_io` counts blocks, and bytes since.
+/// `pg_stat_io` counts blocks before version 18, and bytes since.
 const IO_BLOCKS: Versions = (16, 18);
 const IO_BYTES: Versions = (18, u32::MAX);
 
-/// All of them, by the versions that have them; `d` is the row of the database, and `a` that of its sessions.
+/// All figures, by the versions that have them; `d` is the row of the database, and `a` that of its sessions.
 const FIGURES: &[(Versions, &[Figure])] = &[
     (
         ALL,
@@ -103,7 +103,7 @@ const FIGURES: &[(Versions, &[Figure])] = &[
     ),
 ];
 
-/// The sessions of all clients but this one.
+/// The sessions of all other clients.
 const SESSIONS: &str = "(SELECT count(*) FILTER (WHERE state = 'active') AS active, \
      count(*) FILTER (WHERE wait_event_type = 'Lock') AS lock, \
      count(*) FILTER (WHERE wait_event_type = 'Lock' \
@@ -116,7 +116,7 @@ const SESSIONS: &str = "(SELECT count(*) FILTER (WHERE state = 'active') AS acti
      FROM pg_catalog.pg_stat_activity \
      WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'active') AS a";
 
-/// QuestDB's: acknowledged rows that are not applied yet, tables that apply none, and memory.
+/// QuestDB's figures: acknowledged rows that are not applied yet, suspended tables, and memory.
 const LOG: &str = "SELECT t.pending, t.suspended, m.bytes FROM \
      (SELECT sum(wal_pending_row_count) AS pending, \
      sum(CASE WHEN table_suspended THEN 1 ELSE 0 END) AS suspended FROM tables()) AS t CROSS JOIN \
@@ -150,13 +150,13 @@ pub(super) struct WireReader {
     connection: Connection,
     dialect: Dialect,
     place: String,
-    /// Its major version, once it is known.
+    /// Its major version, once known.
     version: Option<u32>,
 }
 
 impl WireReader {
-    /// None for a product without telemetry here: YugabyteDB has PostgreSQL's views, but what they count is
-    /// not done by its storage.
+    /// `None` for a product without supported telemetry: YugabyteDB has PostgreSQL's views, but they do not count its
+    /// storage's work.
     pub(super) fn new(opened: Opened, node: &Node) -> Option<Self> {
         let none = [Dialect::CockroachDb, Dialect::YugabyteDb];
         (!none.contains(&opened.dialect)).then(|| Self {
@@ -187,7 +187,7 @@ impl WireReader {
         Ok(cratedb_telemetry::metric_samples(&responses))
     }
 
-    /// The figures of a statement's first row, in the order of its columns.
+    /// The figures in a statement's first row, in column order.
     async fn samples(
         &mut self,
         sql: &str,

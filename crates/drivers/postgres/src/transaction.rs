@@ -1,8 +1,7 @@
-//! A transaction of several statements: each is sent when the one before it is answered, as an
-//! application does it.
+//! A transaction of several statements: each is sent after the response to the previous one, as in an application.
 //!
-//! Up to COMMIT nothing of it counts, so that whatever happens before is *not applied*. From the
-//! first byte of COMMIT on, what is not answered is *unknown*.
+//! Before COMMIT, any failure means *not applied*. From the first byte of COMMIT on, a missing response means
+//! *unknown*.
 
 use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, Outcome};
@@ -15,8 +14,8 @@ use highwater_driver::network::describe;
 use highwater_driver::outcomes::{self, gone};
 use highwater_driver::sql::dialect::Dialect;
 
-/// Sends the requests of a transaction one by one; the last one is COMMIT. The connection stays
-/// in step with the server where the outcome says that the session is usable.
+/// Sends the requests of a transaction one by one; the last one is COMMIT. The connection is in sync with the server if
+/// the outcome reports a usable session.
 pub(super) async fn run(
     connection: &mut Connection,
     dialect: Dialect,
@@ -67,13 +66,13 @@ async fn not_begun_to_commit(
     outcome
 }
 
-/// Whether the connection is usable after that answer: no transaction is left open.
+/// Whether the connection is usable after that response: no transaction is open.
 async fn ends_in_step(connection: &mut Connection, dialect: Dialect, answer: &Answer) -> bool {
     let ended = answer.status == b'I';
     !answer.is_fatal() && (ended || (dialect.rolls_back() && roll_back(connection).await))
 }
 
-/// Ends a transaction that a failure left open; whether the connection is usable again.
+/// Ends a transaction that a failure left open; returns whether the connection is usable again.
 pub(super) async fn roll_back(connection: &mut Connection) -> bool {
     let mut bytes = Vec::new();
     message::query(&mut bytes, "ROLLBACK");

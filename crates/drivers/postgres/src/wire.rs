@@ -1,9 +1,8 @@
-//! One connection's bytes: a read buffer, framing, and the exchange of one request for its answer.
+//! The bytes of a connection: a read buffer, framing, and the exchange of a request and its response.
 //!
-//! [`Connection::exchange`] is the hot path: as few system calls as possible (one write, one
-//! read for a small answer), headers parsed in place, data rows counted and skipped, nothing
-//! decoded. Writing and reading overlap, because a server that answers a long pipeline stops
-//! reading if its responses are not read.
+//! [`Connection::exchange`] is the hot path: as few system calls as possible (one write, one read for a small
+//! response), headers parsed in place, data rows counted and skipped, nothing decoded. Writing and reading overlap,
+//! because a server that responds to a long pipeline stops reading if its responses are not read.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,18 +17,18 @@ use highwater_driver::network::{BufferedStream, Stream};
 
 /// Bytes of a message before its body.
 const HEADER: usize = 5;
-/// Largest message that is kept whole; data rows of load queries are never kept.
+/// Maximum bytes of a message that is kept; data rows of load queries are never kept.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A connection past its TLS negotiation.
 pub(super) struct Connection(BufferedStream);
 
-/// A whole message of the server.
+/// A complete message of the server.
 #[derive(Debug)]
 pub(super) struct Message<'a> {
     /// Its kind.
     pub(super) tag: u8,
-    /// What follows its length.
+    /// The bytes after its length.
     pub(super) body: &'a [u8],
 }
 
@@ -39,7 +38,7 @@ impl Connection {
         Self(BufferedStream::new(stream))
     }
 
-    /// Names the backend at the other end; it is recorded as lingering when the connection ends.
+    /// Sets the id of the backend; it is recorded as lingering when the connection ends.
     pub(super) fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
         self.0.set_backend(backend, lingering);
     }
@@ -49,28 +48,28 @@ impl Connection {
         self.0.stream().is_encrypted()
     }
 
-    /// The certificate of a server that is connected by TLS, as DER.
+    /// The certificate of a server with a TLS connection, as DER.
     pub(super) fn server_certificate(&self) -> Option<&[u8]> {
         self.0.stream().server_certificate()
     }
 
-    /// Whether nothing of the last request left this process.
+    /// Whether no byte of the last request was sent.
     pub(super) fn nothing_sent(&self) -> bool {
         self.0.sent() == 0
     }
 
-    /// Sends a request and reads until the server is ready for the next one.
+    /// Sends a request, and reads until the server is ready for the next one.
     ///
-    /// An error of the server is part of the answer; an `Err` means that the connection is lost,
-    /// and the answer may hold the error that the server sent before it closed.
+    /// A server error is part of the response; an `Err` means that the connection was lost, and the response may
+    /// contain the error that the server sent before it closed.
     pub(super) async fn exchange(&mut self, request: &[u8], answer: &mut Answer) -> io::Result<()> {
         self.0.begin(request.len());
         let mut flushed = false;
         poll_fn(|context| self.poll_exchange(context, request, &mut flushed, answer)).await
     }
 
-    /// Ready when the server closed this connection, which is idle, or said why it will. Notices
-    /// and parameters stay in the buffer, before the next answer.
+    /// Ready once the server closed this idle connection, or reported why it will. Notices and parameters stay in the
+    /// buffer, before the next response.
     pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             if self.0.unread().first() == Some(&b'E') {
@@ -91,7 +90,7 @@ impl Connection {
     ) -> Poll<io::Result<()>> {
         loop {
             if !*flushed && let Poll::Ready(sent) = self.0.poll_send(context, request) {
-                // A lost connection may still hold the server's reason: read before giving up.
+                // A lost connection may still have the server's reason: read it first.
                 if let Err(error) = sent {
                     return self.poll_rest(context, answer).map_err(|_| error);
                 }
@@ -104,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Reads what a server that went away left behind.
+    /// Reads the remaining bytes of a server that went away.
     fn poll_rest(
         &mut self,
         context: &mut Context<'_>,
@@ -118,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// Consumes the messages that are in the buffer; true when the server is ready.
+    /// Consumes the messages in the buffer; true once the server is ready.
     fn scan(&mut self, answer: &mut Answer) -> io::Result<bool> {
         loop {
             self.0.drop_skipped();
@@ -140,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Tag and whole length of the message at the start of the buffer.
+    /// Tag and total length of the message at the start of the buffer.
     fn header(&self) -> io::Result<Option<(u8, usize)>> {
         let Some([tag, a, b, c, d]) = self.0.unread().first_chunk::<HEADER>() else {
             return Ok(None);
@@ -152,8 +151,8 @@ impl Connection {
         Ok(Some((*tag, length + 1)))
     }
 
-    /// Consumes a message of that whole length; the range of its body, or none if more bytes
-    /// are needed, for which the buffer then has room.
+    /// Consumes a message of this total length. Returns the range of its body, or `None` if more bytes are needed, for
+    /// which it makes space in the buffer.
     fn take(&mut self, length: usize) -> io::Result<Option<Range<usize>>> {
         if length > MESSAGE_BYTES_MAX && self.0.unread().len() < length {
             return Err(invalid("a message of the server is longer than 16 MiB"));
@@ -161,12 +160,12 @@ impl Connection {
         Ok(self.0.take(HEADER, length))
     }
 
-    /// Sends bytes without waiting for an answer.
+    /// Sends bytes without waiting for a response.
     pub(super) async fn send(&mut self, request: &[u8]) -> io::Result<()> {
         self.0.send(request).await
     }
 
-    /// The next message, whole.
+    /// The next message.
     pub(super) async fn next(&mut self) -> io::Result<Message<'_>> {
         let (tag, body) = poll_fn(|context| {
             loop {
@@ -183,10 +182,10 @@ impl Connection {
         Ok(Message { tag, body })
     }
 
-    /// Sends a request and hands every message up to `ReadyForQuery` to `each`.
+    /// Sends a request, and passes every message up to `ReadyForQuery` to `each`.
     ///
-    /// The first error of the server is returned after that, so that the connection stays usable; with an
-    /// error of `each` it ends at once, and then with a connection out of step.
+    /// The first server error is returned afterwards, so that the connection stays usable; an error of `each` is
+    /// returned at once, and leaves the connection out of sync.
     pub(super) async fn request(
         &mut self,
         request: &[u8],

@@ -1,4 +1,4 @@
-//! Which drivers there are, and which one a URL means. An explicit list; nothing registers itself.
+//! The list of drivers, and the selection of one by URL. The list is explicit; nothing registers itself.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ pub fn drivers() -> &'static [&'static dyn Driver] {
     ]
 }
 
-/// Opens the target that the URLs name. All of them must be of one driver.
+/// Opens the target of these URLs. All of them must belong to one driver.
 pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>, TargetError> {
     open_urls(&TargetUrl::parse_all(urls)?, options)
 }
 
-/// Opens the target that these URLs name. All of them must be of one driver.
+/// Opens the target of these URLs. All of them must belong to one driver.
 pub fn open_urls(
     urls: &[TargetUrl],
     options: &TargetOptions,
@@ -41,7 +41,7 @@ pub fn open_urls(
     driver.open(urls, options)
 }
 
-/// What URLs and environment give a driver to log in with: no server's text may show it.
+/// Remembers the login secrets in URLs and environment, so that servers' texts do not show them.
 fn remember_secrets(driver: &dyn Driver, urls: &[TargetUrl]) {
     for url in urls {
         let password = url.password.as_ref().map(Secret::reveal);
@@ -56,7 +56,7 @@ fn remember_secrets(driver: &dyn Driver, urls: &[TargetUrl]) {
     values.for_each(|value| remember(&value));
 }
 
-/// The URL of the target that is used when none is named: it needs nothing installed.
+/// The default target's URL: it needs nothing installed.
 pub fn default_url() -> Option<&'static str> {
     drivers().iter().find_map(|driver| driver.default_url())
 }
@@ -90,8 +90,7 @@ mod tests {
     use super::*;
 
     proptest::proptest! {
-        /// Neither an error nor a URL that was read shows a password, whatever it and its
-        /// neighbors are made of.
+        /// Neither an error nor a parsed URL shows a password, whatever its characters and its context.
         #[test]
         fn no_text_makes_it_fail_or_show_a_password(
             scheme in "(db|crate|sqlite|postgres|\\PC{0,6})",

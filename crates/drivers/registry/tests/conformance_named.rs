@@ -1,8 +1,8 @@
-//! Targets that a developer names keep every rule of the conformance suite: the URLs in
-//! `HIGHWATER_TEST_URLS`, separated by commas or spaces. Without it there is nothing to check.
+//! Targets named by a developer pass every rule of the conformance suite: the URLs in `HIGHWATER_TEST_URLS`, separated
+//! by commas or spaces. Without it, there is nothing to check.
 //!
-//! Each URL is one target; its user must be allowed to create tables. What the suite leaves there
-//! are tables whose names start with `highwater_conformance_`, and `highwater_tables`.
+//! Each URL is one target; its user must be allowed to create tables. The suite leaves tables whose names start with
+//! `highwater_conformance_`, and `highwater_tables`.
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
@@ -14,10 +14,10 @@ use highwater_driver::{TargetError, TargetUrl};
 use highwater_drivers::driver_of;
 use words::words;
 
-/// Where the URLs are.
+/// The variable with the URLs.
 const NAMED: &str = "HIGHWATER_TEST_URLS";
 
-/// What a target breaks, or why it cannot be tested.
+/// The rules that a target breaks, or why it cannot be tested.
 async fn check(url: &str) -> Vec<String> {
     match broken(url).await {
         Ok(broken) => broken,
@@ -39,7 +39,7 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
     let mut admin = target.administer(timeline.clone()).await.map_err(message)?;
     let dialects = admin.facts().await.map_err(message)?.dialects;
     drop(admin);
-    // The statements of a target that stores nothing are never read.
+    // A target that stores nothing never reads statements.
     let best = match dialects.first() {
         Some(best) if target.capabilities().stores_values => best.as_str(),
         _ => "sqlite",
@@ -54,11 +54,11 @@ fn named(list: &str) -> Vec<&str> {
     list.split([',', ' ', '\n', '\t']).filter(|url| !url.is_empty()).collect()
 }
 
-/// Every named target is checked, also after one that fails.
+/// Checks every named target, even after one that fails.
 fn failures(list: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for (position, url) in named(list).into_iter().enumerate() {
-        // The URL itself may hold a password.
+        // The URL itself may contain a password.
         let number = position + 1;
         let broken = support::block_on(check(url));
         failures.extend(broken.iter().map(|rule| format!("URL {number}: {rule}")));

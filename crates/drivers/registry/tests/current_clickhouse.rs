@@ -1,8 +1,8 @@
-//! What is sent to ClickHouse, on a current version of it, where Debian's is of 2018: `chdb` from PyPI is that
-//! server inside of Python. Tables of every workload are made and filled from the driver's own Native blocks; rows
-//! lead back to their index; queries and the statements of the audit are understood.
+//! Tests requests to ClickHouse on a current version, because Debian's is from 2018: `chdb` from PyPI is that server
+//! inside Python. Creates tables of every workload, and fills them from the driver's own Native blocks. Checks that
+//! rows can be traced to their index, and that queries and audit statements are accepted.
 //!
-//! The Python that has it is that of `HIGHWATER_TEST_PYTHON`, or else `python3`.
+//! Uses the Python of `HIGHWATER_TEST_PYTHON`, or `python3`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
@@ -24,12 +24,12 @@ use highwater_model::units::Seed;
 use highwater_testing::programs::report_left_out;
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 
-/// Which Python has it.
+/// The variable with the Python program.
 const PYTHON: &str = "HIGHWATER_TEST_PYTHON";
 const ROWS: usize = 2_000;
-/// Of each op, so many are asked.
+/// Number of ops to run of each kind.
 const ASKED: u64 = 3;
-/// Runs statements one after the other; of each, what it answers or how it fails, a line of JSON.
+/// Runs statements one after the other; prints the result or error of each as a line of JSON.
 const SCRIPT: &str = r#"
 import json, sys
 from chdb import session
@@ -45,7 +45,7 @@ fn python() -> String {
     std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned())
 }
 
-/// The answers, of each statement.
+/// The results of the statements.
 fn run(directory: &Path, statements: &[String]) -> Vec<String> {
     let mut python = Command::new(python())
         .args(["-c", SCRIPT])
@@ -69,7 +69,7 @@ fn run(directory: &Path, statements: &[String]) -> Vec<String> {
     answers
 }
 
-/// The statement that inserts a batch from a file in which the driver's own block is.
+/// The statement that inserts a batch from a file with the driver's own block.
 async fn insert(directory: &Path, workload: &Workload, bound: &Arc<BoundWorkload>) -> String {
     let target =
         highwater_drivers::open(&["null:clickhouse".to_owned()], &support::options()).unwrap();

@@ -1,5 +1,5 @@
-//! Servers whose answers do not end, are far too long, do not come, or are in another protocol: each
-//! ends with one clear error in bounded memory and time. On loopback, from a script.
+//! Servers whose responses are endless, much too long, missing, or in another protocol: each ends with one clear error
+//! in bounded memory and time. Runs on loopback, from a script.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
@@ -15,7 +15,7 @@ use highwater_driver::{Connect, TargetError, TargetErrorKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use support::{WallTimeline, block_on, options};
 
-/// Each is checked, all at the same time: what they wait for are time limits.
+/// Checks all cases concurrently: they wait for time limits.
 fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
     thread::scope(|scope| {
         for case in cases {
@@ -24,12 +24,12 @@ fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
     });
 }
 
-/// What all of these tests together may hold at once, with room for the program itself; each was
-/// a gibibyte or more without a bound.
+/// Maximum memory of all these tests together, including the program itself; without a limit, each used a gibibyte or
+/// more.
 #[cfg(target_os = "linux")]
 const PEAK_KIB_MAX: u64 = 700 * 1024;
 
-/// Serves every connection by a function, on a port of loopback.
+/// Serves every connection with a function, on a port of loopback.
 fn serve(connection: fn(&mut TcpStream) -> std::io::Result<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -41,7 +41,7 @@ fn serve(connection: fn(&mut TcpStream) -> std::io::Result<()>) -> u16 {
     port
 }
 
-/// Speaks PostgreSQL up to the first request of the client, which it reads.
+/// Speaks PostgreSQL up to the client's first request, which it reads.
 fn postgres_start(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
@@ -52,7 +52,7 @@ fn postgres_start(stream: &mut TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads until the client goes away.
+/// Reads until the client disconnects.
 fn wait_for_the_end(stream: &mut TcpStream) -> std::io::Result<()> {
     while stream.read(&mut [0; 4096])? > 0 {}
     Ok(())
@@ -80,7 +80,7 @@ fn silent_postgres(stream: &mut TcpStream) -> std::io::Result<()> {
     wait_for_the_end(stream)
 }
 
-/// The health check of CrateDB is answered, everything else by the function.
+/// Responds to CrateDB's health check, and to everything else with the function.
 fn crate_start(
     stream: &mut TcpStream,
     otherwise: fn(&mut TcpStream) -> std::io::Result<()>,
@@ -122,7 +122,7 @@ fn facts(url: &str) -> TargetError {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();
         let mut admin = target.administer(WallTimeline::start()).await.unwrap();
         let error = admin.facts().await.unwrap_err();
-        // A late answer is not taken for that to another question.
+        // A late response is not taken for that to another request.
         assert!(admin.facts().await.is_err());
         error
     })
@@ -163,7 +163,7 @@ fn assert_memory_is_bounded() {
 #[cfg(not(target_os = "linux"))]
 fn assert_memory_is_bounded() {}
 
-/// What responds is waited for, on a busy machine, too.
+/// A responding server is waited for, even on a busy machine.
 fn waited_for(url: &str) -> String {
     url.replace("connect_timeout=1", "connect_timeout=60")
 }
@@ -202,7 +202,7 @@ fn a_server_that_is_silent_while_statements_are_prepared_is_left() {
     assert!(error.message.contains("did not respond within 3 s"), "{error}");
 }
 
-/// An HTTP server that waits for the end of a request's first line, and answers with a page.
+/// An HTTP server that waits for the end of a request's first line, and responds with a page.
 fn web_server(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut byte = [0];
     while byte != *b"\n" {
@@ -213,7 +213,7 @@ fn web_server(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n<!DOCTYPE html><html>\n")
 }
 
-/// As PostgreSQL: TLS is refused, and what is no start-up message ends the connection.
+/// Like PostgreSQL: rejects TLS, and closes the connection after an invalid start-up message.
 fn postgres_without_tls(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut bytes = [0; 8];
     stream.read_exact(&mut bytes)?;
@@ -224,7 +224,7 @@ fn postgres_without_tls(stream: &mut TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Why a target cannot be administered.
+/// Why the connection before and after the load cannot be opened.
 fn first_contact(url: &str) -> TargetError {
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();

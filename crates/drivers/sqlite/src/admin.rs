@@ -1,5 +1,5 @@
-//! Everything around the load, on a connection of its own: sends each piece of work to the
-//! connection's thread. Must not hold the work itself; see `tables`, `audit` and `describe`.
+//! Operations before and after the load, on a separate connection: sends each task to the connection's thread. Must not
+//! contain the tasks; see `tables`, `audit`, and `describe`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ use super::error::statement_error;
 use super::tables;
 use super::thread::{self, ConnectionThread, ConnectionWorker};
 
-/// Chunks of rows that were read and not yet taken.
+/// Maximum chunks of rows in flight to the reader.
 const CHUNKS_UNDERWAY: usize = 4;
 
-/// Work for the thread; it sends its own result.
+/// A task for the thread; it sends its own result.
 type Work = Box<dyn FnOnce(&Connection) + Send>;
 
-/// One connection for everything around the load.
+/// The connection for operations before and after the load.
 pub(super) struct SqliteAdmin {
     thread: ConnectionThread<Work, ()>,
     database: Arc<Database>,
@@ -85,7 +85,7 @@ impl SqlQuery for SqliteAdmin {
     }
 }
 
-/// Runs its statements when no session of this process writes; with what they are about, for errors.
+/// Runs statements while no session of this process writes; the text names their subject, for errors.
 struct InTurn<'a>(&'a mut SqliteAdmin, &'static str);
 
 impl SqlQuery for InTurn<'_> {
@@ -99,7 +99,7 @@ impl SqlQuery for InTurn<'_> {
     }
 }
 
-/// How SQLite writes and reads leases; it has no locks of a connection.
+/// SQL of leases; SQLite has no connection locks.
 const LEASES: LeaseWords =
     LeaseWords::plain(literal, "TEXT", "CAST(unixepoch('subsec') * 1000 AS INTEGER)");
 
@@ -110,7 +110,7 @@ impl ServerAdmin for SqliteAdmin {
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
-        // What was committed is visible at once; only ops that still run can change anything.
+        // Commits are visible at once; only running ops can change anything.
         Box::pin(async move {
             let idle = std::pin::pin!(self.database.idle());
             let first = select(idle, self.timeline.sleep_until(deadline)).await;
@@ -120,7 +120,7 @@ impl ServerAdmin for SqliteAdmin {
 
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         let path = self.database.settings.path.clone();
-        // On the connection's thread: a file system may take its time.
+        // On the connection's thread, because a file system may be slow.
         Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
     }
 
@@ -172,13 +172,13 @@ impl TableAdmin for SqliteAdmin {
         })
     }
 
-    /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
+    /// Bytes of the whole file and its write-ahead log, including other tables.
     fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         let log = self.database.settings.log_path();
         Box::pin(self.run(move |connection| {
             let pages: u64 = pragma(connection, "page_count")?;
             let page_size: u64 = pragma(connection, "page_size")?;
-            // There is no log before the first write, nor in other journal modes.
+            // There is no log before the first write, or in other journal modes.
             let log_bytes = std::fs::metadata(log).map_or(0, |file| file.len());
             Ok(Some(pages * page_size + log_bytes))
         }))

@@ -1,8 +1,7 @@
 //! The audit's statements: checksums by key, and rows read back.
 //!
-//! SQLite runs in this process, so its rows are added up as they are stepped through: one pass
-//! without a sort, where GROUP BY would write a temporary tree. Must not know which rows
-//! are expected.
+//! SQLite runs in this process, so its rows are summed while stepping through them: one pass without a sort, for which
+//! GROUP BY would write a temporary tree. Must not know the expected rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,12 +17,12 @@ use highwater_driver::sql::quoting::quoted;
 
 use super::tables::{rows_of, table_error};
 
-/// Texts of a column whose integers are remembered.
+/// Maximum texts of a column whose integers are cached.
 const TEXTS_MAX: usize = 16_384;
-/// Rows that are handed over at once.
+/// Rows passed on at once.
 pub(super) const ROWS_AT_ONCE: usize = 256;
 
-/// Adds up the whole table.
+/// Sums the whole table.
 pub(super) fn sums_by_key(
     connection: &Connection,
     table: &BoundTable,
@@ -62,7 +61,7 @@ pub(super) fn sums_by_key(
     })
 }
 
-/// Steps through the rows of the ranges; `hand_over` returns false when no more rows are needed.
+/// Steps through the rows of the ranges; `hand_over` returns false to stop.
 pub(super) fn read_rows(
     connection: &Connection,
     table: &BoundTable,
@@ -70,9 +69,9 @@ pub(super) fn read_rows(
     mut hand_over: impl FnMut(Vec<StoredRow>) -> bool,
 ) -> Result<(), TargetError> {
     let failed = |error| table_error(connection, table, "rows of", &error);
-    // The ranges say which rows are wanted.
+    // The ranges select the rows.
     let all = select(&BoundTable { slice: None, ..table.clone() });
-    // With an index a look-up for each range, else one pass for all of them.
+    // With an index, one look-up per range; otherwise, one pass for all of them.
     let (sql, each) = match &table.locate {
         Some(locate) => {
             let condition = locate.replace(":first", "?1").replace(":last", "?2");
@@ -118,7 +117,7 @@ fn signed(key: u64) -> i64 {
     i64::try_from(key).unwrap_or(i64::MAX)
 }
 
-/// The query of all keys, each with what stands for each column.
+/// The query of all keys, each with the expressions of the columns.
 fn select(table: &BoundTable) -> String {
     let columns: String = table
         .columns
@@ -162,7 +161,7 @@ fn residue(column: &BoundColumn, value: ValueRef<'_>, texts: &mut HashMap<Box<[u
     }
 }
 
-/// A value as its column should hold it, or as it is where it holds something else.
+/// A value in its column's type, or unchanged if it has another type.
 fn value_of(column: &BoundColumn, value: ValueRef<'_>) -> Value {
     let plain = column.value.is_none();
     match (value, column.kind) {

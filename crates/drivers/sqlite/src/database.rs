@@ -1,4 +1,4 @@
-//! One database file: how it is opened, and the state that all threads of its target share.
+//! One database file: how it is opened, and the state shared by all threads of its target.
 //!
 //! Must not know sessions, or the statements of a workload.
 
@@ -16,7 +16,7 @@ use super::settings::Settings;
 use super::writer_lock::FairWriterLock;
 use highwater_driver::contract::TargetError;
 
-/// Instructions of SQLite's virtual machine between two checks whether the op was abandoned.
+/// Instructions of SQLite's virtual machine between two checks for an abandoned op.
 const ABANDONED_CHECK_EVERY: i32 = 10_000;
 
 /// State shared by the threads of a target.
@@ -68,7 +68,7 @@ impl Database {
         Running(Arc::clone(this))
     }
 
-    /// Ops that run, and those of them that wait in the writer queue.
+    /// Number of running ops, and of those waiting in the writer queue.
     pub(super) fn busy(&self) -> (usize, usize) {
         (self.running.load(Ordering::Acquire), self.writer_lock.waiting())
     }
@@ -86,7 +86,7 @@ impl Database {
         }
     }
 
-    /// Opens the file as the settings say. Blocks; statements end soon after `abandoned` is set.
+    /// Opens the file with the settings. Blocks; statements end soon after `abandoned` is set.
     pub(super) fn open_connection(
         &self,
         abandoned: &Arc<AtomicBool>,
@@ -100,14 +100,14 @@ impl Database {
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         let wait = Duration::from_millis(self.settings.busy_timeout_ms.into());
         connection.busy_timeout(wait).map_err(fail)?;
-        // SQLite falls back to reading only when it may not write.
+        // SQLite falls back to read-only mode if it may not write.
         if connection.is_readonly("main").map_err(fail)? {
             let message = format!("`{}` cannot be written", path.display());
             return Err(TargetError::refused(message)
                 .with_hint("make the file writable, or name another one"));
         }
         {
-            // One session sets up a new file; the others find it set up.
+            // One session initializes a new file; the others find it initialized.
             let _writer = self.writer_lock.acquire();
             self.set_up(&connection).map_err(fail)?;
             self.check_journal_mode(&connection)?;
@@ -120,7 +120,7 @@ impl Database {
 
     fn set_up(&self, connection: &Connection) -> rusqlite::Result<()> {
         let settings = &self.settings;
-        // Before the first page is written, or it has no effect.
+        // Before the first page is written; later, it has no effect.
         if let Some(bytes) = settings.page_size {
             connection.pragma_update(None, "page_size", bytes)?;
         }
@@ -129,7 +129,7 @@ impl Database {
         if let Some(pages) = settings.cache_size {
             connection.pragma_update(None, "cache_size", pages)?;
         }
-        // The first read: it fails if this is not a database.
+        // The first read: it fails if the file is not a database.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
 

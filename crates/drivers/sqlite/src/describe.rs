@@ -1,5 +1,5 @@
-//! Describes a table for a workload file that is sketched from it. SQLite's columns hold values of
-//! any type, so the types of a sample count, not the declared ones. Must not change anything.
+//! Describes a table for generating a workload file from it. SQLite's columns can hold values of any type, so the types
+//! in a sample are used, not the declared ones. Must not change anything.
 
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
@@ -15,7 +15,7 @@ use highwater_driver::sql::describe::{
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
 
-/// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
+/// Integers in a column declared as a time that count as milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
 
 /// Describes a table or a view; `place` is for messages.
@@ -61,7 +61,7 @@ pub(super) async fn describe(
         }
         shape.columns.push(column);
     }
-    // The key that is the row's own number needs no index.
+    // A key that is an alias of the row id needs no index.
     let alias = database
         .texts(&format!(
             "SELECT name FROM pragma_table_xinfo({literal}) \
@@ -85,8 +85,7 @@ pub(super) async fn describe(
     Ok(shape)
 }
 
-/// The indexes of a table, those of its keys too. An index on expressions or on some of the rows
-/// has no list of columns.
+/// The indexes of a table, including those of its keys. An expression index or a partial one has no list of columns.
 async fn indexes(
     database: &mut impl SqlQuery,
     literal: &str,
@@ -104,10 +103,10 @@ async fn indexes(
     Ok(describe::indexes(rows))
 }
 
-/// Rows of the whole table by ANALYZE's statistics, which may be absent.
+/// Rows of the whole table according to ANALYZE's statistics, which may be absent.
 async fn rows_all(database: &mut impl SqlQuery, literal: &str) -> Option<u64> {
-    // Without ANALYZE there is no such table. The first of an index's numbers is that of its rows,
-    // and an index on some of the rows has fewer.
+    // Without ANALYZE, this table does not exist. The first number of an index is its row count, which is lower for a
+    // partial index.
     let rows = database
         .texts(&format!(
             "SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = {literal} COLLATE NOCASE"
@@ -117,7 +116,7 @@ async fn rows_all(database: &mut impl SqlQuery, literal: &str) -> Option<u64> {
     first_value(rows)?.parse().ok()
 }
 
-/// What a sample of a column holds; what it was declared as where there is nothing.
+/// The type of a column's sampled values; the declared type if there are none.
 async fn kind_of(
     database: &mut impl SqlQuery,
     from: &str,
@@ -168,7 +167,7 @@ fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
     found.map(|(_, kind)| kind)
 }
 
-/// The rows of an answer as text, bytes that are none left out; an error where they are too many.
+/// The rows of a response as text, without blobs; an error if there are too many.
 pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, TargetError> {
     let failed = |error: rusqlite::Error| statement_error(what, &error);
     let mut statement = connection.prepare(sql).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! SQLite's errors in words that mean the same for every target.
+//! Converts SQLite's errors to terms common to all targets.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::{Error, ErrorCode};
 use highwater_driver::RefusedStatement;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 
-/// Bytes of a message that are kept.
+/// Maximum bytes kept of a message.
 const MESSAGE_LIMIT: usize = 300;
 
 /// The error of an op.
@@ -27,15 +27,15 @@ pub(super) fn op_error(error: &Error) -> OpError {
     OpError { class, code, message: message_of(error) }
 }
 
-/// An error of ours about an op that does not fit the session.
+/// The driver's own error for an op that does not fit the session.
 pub(super) fn misfit(class: ErrorClass, message: impl Into<String>) -> OpError {
     OpError { class, code: None, message: message.into() }
 }
 
 /// Whether the statement may have been applied although it failed.
 ///
-/// Only an error below SQLite says so little: the frames of a commit may be in the log when the
-/// call that makes them durable fails.
+/// Only an error below SQLite leaves this open: the frames of a commit may be in the log when the call that makes them
+/// durable fails.
 pub(super) fn is_unclear(error: &Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -72,7 +72,7 @@ fn class_and_name(code: ErrorCode) -> (ErrorClass, &'static str) {
     }
 }
 
-/// SQLite's own words: one line, bounded, without the statement.
+/// SQLite's message: one line, bounded, without the statement.
 pub(super) fn message_of(error: &Error) -> String {
     let text = match error {
         Error::SqlInputError { msg, .. } => msg.clone(),
@@ -83,10 +83,10 @@ pub(super) fn message_of(error: &Error) -> String {
     line
 }
 
-/// A statement of the workload was not prepared, in SQLite's words.
+/// A statement of the workload could not be prepared; with SQLite's message.
 pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Error) -> TargetError {
     let position = match error {
-        // Without a place, the offset is negative.
+        // Without a position, the offset is negative.
         Error::SqlInputError { sql, offset, .. } => {
             usize::try_from(*offset).ok().and_then(|at| Some(sql.get(..at)?.chars().count()))
         }
@@ -95,7 +95,7 @@ pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Err
     statement_error(what, error).about(RefusedStatement { position, ..place })
 }
 
-/// A statement that the run needs was refused.
+/// A statement that the run needs was rejected.
 pub(super) fn statement_error(what: &str, error: &Error) -> TargetError {
     let message = format!("{what}: {}", message_of(error));
     match error.sqlite_error_code() {
@@ -109,7 +109,7 @@ pub(super) fn statement_error(what: &str, error: &Error) -> TargetError {
     }
 }
 
-/// The file could not be opened or set up.
+/// The file could not be opened or initialized.
 pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
     use TargetErrorKind::{Refused, Unreachable};
     let shown = path.display();

@@ -13,12 +13,12 @@ use super::settings::InsertMode;
 use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
 
-/// Statements of different row counts that are kept: full ones and the last of a batch.
+/// Maximum prepared statements by row count: full ones, and the last of a batch.
 const KEPT_STATEMENTS: usize = 2;
 
 /// Why a batch was not inserted.
 pub(super) enum Failure {
-    /// SQLite refused.
+    /// SQLite rejected it.
     Sql(rusqlite::Error),
     /// The op was abandoned.
     Abandoned,
@@ -100,7 +100,7 @@ impl<'c> Insert<'c> {
         }
     }
 
-    /// Inserts the rows of a checked batch; the number of rows that SQLite counted.
+    /// Inserts the rows of a checked batch; returns SQLite's row count.
     pub(super) fn apply(&mut self, batch: &RowBatch) -> Result<u64, Failure> {
         let mut applied = 0;
         let mut first = 0;

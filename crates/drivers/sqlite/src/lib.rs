@@ -1,13 +1,12 @@
-//! SQLite, bundled and inside this process: the target that needs nothing installed.
+//! SQLite, bundled and in this process: the target that needs nothing installed.
 //!
-//! SQLite blocks, so each session (and the admin) owns a connection on an OS thread of its own and
-//! the executor talks to it over channels of one place. The CPU time of these threads is the
-//! database's. SQLite has one writer at a time: writing sessions of one target queue in a fair lock,
-//! so that no back-off of SQLite distorts the measurement. SQLite's own busy timeout waits for other
-//! processes.
+//! SQLite blocks, so each session (and the admin) owns a connection on a separate OS thread, with which the executor
+//! communicates over channels of capacity 1. The CPU time of these threads counts as the database's. SQLite has one
+//! writer at a time: writing sessions of one target queue in a fair lock, so that no back-off of SQLite distorts the
+//! measurement. SQLite's own busy timeout applies to other processes.
 //!
-//! How values are stored: timestamps as INTEGER milliseconds, booleans as 0 and 1, objects as JSON
-//! text. A batch is one transaction: all of its rows or none.
+//! Values are stored as follows: timestamps as INTEGER milliseconds, booleans as 0 and 1, objects as JSON text. A batch
+//! is one transaction: all of its rows or none.
 //!
 //! Must not block an executor's thread.
 

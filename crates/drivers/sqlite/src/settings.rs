@@ -7,7 +7,7 @@ use highwater_model::units::Nanos;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::target_url::TargetUrl;
 
-/// Ways to insert, the default first.
+/// Insert modes, the default first.
 pub(super) const INSERT_MODES: &[&str] = &["prepared", "values"];
 
 const PARAMETERS: &str = "busy_timeout, cache_size, journal_mode, page_size, synchronous";
@@ -18,17 +18,17 @@ const BUSY_TIMEOUT_DEFAULT_MS: u32 = 5_000;
 const BUSY_TIMEOUT_LIMIT_MS: u32 = 600_000;
 const FRESH_FILE: &str = "bench.db";
 
-/// How a batch becomes statements.
+/// How a batch is converted to statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InsertMode {
     /// One prepared single-row INSERT, executed for each row.
     Prepared,
-    /// Multi-row VALUES, as many rows a statement as the variable limit allows.
+    /// Multi-row VALUES, with as many rows per statement as the variable limit allows.
     Values,
 }
 
 impl InsertMode {
-    /// The word of `--insert`.
+    /// The value of `--insert`.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Prepared => "prepared",
@@ -46,19 +46,19 @@ pub(super) struct Settings {
     pub(super) own_directory: bool,
     /// One of the journal modes, lower case.
     pub(super) journal_mode: &'static str,
-    /// One of the words of `PRAGMA synchronous`, lower case.
+    /// One of the values of `PRAGMA synchronous`, lower case.
     pub(super) synchronous: &'static str,
     /// Pages, or KiB when negative, as in `PRAGMA cache_size`.
     pub(super) cache_size: Option<i64>,
     /// Bytes, a power of two from 512 to 65,536; matters for new files only.
     pub(super) page_size: Option<u32>,
-    /// How long another process's lock is waited for, milliseconds.
+    /// How long to wait for another process's lock, milliseconds.
     pub(super) busy_timeout_ms: u32,
-    /// How a batch becomes statements.
+    /// How a batch is converted to statements.
     pub(super) insert: InsertMode,
-    /// Bound of one opening.
+    /// Time limit of one attempt to open.
     pub(super) connect_timeout: Nanos,
-    /// For display: the URL with the path that is used.
+    /// For display: the URL with the actual path.
     pub(super) url: String,
 }
 
@@ -122,7 +122,7 @@ impl Settings {
                     ))
                 })?;
             }
-            // The value is left out: it may be a password.
+            // The value is omitted: it may be a password.
             _ => {
                 return Err(TargetError::usage(format!("`sqlite:` has no URL parameter `{name}`"))
                     .with_hint(format!("its parameters are {PARAMETERS}")));
@@ -131,14 +131,14 @@ impl Settings {
         Ok(())
     }
 
-    /// The write-ahead log, beside the file.
+    /// The write-ahead log, next to the file.
     pub(super) fn log_path(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push("-wal");
         PathBuf::from(name)
     }
 
-    /// What an acknowledged batch survives with these settings.
+    /// The durability of an acknowledged batch with these settings.
     pub(super) fn durability(&self) -> &'static str {
         match (self.journal_mode, self.synchronous) {
             ("memory", _) => "a crash of this program may damage the file",

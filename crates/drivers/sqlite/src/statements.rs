@@ -26,7 +26,7 @@ pub(super) struct Statements<'c> {
     ops: Vec<PreparedOp<'c>>,
 }
 
-/// The connection, with what begins and ends a transaction on it.
+/// The connection, with its statements for beginning and ending a transaction.
 struct Transactions<'c> {
     connection: &'c Connection,
     database: &'c Database,
@@ -105,7 +105,7 @@ impl<'c> Statements<'c> {
         Ok(Self { transactions, ops })
     }
 
-    /// Executes one op, to its end or until it is abandoned.
+    /// Executes one op, until it completes or is abandoned.
     pub(super) fn execute(&mut self, op: &Op) -> Outcome {
         let transactions = &mut self.transactions;
         match (self.ops.get_mut(usize::from(op.id.0)), &op.body) {
@@ -200,7 +200,7 @@ impl<'c> Transactions<'c> {
 
     /// Rolls the transaction back; the outcome is unknown if that may have failed.
     fn roll_back(&self, rows: u64, failure: Failure, committing: bool) -> Outcome {
-        // SQLite itself rolls back after some errors, a full disk for one.
+        // SQLite itself rolls back after some errors, such as a full disk.
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
@@ -215,8 +215,8 @@ impl<'c> Transactions<'c> {
         }
     }
 
-    /// Runs a query, which must not leave a transaction open: it would keep all others from writing. One
-    /// that writes first acquires the writer lock.
+    /// Runs a query, which must not leave a transaction open: that would prevent all others from writing. A query that
+    /// writes first acquires the writer lock.
     fn query(&self, query: &mut Query<'c>, values: &[Value]) -> Outcome {
         let _writer = query.writes.then(|| self.database.writer_lock.acquire());
         if query.writes && self.abandoned.load(Ordering::Acquire) {
@@ -269,7 +269,7 @@ impl<'c> Query<'c> {
     fn run<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
         match self.read(values) {
             Ok((rows, bytes)) => Outcome::answered(rows, bytes),
-            // A single statement that fails is undone by SQLite, but for errors below it.
+            // SQLite undoes a single failed statement, except for errors below it.
             Err(error) if self.writes && is_unclear(&error) => Outcome::unknown(op_error(&error)),
             Err(error) => Outcome::refused(0, op_error(&error)),
         }

@@ -70,7 +70,7 @@ fn in_transaction<T>(
     done
 }
 
-/// Runs statements without rows; `what` they are about, for errors.
+/// Runs statements without rows; `what` names their subject, for errors.
 fn run(connection: &Connection, what: &str, sql: &str) -> Result<(), TargetError> {
     let done = connection.execute_batch(sql);
     done.map_err(|error| statement_error(what, &error))
@@ -153,7 +153,7 @@ fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
     Ok(!describe::rows(connection, "the table registry", &sql)?.is_empty())
 }
 
-/// The error of a statement on a table; of another kind if the table is not there.
+/// The error of a statement on a table, with a separate kind if the table does not exist.
 pub(super) fn table_error(
     connection: &Connection,
     table: &BoundTable,
@@ -184,8 +184,8 @@ pub(super) fn count_by_key(
         return Err(TargetError::usage("keys cannot be counted in buckets of width 0"));
     }
     let key = &table.key;
-    // Keys are below 2^63: a wider bucket holds them all. SQLite truncates a quotient of integers,
-    // which for keys from 0 is its floor.
+    // Keys are below 2^63: a wider bucket contains them all. SQLite truncates an integer quotient, which for
+    // nonnegative keys is its floor.
     let bucket = match i64::try_from(width) {
         Ok(width) => format!("({key}) / {width}"),
         Err(_) => "0".to_owned(),

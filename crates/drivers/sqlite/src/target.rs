@@ -19,9 +19,9 @@ use super::settings::INSERT_MODES;
 use super::telemetry::FileReader;
 use highwater_driver::telemetry::TelemetryReader;
 
-/// A closed pace that names no number: enough to keep the one writer busy while others prepare.
+/// Sessions of a closed pace without a number: enough to keep the single writer busy while others prepare.
 const DEFAULT_SESSIONS: u32 = 4;
-/// For the estimate of an audit: `cargo xtask bench audit` found 2.9 µs.
+/// For estimating an audit: `cargo xtask bench audit` measured 2.9 µs.
 const AUDIT_NS_PER_ROW: u64 = 3_000;
 
 /// One database file.

@@ -1,9 +1,8 @@
 //! A worker thread that owns a connection, and the channel ends used to talk to it.
 //!
-//! Only one request is in flight at a time, so every channel has capacity 1 and never fills up.
-//! Requests are moved in, and their buffers come back in the response. Dropping the executor's side
-//! between requests ends the thread; dropping it during a request also interrupts the statement.
-//! Must not know what is requested, or any SQL.
+//! Only one request is in flight at a time, so every channel has capacity 1 and never fills up. Requests are moved in,
+//! and their buffers return with the response. Dropping the executor's side between requests ends the thread; dropping
+//! it during a request also interrupts the statement. Must not know the requests, or any SQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -142,15 +141,15 @@ impl<Q, R> ConnectionWorker<Q, R> {
         }
     }
 
-    /// The connection cannot be used; `error` is the reason.
+    /// The connection is unusable; `error` is the reason.
     pub(super) fn refuse(&mut self, error: TargetError) {
         if let Some(opened) = self.opened.take() {
             drop(opened.send(Err(error)));
         }
     }
 
-    /// Waits for the next request; none once the executor's end is dropped. The op counts as running
-    /// until the second value is dropped.
+    /// Waits for the next request; `None` once the executor's end is dropped. The op counts as running until the second
+    /// value is dropped.
     pub(super) fn next(&mut self) -> Option<(Q, Running)> {
         self.requests.blocking_recv()
     }

@@ -1,15 +1,15 @@
-//! A fair lock for the one writer: threads acquire it in the order in which they came.
+//! A fair lock for the single writer: threads acquire it in order of arrival.
 //!
-//! With a plain mutex, a thread that has just written can overtake those that wait, and SQLite's own
-//! busy handler sleeps in growing steps. Both would show as latency that the database did not cause.
-//! Must not wait with a timeout: a writer always ends with its transaction.
+//! With a plain mutex, a thread that has just written can overtake waiting ones, and SQLite's own busy handler sleeps
+//! in growing steps. Both would appear as latency that the database did not cause. Must not wait with a timeout: a
+//! writer always ends with its transaction.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
-/// Blocks its thread, so it is for the database's own threads only.
+/// Blocks its thread, so it is only for the database's own threads.
 #[derive(Debug, Default)]
 pub(super) struct FairWriterLock {
     queue: Mutex<Queue>,
@@ -67,7 +67,7 @@ impl Drop for WriterGuard<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.queue();
         match queue.waiting.pop_front() {
-            // Handed over without unlocking in between, so that no other thread overtakes.
+            // Passed on without unlocking in between, so that no other thread can overtake.
             Some(next) => {
                 next.called.store(true, Ordering::Release);
                 next.thread.unpark();

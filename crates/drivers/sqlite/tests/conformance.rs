@@ -1,4 +1,4 @@
-//! SQLite keeps every rule of the conformance suite.
+//! SQLite passes every rule of the conformance suite.
 
 #[path = "../../../driver/tests/support/rules.rs"]
 mod rules;

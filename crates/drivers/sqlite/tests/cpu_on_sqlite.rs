@@ -1,5 +1,5 @@
-//! The SQL of the cpu workload against a real SQLite: the key is the row's index, and the six
-//! dashboard queries answer what the generated rows say. No driver is involved.
+//! The SQL of the cpu workload on a real SQLite: the key is the row's index, and the six dashboard queries return what
+//! follows from the generated rows. Does not use a driver.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
@@ -17,7 +17,7 @@ const HOSTS: u64 = 60;
 const ROWS: u64 = HOSTS * 100 + 17;
 const METRICS: usize = 10;
 
-/// A row as the generator made it.
+/// A generated row.
 struct Row {
     json: String,
     ts: i64,
@@ -25,7 +25,7 @@ struct Row {
 }
 
 impl Row {
-    /// A tag's value, cut out of the JSON text: no value has a quote in it.
+    /// A tag's value, extracted from the JSON text: no value contains a quote.
     fn tag(&self, name: &str) -> &str {
         let (_, behind) = self.json.split_once(&format!("\"{name}\":\"")).unwrap();
         behind.split_once('"').unwrap().0
@@ -79,7 +79,7 @@ impl Case {
             .collect()
     }
 
-    /// The answer of one op, every value as text.
+    /// The result of one op, with every value as text.
     fn answer(&self, name: &str, parameters: &[types::Value]) -> Vec<Vec<String>> {
         let mut statement = self.database.prepare(self.sql(name)).unwrap();
         let columns = statement.column_count();

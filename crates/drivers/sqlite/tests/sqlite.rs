@@ -1,4 +1,4 @@
-//! What is SQLite's own: where its file is, what cannot be opened, CPU time, abandoned queries.
+//! SQLite's specifics: file location, files that cannot be opened, CPU time, abandoned queries.
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
@@ -91,7 +91,7 @@ fn quiesce_gives_up_at_its_deadline() {
         let mut request = Request::empty();
         let deadline = timeline.now().saturating_add(Nanos::from_millis(20));
         tokio::select! {
-            // The op must be under way before anyone asks whether it is.
+            // The op must be running before this is checked.
             biased;
             outcome = session.execute(&mut request) => panic!("answered: {outcome:?}"),
             quiet = admin.quiesce(deadline) => assert!(!quiet.unwrap()),
@@ -110,7 +110,7 @@ fn the_cpu_time_of_a_query_is_the_databases() {
         let outcome = session.execute(&mut Request::empty()).await;
         assert_eq!((outcome.response_rows, outcome.response_bytes), (1, 8));
         let once = target.embedded_cpu();
-        // 300,000 rows take tens of milliseconds; a millisecond tells work from none.
+        // 300,000 rows take tens of milliseconds; a millisecond distinguishes work from none.
         assert!(once.saturating_sub(opened) > Nanos::from_millis(1), "{opened:?} {once:?}");
         session.execute(&mut Request::empty()).await;
         assert!(target.embedded_cpu() > once);
@@ -193,7 +193,7 @@ fn rows_of_the_whole_table_are_those_that_analyze_counted() {
              WHERE i < {count}) SELECT i, i % 7 FROM n;"
         )
     };
-    // The indexes on some of the rows are listed before and behind the one on all of them.
+    // The partial indexes are listed before and after the one on all rows.
     let tables = "CREATE TABLE \"Order\" (a, b); CREATE INDEX a ON \"Order\" (a) WHERE b = 1; \
                   CREATE INDEX m ON \"Order\" (b, a); CREATE INDEX z ON \"Order\" (a) WHERE b = 2;";
     database.execute_batch(&(tables.to_owned() + &rows(500))).unwrap();

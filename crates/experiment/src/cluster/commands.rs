@@ -1,4 +1,4 @@
-//! A cluster that the user's own commands start, resize and end. Must not know what they do.
+//! A cluster that the user's own commands start, resize, and end. Must not know what the commands do.
 
 use highwater_model::cluster::{CommandsFile, expand};
 use highwater_model::display::span;
@@ -14,12 +14,12 @@ use super::values::variables;
 /// Pause between two tries of `ready`.
 const TRY_EVERY: Nanos = Nanos::SECOND;
 
-/// The commands, and what they printed last.
+/// The commands, and their last output.
 pub(super) struct Commands {
     spec: CommandsFile,
     urls: Vec<String>,
     metrics: Vec<String>,
-    /// The user did not want to wait for `down`; the next start runs it again.
+    /// The user did not wait for `down`; the next start runs it again.
     pub(super) given_up: bool,
 }
 
@@ -28,7 +28,7 @@ impl Commands {
         Self { spec, urls: Vec::new(), metrics: Vec::new(), given_up: false }
     }
 
-    /// Ends what an earlier Highwater left when it was killed.
+    /// Ends a cluster left by an earlier Highwater that was killed.
     pub(super) fn sweep(&mut self, site: &mut Site) -> Result<(), ClusterError> {
         if site.file.state.up.as_ref().is_some_and(|up| !up.kept) {
             site.note("the cluster was left by a Highwater that was killed; ending it");
@@ -37,13 +37,13 @@ impl Commands {
         Ok(())
     }
 
-    /// How many nodes were requested last, if the cluster is up.
+    /// The last requested number of nodes, if the cluster is up.
     pub(super) fn nodes(site: &Site) -> Option<u32> {
         site.file.state.up.as_ref().map(|up| up.nodes)
     }
 
-    /// Starts the cluster, or changes its size, and waits until it is ready. A cluster that cannot be started is
-    /// ended; one that was up before and cannot be changed stays as it is.
+    /// Starts the cluster, or changes its size, and waits until it is ready. If starting fails, the cluster is ended;
+    /// if resizing a running one fails, it is left as it is.
     pub(super) fn resize(&mut self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
         let before = site.file.state.up.clone();
         let was_kept = before.as_ref().is_some_and(|up| up.kept);
@@ -81,7 +81,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Waits until `ready` ends well.
+    /// Waits until `ready` succeeds.
     fn wait(&self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
         let Some(ready) = self.spec.ready.clone() else {
             return Ok(());
@@ -107,7 +107,7 @@ impl Commands {
         }
     }
 
-    /// Reads the URLs of a cluster that is up.
+    /// Reads the URLs of a running cluster.
     pub(super) fn read(&mut self, site: &mut Site) -> Result<(), ClusterError> {
         self.urls = lines(&self.run(site, "`urls`", &self.spec.urls, true)?);
         if self.urls.is_empty() {
@@ -126,7 +126,7 @@ impl Commands {
             return Ok(());
         }
         site.note("running `down`");
-        // What cannot be ended now is ended by the next start.
+        // If it cannot be ended now, the next start ends it.
         if let Some(up) = &mut site.file.state.up {
             up.kept = false;
         }
@@ -141,7 +141,7 @@ impl Commands {
         site.file.write()
     }
 
-    /// Ends a cluster that was started by commands which the file does not have any more.
+    /// Ends a cluster that was started by commands no longer in the file.
     pub(super) fn end_former(site: &mut Site) -> Result<(), ClusterError> {
         let Some(up) = site.file.state.up.clone() else {
             return Ok(());
@@ -161,7 +161,7 @@ impl Commands {
         site.file.write()
     }
 
-    /// Lets the cluster go on when Highwater ends.
+    /// Keeps the cluster running after Highwater ends.
     pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
         if let Some(up) = &mut site.file.state.up {
             up.kept = true;
@@ -169,7 +169,7 @@ impl Commands {
         site.file.write()
     }
 
-    /// The nodes by what `urls` and `metrics` printed.
+    /// The nodes from the output of `urls` and `metrics`.
     pub(super) fn list(&self) -> Vec<Node> {
         let numbered = (1..).zip(self.urls.iter().enumerate());
         numbered
@@ -197,7 +197,7 @@ impl Commands {
     }
 }
 
-/// A command of the whole cluster, for so many nodes.
+/// A command of the whole cluster, for this many nodes.
 pub(super) fn of_cluster<'a>(
     site: &Site,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! Control groups, version 1 and 2: what a node may use of the machine's cores and memory.
+//! Control groups, version 1 and 2: limits on a node's use of the machine's cores and memory.
 //!
 //! Linux: it writes to what is mounted as `cgroup` and `cgroup2`. Must not know what a node is.
 
@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use super::error::ClusterError;
 
-/// Quotas are given out for so many microseconds: short, so that a node is never still for long.
+/// Quota period in microseconds: short, so that a node never pauses for long.
 const PERIOD_US: u32 = 20_000;
-/// For quotas below the least that the kernel takes of a short period.
+/// Period for quotas below the kernel's minimum for a short period.
 const LONG_PERIOD_US: u32 = 100_000;
-/// The least quota of a period that the kernel takes, microseconds.
+/// The kernel's minimum quota per period, microseconds.
 const QUOTA_US_MIN: f64 = 1_000.0;
-/// Attempts to remove a group, 20 ms apart: its last process may not be gone from it yet.
+/// Maximum attempts to remove a group, 20 ms apart: its last process may not have left it yet.
 const REMOVALS_MAX: u32 = 100;
-/// What is said where there are no rights.
+/// Error text for missing rights.
 const NO_RIGHTS: &str =
     "run Highwater as root, or add --no-quota to start the nodes without quotas";
 
-/// Where groups are made: a directory of each hierarchy that is needed.
+/// Parent directories for groups: one per needed hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hierarchies(Vec<PathBuf>);
 
 impl Hierarchies {
-    /// Those of this machine that have `controllers`, such as `cpu` and `memory`, and one that need not be there, and
-    /// is part of another one in version 2.
+    /// The hierarchies of this machine with `controllers`, such as `cpu` and `memory`, and with an optional one, which
+    /// version 2 includes in another.
     pub(super) fn find(controllers: &[&str], optional: Option<&str>) -> Result<Self, ClusterError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -53,19 +53,19 @@ impl Hierarchies {
         Ok(Self(parents))
     }
 
-    /// Directories that stand for hierarchies, for tests.
+    /// Directories that represent hierarchies, for tests.
     #[cfg(test)]
     pub(super) fn at(parents: Vec<PathBuf>) -> Self {
         Self(parents)
     }
 
-    /// The directories of a group of that name, whether it is there or not.
+    /// The directories of a group of that name, existing or not.
     pub(super) fn group(&self, name: &str) -> Vec<PathBuf> {
         self.0.iter().map(|parent| parent.join(name)).collect()
     }
 }
 
-/// Makes a group.
+/// Creates a group.
 pub(super) fn create(group: &[PathBuf]) -> Result<(), ClusterError> {
     for path in group {
         fs::create_dir(path).map_err(|error| {
@@ -77,7 +77,7 @@ pub(super) fn create(group: &[PathBuf]) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Moves a process into a group, with all that it will start.
+/// Moves a process into a group, with all its future children.
 pub(super) fn add(group: &[PathBuf], pid: u32) -> Result<(), ClusterError> {
     let mut paths = group.iter();
     paths.try_for_each(|path| write(&path.join("cgroup.procs"), &pid.to_string()))
@@ -96,7 +96,7 @@ pub(super) fn limit_cpu(group: &[PathBuf], cores: f64) -> Result<(), ClusterErro
     write_checked(&path, &quota)
 }
 
-/// The cores that a group may use, as the kernel says; absent where it may use all.
+/// The cores that a group may use, as set in the kernel; absent if unlimited.
 pub(super) fn cpu_limit(group: &[PathBuf]) -> Option<f64> {
     let path = of_controller(group, "cpu.max", "cpu.cfs_quota_us").ok()?;
     // Version 2 has both in one file.
@@ -120,7 +120,7 @@ pub(super) fn limit_memory(group: &[PathBuf], bytes: u64) -> Result<(), ClusterE
     Err(ignored(&path, &bytes.to_string(), set.trim()))
 }
 
-/// Removes a group whose processes have ended; says whether it is gone.
+/// Removes a group whose processes have ended; returns whether it is gone.
 pub(super) fn remove(group: &[PathBuf]) -> bool {
     let mut paths = group.iter();
     paths.all(|path| {
@@ -135,7 +135,7 @@ pub(super) fn remove(group: &[PathBuf]) -> bool {
     })
 }
 
-/// A file of the group's controller by its name in version 2 or 1, whichever is there.
+/// A file of the group's controller by its name in version 2 or 1, whichever exists.
 fn of_controller(group: &[PathBuf], two: &str, one: &str) -> Result<PathBuf, ClusterError> {
     let mut files = group.iter().flat_map(|path| [path.join(two), path.join(one)]);
     files.find(|file| file.exists()).ok_or_else(|| {
@@ -163,7 +163,7 @@ fn lists(path: &Path, controller: &str) -> bool {
     words.any(|word| word == controller)
 }
 
-/// Writes a quota and compares it with what the kernel says it is.
+/// Writes a quota, and compares it with the value read back.
 fn write_checked(path: &Path, text: &str) -> Result<(), ClusterError> {
     write(path, text)?;
     let set = read(path);
@@ -193,14 +193,14 @@ fn version_1(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     Some(below(mount, line))
 }
 
-/// A directory of version 2 that gives the controller to the groups below it.
+/// A directory of version 2 that passes the controller on to its child groups.
 fn version_2(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let (mount, _) = mounts_of(mounts, "cgroup2").next()?;
     let line = own.lines().find_map(|line| line.strip_prefix("0::"));
     let gives = |parent: &Path| {
         let has = |name: &str| lists(&parent.join(name), controller);
         let file = parent.join("cgroup.subtree_control");
-        // It cannot be turned on where the group has processes of its own.
+        // It cannot be enabled if the group has its own processes.
         has("cgroup.subtree_control")
             || has("cgroup.controllers")
                 && fs::write(file, format!("+{controller}")).is_ok()
@@ -208,19 +208,19 @@ fn version_2(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     };
     let places = [below(mount, line), PathBuf::from(mount)];
     let there = places.iter().find(|place| gives(place));
-    // Without rights nothing can be turned on: the message is about them then.
+    // Without rights, no controller can be enabled: the error is then about rights.
     let exists = lists(&Path::new(mount).join("cgroup.controllers"), controller);
     there.cloned().or_else(|| exists.then(|| PathBuf::from(mount)))
 }
 
-/// This process's own group below a mount; the mount where that does not show it, as in containers.
+/// This process's own group below a mount; the mount itself if it does not show the group, as in containers.
 fn below(mount: &str, own: Option<&str>) -> PathBuf {
     let mount = Path::new(mount);
     let path = mount.join(own.unwrap_or_default().trim_start_matches('/'));
     if path.is_dir() { path } else { mount.to_owned() }
 }
 
-/// Where a kind of file system is mounted, and its options.
+/// Mount points of a file system type, with their options.
 fn mounts_of<'m>(mounts: &'m str, kind: &'m str) -> impl Iterator<Item = (&'m str, &'m str)> {
     mounts.lines().filter_map(move |line| {
         let mut words = line.split(' ').skip(1);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(version_2("", "0::/\n", "cpu"), None);
     }
 
-    /// A directory with the files of a version; the kernel's own would be there when it is made.
+    /// A directory with the files of a version, which the kernel would create itself.
     fn group(files: &[&str]) -> (tempfile::TempDir, Vec<PathBuf>) {
         let place = tempfile::tempdir().unwrap();
         let group = Hierarchies::at(vec![place.path().to_owned()]).group("node");
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(cpu_limit(&two), None);
     }
 
-    /// What is written there is gone at once.
+    /// The kernel drops whatever is written there.
     #[test]
     fn a_limit_that_does_not_stand_where_it_was_written_is_said() {
         let (_place, group) = group(&[]);

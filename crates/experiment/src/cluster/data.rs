@@ -1,7 +1,7 @@
-//! Data directories of nodes: made, given to their user, removed. Only what bears the mark of its cluster is
-//! ever removed.
+//! Creates data directories of nodes, gives them to their user, and removes them. Only directories with their cluster's
+//! mark are ever removed.
 //!
-//! Must not know what is in them.
+//! Must not know their content.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 use super::error::ClusterError;
 use super::launch::User;
 
-/// The file that says whose the data directories beside it are.
+/// The file that names the owner of the data directories next to it.
 const MARK: &str = ".highwater-cluster";
-/// Where data directories are made for nodes of other users, who cannot enter this one's own directories.
+/// Data directories for nodes of other users, who cannot enter this user's directories.
 const FOR_OTHERS: &str = "/var/tmp";
 
 /// The data directories of one cluster.
 #[derive(Debug, Clone)]
 pub(super) struct DataDirectories {
     root: PathBuf,
-    /// The cluster's state, by which the directories are its own.
+    /// The cluster's state directory, which identifies the owner.
     owner: String,
     user: Option<User>,
 }
 
 impl DataDirectories {
-    /// Of a cluster with this directory of its state, below `given`, or where its nodes can work.
+    /// For a cluster with this state directory; below `given`, or at a place that its nodes can use.
     pub(super) fn new(state: &Path, given: Option<PathBuf>, user: Option<User>) -> Self {
         let name = state.file_name().unwrap_or_default().to_string_lossy();
         let root = match (given, user) {
@@ -37,7 +37,7 @@ impl DataDirectories {
         Self { root, owner: state.display().to_string(), user }
     }
 
-    /// Those of which one is this directory of a node.
+    /// The set of data directories that contains this node's directory.
     pub(super) fn of(state: &Path, node: &Path) -> Self {
         Self {
             root: node.parent().unwrap_or(node).to_owned(),
@@ -46,12 +46,12 @@ impl DataDirectories {
         }
     }
 
-    /// The directory of a node, whether it is there or not.
+    /// The directory of a node, existing or not.
     pub(super) fn of_node(&self, number: u32) -> PathBuf {
         self.root.join(format!("node{number}"))
     }
 
-    /// Makes the directory of a node anew.
+    /// Recreates the directory of a node.
     pub(super) fn make(&self, number: u32) -> Result<(), ClusterError> {
         self.claim()?;
         let path = self.of_node(number);
@@ -69,13 +69,13 @@ impl DataDirectories {
             for part in Path::new(name).parent().into_iter().flat_map(Path::components) {
                 made.push(part);
                 let folder = directory.join(&made);
-                // The node's user may have put a link there, which would lead Highwater elsewhere.
+                // The node's user may have put a link there, which would make Highwater write elsewhere.
                 if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
                     fs::create_dir(&folder)?;
                     self.give(&folder)?;
                 }
             }
-            // A server that reads the file meanwhile sees the old one or the new one.
+            // A server that reads the file meanwhile sees either the old or the new content.
             let new = path.with_extension("highwater-new");
             if_there(fs::remove_file(&new))?;
             File::create_new(&new)?.write_all(text.as_bytes())?;
@@ -94,7 +94,7 @@ impl DataDirectories {
         done.map_err(|error| ClusterError::disk(format!("remove {}", self.root.display()), &error))
     }
 
-    /// Makes the root, or finds that it is this cluster's.
+    /// Creates the root, or verifies that it belongs to this cluster.
     fn claim(&self) -> Result<(), ClusterError> {
         if self.is_ours() {
             return Ok(());
@@ -113,8 +113,8 @@ impl DataDirectories {
         }
     }
 
-    /// Whether the root is a directory that this cluster made: anybody may make one of that name where all users
-    /// make theirs.
+    /// Whether the root is a directory that this cluster created: in a directory shared by all users, anyone may create
+    /// one of that name.
     fn is_ours(&self) -> bool {
         let mark = self.root.join(MARK);
         let own = rustix::process::geteuid().as_raw();
@@ -127,7 +127,7 @@ impl DataDirectories {
             && fs::read_to_string(&mark).is_ok_and(|owner| owner == self.owner)
     }
 
-    /// A link is given itself, and not what it leads to.
+    /// Gives a path to the node's user; for a link, the link itself and not its target.
     fn give(&self, path: &Path) -> io::Result<()> {
         match self.user {
             Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
@@ -141,7 +141,7 @@ impl DataDirectories {
     }
 }
 
-/// Removes a directory, if it is there; of links in it, the links alone.
+/// Removes a directory, if it exists; links in it are removed without their targets.
 fn removed(path: &Path) -> io::Result<()> {
     if_there(fs::remove_dir_all(path))
 }
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(fs::read_to_string(elsewhere.join("kept")).unwrap(), "");
         of.remove().unwrap();
         assert!(!node.exists() && elsewhere.join("kept").exists());
-        // A root that leads elsewhere is nobody's.
+        // A root that is a link does not count as the cluster's.
         let root = node.parent().unwrap().to_owned();
         fs::write(elsewhere.join(MARK), &of.owner).unwrap();
         symlink(&elsewhere, &root).unwrap();

@@ -1,14 +1,14 @@
-//! Why a cluster is not as it should be. Must not print it.
+//! Errors of clusters. Must not print them.
 
 use std::fmt::Display;
 
-/// Why a cluster is not as it should be: one message with its cause, and what helps.
+/// An error of a cluster: one message with its cause, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ClusterError {
     /// Decides the exit code.
     pub kind: ClusterErrorKind,
-    /// Cause, lower case; the end of a log may follow in lines of its own.
+    /// Cause, lower case; the end of a log may follow on separate lines.
     pub message: String,
     /// What the user can do.
     pub hint: Option<String>,
@@ -17,7 +17,7 @@ pub struct ClusterError {
 /// Kinds of [`ClusterError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterErrorKind {
-    /// The file or a flag asks for what cannot be: a right that is missing, a port in use.
+    /// The file or a flag requires something impossible, such as a missing right or a port in use.
     Usage,
     /// A node or a command failed.
     Failed,
@@ -26,22 +26,22 @@ pub enum ClusterErrorKind {
 }
 
 impl ClusterError {
-    /// The file or a flag asks for what cannot be.
+    /// An error for an impossible request in the file or a flag.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ClusterErrorKind::Usage, message)
     }
 
-    /// A node or a command failed.
+    /// An error for a failed node or command.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ClusterErrorKind::Failed, message)
     }
 
-    /// The user stopped it, at this.
+    /// An error for a stop by the user during this step.
     pub fn interrupted(during: impl Display) -> Self {
         Self::new(ClusterErrorKind::Interrupted, format!("interrupted while {during}"))
     }
 
-    /// Something on the disk could not be done.
+    /// An error of a file operation.
     pub fn disk(what: impl Display, error: &std::io::Error) -> Self {
         Self::usage(format!("cannot {what}: {error}"))
     }

@@ -1,7 +1,7 @@
-//! Starts a process so that it cannot run before it is known: a shell waits for a line, and gives its place to
-//! the program then. If Highwater is killed before that, the shell ends.
+//! Starts a process in such a way that it cannot run before it is recorded: a shell waits for a line, and then executes
+//! the program in its place. If Highwater is killed first, the shell ends.
 //!
-//! Must not know why a process is started, and never waits for its end.
+//! Must not know why a process is started, or wait for its end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,33 +17,33 @@ use rustix::fs::OFlags;
 use super::error::ClusterError;
 use super::processes::{MARK, ProcessId};
 
-/// Rights of a file that only its owner reads and writes.
+/// File mode: only the owner can read and write.
 const PRIVATE: u32 = 0o600;
 
 /// Waits for a line, closes the pipe that it came by, and becomes the program.
 const GATE: &str = "read -r go || exit 125; exec 0</dev/null; exec \"$@\"";
 
-/// A process that is to be started.
+/// A process to start.
 pub(super) struct Launch<'a> {
     /// Program and arguments.
     pub(super) words: &'a [String],
-    /// Variables besides those of this process.
+    /// Variables to add to those of this process.
     pub(super) environment: &'a BTreeMap<String, String>,
-    /// Variables of this process that it does not get.
+    /// Variables of this process to remove.
     pub(super) hidden: &'a [OsString],
-    /// Where it works.
+    /// Working directory.
     pub(super) directory: &'a Path,
-    /// What it prints is appended to this file.
+    /// Its output is appended to this file.
     pub(super) log: &'a Path,
-    /// What it prints on standard output replaces this file, where there is one, and is not in the log.
+    /// If set, its standard output replaces this file, and is not in the log.
     pub(super) output: Option<&'a Path>,
-    /// Whose it is.
+    /// The user that runs it.
     pub(super) user: Option<User>,
-    /// The mark of all that belongs to it.
+    /// The mark of all its processes.
     pub(super) mark: &'a str,
 }
 
-/// A user and his group.
+/// A user and a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct User {
     pub(super) uid: u32,
@@ -57,7 +57,7 @@ pub(super) struct Gated {
 }
 
 impl Launch<'_> {
-    /// Starts the process, in a process group of its own, as far as the gate.
+    /// Starts the process in a separate process group, up to the gate.
     pub(super) fn start(&self) -> Result<Gated, ClusterError> {
         let name = self.words.first().map_or("", String::as_str);
         let failed = |error: io::Error| {
@@ -94,13 +94,13 @@ impl Launch<'_> {
     }
 }
 
-/// Opens a file for what a process prints, such as URLs with passwords: it is this user's alone, and its name leads
-/// to no other file.
+/// Opens a file for a process's output, such as URLs with passwords: only this user can read it, and links are not
+/// followed.
 fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, ClusterError> {
     let no_link = OFlags::NOFOLLOW.bits().cast_signed();
     let options = options.create(true).mode(PRIVATE).custom_flags(no_link);
     let opened = options.open(path).and_then(|file| {
-        // One of an earlier version may be everybody's.
+        // An earlier version may have left it readable for everyone.
         file.set_permissions(Permissions::from_mode(PRIVATE))?;
         Ok(file)
     });
@@ -108,7 +108,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, ClusterError> 
 }
 
 impl Gated {
-    /// Lets the process go on.
+    /// Lets the process continue.
     pub(super) fn release(mut self) -> Result<Child, ClusterError> {
         if let Some(mut gate) = self.child.stdin.take() {
             gate.write_all(b"go\n").map_err(|error| {
@@ -124,7 +124,7 @@ impl Gated {
     }
 }
 
-/// The user of that name, or of `UID:GID`; none where this process is not root's, which cannot change it.
+/// The user of that name, or of `UID:GID`; `None` if this process is not root, because it then cannot change the user.
 pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
     let Some(name) = given.filter(|_| rustix::process::geteuid().is_root()) else {
         return Ok(None);
@@ -144,7 +144,7 @@ fn numbers(text: &str) -> Option<User> {
     Some(User { uid: uid.parse().ok()?, gid: gid.parse().ok()? })
 }
 
-/// A user of the list of users: see passwd(5).
+/// A user in the user list: see passwd(5).
 fn listed(users: &str, name: &str) -> Option<User> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -209,7 +209,7 @@ mod tests {
     fn a_process_whose_gate_is_never_opened_ends_and_did_nothing() {
         let place = tempfile::tempdir().unwrap();
         let mut gated = launch(place.path(), "echo done > file");
-        // As the kernel does when this process is killed.
+        // The kernel closes the pipe in the same way if this process is killed.
         drop(gated.child.stdin.take());
         assert_eq!(gated.child.wait().unwrap().code(), Some(125));
         assert!(!place.path().join("file").exists());

@@ -1,8 +1,8 @@
-//! Clusters that Highwater may start, resize and end, from a cluster file: processes of this machine, or the user's
-//! own commands.
+//! Clusters that Highwater starts, resizes, and ends, from a cluster file: processes of this machine, or the user's own
+//! commands.
 //!
-//! Whatever was started is ended: when it is dropped, and, where Highwater was killed, by the next one with the
-//! same state. Nothing else is ever touched. Must not measure, or know a database.
+//! Everything that was started is ended when it is dropped; if Highwater was killed, the next one with the same state
+//! ends it. Nothing else is touched. Must not measure, or know a database.
 
 mod commands;
 mod control_group;
@@ -36,29 +36,28 @@ pub use self::site::{OpenTarget, Options};
 pub use self::state::Happened;
 use self::state::StateFile;
 
-/// How long the command that brings data back may take.
+/// Time limit of the command that restores data.
 const RESTORE_WITHIN: Nanos = Nanos::from_secs(6 * 3_600);
 
-/// A cluster, and all that was started of it. What is not [kept](Cluster::keep) is ended when it is dropped.
+/// A cluster, with everything started for it. Dropping it ends what is not [kept](Cluster::keep).
 pub struct Cluster {
     site: Site,
     kind: Kind,
     restore: Option<String>,
 }
 
-/// Who runs the nodes.
+/// How the nodes run.
 enum Kind {
     Processes(Box<Processes>),
     Commands(Commands),
 }
 
 impl Cluster {
-    /// A cluster whose state is kept in a directory, which must be the same each time. What a Highwater that was
-    /// killed left of it is ended first.
+    /// A cluster whose state is kept in a directory, which must be the same each time. First ends what a killed
+    /// Highwater left of it.
     ///
     /// # Errors
-    /// Another Highwater uses it; it is up already, and `options` do not take it over; what was left cannot be
-    /// ended.
+    /// Another Highwater uses it; it is already up, and `options` do not take it over; its remains cannot be ended.
     pub fn new(
         spec: ClusterSpec,
         state: &Path,
@@ -102,14 +101,14 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Nodes that run; as far as the user's own commands are concerned, those that were requested last.
+    /// Number of running nodes; with the user's own commands, the last requested number.
     pub fn size(&self) -> u32 {
         let processes = Processes::running(&self.site).len();
         let processes = u32::try_from(processes).unwrap_or(u32::MAX);
         processes.saturating_add(Commands::nodes(&self.site).unwrap_or(0))
     }
 
-    /// Whether something is there of the kind of nodes that the file described before it was changed.
+    /// Whether something remains of the kind of nodes that the file described before it was changed.
     fn has_former(&self) -> bool {
         let state = &self.site.file.state;
         match &self.kind {
@@ -118,7 +117,7 @@ impl Cluster {
         }
     }
 
-    /// Whether it was left running on purpose.
+    /// Whether those nodes were left running on purpose.
     fn keeps_former(&self) -> bool {
         let state = &self.site.file.state;
         match &self.kind {
@@ -135,10 +134,10 @@ impl Cluster {
         }
     }
 
-    /// Starts or ends nodes until there are so many, from none on, and waits until all of them are ready.
+    /// Starts or ends nodes until this many run, possibly from none, and waits until all of them are ready.
     ///
     /// # Errors
-    /// A node or a command fails or takes too long, or the user stops it: what this call started is ended then.
+    /// A node or a command fails or takes too long, or the user stops it: nodes started by this call are then ended.
     pub fn resize(&mut self, nodes: u32) -> Result<Vec<Node>, ClusterError> {
         check_size(nodes)?;
         if self.has_former() {
@@ -184,7 +183,7 @@ impl Cluster {
         self.nodes()
     }
 
-    /// The nodes that are there; of processes also those that ended, whose data are kept.
+    /// The nodes; for processes, including ended ones whose data are kept.
     ///
     /// # Errors
     /// A command that prints URLs fails.
@@ -200,7 +199,7 @@ impl Cluster {
         }
     }
 
-    /// The URLs of the nodes that run and are loaded, as targets.
+    /// The URLs of the running nodes that are loaded, as targets.
     ///
     /// # Errors
     /// As [`Cluster::nodes`].
@@ -213,10 +212,10 @@ impl Cluster {
         Ok(running.map(|node| node.url).collect())
     }
 
-    /// Whether a node of this machine is ready now; none of a node that only the user's commands know.
+    /// Whether a node of this machine is ready now; `None` for a node of the user's own commands.
     ///
     /// # Errors
-    /// The file cannot be understood for this node.
+    /// The file cannot be resolved for this node.
     pub fn is_ready(&self, number: u32) -> Result<Option<bool>, ClusterError> {
         match &self.kind {
             Kind::Processes(processes) => processes.is_ready(&self.site, number).map(Some),
@@ -224,7 +223,7 @@ impl Cluster {
         }
     }
 
-    /// Whether quotas of CPU begin only when the nodes are warm.
+    /// Whether CPU quotas begin only after the warm-up.
     pub fn awaits_warm_up(&self) -> bool {
         match &self.kind {
             Kind::Processes(processes) => processes.awaits_warm_up(&self.site),
@@ -232,7 +231,7 @@ impl Cluster {
         }
     }
 
-    /// Begins the quotas of CPU of all nodes; those that begin after the warm-up have none until then.
+    /// Starts the CPU quotas of all nodes; quotas that begin after the warm-up are not set until then.
     ///
     /// # Errors
     /// They cannot be set.
@@ -243,7 +242,7 @@ impl Cluster {
         }
     }
 
-    /// The nodes of this machine that run with a quota of CPU.
+    /// The nodes of this machine that run with a CPU quota.
     pub fn limited_nodes(&self) -> Vec<LimitedNode> {
         match &self.kind {
             Kind::Processes(_) => Processes::limited(&self.site),
@@ -251,7 +250,7 @@ impl Cluster {
         }
     }
 
-    /// Brings data back by the file's command; says whether it has one.
+    /// Restores data with the file's command; returns whether it has one.
     ///
     /// # Errors
     /// The command fails.
@@ -271,10 +270,10 @@ impl Cluster {
         restored.map(|_| true)
     }
 
-    /// Ends the cluster, whoever started it by this file; removes the data if the options say so.
+    /// Ends the cluster, whichever process started it from this file; removes the data if the options say so.
     ///
     /// # Errors
-    /// Something cannot be ended; all the rest is.
+    /// Something cannot be ended; the rest is still ended.
     pub fn down(&mut self) -> Result<(), ClusterError> {
         if self.has_former() {
             self.end_former()?;
@@ -289,10 +288,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lets what runs go on when this is dropped, and when Highwater ends.
+    /// Keeps running nodes when this is dropped, and when Highwater ends.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// It cannot be recorded.
     pub fn keep(&mut self) -> Result<(), ClusterError> {
         match &self.kind {
             Kind::Processes(_) => Processes::keep(&mut self.site),
@@ -300,7 +299,7 @@ impl Cluster {
         }
     }
 
-    /// What happened to the cluster so far, the newest last; a bounded number of sentences.
+    /// Events of the cluster so far, newest last; a bounded number of sentences.
     pub fn history(&self) -> &[Happened] {
         &self.site.file.state.history
     }
@@ -314,7 +313,7 @@ impl Cluster {
         }
     }
 
-    /// Ends all that is not kept.
+    /// Ends everything that is not kept.
     fn end_unkept(&mut self) -> Result<(), ClusterError> {
         let is_kept = match &mut self.kind {
             Kind::Processes(processes) => {
@@ -336,7 +335,7 @@ impl Cluster {
     }
 }
 
-/// Refuses a size that no cluster has.
+/// Rejects an impossible size.
 fn check_size(nodes: u32) -> Result<(), ClusterError> {
     if (1..=NODES_MAX).contains(&nodes) {
         return Ok(());

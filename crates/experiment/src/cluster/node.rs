@@ -1,4 +1,4 @@
-//! A node as others see it: where it is, and what is there of it.
+//! A node as seen by other modules: its address, files, and process.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use std::path::PathBuf;
 pub struct Node {
     /// From 1.
     pub number: u32,
-    /// Address of its ports; empty where only the user's commands know it.
+    /// Address of its ports; empty if only the user's commands know it.
     pub host: String,
-    /// As a target.
+    /// URL as a target.
     pub url: String,
     /// Whether it is loaded.
     pub is_target: bool,
-    /// Where its metrics are.
+    /// URLs of its metrics.
     pub metrics: Vec<String>,
     /// Its first process, while it runs on this machine.
     pub pid: Option<i32>,
     /// Its data directory on this machine.
     pub data: Option<PathBuf>,
-    /// What it prints.
+    /// Its log.
     pub log: Option<PathBuf>,
 }

@@ -21,7 +21,7 @@ use super::site::{Shell, Site};
 use super::state::NodeState;
 use super::values::{Values, host};
 
-/// How long a node may take to end whose `stop` is not known any more.
+/// Time limit for ending a node whose `stop` is no longer known.
 const FORMER_WITHIN: Nanos = Nanos::from_secs(10);
 
 /// The nodes of a cluster.
@@ -30,9 +30,9 @@ pub(super) struct Processes {
     pub(super) name: String,
     pub(super) user: Option<User>,
     pub(super) data: DataDirectories,
-    /// The number of the first node: 1, unless one is alone that has another.
+    /// The number of the first node: 1, or that of a node that runs alone.
     pub(super) first: u32,
-    /// Where control groups are made; found with the first node that needs one.
+    /// Parents of control groups; determined for the first node that needs one.
     pub(super) hierarchies: Option<Hierarchies>,
 }
 
@@ -57,8 +57,7 @@ impl Processes {
         })
     }
 
-    /// Ends what an earlier Highwater left when it was killed, and cleans up after nodes that ended by
-    /// themselves.
+    /// Ends nodes left by an earlier Highwater that was killed, and cleans up after nodes that ended by themselves.
     pub(super) fn sweep(&self, site: &mut Site) -> Result<(), ClusterError> {
         let nodes = site.file.state.nodes.clone();
         for (number, node) in nodes.iter().rev() {
@@ -82,12 +81,12 @@ impl Processes {
         Ok(())
     }
 
-    /// The numbers of the nodes that run.
+    /// The numbers of the running nodes.
     pub(super) fn running(site: &Site) -> Vec<u32> {
         numbers_of(site, |node| node.id().is_some_and(ProcessId::is_alive))
     }
 
-    /// Ends all such nodes; the last error, if there is one, when all were tried.
+    /// Ends all such nodes; tries all of them, and returns the last error.
     pub(super) fn end_all(
         &self,
         site: &mut Site,
@@ -98,8 +97,7 @@ impl Processes {
         failed.into_iter().next_back().map_or(Ok(()), Err)
     }
 
-    /// Ends nodes that were started by a [node] which the file does not have any more, and removes their data where
-    /// that is wanted.
+    /// Ends nodes that were started by a [node] section no longer in the file, and removes their data if requested.
     pub(super) fn end_former(site: &mut Site, removes_data: bool) -> Result<(), ClusterError> {
         for (number, node) in site.file.state.nodes.clone().iter().rev() {
             if let Some(started) = &node.process {
@@ -118,27 +116,27 @@ impl Processes {
         site.file.write()
     }
 
-    /// Removes the data of nodes that were ended.
+    /// Removes the data of ended nodes.
     pub(super) fn remove_data(&self, site: &mut Site) -> Result<(), ClusterError> {
         self.data.remove()?;
         site.file.state.nodes.clear();
         site.file.write()
     }
 
-    /// Lets all nodes go on when Highwater ends.
+    /// Keeps all nodes running after Highwater ends.
     pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
         let nodes = site.file.state.nodes.values_mut();
         nodes.for_each(|node| node.kept = node.process.is_some());
         site.file.write()
     }
 
-    /// Whether the quota of CPU begins only when the nodes are warm.
+    /// Whether the CPU quota begins only after the warm-up.
     pub(super) fn awaits_warm_up(&self, site: &Site) -> bool {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         quota.is_some_and(|quota| quota.cpu.is_some() && quota.begins == QuotaStart::WarmUp)
     }
 
-    /// Begins the quota of CPU, if the file has one.
+    /// Starts the CPU quota, if the file has one.
     pub(super) fn limit(&self, site: &mut Site) -> Result<(), ClusterError> {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         let Some((cores, begins)) = quota.and_then(|quota| Some((quota.cpu?, quota.begins))) else {
@@ -156,7 +154,7 @@ impl Processes {
         Ok(())
     }
 
-    /// The nodes that run with a quota of CPU, whatever the file says by now.
+    /// The nodes that run with a CPU quota, whatever the file now contains.
     pub(super) fn limited(site: &Site) -> Vec<LimitedNode> {
         let limited = Self::running(site).into_iter().filter_map(|number| {
             let process = site.file.state.nodes.get(&number)?.process.as_ref()?;
@@ -169,8 +167,7 @@ impl Processes {
         limited.collect()
     }
 
-    /// The nodes, as others see them; one that does not run is left out where the file has changed so much that
-    /// nothing can be said of it.
+    /// The nodes, as seen by other modules. A stopped node is omitted if the changed file no longer describes it.
     pub(super) fn list(&self, site: &Site) -> Result<Vec<Node>, ClusterError> {
         let running = Self::running(site);
         let listed = site
@@ -202,10 +199,10 @@ impl Processes {
         })
     }
 
-    /// Whether a node that runs responds as one that is ready.
+    /// Whether a running node responds as ready.
     pub(super) fn is_ready(&self, site: &Site, number: u32) -> Result<bool, ClusterError> {
         let count = self.count_of(&Self::running(site));
-        // Its log is of this start, or of one before.
+        // The log may be of this start, or of an earlier one.
         let waiting = self.waiting(site, number, count, 0)?;
         Ok(waiting.is_some_and(|waiting| is_ready(&waiting, &*site.options.open)))
     }
@@ -220,7 +217,7 @@ impl Processes {
         }
     }
 
-    /// Nodes of the cluster to which these belong; the last one runs as long as any.
+    /// Size of the cluster of these nodes; the last node runs as long as any.
     fn count_of(&self, running: &[u32]) -> u32 {
         let last = running.last().copied().unwrap_or(0);
         last.saturating_add(1).saturating_sub(self.first)
@@ -248,7 +245,7 @@ impl Processes {
         site.run_well(&shell, heeds_stop).map(drop)
     }
 
-    /// What shows that a node is ready; none if it was not started.
+    /// The readiness condition of a node; `None` if it was not started.
     pub(super) fn waiting(
         &self,
         site: &Site,
@@ -279,7 +276,7 @@ impl Processes {
         }))
     }
 
-    /// Ends a node with all that belongs to it, if it was started.
+    /// Ends a node with all its processes, if it was started.
     pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), ClusterError> {
         let node = site.file.state.nodes.get(&number);
         let Some(started) = node.and_then(|node| node.process.clone()) else {

@@ -1,12 +1,12 @@
-//! Ports of nodes: free ones are picked, and those of the file must be free. Must not hold any.
+//! Ports of nodes: picks free ones, and checks that those of the file are free. Must not keep any open.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
 use super::error::ClusterError;
 
-/// The ports of a node on a host by name, from what the file says of node 1. `before` are those that it had
-/// earlier, which it gets again where they are free.
+/// The ports of a node on a host by name, derived from those of node 1 in the file. Ports in `before` are reused if
+/// they are free.
 pub(super) fn of_node(
     number: u32,
     host: &str,
@@ -35,7 +35,7 @@ pub(super) fn of_node(
                 "end what uses it (`ss -ltnp` lists that), or write {name} = 0 for a free port"
             ))
         })?;
-        // Held until all nodes have theirs, so that no two get the same one.
+        // Held until all nodes have their ports, so that no two get the same one.
         held.push(listener);
         ports.insert(name.clone(), port);
     }
@@ -74,7 +74,7 @@ mod tests {
         let (one, two) = (pick(1, &none).unwrap(), pick(2, &none).unwrap());
         assert_ne!(one, two);
         held.clear();
-        // A process that another test starts has the listeners, too, until it is another program.
+        // A process that another test starts inherits the listeners until it executes its program.
         let again = (0..LOOKS).find_map(|_| {
             let mut held = Vec::new();
             let ports = of_node(1, HOST, &named(0), &one, &mut held).unwrap();

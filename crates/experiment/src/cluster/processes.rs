@@ -1,7 +1,7 @@
-//! Processes as the kernel lists them, and how those that Highwater started are ended: never one whose number
-//! was given to another process meanwhile.
+//! Finds processes in the kernel's list, and ends those that Highwater started: never one that has reused a process
+//! number.
 //!
-//! Linux: it reads `/proc`. Must not know what a process is for.
+//! Linux: it reads `/proc`. Must not know the purpose of a process.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,15 +15,15 @@ use highwater_runner::clock::RealClock;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// The variable by which a process shows of which node it is a part. It is no setting, which would begin with
+/// The environment variable that identifies the node of a process. Unlike a setting, it does not begin with
 /// `HIGHWATER_`.
 pub(super) const MARK: &str = "_HIGHWATER_CLUSTER";
-/// Pause between two looks at processes that are to end.
+/// Pause between two checks of ending processes.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long processes may take to end after SIGKILL: one in the kernel's hands ends when its disk responds.
+/// Time limit for ending after SIGKILL: a process in a kernel call ends only when its disk responds.
 const KILL_WITHIN: Nanos = Nanos::from_secs(10);
-/// How often, and with which pause, the environment of a process is read that has none: one that waits for a core
-/// in the middle has none for long.
+/// Number of reads, with a pause, of an environment that is empty: a process that waits for a core during exec has none
+/// for long.
 const LOOKS: u32 = 500;
 const MOMENT: Duration = Duration::from_millis(2);
 /// More than most environments have.
@@ -31,22 +31,22 @@ const ENVIRONMENT_BYTES: usize = 1 << 17;
 /// The flag of a thread of the kernel: `PF_KTHREAD` in its `sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// A process that cannot be taken for another one.
+/// A unique identity of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ProcessId {
-    /// Its number, which another one gets when it has ended.
+    /// Its number, which may be reused after its end.
     pub(super) pid: i32,
-    /// When it was started, in the kernel's ticks after its own start.
+    /// Its start time, in the kernel's ticks since boot.
     pub(super) started: u64,
 }
 
-/// What the kernel lists of a process.
+/// The kernel's data about a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     id: ProcessId,
-    /// It has ended; only its parent has not taken notice.
+    /// It has ended, but its parent has not waited for it.
     is_zombie: bool,
-    /// It is a thread of the kernel, which has no program.
+    /// It is a kernel thread, without a program.
     is_kernel: bool,
     parent: i32,
     group: i32,
@@ -55,7 +55,7 @@ struct Stat {
     cpu: u64,
 }
 
-/// Everything that belongs to one node or command.
+/// All processes of one node or command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Family<'a> {
     /// The process that was started.
@@ -66,21 +66,21 @@ pub(super) struct Family<'a> {
     pub(super) groups: &'a [PathBuf],
 }
 
-/// How a family ended.
+/// How a family of processes ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// It was over already.
+    /// It had already ended.
     Before,
-    /// In order.
+    /// Gracefully.
     InOrder,
     /// By SIGKILL, because it took too long.
     Killed,
-    /// Not at all: so many processes are left.
+    /// Not at all: this many processes remain.
     Not(usize),
 }
 
 impl ProcessId {
-    /// The process that has this number now.
+    /// The process that now has this number.
     pub(super) fn of(pid: u32) -> Option<Self> {
         stat(i32::try_from(pid).ok()?).map(|stat| stat.id)
     }
@@ -90,7 +90,7 @@ impl ProcessId {
         stat(self.pid).is_some_and(|stat| stat.id == self && !stat.is_zombie)
     }
 
-    /// CPU time of the process so far, ticks of which a second has a hundred.
+    /// CPU time of the process so far, in ticks of 1/100 s.
     pub(super) fn cpu_ticks(self) -> Option<u64> {
         stat(self.pid).filter(|stat| stat.id == self).map(|stat| stat.cpu)
     }
@@ -100,12 +100,12 @@ impl ProcessId {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return;
         };
-        // What holds the process by a descriptor cannot hit another one that got its number since.
+        // A descriptor of the process cannot refer to another one that reused its number.
         let held = pidfd_open(pid, PidfdFlags::empty());
         if !self.is_alive() {
             return;
         }
-        // An error means that it has ended.
+        // An error means that the process has ended.
         let _sent = match held {
             Ok(held) => pidfd_send_signal(held, signal),
             Err(_) => kill_process(pid, signal),
@@ -114,13 +114,13 @@ impl ProcessId {
 }
 
 impl Stat {
-    /// Whether it is in the process group or in the session with that number.
+    /// Whether it is in the process group or the session with that number.
     fn is_in(&self, number: i32) -> bool {
         self.group == number || self.session == number
     }
 
-    /// Whether the environment that it was started with has the mark; that of another user's process cannot be
-    /// read. While a process becomes another program, it has none for a moment.
+    /// Whether its initial environment has the mark; another user's environment cannot be read. During exec, a process
+    /// briefly has none.
     fn has_mark(&self, mark: &str) -> bool {
         let expected = format!("{MARK}={mark}");
         for _ in 0..LOOKS {
@@ -140,8 +140,8 @@ impl Stat {
     }
 }
 
-/// The environment of a process. What one call of the kernel returns is whole; between two calls the process may have
-/// become another program, after which the second one returns nothing.
+/// The environment of a process. One read call returns a consistent result. Between two calls the process may execute
+/// another program; the second call then returns nothing.
 fn environment(pid: i32) -> io::Result<Vec<u8>> {
     let mut file = File::open(format!("/proc/{pid}/environ"))?;
     let mut environment = vec![0; ENVIRONMENT_BYTES];
@@ -154,8 +154,8 @@ fn environment(pid: i32) -> io::Result<Vec<u8>> {
 }
 
 impl Family<'_> {
-    /// Its processes that still run: the first one, its descendants, those of its process group, session and
-    /// control groups, and those that have its mark, wherever they went.
+    /// Its running processes: the first one, its descendants, the members of its process group, session, and control
+    /// groups, and those with its mark, wherever they moved.
     pub(super) fn members(&self) -> BTreeSet<ProcessId> {
         let all = all();
         let leader = self.leader;
@@ -187,17 +187,16 @@ impl Family<'_> {
         found
     }
 
-    /// Whether the process group and the session with the leader's number are still its own. The kernel keeps the
-    /// number of a group as long as there are processes in it, and gives it to another one afterwards: it is the
-    /// family's while its leader is there, or one that has its mark is in it.
+    /// Whether the process group and the session with the leader's number still belong to the family. The kernel
+    /// reserves the number of a group while it has processes, and may reuse it afterwards. So it is the family's while
+    /// its leader exists, or a process with its mark is in it.
     fn own_groups(&self, all: &[Stat]) -> bool {
         let leader = self.leader;
         let of_group = |stat: &Stat| stat.is_in(leader.pid) && stat.id.started >= leader.started;
         all.iter().any(|stat| stat.id == leader || of_group(stat) && stat.has_mark(self.mark))
     }
 
-    /// Ends it: in order by what `gently` does, and by SIGKILL when that took longer than `within`, or when
-    /// there is a `hurry`.
+    /// Ends it gracefully with `gently`, and with SIGKILL if that takes longer than `within`, or in a `hurry`.
     pub(super) fn end(
         &self,
         gently: impl FnOnce(),
@@ -229,7 +228,7 @@ impl Family<'_> {
         }
     }
 
-    /// Sends a signal to the first process; to all that are left where it has ended.
+    /// Sends a signal to the first process, or to all remaining ones if it has ended.
     pub(super) fn signal(&self, signal: Signal) {
         if self.leader.is_alive() {
             self.leader.signal(signal);
@@ -258,12 +257,12 @@ fn stat(pid: i32) -> Option<Stat> {
     parsed(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/PID/stat`: see proc_pid_stat(5). The name in parentheses may hold any character.
+/// Parses a line of `/proc/PID/stat`: see proc_pid_stat(5). The name in parentheses may contain any character.
 fn parsed(line: &str) -> Option<Stat> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Field 3 of the manual, the state, is the first here.
+    // The first field here is field 3 of the manual, the state.
     let number = |field: usize| fields.get(field - 3)?.parse::<i64>().ok();
     let natural = |field: usize| number(field).map(i64::unsigned_abs);
     let small = |field: usize| i32::try_from(number(field)?).ok();
@@ -295,7 +294,7 @@ mod tests {
         assert_eq!(parsed("42 (x"), None);
     }
 
-    /// A shell whose child left its process group and its parent, which has the mark still.
+    /// A shell whose child left its process group and its parent, but keeps the mark.
     fn family(mark: &str) -> (std::process::Child, ProcessId) {
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' TERM; setsid sleep 300 & sleep 300; true"]);
@@ -313,7 +312,7 @@ mod tests {
         while family.members().len() < 3 {
             thread::yield_now();
         }
-        // The leader is gone: what is left is found all the same.
+        // The leader is gone; its remaining processes are still found.
         leader.signal(Signal::KILL);
         child.wait().unwrap();
         assert_eq!(family.members().len(), 2);
@@ -323,7 +322,7 @@ mod tests {
         assert_eq!(family.end(|| {}, Nanos::ZERO, || false), Ended::Before);
     }
 
-    /// A process that becomes one program after the other, and has no environment in between.
+    /// A process that executes one program after another, without an environment in between.
     #[test]
     fn what_becomes_another_program_is_found_at_any_moment() {
         let place = tempfile::tempdir().unwrap();
@@ -361,8 +360,8 @@ mod tests {
         assert!(!now.is_alive());
     }
 
-    /// As if the leader had ended with all of its group, and its number had become that of another group, whose
-    /// first process has ended, too.
+    /// Simulates that the leader has ended with its whole group, and that its number now belongs to another group,
+    /// whose first process has also ended.
     #[test]
     fn a_group_whose_number_was_given_to_another_one_is_not_touched() {
         let mut command = Command::new("sh");

@@ -1,5 +1,5 @@
-//! The quotas of nodes: the control group that a node starts in, and whether the kernel keeps a process to a
-//! quota at all. Must not know how groups are written.
+//! CPU and memory quotas of nodes: creates a node's control group, and checks whether the kernel enforces quotas. Must
+//! not know how groups are written.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,27 +15,27 @@ use super::launch::Launch;
 use super::site::Site;
 use super::state::Started;
 
-/// Uses a core for some tenths of a second, or some seconds with a quota.
+/// Uses a core for some tenths of a second, or for some seconds with a quota.
 const BUSY: &str = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
-/// The quota that it gets, cores.
+/// The quota for the check, in cores.
 const TRIED_CORES: f64 = 0.2;
-/// Cores from which on the quota was ignored: three times as many, since ticks are coarse.
+/// From this use on, the quota was ignored: three times the quota, because ticks are coarse.
 const IGNORED_CORES: f64 = 0.6;
-/// How long it is watched.
+/// Duration of the check.
 const WATCHED: Nanos = Nanos::from_millis(400);
-/// Ticks of a CPU second: see proc_pid_stat(5).
+/// Ticks per CPU second: see proc_pid_stat(5).
 const TICKS_PER_S: f64 = 100.0;
 
-/// The hierarchies that a quota needs.
+/// The hierarchies required by a quota.
 pub(super) fn hierarchies(quota: &QuotaFile) -> Result<Hierarchies, ClusterError> {
     let cpu = quota.cpu.map(|_| "cpu");
     let memory = quota.memory.map(|_| "memory");
     let controllers: Vec<&str> = cpu.into_iter().chain(memory).collect();
-    // What a node uses of its quota is in another one.
+    // A node's use of its quota is in a separate hierarchy.
     Hierarchies::find(&controllers, quota.cpu.map(|_| "cpuacct"))
 }
 
-/// Makes the control group of a node that is to start.
+/// Creates the control group of a node before its start.
 pub(super) fn make(group: &[PathBuf], quota: &QuotaFile) -> Result<(), ClusterError> {
     create(group)?;
     if let Some(Size(bytes)) = quota.memory {
@@ -47,7 +47,7 @@ pub(super) fn make(group: &[PathBuf], quota: &QuotaFile) -> Result<(), ClusterEr
     }
 }
 
-/// Lets a process use more than its quota, and looks whether it can.
+/// Checks whether a process can exceed its quota.
 pub(super) fn try_kernel(
     site: &mut Site,
     hierarchies: &Hierarchies,
@@ -56,7 +56,7 @@ pub(super) fn try_kernel(
     try_by(site, hierarchies, name, busy)
 }
 
-/// The same by what says which cores a process with a quota used.
+/// The same with a given measurement of the used cores.
 fn try_by(
     site: &mut Site,
     hierarchies: &Hierarchies,
@@ -73,7 +73,7 @@ fn try_by(
     used.and_then(kept_to)
 }
 
-/// Whether a process that used so many cores was kept to its quota.
+/// Whether a process that used this many cores was limited by its quota.
 fn kept_to(cores: f64) -> Result<(), ClusterError> {
     if cores < IGNORED_CORES {
         return Ok(());
@@ -84,7 +84,7 @@ fn kept_to(cores: f64) -> Result<(), ClusterError> {
     Err(ClusterError::usage(message).with_hint("add --no-quota to start the nodes without quotas"))
 }
 
-/// The cores that a busy process uses of its quota.
+/// The cores that a busy process uses under its quota.
 fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, ClusterError> {
     create(groups)?;
     limit_cpu(groups, TRIED_CORES)?;
@@ -111,7 +111,7 @@ fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, ClusterE
     while clock.now() < WATCHED {
         site.pause();
     }
-    // Its end is not taken notice of before, so that its time can be read.
+    // It is reaped only later, so that its CPU time can be read.
     let ticks = id.cpu_ticks().unwrap_or(0).saturating_sub(before);
     let elapsed = clock.now().as_secs_f64();
     site.adopt(child);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_process_beyond_its_quota_shows_that_the_kernel_ignores_it() {
-        // Two ticks more than the quota are the clock's, and a period's quota may be used early.
+        // Clock ticks explain two ticks above the quota, and a period's quota may be used early.
         assert_eq!(kept_to(0.26), Ok(()));
         let error = kept_to(0.98).unwrap_err();
         let message = "the kernel ignores quotas: a process with 0.2 cores used 0.98 of them";
@@ -156,8 +156,8 @@ mod tests {
         Site::new(options, file, interrupts::channel().1)
     }
 
-    /// A process with a real quota where this machine has control groups, and else one with none, in a group that is
-    /// a directory; it is said to have used more.
+    /// Uses a real quota if this machine has control groups; otherwise none, in a group that is a plain directory. The
+    /// measurement reports a use above the quota.
     #[test]
     fn a_kernel_that_ignores_quotas_is_refused_and_its_trial_leaves_nothing() {
         let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whether a node is ready: by a query, a URL, or a line of its log. Must not start a node, or end one.
+//! Checks whether a node is ready: by a query, a URL, or a line of its log. Must not start or end a node.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,32 +16,32 @@ use super::error::ClusterError;
 use super::processes::ProcessId;
 use super::site::{OpenTarget, Site, from, tail_of};
 
-/// How long one try may take.
+/// Time limit for one attempt.
 const TRY_WITHIN: Nanos = Nanos::from_secs(5);
-/// Characters of a value that are shown.
+/// Maximum characters of a displayed value.
 const VALUE_MAX: usize = 100;
 
-/// A node that is to become ready.
+/// A node that is starting.
 pub(super) struct Waiting {
     pub(super) number: u32,
     pub(super) id: ProcessId,
-    /// What shows it, with placeholders filled.
+    /// Its readiness condition, with placeholders filled.
     pub(super) condition: Condition,
     pub(super) url: String,
     pub(super) log: PathBuf,
-    /// Where this start's part of the log begins.
+    /// Start of this run's part of the log.
     pub(super) log_begin: u64,
 }
 
 /// Why a node is not ready.
 enum NotReady {
-    /// It may become so.
+    /// It may become ready.
     Yet(String),
-    /// It never will.
+    /// It never will become ready.
     Ever(TargetError),
 }
 
-/// Waits until all of them are ready, or one cannot become so.
+/// Waits until all of them are ready, or one cannot become ready.
 pub(super) fn wait(
     site: &mut Site,
     mut waiting: Vec<Waiting>,
@@ -146,7 +146,7 @@ fn value(url: &str, sql: &str, open: &OpenTarget) -> Result<Option<String>, Targ
     Ok(rows.into_iter().flatten().next().flatten())
 }
 
-/// Status of a response, whose body is not read.
+/// Status of a response; its body is not read.
 struct Status(u16);
 
 impl Sink for Status {
@@ -159,7 +159,7 @@ impl Sink for Status {
     }
 }
 
-/// The status that an address responds with.
+/// The status of a response from an address.
 fn status(address: &str) -> Result<u16, TargetError> {
     let rest = address.strip_prefix("http://").unwrap_or(address);
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));

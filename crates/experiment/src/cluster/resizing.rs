@@ -1,6 +1,6 @@
-//! Starts the nodes of this machine that a size needs, and ends those that it does not.
+//! Starts the nodes that a size needs on this machine, and ends the others.
 //!
-//! Must not touch a node that is to go on.
+//! Must not touch a node that stays.
 
 use std::fs;
 
@@ -17,12 +17,12 @@ use super::state::{NodeState, Started};
 use super::values::host;
 use super::{ports, quota};
 
-/// How long the making ready of a data directory may take.
+/// Time limit for preparing a data directory.
 const PREPARE_WITHIN: Nanos = Nanos::from_secs(600);
 
 impl Processes {
-    /// Starts or ends nodes until there are so many from the first one on, and waits until they are ready. If that
-    /// fails, those that it started are ended again.
+    /// Starts or ends nodes until this many run, counted from the first one, and waits until they are ready. On
+    /// failure, ends the nodes that it started.
     pub(super) fn resize(
         &mut self,
         site: &mut Site,
@@ -38,7 +38,7 @@ impl Processes {
         self.first = first;
         let missing: Vec<u32> = requested.filter(|number| !running.contains(number)).collect();
         for number in &missing {
-            // One that ended by itself may have left something.
+            // A node that ended by itself may have left something.
             self.end(site, *number)?;
         }
         let started = self.start(site, count, &missing);
@@ -90,7 +90,7 @@ impl Processes {
         }
     }
 
-    /// Finds out once whether quotas can be set, and whether the kernel keeps to them.
+    /// Determines once whether quotas can be set, and whether the kernel enforces them.
     fn find_hierarchies(&mut self, site: &mut Site) -> Result<(), ClusterError> {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         let Some(quota) = quota.filter(|_| self.hierarchies.is_none()) else {
@@ -104,7 +104,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Gives nodes their ports and the places of their data.
+    /// Assigns ports and data directories to nodes.
     fn plan(&self, site: &mut Site, missing: &[u32]) -> Result<(), ClusterError> {
         let mut held = Vec::new();
         for number in missing {
@@ -114,7 +114,7 @@ impl Processes {
             let before = nodes.get(number).cloned().unwrap_or_default();
             let named = &self.spec.ports;
             let ports = ports::of_node(*number, &host, named, &before.ports, &mut held)?;
-            // Data elsewhere belong to a file that was changed since.
+            // Data in another directory belong to an earlier version of the file.
             let prepared = before.prepared && before.data == data;
             let node = NodeState { ports, data, prepared, ..NodeState::default() };
             nodes.insert(*number, node);
@@ -122,7 +122,7 @@ impl Processes {
         site.file.write()
     }
 
-    /// Makes the data directory of a node, unless it is there from an earlier start.
+    /// Creates the data directory of a node, unless it exists from an earlier start.
     fn make_data(&self, site: &mut Site, number: u32) -> Result<(), ClusterError> {
         let node = site.file.state.nodes.entry(number).or_default();
         if node.prepared && node.data.is_dir() {
@@ -133,7 +133,7 @@ impl Processes {
         self.data.make(number)
     }
 
-    /// Writes the files of all nodes: those of running ones name their new peers, too.
+    /// Writes the files of all nodes: those of running nodes also list their new peers.
     fn write_files(&self, site: &Site, count: u32) -> Result<(), ClusterError> {
         let values = self.values(site, count);
         for number in values.numbers() {
@@ -144,7 +144,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Makes a new data directory ready.
+    /// Prepares a new data directory.
     fn prepare(&self, site: &mut Site, number: u32, count: u32) -> Result<(), ClusterError> {
         let node = site.file.state.nodes.get(&number);
         if node.is_some_and(|node| node.prepared) {
@@ -202,7 +202,7 @@ impl Processes {
     }
 }
 
-/// Writes down what is started, before it is.
+/// Records a process before it starts.
 fn record(site: &mut Site, number: u32, started: Started) -> Result<(), ClusterError> {
     let node = site.file.state.nodes.entry(number).or_default();
     node.process = Some(started);

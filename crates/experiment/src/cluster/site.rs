@@ -1,5 +1,5 @@
-//! What every step of a cluster needs: its state, its options, the user's stop, and a shell command that is run
-//! to its end within a time limit.
+//! Shared by all steps of a cluster: its state, its options, the user's stop, and running a shell command within a time
+//! limit.
 //!
 //! Must not know nodes.
 
@@ -28,53 +28,53 @@ use super::launch::{Launch, User};
 use super::processes::{Ended, Family};
 use super::state::{Started, StateFile};
 
-/// Pause between two looks at something that is waited for.
+/// Pause between two checks while waiting.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long a command that was stopped may take to end by itself.
+/// Time limit for a stopped command to end by itself.
 const STOP_WITHIN: Nanos = Nanos::from_secs(10);
-/// Bytes at the end of a log that are shown.
+/// Bytes shown from the end of a log.
 const TAIL_BYTES: u64 = 2_000;
-/// Lines of it.
+/// Lines shown from the end of a log.
 const TAIL_LINES: usize = 8;
-/// The most that a command may print that is read, bytes.
+/// Maximum output read from a command, bytes.
 const PRINTED_MAX: u64 = 1 << 24;
 
 /// Opens a target at a URL.
 pub type OpenTarget = dyn Fn(&str) -> Result<Arc<dyn Target>, TargetError>;
 
-/// What the user wants besides the file.
+/// Options other than those of the file.
 #[derive(Clone)]
 pub struct Options {
-    /// The cluster file's directory, where the user's commands are run.
+    /// The cluster file's directory, where the user's commands run.
     pub directory: PathBuf,
     /// Start nodes without quotas.
     pub no_quota: bool,
     /// Remove the nodes' data when the cluster ends.
     pub remove_data: bool,
-    /// Take over nodes that a former call left running on purpose; otherwise they are an error.
+    /// Take over nodes that an earlier call left running on purpose; otherwise they are an error.
     pub takes_over: bool,
-    /// Variables of this process that nodes and commands do not get.
+    /// Variables of this process to hide from nodes and commands.
     pub hidden: Vec<OsString>,
     /// Opens a target, for readiness by SQL.
     pub open: Rc<OpenTarget>,
-    /// Gets a line about each step.
+    /// Receives a line about each step.
     pub report: Rc<dyn Fn(&str)>,
 }
 
-/// See the module.
+/// See the module documentation.
 pub(super) struct Site {
     pub(super) options: Options,
     pub(super) file: StateFile,
     interrupts: Interrupts,
-    /// Processes of this one, whose end the kernel wants to be noticed.
+    /// Child processes that must be reaped.
     children: Vec<Child>,
-    /// Makes the marks of this process its own.
+    /// Makes the marks of this process unique.
     number: u64,
 }
 
 /// A shell command.
 pub(super) struct Shell<'a> {
-    /// What it is for, such as "`up`".
+    /// Its purpose, such as "`up`".
     pub(super) name: &'a str,
     pub(super) text: &'a str,
     pub(super) environment: BTreeMap<String, String>,
@@ -83,13 +83,13 @@ pub(super) struct Shell<'a> {
     pub(super) within: Nanos,
 }
 
-/// What a command did.
+/// The result of a command.
 pub(super) struct Ran {
-    /// Exit code; none after a signal.
+    /// Exit code; `None` after a signal.
     pub(super) code: Option<i32>,
-    /// What it printed on standard output.
+    /// Its standard output.
     pub(super) printed: String,
-    /// What it printed on standard error.
+    /// Its standard error.
     errors: String,
 }
 
@@ -98,14 +98,14 @@ impl Site {
         Self { options, file, interrupts, children: Vec::new(), number: 0 }
     }
 
-    /// Reports something, and keeps it in the history.
+    /// Reports an event, and adds it to the history.
     pub(super) fn note(&mut self, what: impl Into<String>) {
         let what = without_passwords(&what.into());
         (self.options.report)(&what);
         self.file.note(what);
     }
 
-    /// Keeps an error that the caller gets in the history; its first line says what happened.
+    /// Adds an error that is returned to the caller to the history; its first line is the event.
     pub(super) fn keep(&mut self, error: &ClusterError) {
         let line = error.message.lines().next().unwrap_or_default();
         self.file.note(without_passwords(line));
@@ -118,17 +118,17 @@ impl Site {
         format!("{pid}-{}-{number}", wall_clock().0)
     }
 
-    /// Whether the user wants it to stop.
+    /// Whether the user has requested a stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.interrupts.requested().is_some()
     }
 
-    /// Whether the user does not even want to wait for an end in order.
+    /// Whether the user has requested to end without waiting.
     pub(super) fn is_in_a_hurry(&self) -> bool {
         self.interrupts.requested() == Some(StopRequest::StopAtOnce)
     }
 
-    /// Fails if the user wants it to stop.
+    /// Fails if the user has requested a stop.
     pub(super) fn check(&self, during: &str) -> Result<(), ClusterError> {
         if self.is_stopped() {
             return Err(ClusterError::interrupted(during));
@@ -136,24 +136,24 @@ impl Site {
         Ok(())
     }
 
-    /// Waits a moment.
+    /// Pauses briefly.
     pub(super) fn pause(&mut self) {
         thread::sleep(PAUSE);
         self.reap();
     }
 
-    /// Takes a process whose end is to be noticed.
+    /// Adds a process to reap.
     pub(super) fn adopt(&mut self, child: Child) {
         self.children.push(child);
     }
 
-    /// Takes notice of the end of processes.
+    /// Reaps ended processes.
     pub(super) fn reap(&mut self) {
         let runs = |child: &mut Child| matches!(child.try_wait(), Ok(None));
         self.children.retain_mut(runs);
     }
 
-    /// Ends what was started, and removes its control groups; says what could not be done.
+    /// Ends a process, and removes its control groups; returns what could not be done.
     pub(super) fn end(
         &mut self,
         started: &Started,
@@ -184,7 +184,7 @@ impl Site {
         Ok(ended)
     }
 
-    /// Ends the command that runs, if one does.
+    /// Ends the current command, if any.
     pub(super) fn end_command(&mut self) -> Result<(), ClusterError> {
         if let Some(started) = self.file.state.command.clone() {
             self.end(&started, STOP_WITHIN, |family| {
@@ -196,9 +196,9 @@ impl Site {
         Ok(())
     }
 
-    /// Runs a shell command to its end. A stop by the user, or the end of its time, ends all of it.
+    /// Runs a shell command to completion. A stop by the user, or the time limit, ends all its processes.
     ///
-    /// `heeds_stop` is false for what has to be done when the user has stopped already; a second stop ends that.
+    /// `heeds_stop` is false for a command that must run although the user has stopped; a second stop ends it.
     pub(super) fn run(&mut self, shell: &Shell<'_>, heeds_stop: bool) -> Result<Ran, ClusterError> {
         let name = shell.name;
         let log = self.file.directory().join("commands.log");
@@ -222,16 +222,16 @@ impl Site {
         self.file.write()?;
         let mut child = gated.release()?;
         let clock = RealClock::start();
-        // A hurry of before was about something else, such as a load: what has to be done is done in spite of it.
+        // An earlier hurry was about something else, such as a load: this command must still run.
         let hurried_before = self.is_in_a_hurry();
         let failure = loop {
             match child.try_wait() {
                 Ok(Some(status)) => {
                     self.file.state.command = None;
-                    // What it started in the background is nothing to be ended by the next Highwater.
+                    // The next Highwater must not end the command's background processes.
                     self.file.write()?;
                     let printed = from(&output, 0);
-                    // It may hold URLs with passwords; what cannot be removed is this user's alone.
+                    // It may contain URLs with passwords; if it cannot be removed, only this user can read it.
                     let _removed = fs::remove_file(&output);
                     return Ok(Ran { code: status.code(), printed, errors: from(&log, begin) });
                 }
@@ -256,7 +256,7 @@ impl Site {
         Err(failure)
     }
 
-    /// The same, and an error where it fails; returns what it printed.
+    /// The same, with an error if the command fails; returns its output.
     pub(super) fn run_well(
         &mut self,
         shell: &Shell<'_>,
@@ -276,14 +276,14 @@ impl Site {
     }
 }
 
-/// What was appended to a log from a place on.
+/// The part of a log after a position.
 pub(super) fn from(log: &Path, begin: u64) -> String {
     let mut bytes = Vec::new();
     let read = File::open(log).and_then(|mut file| {
         file.seek(SeekFrom::Start(begin))?;
         file.take(PRINTED_MAX).read_to_end(&mut bytes)
     });
-    // A log that cannot be read shows nothing.
+    // An unreadable log counts as empty.
     read.map_or(String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 

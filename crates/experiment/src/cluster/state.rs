@@ -1,6 +1,6 @@
-//! What of a cluster is started, as a file: so that whatever becomes of this process, the next one finds it.
+//! The file that lists what was started for a cluster, so that the next process finds it even if this one is killed.
 //!
-//! It is written before anything is started and after it is ended. Must not start or end anything.
+//! It is written before anything starts, and after it has ended. Must not start or end anything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
@@ -19,13 +19,13 @@ use serde::{Deserialize, Serialize};
 use super::error::ClusterError;
 use super::processes::ProcessId;
 
-/// Version of the file's shape.
+/// Version of the file format.
 const VERSION: u32 = 1;
-/// Rights of a directory that only its owner enters: logs in it may hold passwords.
+/// Directory mode: only the owner can enter, because logs may contain passwords.
 const PRIVATE: u32 = 0o700;
-/// Sentences of the history that are kept.
+/// Maximum sentences in the history.
 const HISTORY_MAX: usize = 100;
-/// How long a lock that this process gave back may still be held.
+/// Time limit for a lock that this process has released but that may still be held.
 const GIVEN_BACK_WITHIN: Nanos = Nanos::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -33,35 +33,35 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     version: u32,
-    /// The start of the machine: processes and groups of an earlier one are gone.
+    /// The boot id of the machine: processes and groups of an earlier boot are gone.
     boot: String,
     /// By number.
     pub(super) nodes: BTreeMap<u32, NodeState>,
-    /// A command that runs, or ran when Highwater ended.
+    /// A command that is running, or was running when Highwater ended.
     pub(super) command: Option<Started>,
     /// The cluster of the user's own commands, if it may be up.
     pub(super) up: Option<UpState>,
-    /// What happened, the newest last.
+    /// Events, newest last.
     pub(super) history: Vec<Happened>,
 }
 
 /// A node of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct NodeState {
-    /// Its process, if it was started and not ended.
+    /// Its process, if started and not ended.
     pub(super) process: Option<Started>,
-    /// It may go on when Highwater ends.
+    /// It may keep running after Highwater ends.
     pub(super) kept: bool,
-    /// By name.
+    /// Ports by name.
     pub(super) ports: BTreeMap<String, u16>,
-    /// Its data directory, which Highwater made.
+    /// Its data directory, created by Highwater.
     pub(super) data: PathBuf,
-    /// Whether the data directory was made ready.
+    /// Whether the data directory was prepared.
     pub(super) prepared: bool,
 }
 
 impl NodeState {
-    /// Its process, if it is known.
+    /// Its process, if known.
     pub(super) fn id(&self) -> Option<ProcessId> {
         self.process.as_ref()?.id
     }
@@ -70,7 +70,7 @@ impl NodeState {
 /// A process that Highwater started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
-    /// Absent until it is known, when only mark and groups lead to it.
+    /// Absent until known; until then, it is found only by its mark and groups.
     pub(super) id: Option<ProcessId>,
     /// The mark in the environment of everything that belongs to it.
     pub(super) mark: String,
@@ -81,14 +81,14 @@ pub(super) struct Started {
 /// A cluster of the user's own commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UpState {
-    /// As many as were requested last.
+    /// The last requested number.
     pub(super) nodes: u32,
-    /// It may go on when Highwater ends.
+    /// It may keep running after Highwater ends.
     pub(super) kept: bool,
-    /// The command that ends it, as it was when it was started, its placeholders filled.
+    /// The command that ends it, as of its start, with placeholders filled.
     #[serde(default)]
     pub(super) down: String,
-    /// How long that may take, nanoseconds.
+    /// Time limit of that command, nanoseconds.
     #[serde(default)]
     pub(super) within_ns: u64,
 }
@@ -98,20 +98,20 @@ pub(super) struct UpState {
 pub struct Happened {
     /// RFC 3339, UTC.
     pub at: String,
-    /// What happened.
+    /// The event.
     pub what: String,
 }
 
-/// The file, held by this process alone.
+/// The file, locked by this process.
 pub(super) struct StateFile {
     directory: PathBuf,
     pub(super) state: State,
-    /// Held until it is dropped, also where this process is killed.
+    /// Held until dropped, or until this process is killed.
     _lock: File,
 }
 
 impl StateFile {
-    /// Opens the state of a cluster in its directory, which is made.
+    /// Opens the state of a cluster in its directory, which is created.
     pub(super) fn open(directory: &Path) -> Result<Self, ClusterError> {
         let place = directory.display();
         let disk = |what: &str, error| ClusterError::disk(format!("{what} {place}"), &error);
@@ -135,12 +135,12 @@ impl StateFile {
         Ok(Self { directory: directory.to_owned(), state, _lock: lock })
     }
 
-    /// Where it is; logs are there, too.
+    /// The directory of the file and of the logs.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Writes it: whole, or not at all.
+    /// Writes it completely or not at all.
     pub(super) fn write(&self) -> Result<(), ClusterError> {
         let path = self.directory.join("state.json");
         let new = self.directory.join("state.json.new");
@@ -177,8 +177,8 @@ fn read(text: &str, path: &Path) -> Result<State, ClusterError> {
         .with_hint("end the cluster with the version of Highwater that started it"))
 }
 
-/// Takes the lock of a cluster; the file says who has it. What this process gave back may be held a moment longer
-/// by a process that it is just starting, which has all of its files until it is another program.
+/// Locks a cluster; the file names the holder. A lock released by this process may be held a moment longer by a process
+/// that it is starting, which inherits all open files until it executes its program.
 fn locked(directory: &Path) -> Result<File, ClusterError> {
     let path = directory.join("lock");
     let disk = |error| ClusterError::disk(format!("open {}", path.display()), &error);

@@ -9,16 +9,16 @@ use highwater_model::cluster::{NodeFile, expand};
 use super::error::ClusterError;
 use super::state::NodeState;
 
-/// What is known of a cluster's nodes when their texts are filled.
+/// The values for filling in the texts of a cluster's nodes.
 pub(super) struct Values<'a> {
     pub(super) spec: &'a NodeFile,
     /// The cluster file's directory.
     pub(super) directory: &'a Path,
-    /// All nodes, from 1 on, with their ports.
+    /// All nodes from 1, with their ports.
     pub(super) nodes: &'a BTreeMap<u32, NodeState>,
     /// The number of the first one.
     pub(super) first: u32,
-    /// How many there are to be.
+    /// The intended number of nodes.
     pub(super) count: u32,
 }
 
@@ -66,7 +66,7 @@ impl Values<'_> {
         }
         if let Some(list) = name.strip_prefix("list.") {
             let list = self.spec.lists.get(list)?;
-            // Reading has shown that there is no list within a list.
+            // Parsing has ruled out nested lists.
             let parts: Option<Vec<String>> = self
                 .numbers()
                 .map(|node| expand(&list.each, |name| self.value(node, name)).ok())
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(environment["PEERS"], "127.0.0.1:11,127.0.0.2:12");
         assert_eq!(environment["HIGHWATER_NODES"], "2");
         assert!(values.fill(2, "{port.tcp}").is_err());
-        // One that is alone has no peer but itself.
+        // A node that runs alone is its only peer.
         let (first, count) = (3, 1);
         let alone = Values { first, count, ..values };
         let fill = |text: &str| alone.fill(3, text).unwrap();

@@ -1,7 +1,6 @@
-//! What a growth needs of a cluster: to be as large as the next size, and to say where it is.
+//! The interface of a cluster for a growth: resizes to the next size, and returns its URLs.
 //!
-//! Must not measure. Whether the cluster is one that exists in several sizes, or is started for each of them, is
-//! its own business.
+//! Must not measure. An implementation may use existing clusters of several sizes, or start one for each size.
 
 use std::collections::BTreeMap;
 
@@ -12,42 +11,42 @@ use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
 use highwater_runner::request::LimitedNode;
 
-/// A cluster of a size.
+/// A cluster at one size.
 #[derive(Debug)]
 pub struct Resized {
-    /// Where it is.
+    /// Its URLs.
     pub urls: Vec<TargetUrl>,
-    /// Where its nodes' metrics are.
+    /// URLs of its nodes' metrics.
     pub metrics: Vec<String>,
-    /// How long that took; nothing where it was there.
+    /// How long resizing took; 0 for an existing cluster.
     pub took: Nanos,
 }
 
-/// A cluster that can have several sizes, one after the other.
+/// A cluster that can take several sizes, one after the other.
 pub trait Cluster {
-    /// Makes the cluster as large as this, ready for a load and with its data balanced, and says where it is. With
-    /// [`ClusterStart::Fresh`] it is a new one, without anything of those before; with [`ClusterStart::Grow`] it
-    /// is the one before with more nodes, or a new one where there was none or it was larger. Returns early where
-    /// the user stops.
+    /// Resizes the cluster, waits until it is ready for a load with balanced data, and returns its URLs. With
+    /// [`ClusterStart::Fresh`] it is a new cluster without anything of earlier ones. With [`ClusterStart::Grow`] it is
+    /// the previous one with more nodes, or a new one if there was none or if it was larger. Returns early if the user
+    /// stops.
     ///
     /// # Errors
-    /// `Unreachable` where it did not become ready: it may be tried again.
+    /// `Unreachable` if it did not become ready: it may be retried.
     fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError>;
 
     /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
     ///
     /// # Errors
-    /// As [`Cluster::resize`]; a cluster that is not started has no nodes that could be.
+    /// As [`Cluster::resize`]; an existing cluster has no nodes that could be started.
     fn alone(&mut self, _node: u32) -> Result<Resized, TargetError> {
         Err(TargetError::usage("no node can be started alone"))
     }
 
-    /// Whether quotas of its nodes begin only when they are warm.
+    /// Whether the CPU quotas of its nodes begin only after the warm-up.
     fn awaits_warm_up(&self) -> bool {
         false
     }
 
-    /// Begins those quotas.
+    /// Starts those quotas.
     ///
     /// # Errors
     /// They cannot be set.
@@ -55,32 +54,32 @@ pub trait Cluster {
         Ok(())
     }
 
-    /// The nodes of this machine that run with a quota of CPU, which the machine's own CPU does not show.
+    /// The nodes of this machine that run with a CPU quota, which the machine's own CPU use does not show.
     fn limited_nodes(&self) -> Vec<LimitedNode> {
         Vec::new()
     }
 
-    /// Ends what it started, if anything; also after a failure.
+    /// Ends everything that it started; also after a failure.
     ///
     /// # Errors
-    /// Something cannot be ended; all the rest is.
+    /// Something cannot be ended; the rest is still ended.
     fn end(&mut self) -> Result<(), ClusterError>;
 }
 
 /// A cluster that is started for each size, from a cluster file.
 pub struct StartedCluster {
     cluster: cluster::Cluster,
-    /// What is up is one node that was measured alone.
+    /// The running cluster is a single node that was measured alone.
     is_alone: bool,
 }
 
 impl StartedCluster {
-    /// Of a cluster that is not up yet.
+    /// From a cluster that is not up yet.
     pub fn new(cluster: cluster::Cluster) -> Self {
         Self { cluster, is_alone: false }
     }
 
-    /// Where it is now, and how long that took.
+    /// Its current URLs, and how long resizing took.
     fn made(&mut self, clock: &RealClock) -> Result<Resized, TargetError> {
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
@@ -97,7 +96,7 @@ impl Cluster for StartedCluster {
     fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError> {
         let clock = RealClock::start();
         let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
-        // A cluster from which nodes are taken away is not one as the first was.
+        // A cluster that was shrunk is not equivalent to a new one.
         if grows && (1..=nodes).contains(&self.cluster.size()) {
             self.cluster.resize(nodes)?;
         } else {
@@ -144,10 +143,10 @@ impl From<ClusterError> for TargetError {
     }
 }
 
-/// Clusters that are there already, or simulated: one for each size.
+/// Existing or simulated clusters: one for each size.
 #[derive(Debug, Clone)]
 pub struct ReadyClusters {
-    /// Where they are, by their nodes.
+    /// Their URLs, by number of nodes.
     pub by_nodes: BTreeMap<u32, Vec<TargetUrl>>,
 }
 

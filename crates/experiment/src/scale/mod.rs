@@ -1,6 +1,7 @@
-//! A growth: the sizes that the policy of `highwater_analysis::growth` asks for, each a run, or a search or a tuning of its own.
+//! A growth: the sizes that the policy of `highwater_analysis::growth` selects, each as a run, or as a nested search or
+//! tuning.
 //!
-//! Which size is next is decided there, and what is predicted for it in `highwater_sizing::growth`.
+//! The policy decides which size is next; `highwater_sizing::growth` predicts its rate.
 
 pub mod cluster;
 
@@ -19,23 +20,23 @@ use crate::progress::{loaded, number, progress, took};
 use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
-/// Settings that may depend on the size and change no table; of `rows`, only the missing ones are loaded.
+/// Settings that may depend on the size without changing a table; of `rows`, only the missing ones are loaded.
 const LEAVE_TABLES: [&str; 6] = ["batch", "max", "rate", "rows", "sessions", "start"];
 
-/// A size that is measured.
+/// A trial at one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizedTrial {
-    /// Why.
+    /// Why it is measured.
     pub purpose: ScalePurpose,
-    /// What.
+    /// The size.
     pub size: ScaleSize,
-    /// The node that is measured alone; none of a size.
+    /// The node that is measured alone; `None` for a size.
     pub node: Option<u32>,
-    /// What is predicted for it.
+    /// The predicted rate.
     pub predicted: Option<PredictedRate>,
-    /// Its rows are there from an earlier trial of this growth, which began with new tables.
+    /// Its rows exist from an earlier trial of this growth, which began with new tables.
     pub remakes_tables: bool,
-    /// It goes on with the tables of the sizes before it.
+    /// It continues with the tables of the previous sizes.
     pub keeps_tables: bool,
 }
 
@@ -63,7 +64,7 @@ impl Experiment for ScaleRecord {
                 return None;
             }
         };
-        // A size that was measured predicts itself too well.
+        // A size that was already measured would predict itself too well.
         let predicted = predicted(self, size.nodes).filter(|_| purpose != ScalePurpose::Again);
         let before = self.trials.iter().find(|trial| {
             let same_tables = self.start == ClusterStart::Grow || trial.size == size;
@@ -131,14 +132,14 @@ impl Experiment for ScaleRecord {
         (Nanos(self.trial_cost_ns), 0)
     }
 
-    /// Each size has a cluster of its own, or one that changes between two sizes.
+    /// Each size has a separate cluster, or one that changes between two sizes.
     fn holds_tables(&self) -> bool {
         false
     }
 }
 
-/// Whether a larger size goes on with the tables of those before it, as they are after an operator added nodes. Not
-/// where the tables of two sizes differ, or where the trials of a tuning make their own.
+/// Whether a larger size continues with the tables of the previous ones, as after an operator adds nodes. Not if the
+/// tables of two sizes differ, or if the trials of a tuning create their own.
 fn keeps_tables(scale: &ScaleRecord) -> bool {
     let mut of_tables = scale
         .sizes
@@ -148,7 +149,7 @@ fn keeps_tables(scale: &ScaleRecord) -> bool {
     scale.start == ClusterStart::Grow && scale.each != ScaleEach::Tune && of_tables.next().is_none()
 }
 
-/// A node by itself, in a cluster of one.
+/// A trial of a single node, in a cluster of one.
 fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
     let trial = SizedTrial {
         purpose: ScalePurpose::Alone,
@@ -161,7 +162,7 @@ fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
     planned(scale, trial, number(&scale.alone.trials))
 }
 
-/// A trial that comes next, and how far the growth is.
+/// The next trial, with the progress of the growth.
 fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<SizedTrial> {
     let all = scale.alone.trials.iter().chain(&scale.trials);
     let took: Vec<u64> = all.clone().map(ScaleTrial::budgeted_ns).collect();
@@ -190,7 +191,7 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<Sized
     }
 }
 
-/// What the trials of a search or of a tuning took.
+/// The total duration of the trials of a search or a tuning.
 fn took_nested(experiment: &ExperimentRecord) -> u64 {
     let all: Vec<u64> = match &experiment.question {
         Question::Search(search) => {

@@ -1,4 +1,4 @@
-//! Groups of whole runs on simulated clusters: how they end, what they keep, and how they go on.
+//! Groups of whole runs on simulated clusters: their ends, stored data, and resumption.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn group(targets: &[String], times: u32) -> GroupRecord {
     }
 }
 
-/// Runs a group in `root/group`, or beside it where that is there: queries of its variants' targets.
+/// Runs a group in `root/group`, or next to it if that exists: queries of its variants' targets.
 fn run_in(
     root: &Path,
     group: GroupRecord,
@@ -60,7 +60,7 @@ fn run_in(
     let jobs = Jobs {
         experiment: group,
         job_of: &job_of,
-        // The plan is the same in all rounds, or they could not be compared.
+        // All rounds have the same plan, so that they can be compared.
         chances_of: |trial: &GroupRun| u64::from(trial.round),
         first: GroupRun { variant: 0, round: 1 },
         settle: Nanos::ZERO,
@@ -140,7 +140,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
     assert!(matches!(refused, Err(RunError::Budget { .. })));
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 
-    // Connecting, drain and audit take their time as well: the second fits, the third does not.
+    // Connecting, drain, and audit also take time: the second run fits, the third does not.
     short.budget_ns = Some(LENGTH.0 * 5 / 2);
     let record = undisturbed(root.path(), short).unwrap();
     let group = record.group().unwrap();
@@ -158,7 +158,7 @@ fn a_target_that_does_not_come_back_ends_a_group_and_its_runs_stay() {
     assert_eq!(group_record.outcome, Some(GroupOutcome::TargetLost));
     assert_eq!(order(&record), [(0, 1), (1, 1), (1, 1)]);
     assert_eq!(code(&record), 5);
-    // Where nothing answers from the beginning, nothing is left.
+    // If the target never responds, nothing is stored.
     let none = tempfile::tempdir().unwrap();
     let refused = undisturbed(none.path(), group(&[gone], 3));
     assert!(matches!(refused, Err(RunError::Target(_))));

@@ -1,4 +1,4 @@
-//! A search of whole runs on a simulated cluster: what it is asked for, and how its probes are made.
+//! A search of whole runs on a simulated cluster: its request, and its probes.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -35,9 +35,9 @@ pub(crate) struct Hunt {
     units_needed: f64,
     longest: Nanos,
     pub(crate) soak: Option<Nanos>,
-    /// The target's URL of the probes from this number on.
+    /// The target's URL for the probes from this number on.
     pub(crate) later: Option<(u32, String)>,
-    /// Of the search that is resumed.
+    /// The pauses of the resumed search.
     pub(crate) pauses: Vec<InterventionRecord>,
 }
 
@@ -46,7 +46,7 @@ impl Hunt {
         let mut job = Job::new(target, &[(stream, PaceInput::Closed(Some(64)))]);
         job.sessions = 512;
         job.warm_up = Nanos::from_secs(3);
-        // Marks are compared, not values: their sums would be more than half of the work.
+        // Only marks are compared: summing values would be more than half of the work.
         job.audit = AuditLevel::Count;
         Self {
             job,
@@ -126,7 +126,7 @@ impl Hunt {
         {
             job.target.clone_from(url);
         }
-        // Each probe has its own chances.
+        // Each probe has different random numbers.
         job.seed += u64::from(requested.number);
         job
     }
@@ -144,7 +144,7 @@ impl Hunt {
         self.find_named(root, "search", watched)
     }
 
-    /// As a trial of another experiment.
+    /// Runs it as a trial of another experiment.
     pub(crate) fn nested(&self, place: &NestedPlace) -> Result<ExperimentRecord, RunError> {
         let watched = Watched::with(Rc::clone(&place.observer), place.interrupts.clone());
         self.find_named(&place.root, &place.name, &watched)

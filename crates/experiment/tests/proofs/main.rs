@@ -1,5 +1,5 @@
-//! What searches, tunings, growths and groups of runs promise, proved by whole ones against a simulated cluster whose behavior is
-//! known in closed form. One program, so that it is linked once.
+//! The guarantees of searches, tunings, growths, and groups, proved with complete ones against a simulated cluster
+//! whose behavior is known in closed form. A single program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 #[path = "../../../runner/tests/independent/mod.rs"]

@@ -1,4 +1,4 @@
-//! Experiments whose trials are jobs, and who watches them. What is tried must not be here.
+//! Experiments whose trials are jobs, and their observers. Must not define trials.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -18,11 +18,11 @@ use highwater_runner::store::RunDirectory;
 
 use crate::support::Job;
 
-/// Who watches an experiment, and what stops it.
+/// An experiment's observer and stop requests.
 pub(crate) struct Watched {
     pub(crate) observer: Rc<dyn Observer>,
     pub(crate) interrupts: Interrupts,
-    /// Nothing stops it where this is gone.
+    /// Without it, nothing stops the experiment.
     _interrupter: Option<Interrupter>,
 }
 
@@ -37,7 +37,7 @@ impl Watched {
         Self { observer, interrupts, _interrupter: None }
     }
 
-    /// Its user holds what stops it.
+    /// The observer holds the interrupter.
     pub(crate) fn by<O: Observer + 'static>(user: impl FnOnce(Interrupter) -> O) -> (Rc<O>, Self) {
         let (interrupter, interrupts) = interrupts::channel();
         let user = Rc::new(user(interrupter));
@@ -45,7 +45,7 @@ impl Watched {
         (user, Self::with(observer, interrupts))
     }
 
-    /// Its user stops it when so many events of a kind have come.
+    /// The observer stops it after this many events of a kind.
     pub(crate) fn stopped_after(count: u32, is_one: fn(&Event) -> bool) -> Self {
         let user = |interrupter| Impatient { left: Cell::new(count), is_one, interrupter };
         Self::by(user).1
@@ -74,16 +74,16 @@ pub(crate) struct Jobs<'a, E: Experiment> {
     pub(crate) experiment: E,
     /// The job of each trial.
     pub(crate) job_of: &'a dyn Fn(&Requested<E::Trial>) -> Job,
-    /// What is added to the seed of a trial's target, but not to that of its plan.
+    /// Added to the seed of a trial's target, but not to that of its plan.
     pub(crate) chances_of: fn(&E::Trial) -> u64,
-    /// A trial whose plan the directory of the whole is made for.
+    /// The trial for whose plan the experiment's directory is made.
     pub(crate) first: E::Trial,
     pub(crate) settle: Nanos,
     pub(crate) pauses: Vec<InterventionRecord>,
 }
 
 impl<E: Experiment> Jobs<'_, E> {
-    /// Runs it in a directory of that name, or beside it where that is there.
+    /// Runs it in a directory of that name, or next to it if that exists.
     pub(crate) fn run(
         self,
         root: &Path,
@@ -134,7 +134,7 @@ impl<T> TrialMaker<T> for Maker<'_, T> {
     }
 }
 
-/// What the program would return to its caller.
+/// The program's exit code.
 pub(crate) fn code(record: &ExperimentRecord) -> u8 {
     highwater_analysis::exit_code(&record.judgments, Ended::of(&record.incidents))
 }

@@ -1,16 +1,16 @@
-//! Searches of whole runs on simulated clusters, whose mark is known.
+//! Searches of whole runs on simulated clusters with known marks.
 //!
-//! The truth is the highest rate whose steady state meets the objective: for a bound S of the p99
-//! of one M/M/1 node μ − ln 100 / S, for several cores and for constant service by the formulas of
-//! `analysis::queueing`, and without a bound of the latency the capacity of the busiest node.
+//! The truth is the highest rate whose steady state meets the objective. For a bound S of the p99 of one M/M/1 node it
+//! is μ − ln 100 / S; for several cores and for constant service it follows from the formulas of `analysis::queueing`;
+//! without a latency bound it is the capacity of the busiest node.
 //!
-//! A seed names a cluster: its kind, its cores, shards and costs, and where its mark lies. Some
-//! seeds run every day, all of them with the long tests.
+//! A seed determines a cluster: its kind, its cores, shards, and costs, and its mark. Some seeds run every day, all of
+//! them with the long tests.
 //!
-//! A pass needs 95% confidence, so the mark errs to the low side, the more the fewer ops a probe
-//! has. Probes here are as long as their rate needs for a bias of about one percent: of n ops so
-//! many as n / τ count, τ = ((1 + ρ) / (1 − ρ))², and the share of late ops e^(−(μ−λ)S) changes by
-//! the factor 100^(x ρ / (1 − ρ)) when the rate changes by the share x.
+//! A pass needs 95% confidence, so the mark is biased low, more so with fewer ops per probe. Probes here are long
+//! enough for a bias of about one percent: n ops have the weight of n / τ independent ones, τ = ((1 + ρ) / (1 − ρ))²,
+//! and the fraction of late ops e^(−(μ−λ)S) changes by the factor 100^(x ρ / (1 − ρ)) when the rate changes by the
+//! fraction x.
 
 use highwater_analysis::queueing::{MD1, MMc};
 use highwater_driver::TargetUrl;
@@ -24,7 +24,7 @@ use highwater_report as report;
 use crate::hunting::{Hunt, QUERY, mark, nanos, probes, thousand, whole};
 use crate::support::one_node;
 
-/// Numbers of a seed (SplitMix64; Steele, Lea & Flood 2014).
+/// Random numbers of a seed (SplitMix64; Steele, Lea & Flood 2014).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -58,7 +58,7 @@ struct Case {
     truth: f64,
 }
 
-/// Without noise: queues with a bound of the p99, and sharded clusters without.
+/// Without noise: queues with a p99 bound, and sharded clusters without one.
 fn case(seed: u64) -> Case {
     let mut dice = Dice(seed);
     let mut case = match seed % 4 {
@@ -70,7 +70,7 @@ fn case(seed: u64) -> Case {
     case
 }
 
-/// With scattering service, stalls, a slow start, and rejections.
+/// With varying service times, stalls, a slow start, and rejections.
 fn noisy_case(seed: u64) -> Case {
     let mut dice = Dice(seed.wrapping_add(1 << 32));
     let mut case =
@@ -79,7 +79,7 @@ fn noisy_case(seed: u64) -> Case {
     case
 }
 
-/// M/M/c behind a bound of the p99.
+/// M/M/c with a p99 bound.
 fn queue(dice: &mut Dice, slow_start: bool) -> Case {
     let cores = dice.of(&[1_u32, 2, 4]);
     let capacity = dice.between(1_500.0, 3_000.0);
@@ -92,14 +92,14 @@ fn queue(dice: &mut Dice, slow_start: bool) -> Case {
     let truth = MMc::rate_meeting_quantile(mu, cores, 0.99, nanos(bound_s).as_secs_f64());
     let mut hunt = Hunt::new(&url, QUERY).p99(bound_s);
     hunt.job.arrivals = Some(Arrivals::Poisson);
-    // What queued up during the slow start must be worked off.
+    // The queue of the slow start must be drained.
     hunt.job.warm_up = Nanos::from_secs(15);
     hunt.probe = Nanos::from_secs(60);
     hunt.confirm = Nanos::from_secs(240);
     Case { hunt, truth }
 }
 
-/// M/D/1 behind a bound of the p99.
+/// M/D/1 with a p99 bound.
 fn constant(dice: &mut Dice) -> Case {
     let service_ns = nanos(1.0 / dice.between(1_500.0, 3_000.0)).0;
     let service_s = number(service_ns) / 1e9;
@@ -114,13 +114,13 @@ fn constant(dice: &mut Dice) -> Case {
     Case { hunt, truth }
 }
 
-/// Inserts into a sharded, replicated cluster, by what it sustains.
+/// Inserts into a sharded, replicated cluster, with its sustained rate as the mark.
 fn sharded(dice: &mut Dice, more: &str) -> Case {
     let nodes = dice.of(&[1_u32, 2, 3, 5, 8]);
     let replicas = dice.of(&[0, 1]).min(nodes - 1);
     let shards = nodes * dice.of(&[1_u32, 2, 3]);
     let cores = dice.of(&[1_u32, 2, 4, 8]);
-    // Few rows that are much work: what counts is ops, and rows cost the test's time.
+    // Few rows with much work each: ops matter here, and rows make the test slow.
     let rows = dice.of(&[5_u64, 25, 50]);
     let row_us = whole(dice.between(100.0, 800.0));
     let queue = if more.is_empty() { "&queue=inf" } else { "" };
@@ -131,16 +131,16 @@ fn sharded(dice: &mut Dice, more: &str) -> Case {
     let truth = capacity(&parameters, rows, true) * number(rows);
     let mut hunt = Hunt::new(&url, "insert");
     hunt.job.settings = vec![("batch", rows.to_string())];
-    // At its limit a queue of n ops is out by about √n.
+    // At its limit, a queue of n ops deviates by about √n.
     let ops_per_s = truth / number(rows);
     hunt.probe = nanos((20_000.0 / ops_per_s).clamp(10.0, 900.0));
     hunt.confirm = nanos((40_000.0 / ops_per_s).clamp(10.0, 900.0));
     Case { hunt, truth }
 }
 
-/// The same with everything that disturbs: capacity is what stalls leave of it.
+/// The same with all disturbances: stalls reduce the capacity.
 fn noisy_shards(dice: &mut Dice) -> Case {
-    // Of each five seconds 50 to 100 ms are lost.
+    // Of every five seconds, 50 to 100 ms are lost.
     let lost_ms = whole(dice.between(50.0, 100.0));
     let stalls: Vec<String> = (0..190).map(|n| format!("{}s+{lost_ms}ms", 3 + 5 * n)).collect();
     let cv = dice.between(0.3, 1.5);
@@ -156,8 +156,8 @@ fn number(n: u64) -> f64 {
     f64::from(u32::try_from(n).unwrap())
 }
 
-/// Hunts all seeds; at least `near` of a hundred must come within 3%, none too high by more than
-/// 5%, with at most 12 probes in the middle and 25 at worst.
+/// Searches for the marks of all seeds. At least `near` of a hundred must be within 3%, none more than 5% too high,
+/// with at most 12 probes in the median and 25 at most.
 #[expect(clippy::print_stdout, reason = "the long tests print their figures")]
 fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize) {
     let mut errors: Vec<(u64, f64, usize)> = Vec::new();
@@ -218,7 +218,7 @@ fn long_marks_of_a_hundred_noisy_clusters_are_near_the_truth() {
 
 #[test]
 fn a_bound_of_the_targets_cpu_is_a_limit_of_its_own() {
-    // A thousand queries a second, evenly spaced, are all that its core can, so a share of its time is that of the rate.
+    // A thousand evenly spaced queries a second are its core's capacity, so a fraction of its time is that of the rate.
     let mut hunt = thousand();
     hunt.objectives.push(Objective::Cpu { max_ppm: 605_000 });
     let record = hunt.find();
@@ -232,7 +232,7 @@ fn a_bound_of_the_targets_cpu_is_a_limit_of_its_own() {
 
 #[test]
 fn rejections_are_a_limit_of_their_own() {
-    // One piece at work, none may wait: closed load of 64 sessions is mostly rejected.
+    // One piece runs and none may wait, so a closed load of 64 sessions is mostly rejected.
     let url = "sim:?nodes=1&shards=1&replicas=0&rtt=0&cores=4&query=4ms&queue=0";
     let mut hunt = Hunt::new(url, QUERY);
     hunt.job.arrivals = Some(Arrivals::Poisson);
@@ -240,13 +240,12 @@ fn rejections_are_a_limit_of_their_own() {
     hunt.probe = Nanos::from_secs(30);
     hunt.confirm = Nanos::from_secs(60);
     let record = hunt.find();
-    // Of sessions that asked again at once the estimate would have seen a million rejected.
+    // If sessions retried at once, the estimate would see a million rejections.
     let estimate = &record.search().unwrap().probes[0];
     assert_eq!(estimate.purpose, ProbePurpose::Estimate);
     assert!(estimate.failed_ops < 10_000, "{estimate:?}");
     let found = mark(&record);
-    // Erlang's B is 5% at 1.525 erlangs of 4 servers; but 99% must be acknowledged, which it
-    // is up to 0.869 erlangs.
+    // Erlang's B is 5% at 1.525 erlangs of 4 servers; but 99% must be acknowledged, which holds up to 0.869 erlangs.
     let truth = 0.869 / 0.004;
     assert!(
         (found.confirmed / truth - 1.0).abs() < 0.06,
@@ -263,7 +262,7 @@ fn sessions_can_be_searched_too() {
     hunt.job.target = one_node("cores=1&query=1ms&service=constant");
     let record = hunt.find();
     let found = mark(&record);
-    // n sessions at one constant server wait n × 1 ms each.
+    // With n sessions at one constant server, each waits n × 1 ms.
     assert!((found.confirmed - 20.0).abs() < 1e-9, "{found:?}");
     assert!((found.failed.unwrap() - 21.0).abs() < 1e-9, "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! A search that its user lets wait between two probes: the record says so, and the search is as it would have been.
+//! A search that its user pauses between two probes: the record shows it, and the result is unchanged.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use highwater_runner::observer::Observer;
 use crate::hunting::{Hunt, thousand};
 use crate::making::Watched;
 
-/// Asks for a pause when probe 3 begins, and ends it as soon as the search waits: by resuming, or by a stop.
+/// Requests a pause when probe 3 begins, and ends it as soon as the search waits: by resuming, or by a stop.
 struct Patient {
     interrupter: Interrupter,
     stops: bool,

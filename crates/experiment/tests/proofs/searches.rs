@@ -1,5 +1,5 @@
-//! How a search ends that does not come to its mark undisturbed: stopped by its user, by a target that
-//! went away or lost rows, or before it began; and what its record holds all the same.
+//! Searches that do not reach their mark undisturbed: stopped by the user, ended by a target that went away or lost
+//! rows, or stopped before they began; and the content of their records.
 
 use std::cell::Cell;
 
@@ -43,18 +43,18 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
     assert!(text.contains("next:          highwater run cpu"), "{text}");
 }
 
-/// When a user stops.
+/// When the user stops.
 #[derive(Clone, Copy)]
 enum Moment {
     /// The probe of this number begins.
     Probe(u32),
-    /// So many confirmations have been made.
+    /// After this many confirmations.
     Confirmed(usize),
     /// The soak begins.
     Soak,
 }
 
-/// A user who stops at a moment, and what was begun up to the end.
+/// A user who stops at a moment; keeps the probes begun until the end.
 struct Impatient {
     moment: Moment,
     interrupter: Interrupter,
@@ -89,8 +89,7 @@ impl Observer for Impatient {
     }
 }
 
-/// What came of a search that was stopped at a moment; where it is kept; and the number of the last
-/// probe that was begun.
+/// The record of a search stopped at a moment, its directory, and the number of the last probe begun.
 fn stopped(hunt: &Hunt, moment: Moment) -> (ExperimentRecord, tempfile::TempDir, u32) {
     let root = tempfile::tempdir().unwrap();
     let (user, watched) = Watched::by(|interrupter| Impatient {
@@ -136,7 +135,7 @@ fn no_soak_follows_a_search_that_was_stopped() {
     assert_eq!(begun, 4);
     assert_eq!(no_mark(&record).why, NoMarkReason::Interrupted);
     assert!(soak_of(&record).is_none());
-    // Whoever goes on with what is proposed gets the soak, too.
+    // Following the proposed next step also runs the soak.
     let text = report::text(&record);
     assert!(text.contains(" --then soak=10m"), "{text}");
 }
@@ -209,7 +208,7 @@ fn of_ops_that_take(query: &str) -> ExperimentRecord {
 
 #[test]
 fn ops_that_take_longer_than_a_probe_leave_no_mark_and_are_the_reason() {
-    // None of the closed load comes to its end; then some do, but take longer than they are measured for.
+    // First no op of the closed load finishes; then some do, but they take longer than the measurement.
     for query in ["40s", "17s"] {
         let record = of_ops_that_take(query);
         let why = no_mark(&record).why;

@@ -1,4 +1,4 @@
-//! Tunings of whole runs on the simulated cluster: how they end, and what they keep.
+//! Tunings of whole runs on the simulated cluster: their ends and stored data.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn tune_in(
     tune(root, &simulated(), tuning, Nanos::ZERO, watched)
 }
 
-/// Configurations that differ in the number of sessions, with a rest before each.
+/// Configurations that differ in the number of sessions, with a pause before each.
 fn tune(
     root: &Path,
     pattern: &Job,
@@ -89,7 +89,7 @@ fn tune(
 #[test]
 fn a_budget_without_room_for_a_trial_is_refused_and_nothing_is_left() {
     let root = tempfile::tempdir().unwrap();
-    // A configuration fits, but not the four behind it that confirm.
+    // One configuration fits, but not the four subsequent confirmations.
     let tuning = tuning(Nanos(4 * TRIAL.0));
     let refused = tune_in(root.path(), tuning, &Watched::silent());
     let refused = refused.unwrap_err();
@@ -97,7 +97,7 @@ fn a_budget_without_room_for_a_trial_is_refused_and_nothing_is_left() {
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }
 
-/// By a user, when so many configurations were measured.
+/// Stopped by a user after this many configurations.
 fn stopped_after(count: u32) -> Watched {
     Watched::stopped_after(count, |event| matches!(event, Event::Measured { .. }))
 }
@@ -125,7 +125,7 @@ fn a_tuning_that_is_stopped_between_two_trials_keeps_those_that_it_has() {
 #[test]
 fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     let root = tempfile::tempdir().unwrap();
-    // Real time, and a day of rest.
+    // Real time, and a pause of a day.
     let mut pattern = Job::new("sqlite:", &[("insert", closed(1))]);
     pattern.step = Nanos::from_millis(100);
     let mut tuning = tuning(Nanos::MAX);

@@ -1,12 +1,12 @@
-//! Marks of whole clusters by a wide generator: 1 to 12 nodes, four laws of service, copies, and five kinds
-//! of objective, with arrivals at random.
+//! Marks of a wide range of generated clusters: 1 to 12 nodes, four service distributions, replicas, and five kinds of
+//! objective, with random arrivals.
 //!
-//! No formula knows the percentiles of such clusters. Their truth comes from the second simulation, which shares
-//! no code with `sim:`: it says what a percentile, or the share of rejections, is at a rate that the
-//! seed draws, and that figure becomes the bound of the objective. So the mark is that rate, as
-//! exactly as half a million ops know the figure: the rate is out by less than one percent.
+//! There is no formula for the percentiles of such clusters. Their truth comes from the second simulation, which shares
+//! no code with `sim:`. It computes a percentile, or the fraction of rejections, at a rate drawn from the seed; that
+//! value becomes the bound of the objective, so the mark is that rate. With half a million ops, its error is below one
+//! percent.
 //!
-//! The seeds change with the version, so that nobody tunes to them.
+//! The seeds change with the version, so that no code can be tuned to them.
 
 use highwater_analysis::synthetic::seeds_of_version;
 use highwater_driver::TargetUrl;
@@ -25,7 +25,7 @@ const OPS: f64 = 500_000.0;
 /// Ops of a search's probe and of a confirmation.
 const PROBE_OPS: f64 = 40_000.0;
 const CONFIRM_OPS: f64 = 120_000.0;
-/// Of the ops, or rows, that may be later than the bound.
+/// Fraction of ops, or rows, that may exceed the bound.
 const KINDS: [Kind; 5] = [
     Kind::Percentile(0.95),
     Kind::Percentile(0.99),
@@ -42,7 +42,7 @@ enum Kind {
     Capacity,
 }
 
-/// A cluster that a seed draws.
+/// A cluster generated from a seed.
 #[derive(Debug)]
 struct Drawn {
     kind: Kind,
@@ -102,7 +102,7 @@ impl Drawn {
         self.cluster.simulate(op, Load::Poisson(per_s), span, seed)
     }
 
-    /// The mark in ops per second, and the objective whose mark it is.
+    /// The mark in ops per second, and its objective.
     fn truth(&self, seed: u64) -> (f64, Objective) {
         let part = 0.5 + 0.35 * Dice(seed ^ 0x5eed).uniform();
         let per_s = part * self.capacity;
@@ -119,7 +119,7 @@ impl Drawn {
             Kind::RowPercentile(part) => {
                 let mut dice = Dice(seed ^ 0x0a0a);
                 let latencies = self.simulated(per_s, seed).latencies_s;
-                // Of each batch one row, which so many of its others follow.
+                // One row of each batch, which this many of its other rows follow.
                 let rows = latencies.into_iter().map(|latency| {
                     let behind = float(dice.below(self.rows));
                     latency + behind / (per_s * float(self.rows))
@@ -135,8 +135,7 @@ impl Drawn {
         }
     }
 
-    /// The highest of these rates at which less than 0.8% are rejected: 99% must be acknowledged in
-    /// any case.
+    /// The highest of these rates at which less than 0.8% are rejected: 99% must be acknowledged in any case.
     fn rejecting(&self, seed: u64) -> (f64, Objective) {
         for percent in (10..100).rev().step_by(2) {
             let per_s = self.capacity * f64::from(percent) / 100.0;
@@ -179,7 +178,7 @@ fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values[rank.clamp(1, values.len()) - 1]
 }
 
-/// How marks lie to their truths.
+/// The errors of the marks.
 #[derive(Debug, Default)]
 struct Tally {
     searches: u32,
@@ -235,8 +234,7 @@ fn the_mark_of_a_cluster_without_a_formula_is_near_the_second_simulations() {
     assert_eq!(found.near, 1, "{}", found.story);
 }
 
-/// Of fifty 90% are 45; three standard deviations fewer are 38. Of the estimates' intervals, 90% as
-/// well.
+/// 90% of fifty are 45; three standard deviations less are 38. The same for 90% intervals of the estimates.
 #[test]
 #[ignore = "half an hour; fifty clusters"]
 fn long_marks_of_clusters_without_a_formula_are_near_the_second_simulations() {

@@ -18,15 +18,15 @@ use highwater_model::units::Nanos;
 use super::measures::{Measure, measures};
 use super::recorded_values::empty_run;
 
-/// Tags of one log.
+/// Maximum number of tags in a log.
 const TAGS_MAX: usize = 64;
-/// Intervals of one log.
+/// Maximum number of intervals in a log.
 const INTERVALS_MAX: usize = 200_000;
-/// Seconds over which the values of one interval may be spread.
+/// Maximum number of seconds over which the values of one interval are spread.
 const SPREAD_MAX: u64 = 172_800;
-/// An interval that is longer is no second.
+/// Longer intervals do not count as one second.
 const SECOND_MOST_S: f64 = 1.5;
-/// Earlier than this before the log's own start, times are relative to it (HdrHistogram's reader).
+/// If times are more than this before the log's start, they are relative to it (rule of HdrHistogram's reader).
 const YEAR_S: f64 = 31_536_000.0;
 const HINT: &str = "a line is `[Tag=NAME,]START,LENGTH,GREATEST,PAYLOAD`, as HistogramLogWriter \
                     writes it";
@@ -36,9 +36,9 @@ const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
 #[derive(Default)]
 pub(crate) struct Reader {
     unit: Option<TimeUnit>,
-    /// As a comment says.
+    /// Unit that is named in a comment.
     said: Option<TimeUnit>,
-    /// Whether the greatest value of every line can be printed as its millionth.
+    /// Whether every line prints its maximum divided by a million.
     in_millions: Option<bool>,
     start_s: Option<f64>,
     base_s: Option<f64>,
@@ -62,7 +62,7 @@ struct Interval {
     max: u64,
 }
 
-/// Whether a file begins as a log.
+/// Whether a file begins like a log.
 pub(crate) fn is_log(head: &str) -> bool {
     head.lines().any(|line| {
         line.starts_with("#[Histogram log format version ")
@@ -135,8 +135,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the greatest value of a line is printed divided by a million: its divisor lies between two
-    /// bounds, by rounding, and as the bin of the value is up to a hundredth wide.
+    /// Checks whether a line prints its maximum divided by a million. The divisor is only known within bounds, because
+    /// the printed number is rounded and the bin of the value is up to 1% wide.
     fn compare(&mut self, max: u64, printed: f64) {
         if max == 0 || printed <= 0.0 {
             return;
@@ -147,7 +147,7 @@ impl Reader {
         self.in_millions = Some(fits && self.in_millions.unwrap_or(true));
     }
 
-    /// Its unit, and what must be said of it.
+    /// Its unit, and a note about it.
     fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), ImportError> {
         if let Some(unit) = self.unit.or(self.said) {
             return Ok((unit, None));
@@ -161,7 +161,7 @@ impl Reader {
         Err(ImportError::new(message, UNIT_HINT))
     }
 
-    /// Its ops, with the tags that are times of each.
+    /// Its ops, with the tags that hold their times.
     fn ops(&self) -> Vec<Op<'_>> {
         let mut measures = measures(&self.tags.keys().map(String::as_str));
         let mut ops: BTreeMap<String, Op<'_>> = BTreeMap::new();
@@ -179,7 +179,7 @@ impl Reader {
         ops.into_values().collect()
     }
 
-    /// Seconds since 1970 at which its times are 0; absent where it has no start.
+    /// Zero of its times, in seconds since 1970; absent if it has no start.
     fn base(&self) -> Option<f64> {
         let first = self.intervals.first().map_or(0.0, |i| i.start_s);
         match (self.base_s, self.start_s) {
@@ -220,14 +220,14 @@ impl OutputReader for Reader {
         let last_s =
             self.intervals.iter().map(|i| base_s + i.start_s + i.length_s).fold(0.0, f64::max);
         let origin_s = first_s.floor();
-        // Seconds since 1970 with a fraction hold microseconds, and no more.
+        // The fractional seconds since 1970 are precise to microseconds only.
         let point = |s: f64| Nanos::from_micros(nanos(s, 1_000_000).0);
         run.started = self.base().map(|_| point(origin_s));
         run.start = point(first_s - origin_s);
         run.duration = point(last_s - first_s);
         let ops = self.ops();
         for interval in &self.intervals {
-            // Of several times of an op its latency tells its seconds.
+            // If an op has several times, its seconds come from its latency.
             if let Some(op) = ops.iter().find(|op| op.latency_tag() == Some(&interval.tag)) {
                 let seconds = interval.seconds(base_s - origin_s, unit, &op.name);
                 run.intervals.extend(seconds);
@@ -253,7 +253,7 @@ impl OutputReader for Reader {
 }
 
 impl Interval {
-    /// One second with its percentiles, or several with their mean.
+    /// One second with its percentiles, or several seconds with the mean.
     fn seconds(&self, shift_s: f64, unit: TimeUnit, op: &str) -> Vec<IntervalRecord> {
         let from = round_to_u64(self.start_s + shift_s - 0.5 + 1e-9);
         let ns = |value: u64| value.saturating_mul(unit.nanos());
@@ -280,11 +280,11 @@ impl Interval {
     }
 }
 
-/// An op, and the tags that are its times.
+/// An op, and the tags that hold its times.
 #[derive(Default)]
 struct Op<'a> {
     name: String,
-    /// Where nothing says which time it is.
+    /// The only time, if its kind is unknown.
     only: Option<(&'a String, &'a Tag)>,
     response: Option<(&'a String, &'a Tag)>,
     service: Option<(&'a String, &'a Tag)>,
@@ -299,7 +299,7 @@ impl<'a> Op<'a> {
         self.latency().map(|(tag, _)| tag)
     }
 
-    /// Times of the same ops are as many.
+    /// Several times of an op must have equal counts.
     fn contradiction(&self) -> Option<String> {
         let ((of_all, all), (of_sent, sent)) = self.response.zip(self.service)?;
         let [all, sent] = [all, sent].map(|tag| tag.values.len());

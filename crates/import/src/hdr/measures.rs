@@ -1,22 +1,22 @@
-//! Tags that are several times of the same ops: a load generator that paces its ops logs from when each was intended
-//! (response time), from when it was sent (service time), and the time in between (wait time). They are one op.
+//! Tags that are several times of the same ops. A load generator with a pace logs the time from the intended start
+//! (response time), the time from the sending (service time), and the time in between (wait time). They form one op.
 //!
-//! What must not be here: histograms.
+//! Must not read histograms.
 
 use std::collections::BTreeMap;
 
-/// Which time of an op a tag's values are.
+/// The kind of time of a tag's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     /// From the intended start: the latency.
     Response,
-    /// From the sending.
+    /// From the sending: the service time.
     Service,
     /// From the intended start to the sending.
     Wait,
 }
 
-/// How tags end that are one of several times: those of cql-stress and its relatives, and of NoSQLBench.
+/// Suffixes of tags for one of several times: those of cql-stress and its relatives, and of NoSQLBench.
 const ENDS: [(&str, Measure); 6] = [
     ("rt", Measure::Response),
     ("st", Measure::Service),
@@ -25,11 +25,11 @@ const ENDS: [(&str, Measure); 6] = [
     ("servicetime", Measure::Service),
     ("waittime", Measure::Wait),
 ];
-/// How YCSB's begin, whose others are of the same name without it.
+/// Prefix of YCSB's tags for intended times; the tag of the other time has the same name without it.
 const INTENDED: &str = "Intended-";
 
-/// What each of these tags is: of which op, and which time of it. One without others of its op is an op of its own,
-/// with its whole name, and none of these times.
+/// The op of each of these tags, and the kind of its time. A single tag of an op becomes an op with its whole name and
+/// no kind of time.
 pub(super) fn measures<'t>(
     tags: &(impl Iterator<Item = &'t str> + Clone),
 ) -> BTreeMap<String, (String, Option<Measure>)> {

@@ -1,7 +1,7 @@
-//! HdrHistogram's own files: interval logs (`.hlog`), and percentiles as they are printed (`.hgrm`).
+//! HdrHistogram's own files: interval logs (`.hlog`), and printed percentiles (`.hgrm`).
 //!
-//! Neither reports what was counted, nor how the load was made. A log has distributions, and mostly a
-//! time; a percentile file has the rows that it prints and nothing between them.
+//! Neither describes what was counted, or the load. A log has distributions, and mostly a start time; a percentile file
+//! has only the printed rows.
 
 mod log;
 mod measures;

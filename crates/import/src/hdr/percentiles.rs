@@ -8,12 +8,12 @@ use highwater_model::import_record::MissingField;
 
 use super::recorded_values::{empty_run, rank};
 
-/// Rows of one file.
+/// Maximum number of rows in a file.
 const ROWS_MAX: usize = 100_000;
 const HINT: &str = "a row is `VALUE PERCENTILE COUNT 1/(1-PERCENTILE)`, as \
                     outputPercentileDistribution prints it";
 const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
-/// Percentiles that a record has.
+/// Percentiles of a record.
 const NAMED: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)];
 
@@ -22,7 +22,7 @@ const NAMED: [(&str, f64); 6] =
 pub(crate) struct Reader {
     unit: Option<TimeUnit>,
     in_rows: bool,
-    /// Value, and how many are at most so great.
+    /// Value, and the number of values up to it.
     rows: Vec<(f64, u64)>,
     mean: Option<f64>,
     max: Option<f64>,
@@ -77,7 +77,7 @@ impl OutputReader for Reader {
             self.in_rows = true;
             return Ok(());
         }
-        // Other tools print something of their own around it.
+        // Other tools print additional lines around the rows.
         if !self.in_rows || line.trim().is_empty() {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl OutputReader for Reader {
             return Err(ImportError::new(message, UNIT_HINT));
         };
         let ns = |value: f64| nanos(value, unit.nanos()).0;
-        // The first row with enough values below it: the value itself, or the next one printed.
+        // The first row with enough values below it: its value is the quantile or the next larger printed value.
         let at = |quantile: f64| {
             let least = rank(quantile, total);
             let row = self.rows.iter().find(|(_, seen)| *seen >= least);

@@ -1,6 +1,6 @@
-//! What holds for both of HdrHistogram's formats: a run of recorded values, and ranks among them.
+//! Common parts of HdrHistogram's formats: a run of recorded values, and ranks among them.
 //!
-//! What must not be here: reading one of the formats.
+//! Must not read a format.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use highwater_model::numbers::{ceil_to_u64, to_f64};
 
 pub(crate) const TOOL: &str = "HdrHistogram";
 
-/// A run with what holds for both formats.
+/// A run with the properties of both formats.
 pub(super) fn empty_run() -> ImportedRun {
     ImportedRun {
         missing_fields: BTreeSet::from([MissingField::Offered, MissingField::Errors]),
@@ -19,7 +19,7 @@ pub(super) fn empty_run() -> ImportedRun {
     }
 }
 
-/// How many values are at most the quantile.
+/// Number of values up to the quantile.
 pub(super) fn rank(quantile: f64, total: u64) -> u64 {
     ceil_to_u64(quantile * to_f64(total) * (1.0 - 4.0 * f64::EPSILON)).max(1)
 }

@@ -1,4 +1,4 @@
-//! k6's JSON lines: one sample of one metric each, with the time at which it ended.
+//! k6's JSON lines: one sample of one metric each, with its end time.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ use highwater_model::quantity::parse_instant;
 use super::metric::{DURATION, empty_run};
 
 const HINT: &str = "give the file of `k6 run --out json=FILE`";
-/// Samples of this end neither in an answer nor in an error: they were never sent.
+/// Samples of ops that were never sent, and therefore have neither a response nor an error.
 const DROPPED: &str = "dropped_iterations";
-/// Characters of an address in an op's name; of a longer one, a part of its hash keeps it apart from others.
+/// Maximum characters of an address in an op's name; a part of the hash distinguishes longer addresses.
 const NAME_MAX: usize = 120;
 const HASH_SHOWN: usize = 6;
 
@@ -46,7 +46,7 @@ pub(crate) struct Reader {
     timeline: OpTimeline,
     dropped: u64,
     vus: u32,
-    /// Whether any request says if its response was the expected one.
+    /// Whether any request reports if its response was expected.
     tells_errors: bool,
 }
 
@@ -68,7 +68,7 @@ impl Reader {
         }
         let finished = parse_instant(data.time.as_deref()?).ok()?;
         if metric == DROPPED {
-            // Of an op of which nothing is known but that it never was.
+            // The op is unknown, except that it was never sent.
             self.dropped += highwater_model::numbers::round_to_u64(value);
             return Some(true);
         }
@@ -97,7 +97,7 @@ impl Reader {
     }
 }
 
-/// Method and address, without what may be secret: user, password and parameters.
+/// Method and address, without potential secrets: user, password, and parameters.
 fn name_of(tags: &BTreeMap<String, String>) -> String {
     let of = |name: &str| tags.get(name).map_or("", String::as_str);
     let (method, name) = (of("method"), of("name"));

@@ -1,8 +1,8 @@
 //! k6: its JSON summary (`--summary-export`, or the data of `handleSummary`), and its JSON lines
 //! (`--out json`).
 //!
-//! An op is an HTTP request; of a script without any, an iteration. The duration of a request begins
-//! at the sending. The summary has percentiles and no distribution; the lines have each request.
+//! An op is an HTTP request; for a script without requests, an iteration. The duration of a request begins at the
+//! sending. The summary has percentiles but no distribution; the lines have each request.
 
 mod lines;
 mod metric;

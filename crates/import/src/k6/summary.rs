@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 
 use super::metric::{DURATION, EXPECTED, empty_run};
 
-/// A summary that is longer is none.
+/// Maximum bytes of a summary.
 const LARGEST: usize = 16 << 20;
 const HINT: &str = "give the file of `k6 run --summary-export=FILE`, or what handleSummary got";
 /// Names of figures as k6 writes them.
@@ -33,7 +33,7 @@ pub(crate) struct Reader {
     text: String,
 }
 
-/// Whether a file is JSON with metrics of k6.
+/// Whether a file is JSON with k6's metrics.
 pub(crate) fn is_summary(head: &str) -> bool {
     let own = ["\"metrics\"", "\"root_group\""];
     head.trim_start().starts_with('{') && own.iter().any(|word| head.contains(word))
@@ -59,7 +59,7 @@ impl Metrics {
         self.number(metric, figure).map(round_to_u64)
     }
 
-    /// Milliseconds, all of them.
+    /// The latency of a metric; all its values are in milliseconds.
     fn latency(&self, metric: &str, ops: u64, dropped: u64) -> ParsedLatency {
         let figures = FIGURES.iter().filter_map(|(theirs, ours)| {
             let found = self.number(metric, theirs)?;
@@ -68,14 +68,14 @@ impl Metrics {
         ParsedLatency::figures(ops, dropped, &figures.collect::<Vec<_>>())
     }
 
-    /// Counter, failed, time, name.
+    /// The op with its counts, time, and name.
     fn op(&self, notes: &mut Vec<String>) -> Option<ParsedOp> {
         let dropped = self.count("dropped_iterations", "count").unwrap_or(0);
         if dropped > 0 {
             notes.push("iterations that were dropped count as ops never sent".to_owned());
         }
         if let Some(sent) = self.count("http_reqs", "count") {
-            // Of a rate that counts failures, those are the passes.
+            // `http_req_failed` is a rate of failures, so its passes are the failed requests.
             let failed = self.count("http_req_failed", "passes").unwrap_or(0).min(sent);
             let acknowledged = sent - failed;
             let metric = match self.figures(EXPECTED) {
@@ -136,7 +136,7 @@ impl OutputReader for Reader {
         let state = metrics.all.get("state");
         let took = state.and_then(|state| state.get("testRunDurationMs")?.as_f64());
         let took = took.map(|ms| nanos(ms, 1_000_000));
-        // Its rate is the count divided by the time.
+        // The metric's rate is its count divided by the duration.
         let per_s = metrics.number("http_reqs", "rate");
         let per_s = per_s.or_else(|| metrics.number("iterations", "rate"));
         let divided = per_s

@@ -1,7 +1,7 @@
 //! Lines of pgbench's log of transactions.
 //!
-//! `client transaction time script epoch microseconds [lag] [retries]`; `time` is in microseconds,
-//! or a word for a transaction that failed or was skipped.
+//! `client transaction time script epoch microseconds [lag] [retries]`; `time` is in microseconds, or a word for a
+//! transaction that failed or was skipped.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use highwater_model::units::Nanos;
 
 use super::output::Output;
 
-/// Clients of one run; pgbench itself stops far below.
+/// Maximum number of clients of a run, far above pgbench's own limit.
 const CLIENTS_MAX: usize = 100_000;
-/// A first figure from here on is a time, as in a log of sums.
+/// A first figure of at least this value is a time, as in an aggregated log.
 const EPOCH: u64 = 1_000_000_000;
 const HINT: &str = "a line is `client transaction time script epoch microseconds [lag] [retries]`, as \
                     `pgbench -l` writes it";
@@ -24,22 +24,22 @@ const HINT: &str = "a line is `client transaction time script epoch microseconds
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) timeline: OpTimeline,
-    /// Transactions of each client: lines, and the greatest number.
+    /// Transactions of each client: number of lines, and highest transaction number.
     pub(super) clients: BTreeMap<u64, (u64, u64)>,
-    /// Figures of a line.
+    /// Number of figures in a line.
     columns: usize,
-    /// Whether lines have a lag.
+    /// Whether lines have a schedule lag.
     pub(super) waits: bool,
-    /// Lines with seven figures in the other reading: the last is the retries, not the lag; decided
-    /// at the end.
+    /// The alternative reading of lines with seven figures, in which the last one is the retries instead of the lag.
+    /// Decided at the end.
     held: Option<OpTimeline>,
 }
 
-/// Words in place of the time.
+/// Words that replace the time.
 const FAILED: [&str; 3] = ["failed", "serialization", "deadlock"];
 const SKIPPED: &str = "skipped";
 
-/// Whether this can be a line of a log, of single transactions or of sums.
+/// Whether this can be a line of a log, either of single transactions or aggregated.
 pub(super) fn is_line(line: &str) -> bool {
     let figures: Vec<&str> = line.split(' ').collect();
     let number = |at: usize| figures.get(at).copied().and_then(count);
@@ -54,7 +54,7 @@ pub(super) fn is_line(line: &str) -> bool {
         && (word || count(time).is_some())
 }
 
-/// One line, read.
+/// A parsed line.
 struct Line<'a> {
     client: u64,
     number: u64,
@@ -150,7 +150,7 @@ impl Log {
         })
     }
 
-    /// With the right reading of a seventh figure, where the output says which it is.
+    /// Chooses the meaning of a seventh figure, if the output determines it.
     pub(super) fn settled(mut self, output: &Output) -> Self {
         let retried = output.processed.is_some() && output.lag_average.is_none();
         if let Some(held) = self.held.take().filter(|_| retried) {
@@ -160,14 +160,14 @@ impl Log {
         self
     }
 
-    /// Which part of the transactions is in the log, where that is not all: clients number theirs.
+    /// The fraction of the transactions in the log, if it is not all of them: clients number theirs.
     pub(super) fn sampled(&self) -> Option<String> {
         let lines: u64 = self.clients.values().map(|(lines, _)| lines).sum();
         let numbered: u64 = self.clients.values().map(|(_, greatest)| greatest).sum();
         (lines < numbered).then(|| percent(ratio(lines, numbered)))
     }
 
-    /// Names of ops: those of the scripts, by number.
+    /// Names of ops: the scripts' names, by number.
     pub(super) fn names(&self, scripts: &[String]) -> BTreeMap<String, String> {
         let several = self.timeline.names().count() > 1;
         let named = self.timeline.names().map(|number| {
@@ -191,7 +191,7 @@ fn add(timeline: &mut OpTimeline, line: &Line<'_>, lag: Option<u64>, retries: u6
         word if time.is_none() => ParsedOutcome::Failed("conflict".to_owned(), word.to_owned()),
         _ => ParsedOutcome::Acknowledged,
     };
-    // For a skipped or failed transaction only the time of abandoning it is reported.
+    // A skipped or failed transaction only has the time at which it was abandoned.
     let took = Nanos::from_micros(time.unwrap_or(0));
     let event = Event {
         intended: line.finished.saturating_sub(took),

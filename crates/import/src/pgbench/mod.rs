@@ -1,9 +1,8 @@
-//! pgbench: its log of transactions (`-l`), and what it prints: progress and the summary.
+//! pgbench: its transaction log (`-l`), and its printed output: progress and summary.
 //!
-//! Files of one run go together: a log for each thread, and the output beside them. From a log all
-//! figures are computed; the output then says what a log does not: version, clients, scripts.
-//! With a rate, latency begins at the scheduled start (pgbench's documentation, "Per-Transaction
-//! Logging"), and the schedule lag tells the service time.
+//! A run has one log per thread, and the output. Figures come from the logs, if there are any; the output then adds
+//! version, clients, and scripts, which logs do not contain. With a rate, latency begins at the scheduled start
+//! (pgbench's documentation, "Per-Transaction Logging"), and the service time follows from the schedule lag.
 
 mod log;
 mod output;

@@ -1,4 +1,4 @@
-//! What pgbench prints: progress lines, and the summary at the end.
+//! The output of pgbench: progress lines, and the summary at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
 
 const TOOL: &str = "pgbench";
-/// Scripts of one run.
+/// Maximum number of scripts in a run.
 const SCRIPTS_MAX: usize = 64;
-/// From here on a time of progress counts from 1970.
+/// From this value on, a progress time counts from 1970.
 const EPOCH_S: f64 = 1e8;
 const HINT: &str = "give what pgbench printed, from its first line to `tps = …`";
 
-/// Settings that are kept as they are printed.
+/// Settings that are copied as printed.
 const SETTINGS: [&str; 5] = [
     "transaction type",
     "scaling factor",
@@ -36,7 +36,7 @@ pub(super) struct Output {
     pub(super) planned: Option<Nanos>,
     pub(super) processed: Option<u64>,
     pub(super) lag_average: Option<Nanos>,
-    /// Names of scripts, where there are several.
+    /// Names of scripts, if there are several.
     pub(super) scripts: Vec<String>,
     failed: Option<u64>,
     skipped: u64,
@@ -46,11 +46,11 @@ pub(super) struct Output {
     ops_per_s: Option<f64>,
     of_scripts: Vec<ParsedOp>,
     progress: Averages,
-    /// When progress began, where its times count from 1970.
+    /// Start of progress, if its times count from 1970.
     epoch_s: Option<f64>,
 }
 
-/// Whether only pgbench prints this.
+/// Whether the line can only come from pgbench.
 pub(super) fn is_own(line: &str) -> bool {
     line.starts_with("pgbench (")
         || line.starts_with("transaction type: ")
@@ -107,7 +107,7 @@ impl Output {
                 let rest = value.strip_prefix("avg ")?;
                 self.lag_average = Some(millis(rest.split(' ').next()?)?);
             }
-            // Older versions print a second one, with the time that connecting took.
+            // Older versions print a second rate, which includes the time for connecting.
             "tps" if !value.contains("(including") => self.ops_per_s = Some(number(first)?),
             _ => {}
         }
@@ -154,7 +154,7 @@ impl Output {
         Some(())
     }
 
-    /// A figure of the script that was named last.
+    /// A figure of the script that was last named.
     fn of_script(&mut self, rest: &str) -> Option<()> {
         let Some(op) = self.of_scripts.last_mut() else {
             return Some(());
@@ -181,7 +181,7 @@ impl Output {
         Some(())
     }
 
-    /// A run without ops: what the printed output says of its settings.
+    /// A run without ops, with the settings in the printed output.
     pub(super) fn empty_run(&self, waits: bool) -> ImportedRun {
         ImportedRun {
             version: self.version.clone(),
@@ -194,7 +194,7 @@ impl Output {
         }
     }
 
-    /// All figures, where there is no log.
+    /// All figures, if there is no log.
     pub(super) fn imported_run(self) -> Result<ImportedRun, ImportError> {
         let mut run = self.empty_run(self.lag_average.is_some());
         run.intervals.clone_from(&self.progress.intervals);
@@ -206,7 +206,7 @@ impl Output {
         let Some(ops_per_s) = self.ops_per_s else {
             return Err(ImportError::new("there is no line `tps = …`", HINT));
         };
-        // Its time is from the first connection on; what is divided by is without connecting.
+        // The printed duration includes connecting, but the time that `tps` is computed with does not.
         run.duration = if ops_per_s > 0.0 {
             nanos(to_f64(processed) / ops_per_s, 1_000_000_000)
         } else {
@@ -249,7 +249,7 @@ impl Output {
         op
     }
 
-    /// Progress lines alone: a run that was cut, or its standard error.
+    /// Only progress lines: a run that was aborted, or its standard error.
     fn of_progress(self, mut run: ImportedRun) -> Result<ImportedRun, ImportError> {
         if run.intervals.is_empty() {
             let message = "there is neither a summary nor a progress line";

@@ -1,6 +1,6 @@
-//! Reads the files of one run of pgbench: logs of transactions, the printed output, or both.
+//! Reads the files of a pgbench run: transaction logs, the printed output, or both.
 //!
-//! What must not be here: the lines themselves.
+//! Must not parse lines.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub(crate) struct Reader {
     in_output: bool,
 }
 
-/// Whether a file begins with lines of a log of transactions.
+/// Whether a file begins with lines of a transaction log.
 pub(crate) fn is_log(head: &str) -> bool {
     head.lines().next().is_some_and(log::is_line)
 }
 
-/// Whether a file holds what pgbench prints.
+/// Whether a file holds pgbench's output.
 pub(crate) fn is_output(head: &str) -> bool {
     head.lines().any(output::is_own)
 }

@@ -1,4 +1,4 @@
-//! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
+//! HdrHistogram 2.2.2 for Java: its files, compared with the figures that it computed from the same values.
 
 use super::{close, fails, imported, ms, noted, parsed_run, sample};
 use crate::{Import, TimeUnit, recognize};
@@ -22,7 +22,7 @@ fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
     let (run, record) = imported(&["hdr-nanos.hlog"]);
     let names: Vec<&str> = record.results.iter().map(|r| r.op.as_str()).collect();
     assert_eq!(names, ["ops", "read"], "a line without a tag, and one with");
-    // Printed by the program that wrote the log, with the same three digits.
+    // Printed by the program that wrote the log, with the same three-digit precision.
     let figures = [
         [2.227_513_76, 1.614_847, 6.307_839, 10.649_599, 14.499_839],
         [2.270_165_65, 1.671_167, 6.217_727, 9.781_247, 13.500_415],
@@ -46,7 +46,7 @@ fn its_times_are_those_of_the_record() {
     assert_eq!(record.header.started_at, "2015-09-09T15:24:39Z");
     assert_eq!(record.phases[0].start_ns, 474_000_000);
     assert_eq!(run.duration.0, 4_000_000_000);
-    // Times count from BaseTime, where that is another than the log's start.
+    // Times count from BaseTime, if it differs from the log's start.
     let base =
         sample("hdr-nanos.hlog").replace("BaseTime: 1441812279.474", "BaseTime: 1441812200.474");
     let run = super::parsed_run(&[&base]).unwrap();
@@ -68,7 +68,7 @@ fn an_interval_of_ten_seconds_is_no_second() {
     assert!(noted(&run, "intervals of 10 s"));
     let latency = &run.ops[0].latency.summary;
     close(ms(latency.mean), 4.200_356, 1e-6);
-    // Two digits in the file: one part in a hundred.
+    // The file has a precision of two digits: 1%.
     close(ms(latency.p99), 8.959, 1e-2);
     assert_eq!(latency.max, Some(9_087_000));
     assert_eq!(run.started.unwrap().0, 1_441_812_279_000_000_000);
@@ -96,7 +96,7 @@ fn printed_percentiles_are_figures_and_no_distribution() {
     let mean_and_max = (Some(2_270_000), Some(13_500_000));
     assert_eq!((latency.mean, latency.max), mean_and_max);
     close(ms(latency.p50), 1.671, 1e-9);
-    // Between two rows the upper one stands: never less than the value itself.
+    // Between two rows, the upper one is used: never less than the value itself.
     let p99 = ms(latency.p99);
     assert!((9.781..=9.9).contains(&p99), "{p99}");
     assert!(op.latency.histogram.is_empty());
@@ -120,8 +120,8 @@ fn damaged_files_are_errors_with_their_place() {
     assert_eq!(fails(&[&rows], "this row cannot be read"), 3);
 }
 
-/// The sample's log with its intervals as the three times of one op, as cassandra-stress tags them: each untagged one
-/// is a service time, each tagged one a response time and a wait.
+/// The sample's log with its intervals as the three times of one op, tagged as by cassandra-stress: each untagged
+/// interval is a service time, each tagged one a response time and a wait time.
 fn stress() -> String {
     let log = sample("hdr-nanos.hlog");
     log.lines()
@@ -149,7 +149,7 @@ fn times_of_one_op_are_one_op_whose_latency_begins_at_the_intended_start() {
     let all: u64 = run.intervals.iter().map(|i| i.acknowledged).sum();
     assert_eq!((run.intervals.len(), all), (4, 1_200));
     assert_eq!(run.caveats, [""; 0]);
-    // NoSQLBench's names of the same.
+    // The same with NoSQLBench's names.
     let named = [("READ-rt", "cycles.responsetime"), ("READ-st", "cycles.servicetime")];
     let named = named.iter().fold(stress(), |log, (from, to)| log.replace(from, to));
     let run = super::parsed_run(&[&named.replace("READ-wt", "cycles.waittime")]).unwrap();

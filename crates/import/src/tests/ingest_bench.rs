@@ -1,4 +1,4 @@
-//! nodeIngestBench: a sample written after its source, as it is on no registry.
+//! nodeIngestBench: a sample that was written from its source code, because it is in no registry.
 
 use super::{close, fails, imported, leave_out, noted, parsed_run, printed_report, sample};
 use highwater_model::import_record::{ImportedPace, MissingField};

@@ -1,4 +1,4 @@
-//! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
+//! k6 1.8.1: summaries in both shapes, and lines compared with the summary of the same run.
 
 use super::{close, fails, imported, leave_out, ms, parsed_run, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
@@ -50,11 +50,11 @@ fn lines_agree_with_the_summary_of_the_run() {
     assert_eq!((result.sent, result.acknowledged), (388, 370));
     assert_eq!(result.errors["status 503"], 18);
     let latency = &result.latency_ns;
-    // The times in the lines are those of which the summary was computed.
+    // The summary was computed from the times in the lines.
     close(ms(latency.mean), 51.564_062_21, 1e-7);
     close(ms(latency.max), 84.031_186, 1e-7);
     close(ms(latency.p50), 51.622_558_5, 2e-3);
-    // Between ranks k6 interpolates, a rank is a value: of 370, p99 lies between the 4th and 5th.
+    // k6 interpolates between ranks, but here a rank is a value: of 370, p99 lies between the 4th and 5th.
     close(ms(latency.p99), 73.034_199_77, 0.05);
     assert_eq!(run.begin, LatencyBegin::Sent);
     assert_eq!(run.sessions, Some(4));
@@ -82,7 +82,7 @@ fn an_address_in_a_name_keeps_no_password_and_no_parameter() {
     assert_eq!(run.ops[0].name, "POST http://host/a");
 }
 
-/// A script without HTTP: its iterations are the ops, and none of them is said to fail or not.
+/// A script without HTTP: its iterations are the ops, and it does not report which of them failed.
 #[test]
 fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
     let summary = |state: &str| {
@@ -91,17 +91,17 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
              \"values\":{{\"count\":100,\"rate\":20.0}}}}}}{state}}}"
         )
     };
-    // The time that is written down comes before the one that follows from the rate.
+    // A reported duration takes precedence over the one computed from the rate.
     let took = summary(",\"state\":{\"testRunDurationMs\":5500.0}");
     for (text, seconds) in [(took, 5.5), (summary(""), 5.0)] {
         let run = super::parsed_run(&[&text]).unwrap();
         let op = &run.ops[0];
         assert_eq!((op.name.as_str(), op.sent), ("iteration", 100));
         close(run.duration.as_secs_f64(), seconds, 1e-9);
-        // It does not say which of them failed.
+        // Failures are not reported.
         assert!(run.missing_fields.contains(&MissingField::Errors));
     }
-    // Nor does one of requests from which their failures were left out.
+    // The same for requests without the metric of failures.
     let requests = summary("").replace("iterations", "http_reqs");
     let missing = parsed_run(&[&requests]).unwrap().missing_fields;
     assert!(missing.contains(&MissingField::Errors));
@@ -129,7 +129,7 @@ fn what_k6_did_not_count_is_absent_and_not_nothing() {
     let run = parsed_run(&[&text]).unwrap();
     assert_eq!(run.ops[0].acknowledged, 12_010);
     assert!(run.missing_fields.contains(&MissingField::Errors));
-    // Lines whose requests do not say which response was expected.
+    // Lines with requests that do not report whether the response was expected.
     let lines = sample("k6-lines.ndjson");
     let unmarked = lines.replace("\"expected_response\"", "\"other\"");
     assert_ne!(unmarked, lines);

@@ -1,4 +1,4 @@
-//! Importers against what the tools themselves printed.
+//! Importers, compared with the figures that the tools printed.
 
 mod hdr;
 mod ingest_bench;
@@ -19,7 +19,7 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap()
 }
 
-/// The run that texts of one run report; on an error also its line, from 1.
+/// The run reported by the texts of one run; for an error, also its line, from 1.
 fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
     let mut import: Option<Import> = None;
     for text in texts {
@@ -34,7 +34,7 @@ fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
     import.unwrap().end().map_err(|wrong| (0, wrong))
 }
 
-/// The line at which texts of one run cannot be read, of whose error or hint this is a part.
+/// The line at which the texts of one run cannot be read; its error or hint must contain `part`.
 #[track_caller]
 fn fails(texts: &[&str], part: &str) -> usize {
     let (line, wrong) = parsed_run(texts).unwrap_err();
@@ -43,29 +43,29 @@ fn fails(texts: &[&str], part: &str) -> usize {
     line
 }
 
-/// Whether this is a part of a note.
+/// Whether a note contains this text.
 fn noted(run: &ImportedRun, part: &str) -> bool {
     run.notes.iter().any(|note| note.contains(part))
 }
 
-/// Whether samples leave out all of these.
+/// Whether all of these fields are missing in the samples.
 fn leave_out(names: &[&str], fields: &[MissingField]) -> bool {
     let origin = imported_record(names).1.origin;
     fields.iter().all(|field| origin.leaves_out(*field))
 }
 
-/// What samples of one run hold, and the run of their record.
+/// The run in the samples, and its record.
 fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
     let (parsed, record) = imported_record(names);
     (parsed, record.run)
 }
 
-/// What is printed of the samples.
+/// The text report of the samples.
 fn printed_report(names: &[&str]) -> String {
     highwater_report::text(&imported_record(names).1)
 }
 
-/// What the first screen says of the samples, without colors.
+/// The summary of the samples, without colors.
 fn printed_summary(names: &[&str]) -> String {
     let record = imported_record(names).1;
     highwater_report::summary(&record, "here").short(120, &highwater_report::without_color)
@@ -85,7 +85,7 @@ fn imported_record(names: &[&str]) -> (ImportedRun, ImportedRecord) {
     (run, record)
 }
 
-/// The number that stands behind a word in what a tool printed.
+/// The number after a word in a tool's output.
 fn printed(text: &str, behind: &str) -> f64 {
     let (_, rest) = text.split_once(behind).unwrap();
     let rest = rest.trim_start();
@@ -93,12 +93,12 @@ fn printed(text: &str, behind: &str) -> f64 {
     rest[..end.unwrap_or(rest.len())].parse().unwrap()
 }
 
-/// The same where it is a whole number.
+/// The number after a word, as a whole number.
 fn counted(text: &str, behind: &str) -> u64 {
     highwater_model::numbers::round_to_u64(printed(text, behind))
 }
 
-/// Within a part of what is expected.
+/// Checks that a value is within a relative tolerance of the expected one.
 #[track_caller]
 fn close(found: f64, expected: f64, part: f64) {
     let off = (found / expected - 1.0).abs();

@@ -1,4 +1,4 @@
-//! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
+//! pgbench 15: logs, compared with the summaries that pgbench printed at the end of the same runs.
 
 use super::{
     close, counted, fails, imported, leave_out, ms, noted, parsed_run, printed, printed_report,
@@ -9,7 +9,7 @@ use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};
 use highwater_model::quantity::parse_instant;
 
-/// A time in microseconds, and a mean of them, are exact; pgbench prints three decimals of a
+/// Relative tolerance: times in microseconds and their means are exact, but pgbench prints three decimals of a
 /// millisecond.
 const PRINTED: f64 = 1e-4;
 
@@ -27,8 +27,8 @@ fn the_logs_of_two_threads_agree_with_the_summary() {
         assert_eq!(result.latency_ns.count, 970);
         let mean = printed(&out, "latency average = ");
         close(ms(result.latency_ns.mean), mean, PRINTED);
-        // pgbench divides by the time from the last connection on, the log by that from the first
-        // transaction on: here they connected within 60 ms of 5 s.
+        // pgbench divides by the time since the last connection, the log by the time since the first transaction: here
+        // all connected within 60 ms of 5 s.
         close(result.throughput.ops_per_s, printed(&out, "tps = "), 0.002);
         assert_eq!(run.begin, LatencyBegin::Sent);
         assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(4)));
@@ -97,7 +97,7 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time
     close(ms(result.service_ns.mean), mean - lag, 1e-3);
     assert_eq!(run.begin, LatencyBegin::Intended);
     assert!(result.open);
-    // It prints no rate.
+    // The tool does not print the rate.
     let files = ["pgbench-rate.log", "pgbench-rate.out"];
     assert!(leave_out(&files, &[MissingField::Rate]));
     let codes = record.judgments.measurement.codes();
@@ -202,7 +202,7 @@ fn a_sample_is_distinguished_from_a_whole_log() {
     assert_eq!(counts.matches('–').count(), 3, "{text}");
     let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
     assert!(run.caveats.iter().any(|said| said.contains("14,452")), "{:?}", run.caveats);
-    // It is the first thing that is said of the figures.
+    // The caveat is the first reason, before all figures.
     let (_, record) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
     let reasons = record.judgments.measurement.codes();
     assert_eq!(reasons[0], ReasonCode::ImportPartial);

@@ -1,4 +1,4 @@
-//! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
+//! sysbench 1.0.20: its printed figures, and its histogram compared with its own percentile.
 
 use super::{close, counted, fails, imported, leave_out, ms, noted, printed, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
@@ -43,7 +43,7 @@ fn lines_for_two_seconds_show_their_mean_with_a_note() {
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [34_032, 34_033, 30_327, 30_328, 34_369, 34_370]);
     assert!(noted(&run, "lines of 2 s each") && noted(&run, "95th percentile"));
-    // That is no p99.
+    // This is not a p99.
     assert!(record.intervals.iter().all(|i| i.p99_ns.is_none()));
 }
 

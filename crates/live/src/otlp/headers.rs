@@ -1,7 +1,7 @@
-//! What a collector wants to see of who pushes: headers that go with each push. Must not read the environment.
+//! Headers of each push, such as credentials for a collector. Must not read the environment.
 //!
-//! The format is that of OpenTelemetry's variables for exporters: `name=value,name=value`, as in the header `baggage` of
-//! the W3C without properties, values percent-encoded.
+//! The format is that of OpenTelemetry's variables for exporters: `name=value,name=value`, as in the W3C header
+//! `baggage` without properties; values are percent-encoded.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,13 +9,13 @@ use std::str::FromStr;
 use highwater_driver::Secret;
 use percent_encoding::percent_decode_str;
 
-/// The variables that hold them, the one of metrics alone first: it wins.
+/// The variables that hold the headers; the one for metrics comes first, because it takes precedence.
 pub const OTLP_HEADER_VARIABLES: [&str; 2] =
     ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Bytes of all headers together, which receivers take with room to spare.
+/// Maximum bytes of all headers together, well below the limits of receivers.
 const BYTES_MAX: usize = 6_000;
-/// Headers that say what a push is, or where it ends.
+/// Headers that the push itself sets.
 const OWN: [&str; 11] = [
     "connection",
     "content-encoding",
@@ -30,24 +30,24 @@ const OWN: [&str; 11] = [
     "user-agent",
 ];
 
-/// Headers of each push; their values appear in no text.
+/// Headers of each push; their values must not appear in any text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtlpHeaders(Vec<(String, Secret)>);
 
-/// Why a text is none. Each counts from 1 which of the pairs it is, and shows nothing of it.
+/// Why a text cannot be parsed. Pairs are counted from 1, and their content is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtlpHeadersError {
     /// It has no `=`.
     Pair(usize),
-    /// Its name is none.
+    /// Its name is invalid.
     Name(usize),
-    /// Its name is one of ours.
+    /// Its name is one that the push sets.
     Own(usize, &'static str),
     /// Its value is empty.
     Empty(usize),
-    /// Its value has a character that no header can have.
+    /// Its value has a character that is invalid in a header.
     Value(usize),
-    /// All of them are too long.
+    /// All headers together are too long.
     Long,
 }
 
@@ -57,7 +57,7 @@ impl OtlpHeaders {
         self.0.iter().map(|(name, value)| format!("{name}: {}\r\n", value.reveal())).collect()
     }
 
-    /// What somebody else wrote, without the values.
+    /// Text of another program, with the values removed.
     pub(super) fn cut_out_of(&self, text: &str) -> String {
         let cut = |text: String, (_, value): &(String, Secret)| text.replace(value.reveal(), "***");
         self.0.iter().fold(text.to_owned(), cut)
@@ -87,11 +87,11 @@ impl FromStr for OtlpHeaders {
             if value.trim().is_empty() {
                 return Err(OtlpHeadersError::Empty(number));
             }
-            // Whatever ends a line would begin a header of its own.
+            // A line end would begin another header.
             if !value.chars().all(|c| matches!(c, ' '..='~')) {
                 return Err(OtlpHeadersError::Value(number));
             }
-            // As in every reader of this format, the last one of a name holds.
+            // As in every parser of this format, the last value of a name wins.
             all.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             all.push((name.to_owned(), Secret::new(value)));
         }
@@ -99,7 +99,7 @@ impl FromStr for OtlpHeaders {
     }
 }
 
-/// Whether it can stand in the name of a header.
+/// Whether a character is valid in the name of a header.
 fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }

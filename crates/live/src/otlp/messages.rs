@@ -1,8 +1,7 @@
-//! Metrics as OTLP's messages, encoded as protobuf by the crates of OpenTelemetry's own project and of `prost`. Must not
-//! send.
+//! Metrics as OTLP messages, encoded as protobuf by the crates of OpenTelemetry and of `prost`. Must not send.
 //!
-//! The messages and not the meters of OpenTelemetry: what is counted already cannot be given to them, for they have no
-//! histogram that is observed, so that each op would have to be recorded in it again.
+//! Uses the messages instead of OpenTelemetry's meters, which take no existing counts: without an observable histogram,
+//! each op would have to be recorded in them again.
 
 use highwater_model::event::LATENCY_BOUNDS_NS;
 use highwater_model::numbers::to_f64;
@@ -25,15 +24,15 @@ use crate::metrics::{apart, sum_s};
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
-/// Who pushes.
+/// The sender of a push.
 pub(super) struct Instance {
-    /// Tells two commands apart.
+    /// Distinguishes two commands.
     pub(super) id: String,
-    /// Since when values are counted; wall clock.
+    /// Wall-clock start of the counters.
     pub(super) started: Nanos,
 }
 
-/// The times of a value; wall clock.
+/// The wall-clock times of a value.
 #[derive(Clone, Copy)]
 struct Times {
     started: u64,
@@ -69,7 +68,7 @@ fn message(families: &[Family], instance: &Instance, now: Nanos) -> ExportMetric
     ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }
 }
 
-/// Absent where a family has no values: OTLP has no empty metrics.
+/// Absent if a family has no values: OTLP has no empty metrics.
 fn metric(family: &Family, times: Times) -> Option<Metric> {
     let (suffix, unit, data) = match &family.points {
         Points::Info(labels) => {
@@ -84,7 +83,7 @@ fn metric(family: &Family, times: Times) -> Option<Metric> {
         }
         Points::Counters(points) => {
             let data_points = each(points, |labels, value| {
-                // OTLP has no unsigned value.
+                // OTLP has no unsigned values.
                 let value = Number::AsInt(i64::try_from(*value).unwrap_or(i64::MAX));
                 number(labels, Some(times.started), times.now, value)
             })?;
@@ -121,7 +120,7 @@ fn each<T, P>(points: &[Point<T>], made: impl Fn(&[Label], &T) -> P) -> Option<V
     (!made.is_empty()).then_some(made)
 }
 
-/// `started`: of a value that is counted from then on.
+/// `started`: start of the count, for counters.
 fn number(labels: &[Label], started: Option<u64>, now: u64, value: Number) -> NumberDataPoint {
     NumberDataPoint {
         attributes: attributes(labels),
@@ -143,7 +142,7 @@ fn attributes(labels: &[Label]) -> Vec<KeyValue> {
         .collect()
 }
 
-/// Why a collector took only a part; absent where it took all, and where what it responds is not OTLP.
+/// Why a collector rejected a part; absent if it accepted everything, or if its response is not OTLP.
 pub(super) fn rejected(response: &[u8]) -> Option<String> {
     let partial = ExportMetricsServiceResponse::decode(response).ok()?.partial_success?;
     let why = match partial.error_message {

@@ -1,7 +1,7 @@
-//! `--otlp URL`: the same metrics, pushed to a collector that speaks OTLP over HTTP, as protobuf.
+//! `--otlp URL`: the same metrics, pushed to an OTLP collector over HTTP, as protobuf.
 //!
-//! Cumulative values: a push that fails loses nothing that the next one does not say, so nothing is queued. Must not
-//! hold anything up, and must not end a command.
+//! Values are cumulative: a failed push loses nothing that the next one does not contain, so nothing is queued. Must
+//! not delay or end a command.
 
 mod headers;
 mod messages;
@@ -24,29 +24,29 @@ use crate::shared::Shared;
 pub use headers::{OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpHeadersError};
 pub use url::{OtlpUrl, OtlpUrlError};
 
-/// Between two pushes.
+/// Interval of pushes.
 const PUSH: Duration = Duration::from_secs(5);
-/// For a push.
+/// Timeout of a push.
 const WITHIN: Duration = Duration::from_secs(4);
-/// For the last one, which the end of the command waits for.
+/// Timeout of the last push, which the end of the command waits for.
 pub(crate) const LAST_WITHIN: Duration = Duration::from_secs(1);
-/// Bytes of a response that are looked at.
+/// Maximum bytes of a response that are parsed.
 const RESPONSE_MAX: usize = 4_096;
-/// Bytes that tell two commands apart, all of them random.
+/// Random bytes that distinguish two commands.
 const INSTANCE_BYTES: usize = 16;
 
-/// Where metrics are pushed.
+/// Settings of pushes.
 #[derive(Debug, Clone)]
 pub struct OtlpSettings {
-    /// The collector.
+    /// URL of the collector.
     pub url: OtlpUrl,
-    /// What goes with each push.
+    /// Headers of each push.
     pub headers: OtlpHeaders,
-    /// Says once what does not work.
+    /// Reports the first failure.
     pub warn: fn(&str),
 }
 
-/// What all pushes of a command have in common.
+/// State shared by all pushes of a command.
 pub(crate) struct Pusher {
     settings: OtlpSettings,
     tls: Tls,
@@ -56,7 +56,7 @@ pub(crate) struct Pusher {
 
 impl Pusher {
     /// # Errors
-    /// The system gives no random bytes.
+    /// If the system provides no random bytes.
     pub(crate) fn new(settings: OtlpSettings) -> io::Result<Self> {
         Ok(Self {
             settings,
@@ -69,11 +69,11 @@ impl Pusher {
         })
     }
 
-    /// Pushes until the command is over, and then what is known at its end.
+    /// Pushes until the command is over, and then the final state.
     pub(crate) async fn push_on(mut self, shared: Arc<Shared>, mut over: watch::Receiver<bool>) {
         let mut due = interval(PUSH);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first tick is at once, when nothing is known.
+        // The first tick is immediate, when there is nothing to push.
         due.tick().await;
         loop {
             let is_over = tokio::select! {
@@ -87,7 +87,7 @@ impl Pusher {
             } else {
                 tokio::select! {
                     pushed = self.within(WITHIN, &body) => pushed,
-                    // What is known at the end is pushed instead.
+                    // The final state is pushed instead.
                     () = end(&mut over) => continue,
                 }
             };
@@ -166,11 +166,11 @@ impl Pusher {
 
 /// Returns when the command is over.
 async fn end(over: &mut watch::Receiver<bool>) {
-    // Who would say it is gone: it is over as well.
+    // An error means that the sender is gone, so the command is over as well.
     let _ = over.wait_for(|is_over| *is_over).await;
 }
 
-/// Status, and the begin of the body.
+/// Status, and the start of the body.
 #[derive(Default)]
 struct Response {
     status: u16,

@@ -1,9 +1,9 @@
-//! Where a collector is. Must not connect.
+//! The URL of a collector. Must not connect.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where metrics go where an address has no path of its own.
+/// The path of metrics for an address without a path.
 const METRICS_PATH: &str = "/v1/metrics";
 
 /// The address of a collector.
@@ -16,16 +16,16 @@ pub struct OtlpUrl {
     pub(super) path: String,
 }
 
-/// Why a text is none.
+/// Why a text is not such a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtlpUrlError {
     /// It begins with neither `http://` nor `https://`.
     Scheme,
-    /// It has a user or a password.
+    /// It contains a user or a password.
     User,
-    /// It has no host, or no port where one should be.
+    /// It has no host, or an invalid port.
     Authority,
-    /// It has what a request line cannot have.
+    /// It has a character that is invalid in a request line.
     Path,
 }
 
@@ -53,7 +53,7 @@ impl FromStr for OtlpUrl {
         }
         let usual = if is_encrypted { 443 } else { 80 };
         let (host, port) = match authority.rsplit_once(':') {
-            // The colons of an address in brackets.
+            // The colons belong to an address in brackets.
             Some((_, after)) if after.ends_with(']') => (authority, usual),
             Some((host, port)) => (host, port.parse().map_err(|_| OtlpUrlError::Authority)?),
             None => (authority, usual),

@@ -1,5 +1,4 @@
-//! The shape of a cluster file, from which its JSON Schema is made. What must hold beyond the shape is checked
-//! where it is read.
+//! The structure of a cluster file, from which its JSON Schema is generated. Reading checks all other constraints.
 
 use std::collections::BTreeMap;
 
@@ -168,24 +167,24 @@ fn minute() -> Span {
     Span(Nanos::from_secs(60))
 }
 
-/// What shows that a node is ready.
+/// Condition under which a node is ready.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// A query that its URL responds to.
     Sql {
         /// The query.
         sql: String,
-        /// The first value of the response; none if any will do.
+        /// The expected first value of the response; `None` accepts any.
         answer: Option<String>,
     },
     /// A URL that responds with a status from 200 to 299.
     Http(String),
-    /// A text in its log.
+    /// A text that its log contains.
     Log(String),
 }
 
 impl ReadyFile {
-    /// The one of its conditions that is there; reading has made sure that it is.
+    /// The condition that is set; reading ensures that there is one.
     pub fn condition(&self) -> Condition {
         let answer = self.answer.clone();
         let sql = self.sql.clone().map(|sql| Condition::Sql { sql, answer });

@@ -1,7 +1,6 @@
-//! A cluster file: how to start, reach, resize, and end a cluster of any size. Reading one is a function of its
-//! text.
+//! A cluster file: how to start, reach, resize, and stop a cluster of any size. Reading is a function of its text.
 //!
-//! Must not start anything; what is done by a file is up to the experiment's providers.
+//! Must not start anything; the experiment's providers do.
 
 mod file;
 mod placeholders;
@@ -18,29 +17,29 @@ pub use reading::{is_cluster_file, parse, schema};
 
 use crate::scale::LeftOut;
 
-/// Nodes of a cluster, at most.
+/// Maximum number of nodes of a cluster.
 pub const NODES_MAX: u32 = 256;
 
-/// A cluster file that was read and checked.
+/// A cluster file, parsed and checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterSpec {
     /// Names its directories and control groups.
     pub name: String,
     /// One line, or empty.
     pub summary: String,
-    /// Nodes that `up` starts where no number is given; from 1 to [`NODES_MAX`].
+    /// Nodes that `up` starts by default; from 1 to [`NODES_MAX`].
     pub nodes: u32,
-    /// Which nodes hold a row.
+    /// The nodes that hold rows.
     pub rows: Rows,
-    /// Who runs the nodes.
+    /// The provider of the nodes.
     pub provider: Provider,
-    /// A shell command that brings data back into a new cluster.
+    /// A shell command that restores data in a new cluster.
     pub restore: Option<String>,
 }
 
 impl ClusterSpec {
-    /// The URLs of the nodes that are loaded in a cluster of this size, as far as they are known before it is
-    /// started: with port 1 for each. None where only the user's own commands know them.
+    /// The URLs of the loaded nodes in a cluster of this size, as known before it is started: with port 1 for each.
+    /// `None` if only the user's own commands know them.
     pub fn planned_urls(&self, nodes: u32) -> Option<Vec<String>> {
         let Provider::Processes(spec) = &self.provider else {
             return None;
@@ -66,7 +65,7 @@ impl ClusterSpec {
         (1..=loaded).map(url).collect()
     }
 
-    /// Why its nodes cannot be measured alone, if they cannot.
+    /// The reason why its nodes cannot be measured alone, if any.
     pub fn not_alone(&self) -> Option<LeftOut> {
         match &self.provider {
             Provider::Processes(node) => (!node.alone).then_some(LeftOut::NotSeparate),
@@ -75,11 +74,11 @@ impl ClusterSpec {
     }
 }
 
-/// Who runs the nodes.
+/// The provider of the nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provider {
-    /// Highwater, as processes of this machine. Texts hold placeholders that [`expand`] fills; a test of reading
-    /// has shown that it knows all of them.
+    /// Highwater, as processes on this machine. Texts hold placeholders for [`expand`]; reading has checked that all of
+    /// them are known.
     Processes(Box<NodeFile>),
     /// The user's own commands.
     Commands(CommandsFile),

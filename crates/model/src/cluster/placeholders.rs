@@ -1,14 +1,14 @@
 //! Placeholders of a cluster file's texts: `{node}`, `{port.http}`. Must not know their values.
 
-/// A placeholder that has no value.
+/// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown placeholder `{{{0}}}`")]
 pub struct UnknownPlaceholder(pub String);
 
-/// The text with every placeholder replaced by its value.
+/// Replaces every placeholder in a text by its value.
 ///
-/// A placeholder is a name between braces: a lower-case letter, then lower-case letters, digits, `.`, `_` and `-`.
-/// Other braces stay as they are, and so do those behind `$`, which are the shell's.
+/// A placeholder is a name in braces: a lower-case letter, then lower-case letters, digits, `.`, `_` and `-`. Other
+/// braces are unchanged, and so are those after `$`, which belong to the shell.
 ///
 /// # Errors
 /// The first placeholder without a value.
@@ -36,13 +36,13 @@ pub fn expand(
     Ok(whole)
 }
 
-/// The name before the closing brace, if it can be one, and what is behind the brace.
+/// The name before the closing brace, if it is valid, and the text after the brace.
 fn name_of(after: &str) -> Option<(&str, &str)> {
     let (name, behind) = after.split_once('}')?;
     is_name(name).then_some((name, behind))
 }
 
-/// Whether a text can be a placeholder's name.
+/// Whether a text is a valid placeholder name.
 fn is_name(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-_".contains(c);

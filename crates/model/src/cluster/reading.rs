@@ -1,6 +1,6 @@
-//! From the text of a cluster file to what it describes, or to everything that is wrong with it.
+//! Parses the text of a cluster file, or reports all its errors.
 //!
-//! Must not look at the machine: whether a program or a user is there shows when a node is started.
+//! Must not inspect the machine: a missing program or user is found when a node is started.
 
 use std::path::{Component, Path};
 
@@ -11,31 +11,31 @@ use super::placeholders::expand;
 use super::{ClusterSpec, NODES_MAX, Provider};
 use crate::input_error::{InputError, suggest};
 
-/// Version of the format.
+/// Format version.
 const FORMAT: u32 = 1;
-/// Characters of a cluster's name: it is a part of directories' names.
+/// Maximum number of characters in a cluster's name, which is part of directory names.
 const NAME_MAX: usize = 40;
-/// Placeholders of commands, and of texts that are not a node's.
+/// Placeholders of commands, and of texts that do not belong to a node.
 const OF_CLUSTER: [&str; 2] = ["nodes", "dir"];
 
-/// Whether a text is meant as a cluster file: one of its two sections is there, and none of a workload's.
+/// Whether a text is meant as a cluster file: it has one of the two sections, and none of a workload's.
 pub fn is_cluster_file(text: &str) -> bool {
     toml::from_str::<toml::Table>(text).is_ok_and(|table| {
         (table.contains_key("node") || table.contains_key("commands")) && !table.contains_key("ops")
     })
 }
 
-/// The JSON Schema of cluster files, pretty, with a newline at the end.
+/// The JSON Schema of cluster files, indented, with a newline at the end.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(ClusterFile);
-    // A schema made of texts and lists can be written.
+    // Serialization of a schema made of strings and lists cannot fail.
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
-/// Reads a cluster file.
+/// Parses a cluster file.
 ///
 /// # Errors
-/// Everything that is wrong with it; of its shape only the first.
+/// All errors in it, but only the first one in its structure.
 pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
     let file: ClusterFile = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
@@ -49,14 +49,14 @@ pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
     }
 }
 
-/// Collects what is wrong with a text of the right shape.
+/// Collects errors in a text of the right structure.
 struct Checker<'t> {
     text: &'t str,
     errors: Vec<InputError>,
 }
 
 impl Checker<'_> {
-    /// Notes an error at the place of a key, or of other words; once, however often they are in the file.
+    /// Reports an error at the place of a key or of other words; once, even if they occur several times.
     fn error(&mut self, words: &str, message: impl Into<String>, hint: Option<String>) {
         let start = self.place(words);
         let error = InputError::at(self.text, start..start + words.len(), message);
@@ -66,7 +66,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Where a key is, or else the first place of these words outside of lines that are comments.
+    /// The line of a key, or else the first occurrence of these words outside comment lines.
     fn place(&self, words: &str) -> usize {
         let mut first = None;
         let mut start = 0;
@@ -132,7 +132,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Checks a node; nothing where not even its condition is known.
+    /// Checks a node; `None` if its ready condition is unknown.
     fn node(&mut self, file: &NodeFile) -> Option<()> {
         self.texts_of_node(file);
         let nothing = match &file.command {
@@ -161,7 +161,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Every text of a node, with the placeholders that it may have.
+    /// Checks every text of a node with its valid placeholders.
     fn texts_of_node(&mut self, file: &NodeFile) {
         let node: Vec<String> = names(&["node", "nodes", "data", "host", "dir"])
             .into_iter()
@@ -208,7 +208,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks when a node is ready; nothing where there is not exactly one condition.
+    /// Checks when a node is ready; `None` unless there is exactly one condition.
     fn ready(&mut self, ready: &ReadyFile) -> Option<()> {
         if let Some(http) = &ready.http {
             let hint = "write an address that begins with http://";

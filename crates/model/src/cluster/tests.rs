@@ -1,4 +1,4 @@
-//! What a cluster file says, and what is said of a wrong one.
+//! What a cluster file means, and the errors in a wrong one.
 
 use insta::assert_snapshot;
 
@@ -89,7 +89,7 @@ fn placeholders_are_filled_and_other_braces_stay() {
     assert_eq!(unknown.to_string(), "unknown placeholder `{x}`");
 }
 
-/// All errors of a file that was changed in one place, with their lines and hints.
+/// All errors of a file after one change, with their lines and hints.
 fn wrong(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     let errors = parse(&text.replacen(from, to, 1)).unwrap_err();

@@ -1,7 +1,7 @@
-//! What a run or an experiment reports while it goes on: data, one value an event.
+//! Events that a run or an experiment reports while in progress: data, one value per event.
 //!
-//! Who shows it makes the words. The only sentences in here are those of others: what a target or the system
-//! answered. What must not be here: anything that decides what happens next.
+//! Receivers produce the text for users; the only sentences here are those of the target or the system. Must not decide
+//! what happens next.
 
 mod trial;
 
@@ -23,7 +23,7 @@ use super::units::Nanos;
 
 pub use trial::{ExperimentProgress, Trial};
 
-/// Version of the shape of events.
+/// Version of the event format.
 pub const EVENT_SCHEMA: &str = "highwater-event/1";
 
 /// An event as `--events` writes it, one a line.

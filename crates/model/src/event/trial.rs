@@ -1,6 +1,4 @@
-//! What an experiment says when a trial begins: what is tried, and how far it is.
-//!
-//! What must not be here: the results of trials.
+//! Events of an experiment at the begin of a trial: its values, and progress. Must not hold results of trials.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
-//! A histogram of latencies that also counts the ops which never ended.
+//! A latency histogram that also counts ops that never ended.
 //!
-//! It wraps an HdrHistogram (Gil Tene; 2 or 3 significant digits) and adds a count of ops *beyond*
-//! it: failed, dropped, unsent or timed out, whose latency is +∞. They take part in every rank, so that a
-//! percentile which falls among them is reported as the lower bound that it is.
+//! It wraps an HdrHistogram (Gil Tene; 2 or 3 significant digits) and adds a count of ops *beyond* it: failed, dropped,
+//! unsent, or timed out, with latency +∞. They count in every rank, so a percentile among them is reported as a lower
+//! bound.
 //!
-//! It must not average percentiles, nor print one that its samples cannot carry.
+//! Must not average percentiles, or report one without enough samples.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ mod tests;
 use payload::{COARSE_DIGITS, FINE_DIGITS};
 pub use payload::{HistogramError, decode_foreign};
 
-/// Longest latency that is told from +∞: 24 hours.
+/// The greatest finite latency: 24 hours.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3_600);
 
 static EMPTY_FINE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(FINE_DIGITS, 2));
@@ -33,18 +33,18 @@ static EMPTY_COARSE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(COARSE
 
 /// Latencies in nanoseconds, from 0 to 24 hours, and the number of ops beyond.
 ///
-/// Nothing is allocated before the first finite latency; then 17 kB (coarse) to 300 kB (fine).
+/// Memory is allocated with the first finite latency: 17 kB (coarse) to 300 kB (fine).
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram {
     /// Significant decimal digits, 2 or 3.
     digits: u8,
     /// Absent until the first finite latency.
     finite: Option<Histogram<u64>>,
-    /// The greatest finite latency, exactly.
+    /// The exact greatest finite latency.
     greatest: Nanos,
     /// Ops at +∞.
     beyond: u64,
-    /// Each of them was waited for at least so long.
+    /// Minimum time that each of them was waited for.
     waited: Nanos,
 }
 
@@ -105,13 +105,13 @@ impl LatencyHistogram {
         Self { digits, finite: None, greatest: Nanos::ZERO, beyond: 0, waited: Nanos::MAX }
     }
 
-    /// Counts one op of this latency. More than 24 hours counts as +∞.
+    /// Counts one op with this latency. More than 24 hours counts as +∞.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         self.record_n(latency, 1);
     }
 
-    /// Counts `n` ops of this latency. More than 24 hours counts as +∞.
+    /// Counts `n` ops with this latency. More than 24 hours counts as +∞.
     #[inline]
     pub fn record_n(&mut self, latency: Nanos, n: u64) {
         if n == 0 {
@@ -124,15 +124,14 @@ impl LatencyHistogram {
         self.greatest = self.greatest.max(latency);
         let digits = self.digits;
         let finite = self.finite.get_or_insert_with(|| allocate(digits, latency.0));
-        // A histogram that resizes itself takes any value; were it to refuse, +∞ is the side on
-        // which an error is seen.
+        // A resizable histogram takes any value; if it did not, counting as +∞ would make the error visible.
         if finite.record_n(latency.0, n).is_err() {
             self.record_beyond(n, latency);
         }
     }
 
-    /// Counts `n` ops whose latency is +∞: failed, dropped, unsent or timed out. Each was waited for at
-    /// least `waited`; zero where that is not known.
+    /// Counts `n` ops with latency +∞: failed, dropped, unsent, or timed out. Each was waited for at least `waited`;
+    /// zero if unknown.
     #[inline]
     pub fn record_beyond(&mut self, n: u64, waited: Nanos) {
         if n > 0 {
@@ -141,7 +140,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// Adds all that the other one counted; its resolution may differ.
+    /// Adds all counts of another histogram; its resolution may differ.
     pub fn merge(&mut self, other: &Self) {
         self.record_beyond(other.beyond, other.waited);
         self.greatest = self.greatest.max(other.greatest);
@@ -160,14 +159,14 @@ impl LatencyHistogram {
         self.greatest
     }
 
-    /// The same counts, where the greatest finite latency is known more exactly.
+    /// The same counts with a more exact greatest finite latency.
     #[must_use]
     pub fn with_greatest(mut self, greatest: Nanos) -> Self {
         self.greatest = self.greatest.min(greatest);
         self
     }
 
-    /// Number of ops, those at +∞ included.
+    /// Number of ops, including those at +∞.
     pub fn count(&self) -> u64 {
         self.finite_count().saturating_add(self.beyond)
     }
@@ -177,7 +176,7 @@ impl LatencyHistogram {
         self.beyond
     }
 
-    /// How long each of those was waited for at least.
+    /// Minimum time that each op at +∞ was waited for.
     pub fn waited(&self) -> Nanos {
         if self.beyond == 0 {
             return Nanos::ZERO;
@@ -190,7 +189,7 @@ impl LatencyHistogram {
         self.count() == 0
     }
 
-    /// Forgets all counts and keeps the memory.
+    /// Clears all counts and keeps the memory.
     pub fn clear(&mut self) {
         (self.greatest, self.beyond, self.waited) = (Nanos::ZERO, 0, Nanos::MAX);
         if let Some(finite) = &mut self.finite {
@@ -198,22 +197,22 @@ impl LatencyHistogram {
         }
     }
 
-    /// The latency that the fraction `quantile` in [0, 1] of the ops do not exceed.
+    /// The latency that the fraction `quantile` in [0, 1] of the ops does not exceed.
     ///
-    /// It is the latency of rank ⌈quantile × count⌉. `None` without enough samples, which is fewer
-    /// than 10 or than 1 / (1 − quantile); the maximum (1.0) needs one only.
+    /// It is the latency of rank ⌈quantile × count⌉. `None` without enough samples: fewer than 10, or than 1 / (1 −
+    /// quantile); the maximum (1.0) needs only one.
     pub fn percentile(&self, quantile: f64) -> Option<Percentile> {
         self.percentiles(&[quantile]).into_iter().next().flatten()
     }
 
-    /// How many ops took no longer than each of these bounds in nanoseconds, at the histogram's resolution; behind
-    /// them the count of all ops.
+    /// The number of ops that took at most each of these bounds in nanoseconds, at the histogram's resolution, followed
+    /// by the count of all ops.
     pub fn up_to(&self, bounds_ns: &[u64]) -> Vec<u64> {
         let within = bounds_ns.iter().map(|bound| self.inner().count_between(0, *bound));
         within.chain([self.count()]).collect()
     }
 
-    /// All finite latencies together, in nanoseconds, at the histogram's resolution.
+    /// Sum of all finite latencies, in nanoseconds, at the histogram's resolution.
     pub fn sum_ns(&self) -> u64 {
         let values = self.inner().iter_recorded();
         values.fold(0, |sum, value| {
@@ -222,7 +221,7 @@ impl LatencyHistogram {
         })
     }
 
-    /// What a report prints.
+    /// The figures for a report.
     pub fn summary(&self) -> LatencySummary {
         const NAMES: [&str; 7] = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];
         let found = self.percentiles(&[0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0]);
@@ -250,10 +249,10 @@ impl LatencyHistogram {
         }
     }
 
-    /// Base64 of the compressed HdrHistogram payload, version 2, as other HdrHistogram tools read
-    /// and write it. The ops at +∞ are not in it.
+    /// Base64 of the compressed HdrHistogram payload, version 2, readable by other HdrHistogram tools. It does not
+    /// contain the ops at +∞.
     ///
-    /// Empty text, which no one decodes, if a count exceeds `i64::MAX`.
+    /// Empty, and not decodable, if a count exceeds `i64::MAX`.
     pub fn encode(&self) -> String {
         let mut payload = Vec::new();
         match V2DeflateSerializer::new().serialize(self.inner(), &mut payload) {
@@ -262,8 +261,8 @@ impl LatencyHistogram {
         }
     }
 
-    /// Reads what [`Self::encode`] wrote, and adds what its summary knows besides: the ops at +∞
-    /// and the exact maximum. No text stands for one without any finite latency.
+    /// Decodes the text of [`Self::encode`], and adds the ops at +∞ and the exact maximum from its summary. An empty
+    /// text means no finite latency.
     ///
     /// # Errors
     /// If the text is not such a payload, or exceeds a megabyte when inflated.
@@ -281,7 +280,7 @@ impl LatencyHistogram {
         Ok(histogram)
     }
 
-    /// Reads what [`Self::encode`] wrote.
+    /// Decodes the text of [`Self::encode`].
     ///
     /// # Errors
     /// If the text is not such a payload, or exceeds a megabyte when inflated.
@@ -310,7 +309,7 @@ impl LatencyHistogram {
         self.finite.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Of the finite latencies, rounded; in integers, so that the order of bins does not matter.
+    /// Mean of the finite latencies, rounded; in integers, so the order of bins does not matter.
     fn mean(&self) -> Option<u64> {
         let finite = self.inner();
         let count = u128::from(finite.len());
@@ -328,7 +327,7 @@ impl LatencyHistogram {
         let (count, finite_count) = (self.count(), self.finite_count());
         let mut bins = self.inner().iter_recorded();
         let (mut seen, mut value) = (0_u64, 0_u64);
-        // A bin's upper edge may lie above all that is in it.
+        // A bin's upper edge may exceed all its values.
         let most = if self.beyond == 0 { self.greatest.0 } else { u64::MAX };
         let mut find = |quantile: f64| {
             let rank = rank(quantile, count)?;
@@ -345,7 +344,7 @@ impl LatencyHistogram {
     }
 }
 
-/// Equal when they count the same, whatever memory they hold.
+/// Equal if the counts are equal, whatever memory is allocated.
 impl PartialEq for LatencyHistogram {
     fn eq(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.inner(), other.inner());
@@ -370,7 +369,7 @@ fn rank(quantile: f64, count: u64) -> Option<u64> {
         return Some(count);
     }
     let (n, tail) = (to_f64(count), 1.0 - quantile);
-    // 0.07 × 100 is 7.000000000000001: both comparisons allow for the rounding of the product.
+    // 0.07 × 100 is 7.000000000000001: both comparisons allow for this rounding error.
     if count < 10 || n * tail < 1.0 - 1e-9 {
         return None;
     }
@@ -378,7 +377,7 @@ fn rank(quantile: f64, count: u64) -> Option<u64> {
     Some(rank.clamp(1, count))
 }
 
-/// An empty histogram that reaches up to `high` and grows by itself.
+/// An empty histogram up to `high` that resizes itself.
 #[expect(clippy::expect_used, reason = "the arguments are in range by construction")]
 fn allocate(digits: u8, high: u64) -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, high.max(2), digits)

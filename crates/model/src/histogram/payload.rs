@@ -1,6 +1,6 @@
 //! The text of a histogram: base64 of the compressed HdrHistogram encoding, version 2.
 //!
-//! All that the decoder would allocate memory by is checked first. It must not count anything.
+//! Checks every size by which the decoder allocates memory. Must not count anything.
 
 use std::io::Read;
 
@@ -14,11 +14,11 @@ use thiserror::Error;
 /// Significant decimal digits of totals, and of seconds.
 pub(super) const FINE_DIGITS: u8 = 3;
 pub(super) const COARSE_DIGITS: u8 = 2;
-/// Bound on the text that [`decode_own`] takes, in bytes.
+/// Maximum length of the text for [`decode_own`], in bytes.
 pub(super) const MAX_TEXT: usize = 2 << 20;
-/// Bound on the inflated payload; 3 digits over 24 hours need at most 9 × 38,912 + 40 bytes.
+/// Maximum size of the inflated payload; 3 digits over 24 hours need at most 9 × 38,912 + 40 bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
-/// The same bounds for histograms of other tools, which may have five digits.
+/// The same limits for histograms of other tools, which may have five digits.
 const MAX_FOREIGN_TEXT: usize = 4 << 20;
 const MAX_FOREIGN_PAYLOAD: u64 = 16 << 20;
 /// Magic number before a DEFLATE-compressed payload of version 2.
@@ -31,7 +31,7 @@ const HEADER_BYTES: usize = 40;
 /// Why a text is not a histogram.
 #[derive(Debug, Error)]
 pub enum HistogramError {
-    /// It is longer than any histogram of ours.
+    /// It is longer than any histogram of Highwater.
     #[error("histogram text or payload is too long")]
     TooLong,
     /// It is not base64.
@@ -40,7 +40,7 @@ pub enum HistogramError {
     /// It is not a compressed HdrHistogram, version 2.
     #[error("histogram payload is not a compressed HdrHistogram V2: {0}")]
     Payload(String),
-    /// It is one, but not with 2 or 3 digits and a lowest value of 1.
+    /// Its digits are not 2 or 3, or its lowest value is not 1.
     #[error("histogram has {digits} digits from {lowest} on; expected 2 or 3 from 1 on")]
     Resolution {
         /// Significant digits found.
@@ -50,7 +50,7 @@ pub enum HistogramError {
     },
 }
 
-/// Significant digits and counts of a histogram of ours.
+/// Significant digits and counts of a Highwater histogram.
 pub(super) fn decode_own(text: &str) -> Result<(u8, Histogram<u64>), HistogramError> {
     let plain = inflate(text, MAX_TEXT, MAX_PAYLOAD)?;
     let (digits, lowest) = check_lengths(&plain)?;
@@ -62,7 +62,7 @@ pub(super) fn decode_own(text: &str) -> Result<(u8, Histogram<u64>), HistogramEr
     }
 }
 
-/// The uncompressed payload of a text, with its header; both of at most so many bytes.
+/// The uncompressed payload of a text, with its header; neither exceeds its maximum in bytes.
 fn inflate(text: &str, most_text: usize, most: u64) -> Result<Vec<u8>, HistogramError> {
     if text.len() > most_text {
         return Err(HistogramError::TooLong);
@@ -84,8 +84,8 @@ fn inflate(text: &str, most_text: usize, most: u64) -> Result<Vec<u8>, Histogram
     }
 }
 
-/// Significant digits and lowest value of a payload whose header can be true: a check of all that the
-/// decoder would allocate memory by.
+/// Significant digits and lowest value of a payload with a plausible header: checks every size by which the decoder
+/// allocates memory.
 fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
     let payload = |what: &str| HistogramError::Payload(what.to_owned());
     let header = (
@@ -113,7 +113,7 @@ fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
 /// Another tool's histogram: base64 of the compressed encoding, of any resolution.
 ///
 /// # Errors
-/// If the text is none, or exceeds 16 MiB when inflated.
+/// If the text is not a histogram, or exceeds 16 MiB when inflated.
 pub fn decode_foreign(text: &str) -> Result<Histogram<u64>, HistogramError> {
     let plain = inflate(text, MAX_FOREIGN_TEXT, MAX_FOREIGN_PAYLOAD)?;
     check_lengths(&plain)?;
@@ -124,7 +124,7 @@ fn deserialize(plain: &[u8]) -> Result<Histogram<u64>, HistogramError> {
     let histogram: Histogram<u64> = Deserializer::new()
         .deserialize(&mut &*plain)
         .map_err(|error| HistogramError::Payload(error.to_string()))?;
-    // Their sum saturates; one that did would make every later rank wrong.
+    // Their sum saturates, which would make every later rank wrong.
     if i64::try_from(histogram.len()).is_err() {
         return Err(HistogramError::Payload("counts overflow".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! What a latency histogram promises: ranks that include +∞, and nothing without samples.
+//! Guarantees of a latency histogram: ranks include +∞, and no percentile without enough samples.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -176,13 +176,13 @@ fn what_never_ended_took_at_least_as_long_as_it_was_waited_for() {
     assert_eq!((summary.p50, summary.max), (Some(700), Some(700)));
     assert_eq!(summary.at_least, ["p50", "p90", "p95", "max"]);
     assert_eq!(summary.waited, Some(700));
-    // One of which nobody knows how long it was waited for.
+    // An op with unknown waiting time.
     histogram.record_beyond(1, Nanos::ZERO);
     assert_eq!(histogram.summary().p50, Some(5));
 }
 
-/// Made by the reference implementation for Python: values 1, 2, 1,000 and 5,000,000 (×3) of a
-/// histogram from 1 to an hour in nanoseconds with 3 digits.
+/// Written by the reference implementation for Python: values 1, 2, 1,000, and 5,000,000 (×3) in a histogram from 1 to
+/// an hour in nanoseconds with 3 digits.
 const BY_ANOTHER_TOOL: &str =
     "HISTFAAAACp4nJNpmSzMwMDAxQABzFCaEch0M9ixgMH+A1SAiekkP9PWw4xsAIYJBrM=";
 
@@ -205,7 +205,7 @@ fn malformed_texts_are_refused_without_panic() {
     assert!(matches!(refused, Err(HistogramError::TooLong)));
 }
 
-/// A payload with any header and body, compressed as the format wants.
+/// A payload with any header and body, compressed per the format.
 fn craft(length: u32, digits: u32, lowest: u64, highest: u64, body: &[u8]) -> String {
     let mut plain = PLAIN_COOKIE.to_be_bytes().to_vec();
     plain.extend(length.to_be_bytes());

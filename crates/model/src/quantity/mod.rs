@@ -1,8 +1,7 @@
-//! Quantities as people write them: `50k`, `2.5/s`, `1h30m`, `0.1%`, `64MiB`, a point in time.
+//! Quantities as users write them: `50k`, `2.5/s`, `1h30m`, `0.1%`, `64MiB`, a timestamp.
 //!
-//! Parsing is exact, in integers: what cannot be represented is an error, never rounded. Printing
-//! is the shortest canonical text that parses back to the same value; rounding for readers is the
-//! reports' business, not this module's.
+//! Parsing is exact, in integers: a value that cannot be represented is an error, never rounded. Printing gives the
+//! shortest canonical text that parses back to the same value. Must not round for readers; reports do.
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -12,9 +11,9 @@ use super::units::{Nanos, Rate};
 #[cfg(test)]
 mod tests;
 
-/// Longest text that is looked at, in bytes; the longest canonical one has 30.
+/// Maximum length of a text, in bytes; the longest canonical one has 30.
 const LONGEST_TEXT: usize = 64;
-/// Most digits of a number; more than any 64-bit value has.
+/// Maximum digits of a number; more than any 64-bit value has.
 const MOST_DIGITS: usize = 22;
 
 const COUNT_UNITS: &[(&str, u128)] =
@@ -52,25 +51,25 @@ const BYTES_HINT: &str = "a size is a number with B, kB, MB, GB, TB, KiB, MiB, G
                           it, such as `64MiB`";
 const INSTANT_HINT: &str = "a point in time is written like `2026-11-20T18:30:00Z`";
 
-/// Why a text is not the quantity that was asked for.
+/// Why a text is not the requested quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct QuantityError {
     /// The cause, one line, lower case, quoting the text.
     pub message: String,
-    /// What a right one looks like.
+    /// An example of a valid one.
     pub hint: &'static str,
 }
 
-/// A share of a whole, in millionths; 1% is 10,000.
+/// A fraction in millionths; 1% is 10,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ppm(pub u32);
 
-/// A number with what follows it, of which nothing is rounded away.
+/// A number and the text after it, without any rounding.
 struct Number<'a> {
     /// All digits, without the point.
     digits: u128,
-    /// How many of them stand behind the point.
+    /// The number of digits after the point.
     scale: u32,
     /// What follows the last digit.
     rest: &'a str,
@@ -82,7 +81,7 @@ pub fn parse_count(text: &str) -> Result<u64, QuantityError> {
     whole(text, text, COUNT_UNITS, 1, COUNT_HINT, fraction)
 }
 
-/// Parses a rate per second, such as `500`, `50k`, `0.5/s`; it is above zero.
+/// Parses a rate per second, such as `500`, `50k`, `0.5/s`; must be above zero.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let bare = text.strip_suffix("/s").unwrap_or(text);
     let fraction = "is finer than a millionth per second";
@@ -124,7 +123,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
     }
 }
 
-/// Parses `DURATION` as (0, it) and `MIN..MAX` as both ends; the lower end is below the upper.
+/// Parses `DURATION` as (0, DURATION) and `MIN..MAX` as both ends; MIN must be below MAX.
 pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), QuantityError> {
     let Some((low, high)) = text.split_once("..") else {
         return Ok((Nanos::ZERO, parse_duration(text)?));
@@ -157,8 +156,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
     whole(text, text, BYTE_UNITS, 1, BYTES_HINT, fraction)
 }
 
-/// The number that `bare`, a part of `text`, is of a `scale`-th of its unit; `fraction` is what is wrong where it is
-/// none.
+/// Converts `bare`, a part of `text`, to an integer in units of 1/`scale`; `fraction` is the error if the result is not
+/// an integer.
 fn whole(
     text: &str,
     bare: &str,
@@ -176,7 +175,7 @@ fn whole(
     })
 }
 
-/// Parses a point in time (RFC 3339) from 1970 on as the time since 1970-01-01T00:00:00Z.
+/// Parses a timestamp (RFC 3339) from 1970 on as the time since 1970-01-01T00:00:00Z.
 pub fn parse_instant(text: &str) -> Result<Nanos, QuantityError> {
     let fail = |cause: &str| error(text, cause, INSTANT_HINT);
     if text.len() > LONGEST_TEXT {
@@ -235,7 +234,7 @@ pub fn print_instant(since_1970: Nanos) -> String {
         .unwrap_or_default()
 }
 
-/// `amount / unit` with all decimal places it needs; `unit` is a power of ten.
+/// `amount / unit` with all decimal places needed; `unit` is a power of ten.
 fn decimal(amount: u64, unit: u64) -> String {
     let (whole, part) = (amount / unit, amount % unit);
     if part == 0 {
@@ -246,7 +245,7 @@ fn decimal(amount: u64, unit: u64) -> String {
     format!("{whole}.{}", digits.trim_end_matches('0'))
 }
 
-/// Splits a number from what follows it. Digits may be grouped by `_`.
+/// Splits a number from the text after it. Digits may be grouped by `_`.
 fn number(text: &str) -> Result<Number<'_>, String> {
     if text.len() > LONGEST_TEXT {
         return Err("is too long".to_owned());
@@ -281,20 +280,20 @@ fn number(text: &str) -> Result<Number<'_>, String> {
     })
 }
 
-/// Looks up the unit behind a number.
+/// Looks up the unit after a number.
 fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
     units.iter().find(|(name, _)| *name == number.rest).map(|(_, unit)| *unit).ok_or_else(|| {
         if let Some(cause) = another_notation(number) {
             return cause;
         }
-        // No unit has other signs; a text that does may hold a secret.
+        // No unit has other characters; a text that does may hold a secret.
         let is_of_unit = |c: &char| c.is_alphanumeric() || " /%".contains(*c);
         let shown: String = number.rest.chars().take_while(is_of_unit).take(12).collect();
         format!("has the unknown unit `{shown}`")
     })
 }
 
-/// What is wrong with a number in a notation of its own, and the same number in ours.
+/// The error for a number in another notation, and the same number in the supported one.
 fn another_notation(number: &Number<'_>) -> Option<String> {
     /// A power of ten that leaves 22 digits far below 2^128.
     const MOST_ZEROS: u32 = 12;

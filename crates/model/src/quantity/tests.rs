@@ -1,4 +1,4 @@
-//! What may be written for a quantity, what may not, and that printing loses nothing.
+//! Valid and invalid quantities; printing is lossless.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
-//! Columns of other types than the workload's, on a table that this run did not try by writing: whether the
-//! texts that they give back are those that were sent is tried on rows of the ledger.
+//! Checks, on rows of the ledger, whether columns of types other than the workload's return the sent text. It applies
+//! to tables whose types the canary did not check.
 //!
-//! What must not be here: which rows should be there.
+//! Must not decide which rows should be there.
 
 use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
@@ -12,15 +12,14 @@ use super::patient::{Next, Waits};
 use super::rows::push_range;
 use super::table::TableAudit;
 
-/// Rows that are tried, at most.
+/// Maximum number of rows checked.
 const TRIED_MAX: usize = 24;
-/// Rows that are kept of one answer.
+/// Maximum number of rows kept from one response.
 const KEPT_MAX: usize = 1_024;
 
 impl TableAudit<'_, '_> {
-    /// The columns that cannot be compared: the target gives back another text of what was sent, and
-    /// says so itself; or it makes no checksum of their type. Whatever else differs there is judged by
-    /// the comparison.
+    /// Returns the columns that cannot be compared: the target itself reports a different text for the sent value, or
+    /// has no checksum for their type. The comparison judges all other differences.
     pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, TargetError> {
         let others: Vec<usize> =
             (0..self.table.columns.len()).filter(|at| is_other(&self.table.columns[*at])).collect();
@@ -63,8 +62,7 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    /// Whether a column holds the text that the target itself makes of the one that was sent, and it is
-    /// another one.
+    /// Whether a column holds the text that the target makes of the sent value, and that text differs.
     async fn is_other_text(
         &mut self,
         at: usize,
@@ -88,7 +86,7 @@ impl TableAudit<'_, '_> {
     }
 }
 
-/// The table without these columns in its comparison.
+/// Returns the table without these columns in its comparison.
 pub(super) fn without(table: &BoundTable, columns: &[usize]) -> BoundTable {
     let mut table = table.clone();
     for at in columns {

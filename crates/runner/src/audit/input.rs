@@ -1,4 +1,4 @@
-//! What an audit compares, and with which limits. What must not be here: queries and comparisons.
+//! The input of an audit: what to compare, and the limits. Must not contain queries or comparisons.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(crate) struct AuditInput<'a> {
     /// The plan of the run whose rows are compared.
     pub(crate) plan: &'a Plan,
     pub(crate) bound: &'a BoundWorkload,
-    /// The same with the workload's own keys.
+    /// The workload with all rows keyed, including those of earlier runs.
     pub(crate) whole: &'a BoundWorkload,
     /// The tables before this run; in `bound`, rows of earlier runs have no key.
     pub(crate) tables: &'a ExistingTables,
@@ -30,7 +30,7 @@ pub(crate) struct AuditInput<'a> {
     /// Invariants to check; empty for one share of several, which cannot see all writes.
     pub(crate) invariants: &'a [Invariant],
     pub(crate) directory: &'a RunDirectory,
-    /// The run ended before: others may have written since, and the server has counted on.
+    /// The run ended earlier: others may have written since, and the server's counters have advanced.
     pub(crate) stored: bool,
     /// Reports the current stage and its progress.
     pub(crate) progress: AuditProgressReporter<'a>,
@@ -39,8 +39,8 @@ pub(crate) struct AuditInput<'a> {
 /// The times of the comparison of one table.
 #[derive(Clone, Copy)]
 pub(crate) struct TableTimes<'a> {
-    /// The run's time.
+    /// Timeline of the run.
     pub(super) timeline: &'a Rc<dyn Timeline>,
-    /// Wrong buckets are narrowed to their rows until then.
+    /// Until this time, wrong buckets are narrowed to their rows.
     pub(super) narrow_until: Nanos,
 }

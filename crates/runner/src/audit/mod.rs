@@ -1,8 +1,8 @@
 //! The audit: compares acknowledged rows with the rows found, after all statements have ended.
 //!
-//! It waits until the target is idle, resolves unknown outcomes, compares per key bucket, narrows
-//! wrong buckets to their rows, and then reads the server's own counters and replicas. What must not
-//! be here: whether a run is audited at all, and judgments.
+//! It waits until the target is idle, resolves unknown outcomes, compares per key bucket, narrows wrong buckets to
+//! their rows, and then reads the server's own counters and replicas. Must not decide whether a run is audited, or
+//! judge.
 
 mod comparable;
 mod input;
@@ -43,19 +43,19 @@ pub(crate) use own_sql::form;
 pub(crate) use progress::AuditProgressReporter;
 pub(crate) use rows::push_range;
 
-/// Looks for a table that seems to be dropped; together with their waits 8 seconds.
+/// Number of checks for a table that seems to be dropped; their waits add up to 8 seconds.
 const MISSING_LOOKS: u32 = 5;
-/// Shards with different copies that are named.
+/// Maximum number of shards with different copies to name.
 const SHARDS_NAMED_MAX: usize = 20;
-/// One part in this many of the limit is kept for the steps after rows are read back.
+/// One part in this many of the limit is reserved for the steps after the rows are read back.
 const RESERVED_PARTS: u64 = 10;
 
-/// Whether this run wrote anything that could be audited.
+/// Whether this run wrote anything that can be audited.
 pub(crate) fn is_due(ledgers: &[Ledger]) -> bool {
     !ledgers.iter().all(Ledger::is_empty)
 }
 
-/// About how long an audit takes.
+/// Estimated duration of an audit.
 pub(crate) fn estimate(level: AuditLevel, ledgers: &[Ledger], ns_per_row: u64) -> Nanos {
     let rows: u64 =
         ledgers.iter().map(Ledger::totals).map(|all| all.acknowledged + all.unknown).sum();
@@ -73,7 +73,7 @@ pub(crate) struct AuditOutcome {
     pub(crate) record: AuditRecord,
     /// False if statements may still be running.
     pub(crate) idle: bool,
-    /// Rows that must be in each table, those of earlier runs included; absent if that is not known.
+    /// Rows that must be in each table, including those of earlier runs; absent if unknown.
     pub(crate) rows: Option<Vec<u64>>,
 }
 
@@ -84,7 +84,7 @@ impl AuditOutcome {
     }
 }
 
-/// Audits, unless the run is to end at once before that is done.
+/// Audits, unless the user ends the run at once.
 pub(crate) async fn audit_unless(
     stopped: impl Future,
     input: &AuditInput<'_>,
@@ -111,7 +111,7 @@ pub(crate) async fn audit_unless(
     audited.unwrap_or_else(|| AuditOutcome::skipped(stopped_at_once(input.level, ledgers)))
 }
 
-/// Waits until the target is there and idle, and compares, within the limit.
+/// Waits until the target is reachable and idle, then compares, within the limit.
 async fn audit(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
@@ -130,7 +130,7 @@ async fn audit(
             let holds = record.invariants.iter().all(|invariant| invariant.holds);
             let is_unsuspected = holds && !record.is_wrong();
             record.status = match input.plan.share.of {
-                // Nothing is known of some rows, and nothing against the others.
+                // The outcome of some rows is unknown, and no other row is suspect.
                 _ if !record.wrong_sql.is_empty() && is_unsuspected => AuditStatus::Failed,
                 2.. => AuditStatus::Partial,
                 _ => AuditStatus::Done,
@@ -149,7 +149,7 @@ async fn audit(
         None => {
             record.status = AuditStatus::Timeout;
             record.error = Some(format!("it was still {}", input.progress.current_stage()));
-            // Nothing can be at work on a target that is away.
+            // No statement can be running on a target that is away.
             outcome.idle = admin.is_away();
         }
     }
@@ -161,8 +161,8 @@ async fn audit(
     outcome
 }
 
-/// What to do about an audit that failed: as the driver says, else by the kind of its error. Only of a refusal the
-/// user's rights are the cause.
+/// Hint for a failed audit: the driver's, else one chosen by the error's kind. Missing privileges are the cause only of
+/// a refusal.
 fn hint_of(error: &TargetError) -> Option<String> {
     let of_kind = match error.kind {
         TargetErrorKind::Statement | TargetErrorKind::MissingTable => {
@@ -265,7 +265,7 @@ async fn compare_table(
         before,
     };
     let left_out = match audit.uncomparable().await {
-        // The comparison says so, too.
+        // The comparison reports this as well.
         Err(error) if error.kind == TargetErrorKind::MissingTable => Vec::new(),
         left_out => left_out?,
     };
@@ -280,7 +280,7 @@ async fn compare_table(
     };
     let compared = match compared {
         Err(error) if error.kind == TargetErrorKind::Statement => {
-            // The target may refuse an expression of the workload's for rows that are right.
+            // The target may reject one of the workload's expressions although its rows are right.
             let unknown = BTreeSet::new();
             let wrong = audit.distrusts_own_sql(&unknown, times);
             if wrong.await? { Ok(()) } else { Err(error) }
@@ -303,7 +303,7 @@ async fn compare_table(
     }
 }
 
-/// Fails if rows of the table may be hidden from this user: what is not seen there is not lost.
+/// Fails if some rows of the table may be hidden from this user: rows that cannot be seen are not lost.
 async fn check_visible(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
@@ -317,8 +317,7 @@ async fn check_visible(
     })
 }
 
-/// Fails unless a table is still missing after a while: a target that just started may not know all
-/// of its tables yet.
+/// Fails unless the table stays missing for a while: a target that just started may not list all of its tables yet.
 async fn confirm_missing(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
@@ -344,7 +343,7 @@ async fn compare_copies(
     admin: &mut PatientAdmin<'_>,
     record: &mut AuditRecord,
 ) -> Result<(), TargetError> {
-    // Other load generators may still write: copies that are counted one after the other would differ.
+    // Other load generators may still write, so copies counted one after the other would differ.
     if input.plan.share.of > 1 {
         return Ok(());
     }

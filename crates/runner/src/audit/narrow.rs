@@ -1,7 +1,7 @@
-//! Wrong buckets down to their rows: those that are missing, there too often, or altered.
+//! Narrows wrong buckets to their rows: missing, duplicate, or altered.
 //!
-//! All rows of some buckets are read back and compared with the rows that were sent, made again
-//! from their index. Rows are marked in bitmaps of a bounded size; more buckets take more passes.
+//! All rows of some buckets are read back and compared with the sent rows, regenerated from their index. Rows are
+//! marked in bitmaps of a bounded size; more buckets take more passes.
 
 use highwater_driver::TargetError;
 use highwater_model::record::{AuditExample, Fault};
@@ -12,7 +12,7 @@ use super::rows::{Marks, push_halves, push_range};
 use super::table::{Figures, TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
-/// Keys of one pass, at most, but for a bucket that is wider: four bitmaps of 2 MiB.
+/// Maximum number of keys per pass, unless one bucket is wider: four bitmaps of 2 MiB.
 const PASS_KEYS: u64 = 1 << 24;
 
 /// The rows of some buckets.
@@ -20,11 +20,11 @@ struct Pass<'a> {
     /// Ascending.
     buckets: &'a [u64],
     width: u64,
-    /// Must be there.
+    /// Rows that must be there.
     expected: Marks,
-    /// Was looked for and was not there, and may have come since.
+    /// Rows that were not found when searched for, and may have arrived since.
     late: Marks,
-    /// Was refused, so must not be there.
+    /// Rows that were rejected, so they must not be there.
     refused: Marks,
     seen: Marks,
 }
@@ -43,7 +43,7 @@ impl Pass<'_> {
         self.buckets[slot] * self.width + position % self.width
     }
 
-    /// Takes out what was not acknowledged.
+    /// Excludes rows that were not acknowledged.
     fn except(&mut self, exception: &Exception) {
         let from =
             self.buckets.partition_point(|bucket| (bucket + 1) * self.width <= exception.first);
@@ -65,7 +65,7 @@ impl Pass<'_> {
 }
 
 impl TableAudit<'_, '_> {
-    /// Reads back all rows of these buckets (ascending), and says what is wrong with them.
+    /// Reads back all rows of these buckets (ascending), and returns what is wrong with them.
     pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, TargetError> {
         let width = self.ledger.width();
         let at_once = usize::try_from(PASS_KEYS / width).unwrap_or(1).max(1);

@@ -1,7 +1,7 @@
-//! The connection of an audit: while the target is away it waits, and what the target refuses for
-//! now it requests again, with growing waits. The audit's time limit ends both.
+//! The audit's connection: it waits while the target is away, and retries temporary refusals with growing waits. The
+//! audit's time limit ends both.
 //!
-//! What must not be here: what is compared, and the limit itself.
+//! Must not contain comparisons, or the limit itself.
 
 use std::rc::Rc;
 
@@ -46,16 +46,16 @@ pub(super) struct PatientAdmin<'a> {
     target: &'a dyn Target,
     timeline: &'a Rc<dyn Timeline>,
     progress: &'a AuditProgressReporter<'a>,
-    /// The target has not responded since it was last requested.
+    /// The target has not responded since the last request.
     away: bool,
-    /// What the target had no room for.
+    /// The statement for which the target lacked resources.
     pub(super) exhausted: Option<Exhausted>,
 }
 
-/// What follows a statement for which the target had no room.
+/// What to do after a statement for which the target lacked resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A smaller one.
+    /// Send a smaller one.
     Smaller,
     /// The same poll, a few times: the next answer may be another one.
     Poll,
@@ -64,7 +64,7 @@ pub(super) enum Next {
 }
 
 impl Next {
-    /// After a statement that can be parted, or not.
+    /// For a statement that can be split, or not.
     pub(super) fn smaller_if(is_parted: bool) -> Self {
         if is_parted { Self::Smaller } else { Self::Nothing }
     }
@@ -85,7 +85,7 @@ impl<'a> PatientAdmin<'a> {
         self.away
     }
 
-    /// Waits until the target responds; it may have gone in mid-run, with this connection.
+    /// Waits until the target responds. It may have gone away during the run, with this connection.
     pub(super) async fn until_present(&mut self) -> Result<(), TargetError> {
         let mut waits = Waits::default();
         let mut stage = None;
@@ -112,7 +112,7 @@ impl<'a> PatientAdmin<'a> {
         ended
     }
 
-    /// Keeps the connection if it responds, or replaces it: the target may answer on another host.
+    /// Keeps the connection if it responds; otherwise replaces it, perhaps on another host.
     async fn renew(&mut self) -> Result<(), TargetError> {
         let idle = self.admin.quiesce(Nanos::ZERO);
         if let Some(Ok(_)) = within(RESPONSE_LIMIT, self.timeline.as_ref(), idle).await {
@@ -122,8 +122,8 @@ impl<'a> PatientAdmin<'a> {
         Ok(())
     }
 
-    /// After a refusal: waits where it may pass, or returns it. A statement for which the target had no room
-    /// is not sent again as it was.
+    /// After a refusal: waits if it may pass; otherwise returns it. A statement for which the target lacked resources
+    /// is not resent unchanged.
     pub(super) async fn recover(
         &mut self,
         error: TargetError,
@@ -156,7 +156,7 @@ impl<'a> PatientAdmin<'a> {
         self.until_present().await
     }
 
-    /// Waits before the next attempt, and shows why.
+    /// Waits before the next attempt, and shows the reason.
     pub(super) async fn pause(&self, why: AuditStage, waits: &mut Waits) {
         let stage = self.progress.wait(why);
         self.sleep(waits.next()).await;
@@ -168,7 +168,7 @@ impl<'a> PatientAdmin<'a> {
         self.timeline.sleep_until(until).await;
     }
 
-    /// Asks until there is an answer, or a refusal that stays.
+    /// Retries until there is a response or a permanent refusal.
     pub(super) async fn ask<T>(
         &mut self,
         ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
@@ -204,7 +204,7 @@ impl<'a> PatientAdmin<'a> {
         self.ask(async |admin| admin.count_by_key(table, width).await).await
     }
 
-    /// Once only: a reader knows by itself what it has to forget before it reads again.
+    /// Tries only once: the reader itself must know what to discard before it reads again.
     pub(super) async fn read_rows(
         &mut self,
         table: &BoundTable,

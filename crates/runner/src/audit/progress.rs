@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 use crate::ledger::Ledger;
 use crate::observer::Observer;
 
-/// Rows that are read between two events.
+/// Rows read between two events.
 const ROWS_PER_EVENT: u64 = 1 << 14;
 /// Longest time without an event.
 const REPORTED_EVERY: Nanos = Nanos::from_secs(10);
@@ -35,7 +35,7 @@ impl<'a> AuditProgressReporter<'a> {
         ledgers: &[Ledger],
     ) -> Self {
         let reads = ledgers.iter().map(|ledger| {
-            // Rows that replace each other are counted and read back, as all are by `full`.
+            // Rows that replace each other are counted and then read back, as `full` does for all rows.
             let twice = level == AuditLevel::Full || ledger.has_replacements();
             rows_of(ledger).saturating_mul(if twice { 2 } else { 1 })
         });
@@ -52,7 +52,7 @@ impl<'a> AuditProgressReporter<'a> {
         }
     }
 
-    /// Reports every ten seconds how far it is: one statement may take long.
+    /// Reports progress every ten seconds, because one statement may take long.
     pub(super) async fn keep_reporting(&self) -> Infallible {
         loop {
             let next = self.timeline.now().saturating_add(REPORTED_EVERY);
@@ -76,7 +76,7 @@ impl<'a> AuditProgressReporter<'a> {
         self.report(&progress);
     }
 
-    /// An event of its own for what takes long, for readers without a terminal.
+    /// A separate event for a long step, for readers without a terminal.
     pub(crate) fn announce(&self, part: Part) {
         self.observer.event(&Event::Part(part));
     }
@@ -89,12 +89,12 @@ impl<'a> AuditProgressReporter<'a> {
         stage
     }
 
-    /// Goes on with a stage that had to wait.
+    /// Resumes a stage that had to wait.
     pub(crate) fn resume(&self, stage: AuditStage) {
         drop(self.wait(stage));
     }
 
-    /// Counts rows of a slice of a table that was added up.
+    /// Counts the rows of a table slice that was summed.
     pub(crate) fn slice(&self, rows: u64) {
         let mut progress = self.progress.borrow_mut();
         let rows = rows.min(progress.under_way);

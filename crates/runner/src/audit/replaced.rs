@@ -1,5 +1,5 @@
-//! The audit of rows that replace each other: every row is read back, and of each key that the
-//! ledger kept its last value must be that of a write which no acknowledged one followed.
+//! The audit of rows that replace each other. It reads every row; for each key in the ledger, the stored value must be
+//! that of a write which no acknowledged write followed.
 
 use highwater_driver::TargetError;
 use highwater_model::audit_record::ReplacedRecord;
@@ -16,7 +16,7 @@ use super::table::{Figures, TableAudit, example};
 use crate::ledger::replaced::{Replacements, Verdict};
 
 impl TableAudit<'_, '_> {
-    /// Reads all rows; `column` decides which of them replace each other.
+    /// Reads all rows; rows with the same value of `column` replace each other.
     pub(super) async fn run_replaced(
         &mut self,
         column: usize,
@@ -35,7 +35,7 @@ impl TableAudit<'_, '_> {
         let end = self.ledger.rows().end;
         let (mut left, mut waits) = (vec![KeyRange::ALL], Waits::default());
         while let Some(slice) = left.pop() {
-            // What was read before a refusal is judged anew.
+            // Rows that were read before a refusal are judged again.
             let (before, mut judged) = (self.figures.clone(), kept.clone());
             let judging = self.read_replaced(&read, slice, at, marked, &mut judged);
             let Err(error) = judging.await else {
@@ -43,7 +43,7 @@ impl TableAudit<'_, '_> {
                 continue;
             };
             self.figures = before;
-            // Without its mark a row has no key by which it could be in a slice.
+            // Without its mark, a row has no key, so it cannot be in a slice.
             let halves = slice.halves(1, end).filter(|_| marked);
             let next = Next::smaller_if(halves.is_some());
             self.admin.recover(error, &mut waits, next).await?;
@@ -87,7 +87,7 @@ impl TableAudit<'_, '_> {
                 let sent = workload.row_batch(position, row.key, 1);
                 if let Some(difference) = difference(columns, &sent, 0, &row.values) {
                     figures.record.altered += 1;
-                    // The row is there, whatever it holds.
+                    // The row exists, whatever its values.
                     kept.judge(*key, Some(row.key));
                     let column = columns.get(difference.column).map(|c| c.name.clone());
                     figures.example(AuditExample {
@@ -105,7 +105,7 @@ impl TableAudit<'_, '_> {
         self.admin.read_rows(read, &[slice], &mut take).await
     }
 
-    /// The table as it is read back: all columns, or the key alone where rows have no mark.
+    /// The table as read back: all columns, or only the key if rows have no mark.
     fn table_to_read(&self, column: usize, marked: bool) -> BoundTable {
         let mut table = self.table.clone();
         table.locate = None;
@@ -116,7 +116,7 @@ impl TableAudit<'_, '_> {
         table
     }
 
-    /// Keys without a row. Where not all keys were kept and none comes twice, counts show more.
+    /// Counts keys without a row. If the ledger dropped keys and no key repeats, row counts find more.
     fn note_missing(&mut self, kept: &Replacements) {
         for (key, row) in kept.missing() {
             self.figures.record.missing += 1;
@@ -139,7 +139,7 @@ impl TableAudit<'_, '_> {
     }
 }
 
-/// Counts what is wrong with a row that was found.
+/// Counts the fault of a row that was found.
 fn note(figures: &mut Figures, table: &str, key: i64, row: u64, verdict: Verdict, first_row: u64) {
     let named = |fault, expected: String| AuditExample {
         column: Some(format!("key {key}")),
@@ -157,7 +157,7 @@ fn note(figures: &mut Figures, table: &str, key: i64, row: u64, verdict: Verdict
             figures.record.surplus += 1;
             figures.example(named(Fault::Surplus, "a delete".to_owned()));
         }
-        // Rows of earlier runs are not this run's.
+        // Rows of earlier runs do not belong to this run.
         Verdict::Unsent if first_row > 0 => {}
         Verdict::Unsent => {
             figures.record.surplus += 1;

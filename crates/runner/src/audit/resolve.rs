@@ -1,7 +1,6 @@
 //! Resolves rows of unknown outcome by key, and reads a sample of the others value by value.
 //!
-//! Found rows become expected rows, so that the comparison afterwards is exact. What must not be
-//! here: the comparison.
+//! Found rows become expected rows, so that the following comparison is exact. Must not compare.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +14,11 @@ use super::rows::{Marks, push_halves, push_range};
 use super::table::{TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
-/// Rows that one statement reads, at most.
+/// Maximum number of rows read by one statement.
 const STATEMENT_ROWS_MAX: u64 = 1 << 20;
-/// Rows of the sample.
+/// Rows in the sample.
 const SAMPLE: u64 = 200;
-/// Rows with other values that are kept; their buckets are narrowed even if their sums are right.
+/// Maximum number of suspect rows kept; their buckets are narrowed even if their sums are right.
 const SUSPECTS_MAX: usize = 10_000;
 
 impl TableAudit<'_, '_> {
@@ -57,7 +56,7 @@ impl TableAudit<'_, '_> {
         Ok(suspects)
     }
 
-    /// Rows of this run, drawn by its seed.
+    /// Rows of this run, sampled from its seed.
     pub(super) fn sampled_rows(&self) -> BTreeSet<u64> {
         let rows = self.ledger.rows();
         let draws = Draws::of(self.input.plan.seed, &["audit", &self.table.name]);
@@ -104,7 +103,7 @@ impl TableAudit<'_, '_> {
         Ok(())
     }
 
-    /// Searches for the rows of a group, or of parts of it where the target refuses for now.
+    /// Searches for the rows of a group, or of its parts if the target temporarily refuses.
     async fn find_group(
         &mut self,
         group: &[Exception],
@@ -157,7 +156,7 @@ impl TableAudit<'_, '_> {
         Ok(())
     }
 
-    /// Adds the rows that were found of an exception to the expected ones.
+    /// Adds the found rows of an exception to the expected rows.
     fn fold(&mut self, exception: &Exception, there: &Marks, offset: usize) {
         let rows = usize::try_from(exception.rows).unwrap_or(0);
         let mut found = 0;
@@ -190,13 +189,13 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    /// Compares with the number of rows that the target reported as stored of a batch.
+    /// Compares the found rows with the number that the target reported as stored of a batch.
     fn compare_partly(&mut self, exception: &Exception, found: u64, least: u32, most: u32) {
         let missing = u64::from(least).saturating_sub(found);
         let surplus = found.saturating_sub(most.into());
         self.figures.record.missing += missing;
         self.figures.record.surplus += surplus;
-        // A key counts once here, so what is there beyond the applied rows was refused.
+        // A key counts once here, so any surplus over the applied rows was refused.
         self.figures.record.refused_found += surplus;
         let fault = match (missing, surplus) {
             (0, 0) => return,
@@ -213,7 +212,7 @@ impl TableAudit<'_, '_> {
     }
 }
 
-/// Runs of exceptions with a bounded number of rows.
+/// Groups consecutive exceptions up to a bounded number of rows.
 fn groups(open: &[Exception]) -> impl Iterator<Item = &[Exception]> {
     let mut rest = open;
     std::iter::from_fn(move || {

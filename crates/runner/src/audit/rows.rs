@@ -1,4 +1,4 @@
-//! The rows as they were sent, made again by key, and marks on rows.
+//! Regenerates the sent rows by key, and marks rows.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use highwater_model::op::{BoundColumn, RowBatch};
 use highwater_model::stored::{Difference, KeyRange, StoredRow, difference};
 use highwater_workload::Workload;
 
-/// Rows that are made at once.
+/// Rows generated at once.
 const BLOCK: u64 = 256;
-/// Blocks that are kept: rows come back from a few places at a time.
+/// Blocks kept: rows are read back from a few places at a time.
 const BLOCKS: usize = 64;
 
-/// Makes rows of one table.
+/// Regenerates the rows of one table.
 pub(crate) struct Regenerator<'a> {
     workload: &'a Workload,
     table: usize,
     columns: &'a [BoundColumn],
-    /// By block number modulo their number.
+    /// By block number modulo [`BLOCKS`].
     blocks: Vec<RowBatch>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Regenerator<'a> {
         Self { workload, table, columns, blocks: vec![RowBatch::default(); BLOCKS] }
     }
 
-    /// What a stored row has otherwise than the row that was sent under its key.
+    /// The difference between a stored row and the row that was sent under its key.
     pub(crate) fn difference(&mut self, row: &StoredRow) -> Option<Difference> {
         let block = row.key / BLOCK;
         let slot = usize::try_from(block % BLOCKS as u64).unwrap_or(0);
@@ -38,19 +38,19 @@ impl<'a> Regenerator<'a> {
         difference(self.columns, batch, at, &row.values)
     }
 
-    /// Some rows.
+    /// Generates these rows.
     pub(crate) fn batch(&self, rows: Range<u64>) -> RowBatch {
         let count = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(0);
         self.workload.row_batch(self.table, rows.start, count)
     }
 }
 
-/// One bit for each of some rows.
+/// One bit per row.
 #[derive(Debug, Clone)]
 pub(crate) struct Marks(Vec<u64>);
 
 impl Marks {
-    /// None is marked.
+    /// No row is marked.
     pub(crate) fn new(rows: usize) -> Self {
         Self(vec![0; rows.div_ceil(64)])
     }
@@ -66,7 +66,7 @@ impl Marks {
         }
     }
 
-    /// Rows that are marked here and not in `other`, ascending.
+    /// Rows marked here and not in `other`, ascending.
     pub(crate) fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = usize> + 'm {
         self.0.iter().zip(&other.0).enumerate().flat_map(|(at, (mine, theirs))| {
             let mut left = mine & !theirs;
@@ -79,7 +79,7 @@ impl Marks {
     }
 }
 
-/// Adds a range of keys behind others; what touches the last one becomes part of it.
+/// Appends a range of keys; adjacent ranges are joined.
 pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
     match ranges.last_mut() {
         Some(last) if last.end >= keys.start => last.end = last.end.max(keys.end),
@@ -87,7 +87,7 @@ pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
     }
 }
 
-/// Adds two halves for the next attempt, to be taken from the end; one item stays alone.
+/// Pushes two halves for the next attempt, to be popped from the end; a single item stays whole.
 pub(crate) fn push_halves<'s, T>(left: &mut Vec<&'s [T]>, items: &'s [T]) {
     let (low, high) = items.split_at(items.len().div_ceil(2));
     left.extend([high, low].into_iter().filter(|half| !half.is_empty()));

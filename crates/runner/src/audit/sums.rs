@@ -1,7 +1,7 @@
-//! Checksums and counts by key, of the whole table at once or, where it is large or the target has no room
-//! for that, of one slice of keys after the other.
+//! Checksums and counts by key: of the whole table at once, or slice by slice if the table is large or the target lacks
+//! resources.
 //!
-//! What must not be here: what the sums should be.
+//! Must not know the expected sums.
 
 use highwater_analysis::sums::BUCKETS_MAX;
 use highwater_driver::{BucketSums, KeyCounts, KeySums, TargetError};
@@ -12,44 +12,44 @@ use highwater_model::stored::KeyRange;
 use super::patient::{Next, PatientAdmin, Waits};
 use super::progress::AuditProgressReporter;
 
-/// Groups of one statement, at most: the target keeps one sum for each column and group, and no more than that,
-/// however large the table is.
+/// Maximum number of groups per statement: the target keeps one sum per column and group, which bounds its memory for a
+/// table of any size.
 const GROUPS_MAX: u64 = BUCKETS_MAX as u64;
-/// A table is parted in this many slices at most, beyond those of [`GROUPS_MAX`].
+/// Maximum number of slices of a table beyond those of [`GROUPS_MAX`].
 const SLICES_MAX: u64 = 1 << 10;
 
-/// What is added up.
+/// What to sum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SumQuery {
-    /// Keys of a bucket, a power of two.
+    /// Keys per bucket, a power of two.
     pub(super) width: u64,
-    /// Rows are expected below this key.
+    /// Expected rows have keys below this one.
     pub(super) end: u64,
-    /// Without checksums.
+    /// Count only, without checksums.
     pub(super) counts_only: bool,
 }
 
 impl SumQuery {
-    /// Keys of the widest slice.
+    /// Keys in the widest slice.
     fn widest(self) -> u64 {
         let group = self.width.clamp(1, GROUP_WIDTH_MAX);
         group.saturating_mul(GROUPS_MAX)
     }
 
-    /// Keys of the narrowest slice; so many begin where a bucket does.
+    /// Keys in the narrowest slice; slices of this width begin at a bucket.
     fn narrowest(self) -> u64 {
         let most = self.end.min(self.widest());
         self.width.max((most / SLICES_MAX).next_power_of_two())
     }
 
-    /// Halves of a slice, where it may be parted.
+    /// The halves of a slice, if it can be split.
     fn halves(self, slice: KeyRange) -> Option<[KeyRange; 2]> {
         slice.halves(self.narrowest(), self.end)
     }
 }
 
-/// Adds up a table, or counts its rows alone. Where the target has no room for a slice, this one and all that
-/// follow are half as wide.
+/// Sums a table, or only counts its rows. If the target lacks resources for a slice, this slice and all later ones are
+/// halved.
 pub(super) async fn sum(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
@@ -79,7 +79,7 @@ pub(super) async fn sum(
                 sums.buckets.append(&mut answer.buckets);
             }
             Err(error) => {
-                // A target that was cut off needs no narrower statement, but is not hurt by one.
+                // After a lost connection, a narrower statement is not needed but does no harm.
                 let next = Next::smaller_if(halves.is_some());
                 admin.recover(error, &mut waits, next).await?;
                 widest = keys / 2;
@@ -88,7 +88,7 @@ pub(super) async fn sum(
         }
     }
     if slices > 1 {
-        // A slice shows no row without a key.
+        // A slice contains no row without a key.
         let counts = admin.count_by_key(table, u64::MAX).await?;
         sums.without_key = counts.without_key;
     }
@@ -115,7 +115,7 @@ async fn once(
     admin.admin.sums_by_key(table, query.width).await
 }
 
-/// Counts in the shape of checksums without columns.
+/// Counts, as checksums without columns.
 fn of_counts(counts: KeyCounts) -> KeySums {
     let buckets = counts.buckets.into_iter().map(|(bucket, rows)| BucketSums {
         bucket,
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_statement_never_has_more_groups_than_the_bound_however_large_the_table_is() {
         for rows in [1_000_u64, 51_200_000, 100_000_000_000, 1 << 44] {
-            // As wide as the ledger of so many rows has its buckets.
+            // Same bucket width as in a ledger with this many rows.
             let width = (rows.div_ceil(GROUPS_MAX)).next_power_of_two().max(256);
             let query = query(width, rows);
             let groups = query.widest().min(rows).div_ceil(width.min(GROUP_WIDTH_MAX));

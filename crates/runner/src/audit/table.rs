@@ -1,4 +1,4 @@
-//! The audit of one table, at its level: what is expected, what is found, what is wrong.
+//! The audit of one table at its level: expected rows, found rows, faults.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -21,10 +21,10 @@ use super::sums::{self, SumQuery};
 use crate::deadline::until;
 use crate::ledger::Ledger;
 
-/// Examples of one fault, so that none crowds out another.
+/// Maximum examples of one fault, so that no fault crowds out another.
 const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
 
-/// Rows of wrong buckets that the audit's SQL is tried on.
+/// Rows of wrong buckets on which the audit's SQL is checked.
 const ROWS_IN_BUCKETS: usize = 8;
 
 /// One table of an audit.
@@ -41,25 +41,25 @@ pub(crate) struct TableAudit<'a, 'p> {
     pub(super) before: u64,
 }
 
-/// What is right and wrong with a table.
+/// The audit result of a table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
-    /// Its part of the record. Rows found are those of this run, and what nobody sent; `narrowed` also where no bucket
-    /// is wrong.
+    /// Its part of the record. Found rows are those of this run, and rows that were never sent. `narrowed` is also set
+    /// if no bucket is wrong.
     pub(crate) record: AuditRecord,
-    /// Rows that must be in the table, those of earlier runs included: every later audit expects
-    /// them, so that a loss is never forgotten.
+    /// Rows that must be in the table, including those of earlier runs. Every later audit expects them, so that a loss
+    /// is never forgotten.
     pub(crate) rows_due: u64,
-    /// Rows that came after they were looked for.
+    /// Rows that arrived after they were searched for.
     pub(crate) late: u64,
-    /// How the table lost its rows all at once.
+    /// How the table lost all its rows at once.
     pub(crate) removal: Option<Removal>,
-    /// What is wrong with the audit's own SQL; then nothing else is said.
+    /// The fault in the audit's own SQL; if set, nothing else is reported.
     pub(crate) wrong_sql: Option<WrongSql>,
 }
 
 impl Figures {
-    /// Adds an example, unless there are enough of its fault.
+    /// Adds an example, unless its fault has enough.
     pub(super) fn example(&mut self, example: AuditExample) {
         let examples = &mut self.record.examples;
         let of_fault = examples.iter().filter(|e| e.fault == example.fault);
@@ -68,7 +68,7 @@ impl Figures {
         }
     }
 
-    /// Of a table that is not there any more: everything is missing.
+    /// The figures of a table that was dropped: all rows are missing.
     pub(super) fn of_dropped(acknowledged: u64, before: u64) -> Self {
         Self {
             record: AuditRecord {
@@ -97,7 +97,7 @@ impl Figures {
 }
 
 impl TableAudit<'_, '_> {
-    /// Audits; wrong buckets are narrowed to their rows if there is time.
+    /// Audits; wrong buckets are narrowed to their rows if time permits.
     pub(super) async fn run(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
         let level = self.input.level;
         let mut wrong = BTreeSet::new();
@@ -162,10 +162,10 @@ impl TableAudit<'_, '_> {
         Ok(())
     }
 
-    /// Adds some rows of wrong buckets to the rows that seem to be wrong.
+    /// Adds some rows of wrong buckets to the suspect rows.
     fn suspect(&self, comparison: &Comparison, suspects: &mut BTreeSet<u64>) {
         if self.input.plan.share.of > 1 && comparison.missing == 0 {
-            // What other shares wrote is too much here, and no suspicion.
+            // Rows of other shares are surplus here, but not suspect.
             suspects.clear();
             return;
         }
@@ -175,7 +175,7 @@ impl TableAudit<'_, '_> {
         suspects.extend(some.map(|bucket| rows.start.max(bucket * width)));
     }
 
-    /// Tries the SQL by which rows were found to be wrong.
+    /// Checks the SQL that found wrong rows.
     pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
         let record = &self.figures.record;
         if record.missing + record.surplus + record.altered > 0 {
@@ -186,7 +186,7 @@ impl TableAudit<'_, '_> {
         Ok(())
     }
 
-    /// Rows without a key of this run: those of earlier runs, and what nobody sent.
+    /// Compares rows without a key of this run: those of earlier runs, and rows that were never sent.
     fn compare_others(&mut self, found: u64) {
         let surplus = found.saturating_sub(self.before);
         let missing = self.before.saturating_sub(found);
@@ -205,7 +205,7 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    /// Rows say it exactly; without them the buckets do.
+    /// Concludes from the rows, which are exact; without them, from the buckets.
     fn conclude(&mut self, comparison: &Comparison, narrowed: Option<Figures>) {
         let figures = &mut self.figures;
         let Some(narrowed) = narrowed else {
@@ -221,7 +221,7 @@ impl TableAudit<'_, '_> {
             figures.record.buckets += comparison.buckets;
             figures.record.found += comparison.found;
         } else {
-            // The rows changed between the two looks: what is wrong is still wrong.
+            // The rows changed between the two reads: the buckets' faults remain.
             figures.compared(comparison);
         }
     }
@@ -260,7 +260,7 @@ impl TableAudit<'_, '_> {
     }
 }
 
-/// Adds what was found of a table to the whole, or to what is known of the table.
+/// Adds the figures of one table to the total, or more figures of the same table.
 pub(super) fn add(record: &mut AuditRecord, more: AuditRecord) {
     record.found += more.found;
     record.missing += more.missing;
@@ -284,7 +284,7 @@ pub(super) fn add(record: &mut AuditRecord, more: AuditRecord) {
     sum.rows_found += more.rows_found;
 }
 
-/// An example of one row that was acknowledged and not found.
+/// An example of an acknowledged row that was not found.
 pub(super) fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
     AuditExample {
         fault,
@@ -300,8 +300,7 @@ pub(super) fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
     }
 }
 
-/// Rows of this run that must be there: those acknowledged and, as far as they were found, those of
-/// unknown outcome.
+/// Rows of this run that must be there: acknowledged rows, and found rows of unknown outcome.
 fn rows_due(expectation: &Expectation, found: u64) -> u64 {
     let expected = expectation.expected.iter();
     let acknowledged: u64 = expected.clone().map(|bucket| bucket.acknowledged).sum();

@@ -1,4 +1,4 @@
-//! Deadlines and who waits for them, shared by both timelines.
+//! Deadlines and their waiters, shared by both timelines.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -10,12 +10,11 @@ use std::task::{Context, Poll, Waker};
 
 use highwater_model::units::Nanos;
 
-/// Deadlines in order. Entries of equal deadlines wake in the order in which they were made, so
-/// that a simulated run is repeatable.
+/// Deadlines in order. Entries with equal deadlines wake in creation order, so that a simulated run is repeatable.
 #[derive(Default)]
 pub(super) struct DeadlineHeap {
     heap: BinaryHeap<Reverse<(Nanos, u64)>>,
-    // Slots by entry number; emptied when woken or given up. Numbers are reused.
+    // Slots by entry number; emptied when woken or dropped. Numbers are reused.
     waiters: Vec<Option<Waiter>>,
     free: Vec<usize>,
     sequence: u64,
@@ -31,7 +30,7 @@ struct Waiter {
 const SLOT_BITS: u32 = 24;
 
 impl DeadlineHeap {
-    /// The earliest deadline that somebody still waits for.
+    /// The earliest deadline that still has a waiter.
     pub(super) fn next(&mut self) -> Option<Nanos> {
         while let Some(Reverse((deadline, tag))) = self.heap.peek().copied() {
             if self.waits(tag) {
@@ -42,7 +41,7 @@ impl DeadlineHeap {
         None
     }
 
-    /// Wakes everyone whose deadline is at or before `now`.
+    /// Wakes every waiter whose deadline is at or before `now`.
     pub(super) fn fire(&mut self, now: Nanos) {
         while self.next().is_some_and(|deadline| deadline <= now) {
             let Some(Reverse((_, tag))) = self.heap.pop() else {
@@ -88,7 +87,7 @@ fn slot_of(tag: u64) -> usize {
 pub(super) struct Sleep {
     pub(super) heap: Rc<RefCell<DeadlineHeap>>,
     pub(super) deadline: Nanos,
-    /// Called after an entry was added, so that a real timer can be set earlier.
+    /// Called after an entry was added, so that a real timer can be moved forward.
     pub(super) added: Option<Rc<dyn Fn(Nanos)>>,
     tag: Option<u64>,
 }

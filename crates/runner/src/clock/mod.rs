@@ -1,9 +1,8 @@
-//! The run's time: the only place of the program that reads a clock.
+//! The run's time: the only module of the program that reads a clock.
 //!
-//! Two timelines behind one contract: the real one waits on a timer of the operating system
-//! (finer than the executor's millisecond timers), the simulated one jumps to the next deadline
-//! when nothing can move before it. Both share one heap of deadlines, so the same worker runs on
-//! either.
+//! Two timelines share one contract and one heap of deadlines, so the same worker runs on either. The real one waits on
+//! an operating-system timer (finer than the executor's millisecond timers); the simulated one jumps to the next
+//! deadline when nothing else can run.
 
 mod heap;
 mod real;

@@ -45,15 +45,15 @@ impl RealClock {
 pub(crate) struct ClockReadings {
     /// Time since the origin.
     pub(crate) monotonic: Nanos,
-    /// Time since the machine was started, and since 1970; absent where this thread was interrupted between reading
-    /// them, so that they are of different moments.
+    /// Time since boot, and since 1970; absent if this thread was interrupted while reading them, so that they do not
+    /// belong to the same moment.
     pub(crate) boot_and_wall: Option<[Nanos; 2]>,
 }
 
 impl RealClock {
     /// All clocks.
     pub(crate) fn readings(self) -> ClockReadings {
-        /// Reading all of them takes less.
+        /// An uninterrupted reading of all clocks takes less.
         const MOMENT: Nanos = Nanos::from_micros(500);
         const TRIES: u32 = 5;
         for _ in 0..TRIES {
@@ -66,7 +66,7 @@ impl RealClock {
         ClockReadings { monotonic: self.now(), boot_and_wall: None }
     }
 
-    /// Time since the machine was started, with what it was suspended.
+    /// Time since boot, including suspension.
     #[cfg(target_os = "linux")]
     #[expect(clippy::unused_self, reason = "elsewhere there is no such clock")]
     fn boot_clock(self) -> Nanos {
@@ -75,7 +75,7 @@ impl RealClock {
         seconds.saturating_add(Nanos(u64::try_from(now.tv_nsec).unwrap_or(0)))
     }
 
-    /// Where no clock counts on while the machine is suspended, nobody sees that it was.
+    /// Without a clock that advances during suspension, suspension goes undetected.
     #[cfg(not(target_os = "linux"))]
     fn boot_clock(self) -> Nanos {
         self.now()
@@ -99,12 +99,12 @@ pub struct RealTimeline {
 
 struct Timer {
     fd: AsyncFd<OwnedFd>,
-    // What the timer is set to; `Nanos::MAX` when it is not.
+    // The timer's current deadline; `Nanos::MAX` if unset.
     set_to: Cell<Nanos>,
 }
 
 impl RealTimeline {
-    /// Runs `make(timeline)` on a new single-threaded executor on this thread, to its end.
+    /// Runs `make(timeline)` to completion on a new single-threaded executor on this thread.
     pub fn block_on<T, F, M>(clock: RealClock, make: M) -> std::io::Result<T>
     where
         F: Future<Output = T>,
@@ -141,7 +141,7 @@ impl RealTimeline {
             match self.timer.fd.readable().await {
                 Ok(mut ready) => {
                     let mut count = [0_u8; 8];
-                    // An empty read means that the timer was set anew meanwhile.
+                    // An empty read means that the timer was reset meanwhile.
                     let _ignored = ready.try_io(|fd| {
                         rustix::io::read(fd.get_ref(), &mut count).map_err(std::io::Error::from)
                     });
@@ -211,7 +211,7 @@ mod tests {
             join(sleep(20), sleep(5)).await
         })
         .unwrap();
-        // Never early. How late is a matter of the machine, and measured by the benchmark.
+        // Never early. How late depends on the machine; the benchmark measures it.
         assert!(late.0.is_some() && late.1.is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Simulated time: stands still while anything can move, then jumps to the next deadline.
+//! Simulated time: stands still while any task can run, then jumps to the next deadline.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -24,7 +24,7 @@ impl SimulatedTimeline {
         Self::default()
     }
 
-    /// Runs `future` to its end. `None` when it waits for something that no deadline will bring.
+    /// Runs `future` to completion. `None` if it waits for something that no deadline brings.
     pub fn block_on<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Option<T> {
         let mut pool = LocalPool::new();
         let result = Rc::new(RefCell::new(None));

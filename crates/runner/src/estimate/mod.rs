@@ -1,6 +1,6 @@
-//! What a run will take, before it takes it: time, rows and bytes, against the room that there is.
+//! Estimates a run's time, rows, and bytes before it starts, and compares them with free disk space.
 //!
-//! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
+//! Pure: all inputs are passed in. Must not query.
 
 use highwater_driver::{DiskSpace, TargetError};
 use highwater_model::display::bytes;
@@ -13,28 +13,28 @@ use highwater_workload::Workload;
 
 use crate::request::rows_per_op;
 
-/// Rows that are made to see how large rows are.
+/// Rows generated to estimate the row size.
 const SAMPLE_ROWS: usize = 1_000;
-/// This part of a disk is kept free, 1 / 20, …
+/// This fraction of a disk is kept free, 1 / 20, …
 const RESERVE_PART: u64 = 20;
-/// … but no more than this, …
+/// … but at most this, …
 const RESERVE_MAX: u64 = 1 << 30;
-/// … and no less than what the target's own log and checkpoints write after the last op, or a quarter
-/// of a disk that is very small.
+/// … and at least the volume that the target's own log and checkpoints write after the last op, or a quarter of a very
+/// small disk.
 const RESERVE_MIN: u64 = 16 << 20;
 const RESERVE_SMALL_PART: u64 = 4;
-/// Rows that are enough to tell how many bytes one takes on the target.
+/// Rows needed to measure bytes per row on the target.
 const MEASURED_ROWS_MIN: u64 = 10_000;
 
-/// What is known before the load.
+/// The inputs before the load.
 pub(crate) struct EstimateInput<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workload: &'a Workload,
     /// Index of the first row of this run.
     pub(crate) first_row: u64,
-    /// Rows that a load need not write any more.
+    /// Rows that the load can skip, because they exist.
     pub(crate) filled: u64,
-    /// Rows that are there, and the bytes that they take.
+    /// Existing rows, and their bytes.
     pub(crate) stored: Option<(u64, u64)>,
     pub(crate) space: Option<DiskSpace>,
 }
@@ -63,30 +63,29 @@ pub(crate) fn estimate(input: &EstimateInput<'_>) -> EstimateRecord {
     }
 }
 
-/// Bytes of a disk of that size that a run leaves free.
+/// Bytes that a run leaves free on a disk of this size.
 pub(crate) fn reserve(total_bytes: u64) -> u64 {
     let least = RESERVE_MIN.min(total_bytes / RESERVE_SMALL_PART);
     (total_bytes / RESERVE_PART).clamp(least, RESERVE_MAX)
 }
 
-/// Whether a run must stop now: what is free will reach the reserve before the next two looks, if
-/// it goes on as since the last one. Where a node has left or come, the change of what is free is
-/// not that of rows.
+/// Whether a run must stop now: at the rate since the last check, free space would reach the reserve before the next
+/// two checks. If a node left or joined, the change in free space is not due to rows.
 pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
-    // A node that leaves may be counted for a moment after its disk no longer is.
+    // A leaving node may be counted briefly after its disk no longer is.
     let same = (now.total_bytes, &now.place) == (before.total_bytes, &before.place);
     let shrunk = if same { before.free_bytes.saturating_sub(now.free_bytes) } else { 0 };
     now.free_bytes <= reserve(now.total_bytes).saturating_add(shrunk.saturating_mul(2))
 }
 
-/// Length of all phases with a pace, at most; none where only rows end one and the target sets the pace.
+/// Maximum length of all phases with a pace; `None` if only rows end one and the target sets the pace.
 fn length(input: &EstimateInput<'_>) -> Option<Nanos> {
     let lengths: Option<Vec<Nanos>> =
         input.plan.phases.iter().map(|phase| length_of(input, phase)).collect();
     Some(lengths?.into_iter().fold(Nanos::ZERO, Nanos::saturating_add))
 }
 
-/// A phase ends when a stream has sent the rows that end it; what fills a table has no other end.
+/// A phase ends when a stream has sent its limit of rows; filling a table has no other end.
 fn length_of(input: &EstimateInput<'_>, phase: &PhasePlan) -> Option<Nanos> {
     let by_rows = input.plan.streams.iter().enumerate().filter_map(|(position, stream)| {
         let per_op = rows_per_op(input.workload, &stream.name);
@@ -112,7 +111,7 @@ fn limit(input: &EstimateInput<'_>, phase: &PhasePlan) -> Option<u64> {
     Some(rows.saturating_sub(there))
 }
 
-/// Rows that the run may write; none where its pace is the target's.
+/// Rows that the run may write; `None` if the target sets its pace.
 fn rows(input: &EstimateInput<'_>) -> Option<u64> {
     let plan = input.plan;
     let loaded = plan.workload.rows_to_load.saturating_sub(input.first_row);
@@ -141,7 +140,7 @@ fn rows(input: &EstimateInput<'_>) -> Option<u64> {
     Some(rows)
 }
 
-/// Bytes of a row's values, without anything that a target adds or saves.
+/// Bytes of a row's values, without the target's overhead or compression.
 fn value_bytes_per_row(input: &EstimateInput<'_>) -> Option<u64> {
     let batch = input.workload.row_batch(0, input.first_row, SAMPLE_ROWS);
     (!batch.columns.is_empty()).then(|| value_bytes(&batch).div_ceil(SAMPLE_ROWS as u64))
@@ -164,7 +163,7 @@ fn value_bytes(batch: &RowBatch) -> u64 {
         .sum::<usize>() as u64
 }
 
-/// Refuses what cannot fit.
+/// Rejects a run that cannot fit.
 pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
     let (Some(disk), Some(needed)) = (&estimate.disk, estimate.bytes) else {
         return Ok(());

@@ -22,7 +22,7 @@ fn workload(rows: &str) -> Workload {
     spec.instantiate(&settings, Seed(1)).unwrap()
 }
 
-/// A second of warm-up and ten measured ones per pace.
+/// One second of warm-up, and ten measured seconds per pace.
 fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64>) -> Plan {
     let input = PlanInput {
         literals: false,
@@ -57,10 +57,10 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
     let closed = PaceInput::Closed(Some(4));
     for (to_load, first_row, stream, paces, limit, expected) in [
         ("0", 0, "insert", &[open(1_000)][..], None, Some(11_000)),
-        // The first pace holds for the warm-up, too.
+        // The first pace also applies to the warm-up.
         ("0", 0, "insert", &[open(1_000), open(2_000)], None, Some(31_000)),
         ("500", 0, "insert", &[open(1_000)], None, Some(11_500)),
-        // What is there is not loaded again.
+        // Existing rows are not loaded again.
         ("500", 200, "insert", &[open(1_000)], None, Some(11_300)),
         ("500", 900, "insert", &[open(1_000)], None, Some(11_000)),
         ("500", 0, "dashboards", &[open(1_000)], None, Some(500)),
@@ -92,9 +92,9 @@ fn the_time_is_that_of_the_pace_until_the_rows_are_there() {
         (open(1_000), Some(300), false, Some("1.3 s")),
         (open(1_000), Some(1_000_000), false, Some("11 s")),
         (closed, Some(300), false, Some("11 s")),
-        // Of 5,000 rows 2,000 are there.
+        // 2,000 of the 5,000 rows exist.
         (open(1_000), Some(5_000), true, Some("4 s")),
-        // A year, for want of another end, is no estimate.
+        // The default limit of a year is not an estimate.
         (open(1_000), Some(1_002_000), true, Some("16 min 41 s")),
         (closed, Some(5_000), true, None),
     ] {
@@ -174,14 +174,14 @@ fn a_run_stops_before_the_next_looks_would_find_the_reserve_used() {
         (100, 100, false),
         (51, 51, false),
         (50, 50, true),
-        // 10 a look: two more would leave 60, or 50.
+        // 10 per check: two more would leave 60, or 50.
         (80, 90, false),
         (70, 80, true),
-        // Something else made room.
+        // Something else freed space.
         (80, 70, false),
         (0, 0, true),
     ] {
-        // A disk of which 50 MiB are kept free.
+        // A disk with a reserve of 50 MiB.
         let [now, before] = [free, before].map(|free| space(free, 1_000));
         assert_eq!(must_stop(&now, &before), stops, "{now:?} after {before:?}");
     }
@@ -193,7 +193,7 @@ fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
     assert!(!must_stop(&space(400, 2_000), &three));
     assert!(must_stop(&space(400, 3_000), &three), "the same by rows");
     assert!(must_stop(&space(100, 2_000), &three), "full all the same");
-    // For a moment the node is counted and its disk is not.
+    // Briefly, the node is counted but its disk is not.
     let of = |nodes: &str, free| DiskSpace {
         place: format!("the disks of {nodes} nodes"),
         ..space(free, 2_000)

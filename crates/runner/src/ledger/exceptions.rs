@@ -1,15 +1,14 @@
 //! Planned rows that were not acknowledged, by batch and row.
 //!
-//! They are held in a bounded list and, beyond that, in a bounded file in the run's directory. What
-//! must not be here: how they are resolved.
+//! They are held in a bounded list, which overflows to a bounded file in the run's directory. Must not resolve them.
 
 use crate::store::Spill;
 
-/// Exceptions held in memory; more are written to the file, this many at once.
+/// Maximum exceptions in memory; overflow goes to the file in chunks of this size.
 const HELD_MAX: usize = 32_768;
 /// Bytes of an exception in the file.
 const BYTES: usize = 21;
-/// Exceptions in the file, at most: 256 MiB.
+/// Maximum exceptions in the file: 256 MiB.
 const SPILLED_MAX: u64 = (256 << 20) / BYTES as u64;
 
 /// Why rows are not among the acknowledged ones.
@@ -27,7 +26,7 @@ pub(crate) enum RowOutcome {
     Absent,
 }
 
-/// Rows that follow each other.
+/// A range of consecutive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exception {
     /// Index of the first row.
@@ -38,12 +37,12 @@ pub(crate) struct Exception {
 }
 
 impl Exception {
-    /// The row behind the last one.
+    /// Index after the last row.
     pub(crate) fn end(&self) -> u64 {
         self.first.saturating_add(self.rows.into())
     }
 
-    /// Whether the audit has to search for them.
+    /// Whether the audit must search for them.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.outcome, RowOutcome::Unknown | RowOutcome::Partly { .. })
     }
@@ -84,24 +83,24 @@ impl Exception {
     }
 }
 
-/// All of them, in the order in which they came.
+/// All exceptions, in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Exceptions {
     held: Vec<Exception>,
     spill: Spill,
     spilled: u64,
-    /// Why some could not be kept.
+    /// Why some exceptions could not be kept.
     lost: Option<String>,
 }
 
 impl Exceptions {
-    /// None yet; more than fit go to the file.
+    /// Empty; overflow goes to the file.
     pub(crate) fn new(spill: Spill) -> Self {
         Self { held: Vec::new(), spill, spilled: 0, lost: None }
     }
 
-    /// Adds an exception. Neighbors with the same outcome become one, except those that the audit
-    /// searches for: it reports their outcome batch by batch.
+    /// Adds an exception. Neighbors with the same outcome are joined, except those that the audit searches for: it
+    /// reports their outcome batch by batch.
     pub(crate) fn push(&mut self, exception: Exception) {
         if exception.rows == 0 {
             return;
@@ -121,7 +120,7 @@ impl Exceptions {
         self.held.push(exception);
     }
 
-    /// Adds rows that may be more than one exception holds.
+    /// Adds rows that may exceed the size of one exception.
     pub(crate) fn push_rows(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
         let (mut first, mut left) = (first, rows);
         while left > 0 {
@@ -152,12 +151,12 @@ impl Exceptions {
         self.held.clear();
     }
 
-    /// Why some could not be kept, if so: then the audit cannot be exact.
+    /// Why some exceptions could not be kept; the audit is then not exact.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// Takes over another's.
+    /// Appends the exceptions of another list.
     pub(crate) fn append(&mut self, mut other: Self) {
         for number in 0..other.parts() {
             for exception in other.part(number) {
@@ -169,12 +168,12 @@ impl Exceptions {
         }
     }
 
-    /// The number of bounded parts in which they are read.
+    /// The number of bounded parts for reading.
     pub(crate) fn parts(&self) -> u64 {
         self.spilled.div_ceil(HELD_MAX as u64) + 1
     }
 
-    /// One of the parts, of at most [`HELD_MAX`]; empty where it cannot be read.
+    /// One of the parts, of at most [`HELD_MAX`]; empty if it cannot be read.
     pub(crate) fn part(&mut self, number: u64) -> Vec<Exception> {
         let at = number.saturating_mul(HELD_MAX as u64);
         if at >= self.spilled {

@@ -1,8 +1,8 @@
 //! The ledger: acknowledged, refused and unknown rows, per key bucket.
 //!
-//! Keys are row indexes. A bucket has the number of its acknowledged rows and, per column, their
-//! checksum ([`highwater_analysis::sums`]), in bounded memory; rows that were not acknowledged
-//! are kept by batch and row. What must not be here: queries, and comparisons with the target.
+//! Keys are row indexes. A bucket holds the number of its acknowledged rows and, per column, their checksum
+//! ([`highwater_analysis::sums`]), in bounded memory; rows that were not acknowledged are kept by batch and row. Must
+//! not query the target or compare with it.
 
 pub(crate) mod exceptions;
 pub(crate) mod replaced;
@@ -54,17 +54,17 @@ pub struct Ledger {
     unknown: Buckets,
     totals: Totals,
     exceptions: Exceptions,
-    /// By key, if rows replace each other; then only the totals are used besides.
+    /// By key, if rows replace each other; of the other fields, only the totals are then used.
     replaced: Option<Box<Replacements>>,
-    /// Rows from `begin` to `end` are acknowledged or excepted; no others were planned.
+    /// Rows from `begin` to `end` are acknowledged or excepted; no other rows were planned.
     begin: u64,
     end: u64,
-    /// Outcomes that the run's ledger file does not have yet.
+    /// Outcomes that are not in the run's ledger file yet.
     fresh: Vec<Span>,
 }
 
 impl Ledger {
-    /// An empty ledger that adds up these columns; none for counts alone.
+    /// An empty ledger that sums these columns; no columns means counts only.
     pub fn new(columns: &[BoundColumn], spill: Spill) -> Self {
         Self {
             expected: Buckets::new(columns),
@@ -78,24 +78,24 @@ impl Ledger {
         }
     }
 
-    /// Notes the outcome of the rows `first .. first + rows`; `batch` holds the rows as sent.
+    /// Records the outcome of the rows `first .. first + rows`; `batch` holds the rows as sent.
     pub fn note(&mut self, first: u64, rows: u64, batch: Option<&RowBatch>, outcome: &Outcome) {
         self.plan_rows(first, rows);
         let batch = batch.filter(|batch| batch.first_row == first && batch.rows as u64 == rows);
         match (outcome.certainty, batch) {
             (Certainty::Applied, Some(batch)) => self.note_applied(batch, rows, outcome),
             (Certainty::NotApplied, _) => self.except_fresh(first, rows, RowOutcome::Refused),
-            // Rows that are no longer in memory cannot be added up: the audit searches for them.
+            // Rows that are no longer in memory cannot be summed: the audit searches for them.
             (Certainty::Applied, None) | (Certainty::Unknown, _) => {
                 self.except_fresh(first, rows, RowOutcome::Unknown);
             }
         }
     }
 
-    /// Notes the outcome of rows that replace others.
+    /// Records the outcome of rows that replace others.
     ///
-    /// A delete that reports fewer rows than it has keys is not certain: a target whose deletes
-    /// search may not have seen the latest row of a key yet.
+    /// A delete that reports fewer rows than it has keys is uncertain: a target whose deletes search may not have seen
+    /// the latest row of a key yet.
     pub(crate) fn note_replaced(
         &mut self,
         written: &ReplacedKeys,
@@ -130,17 +130,17 @@ impl Ledger {
         self.replaced.is_some()
     }
 
-    /// These rows were never sent, although later ones were.
+    /// Records rows that were never sent, although later ones were.
     pub fn not_sent(&mut self, first: u64, rows: u64) {
         self.except_fresh(first, rows, RowOutcome::NotSent);
     }
 
-    /// Takes the outcomes since this was called last.
+    /// Takes the outcomes since the last call.
     pub(crate) fn take_fresh(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Notes rows that were not acknowledged, for the run's ledger file as well.
+    /// Records rows that were not acknowledged, also for the run's ledger file.
     fn except_fresh(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
         self.note_fresh(first, rows, SpanOutcome::Excepted(outcome));
         self.except(first, rows, outcome);
@@ -151,7 +151,7 @@ impl Ledger {
         spans::push(&mut self.fresh, span);
     }
 
-    /// Notes rows that were not acknowledged.
+    /// Records rows that were not acknowledged.
     fn except(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
         self.plan_rows(first, rows);
         match outcome {
@@ -205,7 +205,7 @@ impl Ledger {
         self.except_fresh(first, rows, partly);
     }
 
-    /// Notes the rows that the target reported as not applied, one by one.
+    /// Records, row by row, which rows the target reported as not applied.
     fn note_by_row(&mut self, batch: &RowBatch, outcome: &Outcome) {
         let mut next = 0;
         for span in &outcome.exceptions {
@@ -222,7 +222,7 @@ impl Ledger {
         self.acknowledge_fresh(batch, next..batch.rows);
     }
 
-    /// Adds acknowledged rows, for the run's ledger file as well.
+    /// Adds acknowledged rows, also for the run's ledger file.
     fn acknowledge_fresh(&mut self, batch: &RowBatch, rows: Range<usize>) {
         let first = batch.first_row + rows.start as u64;
         self.note_fresh(first, rows.len() as u64, SpanOutcome::Acknowledged);
@@ -235,7 +235,7 @@ impl Ledger {
         self.equalize_widths();
     }
 
-    /// Adds rows of unknown outcome, or of a batch that was applied in part, that were found.
+    /// Adds found rows of unknown outcome, or of a partly applied batch.
     pub(crate) fn found(&mut self, batch: &RowBatch, rows: Range<usize>) {
         self.settle_unknown(batch.first_row + rows.start as u64, rows.len() as u64);
         self.expected.add(batch, rows);
@@ -253,13 +253,13 @@ impl Ledger {
         self.equalize_widths();
     }
 
-    /// Gives both kinds of buckets one width.
+    /// Gives both kinds of buckets the same width.
     fn equalize_widths(&mut self) {
         self.expected.widen(self.unknown.width());
         self.unknown.widen(self.expected.width());
     }
 
-    /// Whether it has checksums, beside numbers of rows.
+    /// Whether it has checksums in addition to row counts.
     pub(crate) fn adds_up(&self) -> bool {
         self.expected.columns() > 0
     }
@@ -269,7 +269,7 @@ impl Ledger {
         self.expected.width()
     }
 
-    /// The buckets in which something is expected.
+    /// The buckets with expected rows.
     pub fn buckets(&self) -> impl Iterator<Item = ExpectedBucket> {
         let unknown = self.unknown.all().map(|(rows, _)| rows);
         let beyond = self.expected.all().count();
@@ -291,7 +291,7 @@ impl Ledger {
             })
     }
 
-    /// All rows together.
+    /// The totals of all rows.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -316,7 +316,7 @@ impl Ledger {
         std::mem::replace(&mut self.exceptions, Exceptions::new(fresh))
     }
 
-    /// Adds another ledger of the same table.
+    /// Merges another ledger of the same table.
     pub fn merge(&mut self, other: Self) {
         self.expected.merge(other.expected);
         self.unknown.merge(other.unknown);

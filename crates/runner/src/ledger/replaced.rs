@@ -1,11 +1,11 @@
 //! The history of rows that replace each other: per key, the writes that may be its last one.
 //!
-//! A write may be the last one of its key if no acknowledged write to the key started after it had
-//! finished. Among writes that overlapped in time, any may be the last. A write with an unknown
-//! outcome may be applied at any time, and is never too old.
+//! A write may be the last one of its key if no acknowledged write to the key started after it had finished. Among
+//! writes that overlapped in time, any may be the last. A write with an unknown outcome may be applied at any time, and
+//! never becomes too old.
 //!
-//! Memory is bounded: when there are too many keys, half of them are dropped, chosen by a hash, so
-//! that a random sample is left. What must not be here: queries of the target.
+//! Memory is bounded: if there are too many keys, half of them are dropped, chosen by a hash, so that a random sample
+//! remains. Must not query the target.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use smallvec::SmallVec;
 use highwater_model::units::Nanos;
 use highwater_workload::random::mix;
 
-/// Keys that one executor keeps.
+/// Maximum keys per executor.
 const KEYS_MAX: usize = 1 << 17;
-/// Writes beside one a key that it keeps; beyond that, keys with several are not judged.
+/// Maximum additional writes, beyond one per key; after that, keys with several are not judged.
 const MORE_MAX: usize = 1 << 18;
 
 /// A write that may be the last one of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Write {
-    /// Index of the row that was written; none where the row was deleted.
+    /// Index of the written row; `None` for a delete.
     pub(crate) row: Option<u64>,
-    /// When it was acknowledged; [`Nanos::MAX`] where it never was.
+    /// When it was acknowledged; [`Nanos::MAX`] if never.
     finished: Nanos,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Write {
 pub(crate) struct KeyHistory {
     /// When the latest acknowledged write started.
     latest: Option<Nanos>,
-    /// Writes that may be the last one: nearly always one, for which nothing is allocated.
+    /// Writes that may be the last one: nearly always one, which needs no allocation.
     writes: SmallVec<[Write; 1]>,
     /// Writes were dropped, so this key cannot be judged.
     unclear: bool,
@@ -42,12 +42,12 @@ pub(crate) struct KeyHistory {
     seen: bool,
 }
 
-/// The judgment of a row that was found.
+/// The verdict on a found row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A possible last row.
+    /// It may be the last row.
     Fits,
-    /// An older row than this one, which was acknowledged.
+    /// It is older than this acknowledged row.
     Stale(u64),
     /// A row that was deleted.
     Deleted,
@@ -55,20 +55,20 @@ pub(crate) enum Verdict {
     Unsent,
     /// A second row with this key.
     Twice,
-    /// The key is not among those that are kept.
+    /// The key was dropped from the history.
     NotKept,
 }
 
 /// The keys of one table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replacements {
-    /// A note per row is on the path of an op, so the hash is a fast one.
+    /// Recording a row is on the path of an op, so the hash is a fast one.
     keys: HashMap<i64, KeyHistory, FixedState>,
-    /// Keys are kept if so many low bits of their hash are 0.
+    /// Keys are kept if this many low bits of their hash are 0.
     sieve: u32,
-    /// Writes beside one a key.
+    /// Writes beyond one per key.
     more: usize,
-    /// Rows deleted, or of which that is unknown.
+    /// Rows were deleted, or may have been.
     deletes: bool,
 }
 
@@ -77,7 +77,7 @@ impl KeyHistory {
         if write.finished < Nanos::MAX {
             self.latest = self.latest.max(Some(started));
         } else if write.row.is_none() && self.writes.contains(&write) {
-            // One delete that may have happened is equivalent to many.
+            // One possible delete is equivalent to many.
             return;
         }
         // First, so that a key whose writes follow each other never needs room for two.
@@ -102,14 +102,14 @@ impl KeyHistory {
         self.unclear || self.latest.is_none() || self.writes.iter().any(|w| w.row.is_none())
     }
 
-    /// The newest row that may be there.
+    /// The newest row that may exist.
     fn newest(&self) -> Option<u64> {
         self.writes.iter().filter_map(|write| write.row).max()
     }
 }
 
 impl Replacements {
-    /// Notes writes to keys; `first_row` is absent for deletes, and `finished` if the outcome is unknown.
+    /// Records writes to keys; `first_row` is absent for deletes, and `finished` if the outcome is unknown.
     pub(crate) fn note(
         &mut self,
         keys: &[i64],
@@ -144,7 +144,7 @@ impl Replacements {
         self.fit();
     }
 
-    /// Adds what another executor noted.
+    /// Merges the history of another executor.
     pub(crate) fn merge(&mut self, other: Self) {
         self.sieve = self.sieve.max(other.sieve);
         self.deletes |= other.deletes;
@@ -164,12 +164,12 @@ impl Replacements {
         self.sieve == 0
     }
 
-    /// One key in so many is kept.
+    /// One in this many keys is kept.
     pub(crate) fn one_in(&self) -> u64 {
         1 << self.sieve.min(63)
     }
 
-    /// Keys that are kept.
+    /// Number of keys kept.
     pub(crate) fn len(&self) -> u64 {
         self.keys.len() as u64
     }
@@ -179,7 +179,7 @@ impl Replacements {
         self.deletes
     }
 
-    /// Judges a row that was found; `row` is its index, if the row contains it.
+    /// Judges a found row; `row` is its index, if the row contains it.
     pub(crate) fn judge(&mut self, key: i64, row: Option<u64>) -> Verdict {
         if !self.keeps(key) {
             return Verdict::NotKept;
@@ -208,7 +208,7 @@ impl Replacements {
         }
     }
 
-    /// Keys without a row that must have one, and the newest of the rows that it can be.
+    /// Keys without a row that must have one, with the newest possible row.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         self.keys
             .iter()
@@ -221,7 +221,7 @@ impl Replacements {
         kept(key, self.sieve)
     }
 
-    /// Drops keys until the others fit.
+    /// Drops keys until the rest fits.
     fn fit(&mut self) {
         while self.keys.len() > KEYS_MAX {
             self.sieve += 1;
@@ -233,7 +233,7 @@ impl Replacements {
     }
 }
 
-/// A hash apart from those that make keys.
+/// A hash independent of those that generate keys.
 fn kept(key: i64, sieve: u32) -> bool {
     mix(key.cast_unsigned() ^ 0x5bd1_e995_9c6e_f372).trailing_zeros() >= sieve
 }
@@ -244,7 +244,7 @@ mod tests {
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    /// Writes of rows (deletes without one) to key 1, from start to finish in milliseconds.
+    /// Writes to key 1 (deletes have no row), from start to finish in milliseconds.
     fn noted(writes: &[(Option<u64>, u64, Option<u64>)]) -> Replacements {
         let mut all = Replacements::default();
         for (row, started, finished) in writes {
@@ -256,7 +256,7 @@ mod tests {
     fn check(writes: &[(Option<u64>, u64, Option<u64>)], found: Option<u64>, expected: Verdict) {
         let mut all = noted(writes);
         assert_eq!(all.judge(1, found), expected, "{writes:?}, found {found:?}");
-        // What several executors saw is what one would have seen.
+        // Merged executors give the same history as one.
         let mut parts = Replacements::default();
         for write in writes {
             parts.merge(noted(&[*write]));

@@ -1,7 +1,7 @@
-//! Outcomes of rows as spans of neighbors, which the file of a run's ledger holds.
+//! Outcomes of rows as spans of neighbors, as stored in a run's ledger file.
 //!
-//! In the order of their rows nearly all of them become one: what is left apart is what was in
-//! flight or went wrong. What must not be here: files, and checksums.
+//! In row order, nearly all of them join into one span; the rest was in flight or failed. Must not handle files or
+//! checksums.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,13 +13,12 @@ use super::exceptions::RowOutcome;
 pub(crate) enum SpanOutcome {
     /// The target reported them as stored.
     Acknowledged,
-    /// It did not, or not all of them.
+    /// Not stored, or not completely.
     Excepted(RowOutcome),
 }
 
 impl SpanOutcome {
-    /// Whether neighbors with this outcome are one span. The audit reports rows of unknown outcome
-    /// batch by batch.
+    /// Whether neighbors with this outcome are joined. The audit reports rows of unknown outcome batch by batch.
     fn joins(self) -> bool {
         matches!(
             self,
@@ -28,7 +27,7 @@ impl SpanOutcome {
     }
 }
 
-/// Rows that follow each other and had one outcome.
+/// Consecutive rows with the same outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Index of the first row.
@@ -39,12 +38,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The row behind the last one.
+    /// Index after the last row.
     pub(crate) fn end(&self) -> u64 {
         self.first.saturating_add(self.rows)
     }
 
-    /// Takes over a span behind this one; false where they stay apart.
+    /// Appends the next span; false if they must stay separate.
     fn join(&mut self, next: &Self) -> bool {
         let joins =
             self.end() == next.first && self.outcome == next.outcome && self.outcome.joins();
@@ -55,19 +54,19 @@ impl Span {
     }
 }
 
-/// Adds a span behind the last one.
+/// Adds a span after the last one.
 pub(super) fn push(spans: &mut Vec<Span>, span: Span) {
     if span.rows > 0 && !spans.last_mut().is_some_and(|last| last.join(&span)) {
         spans.push(span);
     }
 }
 
-/// Spans of one table in the order of their rows; no two of them overlap.
+/// Spans of one table in row order, without overlaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Spans(BTreeMap<u64, Span>);
 
 impl Spans {
-    /// Adds a span of rows that have none yet.
+    /// Adds a span for rows that have none yet.
     pub(crate) fn add(&mut self, span: Span) {
         if span.rows == 0 {
             return;
@@ -99,7 +98,7 @@ impl Spans {
         self.0.values()
     }
 
-    /// The row behind the last one of all; 0 without any.
+    /// Index after the last row of all spans; 0 if empty.
     pub(crate) fn end(&self) -> u64 {
         self.0.last_key_value().map_or(0, |(_, last)| last.end())
     }
@@ -110,7 +109,7 @@ impl Spans {
         all.filter(|span| span.outcome == SpanOutcome::Acknowledged).map(|span| span.rows).sum()
     }
 
-    /// Parts of `rows` of which no span says anything.
+    /// Parts of `rows` that no span covers.
     pub(crate) fn gaps(&self, rows: Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut at = rows.start;
@@ -176,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which batches end, every row keeps its outcome.
+        /// Every row keeps its outcome, in whatever order batches end.
         #[test]
         fn every_row_keeps_its_outcome(
             outcomes in proptest::collection::vec(0_usize..4, 1..60),

@@ -1,6 +1,6 @@
-//! A ledger as the lines of its file, and back. What must not be here: files, and queries.
+//! Converts a ledger to the lines of its file, and back. Must not handle files or queries.
 //!
-//! The file names rows, not checksums: those are added up again from rows that are made again.
+//! The file names rows, not checksums: these are summed again from regenerated rows.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use super::exceptions::RowOutcome;
 use super::spans::{Span, SpanOutcome, Spans};
 use crate::store::LedgerLine;
 
-/// Rows that are made at once.
+/// Rows generated at once.
 const ROWS_AT_ONCE: u64 = 16_384;
 
-/// Makes rows again: the first one's index, and their number.
+/// Regenerates rows from the first index and their number.
 type MakeRows<'a> = &'a dyn Fn(u64, usize) -> RowBatch;
 
-/// The line of some spans of a table.
+/// The line for some spans of a table.
 pub(crate) fn line_of<'s>(table: usize, spans: impl Iterator<Item = &'s Span>) -> LedgerLine {
     let mut line = LedgerLine { table, ..LedgerLine::default() };
     for span in spans {
@@ -60,7 +60,7 @@ fn spans_of(line: &LedgerLine) -> impl Iterator<Item = Span> {
     }))
 }
 
-/// What a run's ledger file says.
+/// The content of a run's ledger file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StoredLedger {
     /// By table.
@@ -69,12 +69,12 @@ pub(crate) struct StoredLedger {
     pub(crate) ended: bool,
     /// Where the next run begins, if the load ended.
     pub(crate) next_row: Option<u64>,
-    /// There were more outcomes than the file keeps.
+    /// The file could not keep all outcomes.
     pub(crate) overflowed: bool,
 }
 
 impl StoredLedger {
-    /// What these lines say of so many tables.
+    /// The ledger in these lines, for this many tables.
     pub(crate) fn of(lines: &[LedgerLine], tables: usize) -> Self {
         let mut stored = Self { tables: vec![Spans::default(); tables], ..Self::default() };
         for line in lines {
@@ -89,8 +89,8 @@ impl StoredLedger {
     }
 }
 
-/// Fills an empty ledger: with the spans of a table and, as far as they say nothing of `rows`, with
-/// rows of unknown outcome.
+/// Fills an empty ledger with the spans of a table, and with rows of unknown outcome for the parts of `rows` that they
+/// do not cover.
 pub(crate) fn restore(ledger: &mut Ledger, spans: &Spans, rows: Range<u64>, make: MakeRows<'_>) {
     for span in spans.all() {
         match span.outcome {
@@ -111,7 +111,7 @@ pub(crate) fn restore(ledger: &mut Ledger, spans: &Spans, rows: Range<u64>, make
     }
 }
 
-/// The rows as they were sent; without their values where the ledger only counts.
+/// The rows as sent; without values if the ledger only counts.
 fn rows_of(ledger: &Ledger, make: MakeRows<'_>, first: u64, count: usize) -> RowBatch {
     if ledger.adds_up() {
         return make(first, count);
@@ -119,7 +119,7 @@ fn rows_of(ledger: &Ledger, make: MakeRows<'_>, first: u64, count: usize) -> Row
     RowBatch { first_row: first, rows: count, columns: Vec::new() }
 }
 
-/// Rows in parts that are made, or searched for, at once.
+/// Splits rows into parts that are generated or searched for at once.
 fn parts(rows: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     let mut at = rows.start;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The ledger keeps counts and checksums exact, however batches come and widths double.
+//! The ledger keeps counts and checksums exact, for any order of batches and any doubling of widths.
 
 use highwater_analysis::sums::BUCKETS_MAX;
 use highwater_model::checksum;
@@ -89,7 +89,7 @@ fn a_count_without_rows_leaves_the_batch_for_the_audit_to_resolve() {
     let outcome = RowOutcome::Partly { least: 6, most: 6 };
     assert_eq!(exceptions(&mut ledger)[0].outcome, outcome);
     assert_eq!(ledger.totals().acknowledged, 6);
-    // The audit finds out which ones by key.
+    // The audit finds out which ones, by key.
     ledger.found(&batch(0, 10), 0..6);
     ledger.absent(6, 4);
     assert_eq!(figures(&ledger), [(0, 6, 0, sum(0..6))]);
@@ -103,7 +103,7 @@ fn a_request_that_timed_out_has_no_rows_and_is_unknown() {
     assert_eq!(figures(&ledger), [(0, 0, 20, 0)]);
 }
 
-/// A row, then deletes of its key that report this number of rows; whether the row may be there.
+/// Whether a row may exist after deletes of its key that report this number of rows.
 fn may_be_there_after_a_delete_of(reported: u64) -> bool {
     let mut ledger = ledger();
     let keys = |first_row| ReplacedKeys { table: 0, keys: vec![1], first_row };

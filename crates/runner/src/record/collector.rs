@@ -1,7 +1,7 @@
-//! Puts together what executors report once a second: intervals, gaps, progress, the journal.
+//! Combines the executors' reports of each second: intervals, gaps, progress, the journal.
 //!
-//! Bounded: latencies of a second are kept as a histogram only until no op can add to it, and what is known
-//! of it then is in scratch files until the end, as are the counts per 100 ms.
+//! Bounded: latencies of a second are kept as a histogram only until no op can add to it. Its totals, and the counts
+//! per 100 ms, then stay in scratch files until the end.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -29,48 +29,48 @@ use crate::stop::StopCounts;
 use crate::store::{Journal, RunDirectory, Spool, StoreError};
 use crate::telemetry::{self, Counters};
 
-/// Seconds whose latencies are shown together where one has too few ops.
+/// Seconds whose latencies are shown together if one second has too few ops.
 const RECENT_S: u64 = 10;
 
-/// What has come in so far.
+/// The reports so far.
 pub(crate) struct Collector<'a> {
     names: KeyNames,
-    /// Seconds to which an op may still add.
+    /// Seconds that ops may still change.
     open: BTreeMap<(u64, usize), IntervalDelta>,
     open_maps: BTreeMap<u64, AcknowledgementMap>,
-    /// Seconds of this pass that were reported.
+    /// Number of reported seconds of this pass.
     reported: u64,
-    /// What came in of them since, by key: it is reported with the next one, so that nothing slow is left out.
+    /// Late additions to reported seconds, by key; reported with the next second, so that no slow op is omitted.
     late: BTreeMap<usize, IntervalDelta>,
     closed: Spool<IntervalRecord>,
     closed_maps: Spool<AcknowledgementMap>,
-    /// Counts per 100 ms that came in since the last second, by key.
+    /// Counts per 100 ms since the last second, by key.
     fresh_windows: BTreeMap<usize, WindowDelta>,
-    /// Those of the seconds before, of this pass.
+    /// Counts per 100 ms of the earlier seconds of this pass.
     windows: Spool<WindowDelta>,
     directory: RunDirectory,
-    /// What the stop rule of the pass looks at.
+    /// Input of the pass's stop rule.
     pub(crate) stop: StopCounts,
-    /// What is known of the objectives while the pass goes on; only where missing one ends it.
+    /// Counts for the objectives during the pass; only if a miss ends it.
     misses: MissCounts,
-    /// How the objectives stand.
+    /// The current state of the objectives.
     objectives: ObjectiveCounts,
-    /// The busy part of the CPU of the target's busiest node, as it is polled.
+    /// The busy CPU fraction of the target's busiest node, as polled.
     busiest_cpu: Rc<Cell<Option<f64>>>,
-    /// Which objective could no longer be met, in words.
+    /// Which objective could no longer be met, as text.
     pub(crate) hopeless: Option<String>,
     telemetry: Spool<TelemetrySample>,
     counters: Spool<Counters>,
     last_counters: Option<Counters>,
     journal: Option<Journal>,
-    /// Absent where no rows are audited, and where it could not be written.
+    /// Absent if no rows are audited, or if it could not be written.
     ledger: Option<LedgerLog>,
     /// Why the journal or the ledger's file ended early.
     pub(crate) journal_error: Option<String>,
     observer: &'a dyn Observer,
     target: Arc<dyn Target>,
     measures_machine: bool,
-    /// The end of a warm-up until throughput is steady was reported.
+    /// Whether the end of a warm-up until steady throughput was reported.
     is_warm: bool,
     /// An interval may still change this long after its end, in seconds.
     settle_s: u64,
@@ -115,12 +115,12 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Keeps the outcomes of rows there as well.
+    /// Also stores the outcomes of rows in the ledger file.
     pub(crate) fn keep_ledger(&mut self, log: LedgerLog) {
         self.ledger = Some(log);
     }
 
-    /// Keys mean something else from here on.
+    /// Keys have a new meaning from here on.
     pub(crate) fn begin_pass(&mut self, pass: &Pass) {
         self.close_before(u64::MAX);
         self.reported = 0;
@@ -136,7 +136,7 @@ impl<'a> Collector<'a> {
         self.names = KeyNames::of_pass(pass);
     }
 
-    /// A command to the pass was obeyed.
+    /// A command to the pass was executed.
     pub(crate) fn intervene(&mut self, done: &InterventionRecord, pass: &Pass) {
         self.names = KeyNames::of_pass(pass);
         self.stop.add_phases(&pass.schedule.all());
@@ -144,13 +144,13 @@ impl<'a> Collector<'a> {
         self.write_journal(|journal| journal.append(done));
     }
 
-    /// No op of the pass comes any more: its counts per 100 ms.
+    /// The counts per 100 ms, after the last op of the pass.
     pub(crate) fn end_pass(&mut self) -> Spool<WindowDelta> {
         self.keep_windows();
         std::mem::replace(&mut self.windows, self.directory.spool())
     }
 
-    /// Each part is added up at the end: none need wait for what belongs to the same time.
+    /// Stores the counts at once: they are summed at the end, so none must wait for others of the same time.
     fn keep_windows(&mut self) {
         for delta in std::mem::take(&mut self.fresh_windows).into_values() {
             self.windows.push(delta);
@@ -194,7 +194,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A second is over.
+    /// Processes the end of a second.
     pub(crate) fn second(&mut self, second: u64, phases: &[PhaseTimes]) {
         if self.measures_machine {
             self.sample(Nanos((second + 1) * Nanos::SECOND.0));
@@ -241,7 +241,7 @@ impl<'a> Collector<'a> {
         Some(phase)
     }
 
-    /// No op of the pass comes any more: reports what is left, whichever second it belongs to, as its last second.
+    /// Reports the rest as the last second, after the last op of the pass.
     pub(crate) fn last_second(&mut self, phases: &[PhaseTimes]) {
         let second = self.reported;
         for delta in self.open.range((second + 1, 0)..).map(|(_, delta)| delta) {
@@ -271,13 +271,13 @@ impl<'a> Collector<'a> {
         self.counters.push(counters);
     }
 
-    /// Everything is over: what is asked from here on is all that came in.
+    /// Finishes: later queries see everything that arrived.
     pub(crate) fn finish(&mut self) {
         self.close_before(u64::MAX);
         self.write_journal(Journal::flush);
     }
 
-    /// The counts per 100 ms of each of so many keys of a pass; absent if they cannot be read back.
+    /// The counts per 100 ms of each of this many keys of a pass; absent if they cannot be read back.
     pub(crate) fn windows_of(
         &mut self,
         pass: &mut Spool<WindowDelta>,
@@ -304,7 +304,7 @@ impl<'a> Collector<'a> {
         self.read_back(telemetry).unwrap_or_default()
     }
 
-    /// Hands over the machine's counters of the last pass, in order.
+    /// Passes on the machine's counters of the last pass, in order.
     pub(crate) fn counters(&mut self, each: impl FnMut(Counters)) {
         let read = self.counters.drain(each);
         self.read_back(read);
@@ -377,7 +377,7 @@ impl<'a> Collector<'a> {
             Unit::Rows => sum.rows_acknowledged as f64,
             Unit::Queries => sum.acknowledged as f64,
         };
-        // What was slow in an earlier phase is no latency of this one.
+        // Slow ops of an earlier phase do not count for this one.
         let mut latency = sum.latency.clone();
         for delta in self.late.values().filter(of_stream) {
             let due_in = self.names.split(delta.key).phase;
@@ -406,7 +406,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Latency of a stream over the last seconds of this phase; absent where no op was due in them.
+    /// Latency of a stream over the last seconds of this phase; absent if no op was intended in them.
     fn recent(&self, second: u64, phase: Option<usize>, stream: usize) -> Option<RecentLatency> {
         let first = (second + 1).saturating_sub(RECENT_S);
         let mut all = LatencyHistogram::coarse();
@@ -428,7 +428,7 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Where that fails the run goes on: what is measured is kept in memory and reported.
+    /// If writing fails, the run continues: its measurements are kept in memory and reported.
     fn write_journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), StoreError>) {
         if let Some(journal) = &mut self.journal
             && let Err(error) = write(journal)
@@ -438,7 +438,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// All statements have ended: the ledger's file says so, and where the next run begins.
+    /// Marks the ledger file as ended, with the first row of the next run: all statements have ended.
     pub(crate) fn end_ledger(&mut self, next_row: u64) {
         self.write_ledger(|ledger| ledger.end(next_row));
         self.ledger = None;
@@ -454,7 +454,7 @@ impl<'a> Collector<'a> {
     }
 
     fn warn_of(&mut self, error: &str) {
-        // What fails next mostly fails for the same reason.
+        // Later failures usually have the same cause.
         if self.journal_error.is_none() {
             self.journal_error = Some(error.to_owned());
             self.observer.event(&Event::Warning {

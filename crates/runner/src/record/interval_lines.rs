@@ -1,5 +1,5 @@
-//! One second of one op in its four shapes: counted, in the journal, in the record, and as it is reported. What
-//! must not be here: counting, and files.
+//! Converts one second of one op between its four forms: counted, in the journal, in the record, and reported. Must not
+//! count, or handle files.
 
 use highwater_model::event::{LATENCY_BOUNDS_NS, StreamCounts};
 use highwater_model::histogram::LatencyHistogram;
@@ -85,7 +85,7 @@ pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
     }
 }
 
-/// What is reported of a stream.
+/// The reported counts of a stream.
 pub(crate) fn counts(sum: &IntervalDelta) -> StreamCounts {
     let up_to = sum.latency.up_to(&LATENCY_BOUNDS_NS);
     StreamCounts {

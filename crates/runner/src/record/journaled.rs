@@ -1,7 +1,6 @@
-//! What the lines of a journal add up to: phases, results and streams, with latencies at two digits.
+//! Sums the lines of a journal into phases, results, and streams, with latencies at two digits.
 //!
-//! Its size follows from the plan and its changes, not from the number of lines. What must not be here: files, and
-//! anything that is judged.
+//! Its size depends on the plan and its changes, not on the number of lines. Must not handle files, or judge.
 
 use std::collections::BTreeMap;
 
@@ -16,26 +15,26 @@ use super::results::result_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 use crate::schedule::RAMP;
 
-/// Stands for the class of errors: the journal counts them, and does not distinguish them.
+/// Placeholder for the error class: the journal counts errors without classes.
 const UNCLASSIFIED: &str = "unclassified";
 
 /// The counts of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Journaled {
-    /// By phase, stream and op; and how many failed, and how many of these in part.
+    /// By phase, stream, and op: statistics, failed ops, and how many of these failed in part.
     sums: BTreeMap<[String; 3], (KeyStats, [u64; 2])>,
     /// By phase: its first second and its last.
     seconds: BTreeMap<String, [u64; 2]>,
 }
 
 impl Journaled {
-    /// A second belongs to a phase.
+    /// Records that a second belongs to a phase.
     pub(super) fn see(&mut self, phase: &str, second: u64) {
         let seconds = self.seconds.entry(phase.to_owned()).or_insert([second; 2]);
         *seconds = [seconds[0].min(second), seconds[1].max(second)];
     }
 
-    /// Adds what was counted of (phase, stream, op).
+    /// Adds the counts of (phase, stream, op).
     pub(super) fn add(&mut self, names: &[String; 3], delta: &IntervalDelta) {
         let (stats, [failed, partial]) = self.sums.entry(names.clone()).or_default();
         add(stats, delta);
@@ -43,7 +42,7 @@ impl Journaled {
         *partial += delta.partial;
     }
 
-    /// Gives a draft its phases, results and streams.
+    /// Fills a draft's phases, results, and streams.
     pub(super) fn fill(&self, record: &mut RunRecord) {
         let plan = record.plan.definition.clone();
         record.phases = phases_of(&plan, &self.seconds);
@@ -78,13 +77,13 @@ fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
     stats.latency.merge(&delta.latency);
 }
 
-/// Phases as far as the journal shows them, in whole seconds.
+/// Phases as shown by the journal, in whole seconds.
 fn phases_of(plan: &Plan, seconds: &BTreeMap<String, [u64; 2]>) -> Vec<PhaseRecord> {
     let mut phases: Vec<PhaseRecord> = seconds
         .iter()
         .map(|(name, [first, last])| {
             let planned = |name| plan.phases.iter().find(|phase| phase.name == name);
-            // One that a changed pace began is named after the one in whose place it is.
+            // A phase of a changed pace is named after the one that it replaced.
             let changed = name.rsplit_once('-').and_then(|(before, _)| planned(before));
             let like = planned(name).or(changed);
             let kind = if name.ends_with(RAMP) {
@@ -121,7 +120,7 @@ fn result_of(
             rows_per_s: to_f64(stats.rows.acknowledged) / seconds,
             ci95: None,
         },
-        // Counts per 100 ms were in a file that went with the process.
+        // Counts per 100 ms were in a scratch file, which was lost with the process.
         ..result_record(names, open, duration, stats, None)
     }
 }

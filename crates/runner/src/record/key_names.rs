@@ -1,4 +1,4 @@
-//! Names behind the keys that executors count by: phase, stream and op. Must not count anything.
+//! Names of the keys by which executors count: phase, stream, and op. Must not count.
 
 use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::units::Nanos;
@@ -7,11 +7,11 @@ use crate::executor::Pass;
 use crate::schedule::ScheduledPhase;
 use crate::sessions::SessionBlock;
 
-/// Names behind the keys of a pass.
+/// Names of the keys of a pass.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeyNames {
     pub(super) phases: Vec<String>,
-    /// Which of them are measured.
+    /// Which phases are measured.
     pub(super) is_measured: Vec<bool>,
     pub(super) streams: Vec<StreamName>,
     /// Units per second that this share offers in each stream of each phase (outer); absent in closed load.
@@ -42,7 +42,7 @@ pub(super) struct KeyPosition {
 }
 
 impl KeyNames {
-    /// Those of a pass as it stands: a changed pace adds phases.
+    /// The names of a pass in its current state: a changed pace adds phases.
     pub(super) fn of_pass(pass: &Pass) -> Self {
         let phases = pass.schedule.all();
         let streams = pass.plan.streams.iter();
@@ -70,7 +70,7 @@ impl KeyNames {
         }
     }
 
-    /// Sessions of all streams that are open so long after the begin of the pass.
+    /// Open sessions of all streams at this time after the start of the pass.
     pub(super) fn sessions_at(&self, at: Nanos) -> u32 {
         let at = self.start.saturating_add(at);
         self.blocks.iter().map(|block| block.open_at(at)).fold(0, u32::saturating_add)
@@ -90,7 +90,7 @@ impl KeyNames {
     }
 }
 
-/// A share's part of what a pace offers.
+/// This share's part of a pace's rate.
 fn offered(pace: Pace, shares: u32) -> Option<f64> {
     match pace {
         Pace::Open { rate } => Some(rate.as_f64() / f64::from(shares.max(1))),

@@ -1,35 +1,35 @@
-//! Keeps the file of a run's ledger: what every executor reports once a second, and at the end of
-//! the load everything in the order of its rows.
+//! Writes a run's ledger file: every executor's report once a second and, at the end of the load, all outcomes in row
+//! order.
 //!
-//! Bounded: what follows each other is one span, and beyond a number of spans the file says that it
-//! is not complete. What must not be here: what the audit makes of it.
+//! Bounded: consecutive rows form one span, and beyond a number of spans the file is marked as incomplete. Must not
+//! interpret the outcomes.
 
 use crate::ledger::spans::{Span, Spans};
 use crate::ledger::stored::line_of;
 use crate::store::{LedgerFile, LedgerHead, LedgerLine, StoreError};
 
-/// Spans that are kept, at most; about 50 MB.
+/// Maximum number of spans; about 50 MB.
 const SPANS_MAX: usize = 1 << 20;
-/// The file is written anew when it is longer than this and twice as long as it was then.
+/// The file is rewritten once it exceeds this size and twice its size after the last rewrite.
 const REWRITE_BYTES: u64 = 4 << 20;
 
-/// The ledger file of a run, and what is in it.
+/// The ledger file of a run, and its content.
 #[derive(Debug)]
 pub(crate) struct LedgerLog {
     file: LedgerFile,
-    /// The first line: what the file is of.
+    /// The first line: which run it belongs to.
     head: LedgerLine,
     /// By table: all outcomes so far.
     tables: Vec<Spans>,
-    /// By table: those that are not in the file yet.
+    /// By table: outcomes that are not in the file yet.
     pending: Vec<Spans>,
-    /// Length of the file when it was last written anew.
+    /// Length of the file after the last rewrite.
     rewritten_bytes: u64,
     overflowed: bool,
 }
 
 impl LedgerLog {
-    /// Begins the file with what it is of.
+    /// Starts the file with its head.
     pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, StoreError> {
         let head = LedgerLine { run: Some(head), ..LedgerLine::default() };
         file.append(std::slice::from_ref(&head))?;
@@ -62,7 +62,7 @@ impl LedgerLog {
         }
     }
 
-    /// Writes what came in.
+    /// Writes the pending outcomes.
     pub(crate) fn write(&mut self) -> Result<(), StoreError> {
         if self.file.bytes() > REWRITE_BYTES.max(2 * self.rewritten_bytes) {
             return self.rewrite(None);
@@ -82,7 +82,7 @@ impl LedgerLog {
         self.file.append(&lines)
     }
 
-    /// Writes everything in its order, and that the load has ended before this row.
+    /// Writes all outcomes in order, and that the load has ended before this row.
     pub(crate) fn end(&mut self, next_row: u64) -> Result<(), StoreError> {
         self.rewrite(Some(next_row))
     }
@@ -98,7 +98,7 @@ impl LedgerLog {
         Ok(())
     }
 
-    /// A line that says what is so of the whole file.
+    /// A line about the whole file.
     fn mark(&self, next_row: Option<u64>) -> Option<LedgerLine> {
         (next_row.is_some() || self.overflowed).then(|| LedgerLine {
             ended: next_row.is_some(),

@@ -1,7 +1,6 @@
-//! Makes the record of a run: from its passes and its audit when it ends, or from what it wrote if
-//! it was killed.
+//! Makes the record of a run from its passes and its audit or, if it was killed, from its files.
 //!
-//! What must not be here: what a run does next.
+//! Must not decide what a run does next.
 
 pub(crate) mod collector;
 mod interval_lines;
@@ -51,8 +50,8 @@ use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
-/// Reads the record of a run: its directory, or the record file itself. The record of a run that was
-/// killed is made from what it had written.
+/// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
+/// files.
 pub fn read(path: &Path) -> Result<Record, StoreError> {
     let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
@@ -64,14 +63,14 @@ pub fn read(path: &Path) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Facts of a run besides the figures of its passes.
+/// Facts about a run other than the figures of its passes.
 pub(crate) struct Parts {
     pub(crate) facts: TargetFacts,
-    /// What this machine reaches against a sink.
+    /// The ceiling of this machine against a sink.
     ceiling: ClientRecord,
-    /// When the audit began and ended.
+    /// Start and end of the audit.
     pub(crate) audited: PhaseTimes,
-    /// The record as far as it is known without those figures.
+    /// The record so far, without those figures.
     pub(crate) record: RunRecord,
 }
 
@@ -114,7 +113,7 @@ fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
     }
 }
 
-/// What `--with` said in a run, by name.
+/// The `--with` settings of a run, by name.
 pub(crate) fn settings_given(record: &RunRecord) -> Vec<(String, String)> {
     let given = record.target.settings.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(TABLE_SETTING)?;
@@ -123,7 +122,7 @@ pub(crate) fn settings_given(record: &RunRecord) -> Vec<(String, String)> {
     given.collect()
 }
 
-/// The ledgers of all passes, by table, added to empty ones.
+/// Merges the ledgers of all passes, by table, into empty ones.
 pub(crate) fn ledgers(passes: &mut Passes, mut sums: Vec<Ledger>) -> Vec<Ledger> {
     for pass in [&mut passes.load, &mut passes.main].into_iter().flatten() {
         for (sum, ledger) in sums.iter_mut().zip(pass.ledgers.drain(..)) {
@@ -133,9 +132,9 @@ pub(crate) fn ledgers(passes: &mut Passes, mut sums: Vec<Ledger>) -> Vec<Ledger>
     sums
 }
 
-/// The whole record, but for its judgments.
+/// The whole record except its judgments.
 ///
-/// The seconds are read last: of a long run they take the room that the statistics of the results need.
+/// The seconds are read last: those of a long run need as much memory as the statistics of the results.
 pub(crate) fn record(
     request: &RunRequest,
     parts: Parts,
@@ -163,7 +162,7 @@ pub(crate) fn record(
     let PhaseTimes { start, end } = parts.audited;
     let phase = phase_beside("audit", PhaseKind::Audit, start, end);
     record.phases.push(phase);
-    // What could not be read back is missing above.
+    // Data that could not be read back is missing above.
     let unread = collector.journal_error.take();
     let incident = |why| Incident::new(IncidentKind::RecordIncomplete, why);
     record.incidents.extend(unread.map(incident));
@@ -171,7 +170,7 @@ pub(crate) fn record(
     record
 }
 
-/// Adds the seconds, and what follows from them.
+/// Adds the seconds, and the figures derived from them.
 fn add_seconds(
     record: &mut RunRecord,
     request: &RunRequest,
@@ -197,8 +196,8 @@ fn add_seconds(
         vec![ClientRecord { scheduling, ..client_record(plan, &used, executors, stalls) }];
 }
 
-/// Which phases the plan itself ended before their length was over, and why; of a warm-up that waited in vain; and of a
-/// wall clock that was set meanwhile.
+/// Notes on phases that the plan ended early, on a warm-up whose throughput never became steady, and on a wall clock
+/// that was set meanwhile.
 pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let phases = passes.main.iter().flat_map(|main| &main.phases);
     let note = |phase: &ScheduledPhase| {
@@ -229,12 +228,12 @@ pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     phases.filter_map(note).chain(steps).collect()
 }
 
-/// A note; reports go by its code.
+/// A note; reports use its code.
 pub(crate) fn note(code: &str, message: String) -> RunNote {
     RunNote { code: code.to_owned(), message }
 }
 
-/// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
+/// A wall-clock time plus a duration; unchanged if it is not RFC 3339.
 pub(crate) fn later(instant: &str, passed: Nanos) -> String {
     parse_instant(instant)
         .map_or_else(|_| instant.to_owned(), |at| print_instant(at.saturating_add(passed)))
@@ -247,7 +246,7 @@ fn ops_of(request: &RunRequest) -> Vec<String> {
         .collect()
 }
 
-/// Of the ops of a stream that has several, by name.
+/// Weights of the ops of a stream that has several, by name.
 fn weights(request: &RunRequest, stream: &str) -> BTreeMap<String, u32> {
     let spec = request.workload.stream(stream);
     let ops = spec.map(|spec| spec.ops).filter(|ops| ops.len() > 1).into_iter().flatten();
@@ -334,7 +333,7 @@ fn fill_throughput_intervals(results: &mut [ResultRecord], streams: &[StreamReco
     }
 }
 
-/// Hosts of which nothing is known but where they are.
+/// Hosts of which only the address is known.
 fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
     let host = |url| HostRecord { url, sessions: 0, acknowledged: 0, failed: 0 };
     urls.into_iter().map(host).collect()
@@ -393,7 +392,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
     }
 }
 
-/// The quotas of nodes that were started here with one.
+/// The CPU quotas of nodes that were started on this machine.
 fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
     let quotas = request
         .telemetry

@@ -1,5 +1,5 @@
-//! How the objectives stand in the measured phase that is running, for those who watch: counts per key, as they come
-//! in. Must not judge: the end of a run is judged from its record, by `analysis`.
+//! The state of the objectives in the running measured phase, for display: counts per key, as they arrive. Must not
+//! judge: `analysis` judges the end of a run from its record.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use highwater_model::plan::{Objective, Plan, Unit};
 use super::key_names::{KeyNames, StreamName};
 use crate::recorder::{IntervalDelta, WindowDelta};
 
-/// What has come in so far.
+/// The counts so far.
 #[derive(Debug, Default)]
 pub(super) struct ObjectiveCounts {
     objectives: Vec<Objective>,
     by_key: BTreeMap<usize, KeyCounts>,
 }
 
-/// What has come in of a key.
+/// The counts of a key.
 #[derive(Debug, Default)]
 struct KeyCounts {
     /// Ended or dropped ops, as latency objectives count them.
     ended: u64,
-    /// Of these, the ones above each bound, or their rows.
+    /// Of these, the ops above each bound, or their rows.
     over: Vec<u64>,
     offered: u64,
     failed: u64,
@@ -32,7 +32,7 @@ struct KeyCounts {
     rows_acknowledged: u64,
 }
 
-/// A key of the phase that is running.
+/// A key of the running phase.
 struct Place<'a> {
     stream: &'a StreamName,
     op: &'a str,
@@ -40,7 +40,7 @@ struct Place<'a> {
 }
 
 impl ObjectiveCounts {
-    /// Nothing yet, of this plan.
+    /// Empty counts for this plan.
     pub(super) fn new(plan: &Plan) -> Self {
         Self { objectives: plan.objectives.clone(), by_key: BTreeMap::new() }
     }
@@ -59,7 +59,7 @@ impl ObjectiveCounts {
         }
     }
 
-    /// Adds everything else.
+    /// Adds all other counts.
     pub(super) fn add(&mut self, delta: &IntervalDelta) {
         if self.objectives.is_empty() {
             return;
@@ -72,8 +72,8 @@ impl ObjectiveCounts {
         counts.rows_acknowledged += delta.rows_acknowledged;
     }
 
-    /// How each objective stands in the phase at this position, of which so many seconds are over; nothing outside a
-    /// measured phase. `cpu_busy` is the busy part of the CPU of the target's busiest node, where that is known.
+    /// The state of each objective in the phase at this position, after this many seconds; absent outside a measured
+    /// phase. `cpu_busy` is the busy CPU fraction of the target's busiest node, if known.
     pub(super) fn so_far(
         &self,
         names: &KeyNames,
@@ -108,7 +108,7 @@ impl ObjectiveCounts {
     }
 }
 
-/// How an objective stands, which is the one of this position among those of latencies.
+/// The state of an objective; `bound` is its position among the latency objectives.
 fn stands(
     objective: &Objective,
     bound: usize,
@@ -149,7 +149,7 @@ fn late(place: &Place<'_>, bound: usize, units_per_op: u64) -> [u64; 2] {
     [late, place.counts.ended.saturating_mul(units_per_op.max(1))]
 }
 
-/// What missed, and of how many, where that is most.
+/// The largest fraction of misses, with its counts.
 fn worst(parts: impl Iterator<Item = [u64; 2]>) -> ObjectiveSoFar {
     let share = |[missed, counted]: &[u64; 2]| ratio(*missed, *counted);
     let counted = parts.filter(|[_, counted]| *counted > 0);
@@ -159,8 +159,8 @@ fn worst(parts: impl Iterator<Item = [u64; 2]>) -> ObjectiveSoFar {
     }
 }
 
-/// The rate of the stream that does least, of those that count in the unit of the plan's first one. One that has done
-/// nothing yet does least, unless all of its sessions are those of other shares.
+/// The rate of the slowest stream among those with the unit of the plan's first one. A stream without acknowledged work
+/// is the slowest, unless all its sessions belong to other shares.
 fn slowest(names: &KeyNames, places: &[Place<'_>], seconds: f64) -> ObjectiveSoFar {
     let Some(unit) = names.streams.first().map(|stream| stream.unit) else {
         return ObjectiveSoFar::Nothing;
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// So many ops of a key, of which some are late, and some of their rows.
+    /// This many ops of a key; `late` has the late ops and their rows.
     fn ended(key: usize, ops: u32, late: [u32; 2]) -> WindowDelta {
         let mut delta = WindowDelta { key, ..WindowDelta::default() };
         delta.ended.add(Nanos::ZERO, ops);
@@ -249,7 +249,7 @@ mod tests {
     fn so_far(objectives: &[Objective], phase: usize) -> Vec<ObjectiveSoFar> {
         let mut counts =
             ObjectiveCounts { objectives: objectives.to_vec(), by_key: BTreeMap::new() };
-        // Everything misses in the warm-up; then one op of a hundred, and of the other two, and three of its rows.
+        // All ops miss in the warm-up; then one op of a hundred, two of the other op, and three of its rows.
         for (key, late) in [(WARM[0], [100, 1_000]), (MEASURED[0], [1, 0]), (MEASURED[1], [2, 3])] {
             counts.add_windows(&ended(key, 100, late));
         }

@@ -1,7 +1,7 @@
 //! Makes the record of a run whose process was killed from its draft and its journal.
 //!
-//! Only latencies at two digits are left, and no service times; the data were not audited. The
-//! record says so. What must not be here: files.
+//! Only latencies at two digits remain, without service times; the data were not audited. The record states this. Must
+//! not handle files.
 
 use std::collections::BTreeMap;
 
@@ -43,14 +43,14 @@ pub(super) fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRe
     record
 }
 
-/// As far as whole seconds show it.
+/// Availability, at a resolution of whole seconds.
 fn availability_of(record: &RunRecord) -> AvailabilityRecord {
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);
     let seconds = measured_seconds(&record.phases).zip(per_s.iter().copied());
     of_gaps(silent(seconds), per_s, &record.phases, &[], &[])
 }
 
-/// Where seconds without an acknowledgement follow each other: start and length.
+/// Ranges of consecutive seconds without an acknowledgment: start and length.
 fn silent(acknowledged: impl Iterator<Item = (u64, u64)>) -> Vec<[u64; 2]> {
     let mut gaps: Vec<[u64; 2]> = Vec::new();
     for (second, _) in acknowledged.filter(|(_, acknowledged)| *acknowledged == 0) {

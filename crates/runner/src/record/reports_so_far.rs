@@ -1,7 +1,7 @@
-//! What a run that goes on reports, for somebody who is not its observer, from the file that it writes beside.
+//! Reads the reports of a running run from its report file, for programs other than its observer.
 //!
-//! That is there as long as the process is at work; of a run that had ended before anybody looked there is only how it
-//! began and how it ended. Must not judge.
+//! The file exists while the process runs. If the run ended before the first read, only its start and end are
+//! available. Must not judge.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use highwater_model::units::Nanos;
 
 use crate::store::{self, ReportTail, Reported};
 
-/// A run that goes on.
+/// A running run.
 #[derive(Debug)]
 pub struct ReportsSoFar {
     directory: PathBuf,
@@ -21,7 +21,7 @@ pub struct ReportsSoFar {
 }
 
 impl ReportsSoFar {
-    /// The run in this directory; nothing is read yet.
+    /// The run in this directory; reads nothing yet.
     pub fn of(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -31,14 +31,14 @@ impl ReportsSoFar {
         }
     }
 
-    /// Whether more was written than the last call of [`Self::read`] took in.
+    /// Whether more was written than the last call of [`Self::read`] returned.
     pub const fn is_behind(&self) -> bool {
         self.tail.is_behind()
     }
 
-    /// What was reported since, with its time on the wall clock, at most some megabytes of it.
+    /// New reports with their wall-clock times, at most some megabytes.
     pub fn read(&mut self) -> Vec<(Nanos, Reported)> {
-        // The file is removed behind its last line, and stays open for who has it open.
+        // The file is removed after its last line; open handles can still read it.
         let is_gone = store::has_record(&self.directory) && !store::has_reports(&self.directory);
         let mut read = self.tail.read();
         for (_, reported) in &mut read {
@@ -54,7 +54,7 @@ impl ReportsSoFar {
         read
     }
 
-    /// The process at work may name its directory from another place.
+    /// The running process may use another path to its directory.
     fn place(&mut self, reported: &mut Reported) {
         let Reported::Event(event) = reported else {
             return;
@@ -68,7 +68,7 @@ impl ReportsSoFar {
         *seen.1 = self.directory.display().to_string();
     }
 
-    /// What is missing of how it began and how it ended, of its record.
+    /// The missing start and end events, from the record.
     fn begin_and_end(&self, record: &RunRecord) -> Vec<Event> {
         let plan = &record.plan.definition;
         let begun = (!self.has_begun).then(|| Event::Begun {

@@ -1,4 +1,4 @@
-//! Totals become the figures of a record. Pure.
+//! Converts totals to the figures of a record. Pure.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::thread_record::SessionsWorked;
 /// Name of the phase that fills the tables.
 pub(crate) const LOAD: &str = "load";
 
-/// An open stream that could not send this share of what was due leaves a backlog.
+/// An open stream that could not send this fraction of its intended ops leaves a backlog.
 const BACKLOG_SHARE: f64 = 0.01;
 
 /// The record of one (phase, stream, op), of a phase of this length; its counts per 100 ms may be unknown.
@@ -34,7 +34,7 @@ pub(crate) fn result_record(
     counted: Option<Windows>,
 ) -> ResultRecord {
     let [phase, stream, op] = names;
-    // Zeros would be a claim.
+    // Zeros would be a false statement.
     let windows = counted.map(|counted| of_phase(open, duration, counted)).unwrap_or_default();
     ResultRecord {
         phase,
@@ -80,13 +80,13 @@ pub(crate) fn result_record(
     }
 }
 
-/// Ops with an error by class, those of one kind; no class without any.
+/// Failed ops of one kind by class; classes without any are omitted.
 fn by_class(stats: &KeyStats, of: fn(&ClassErrors) -> u64) -> BTreeMap<String, u64> {
     let counts = stats.errors.iter().map(|(class, errors)| (class.name().to_owned(), of(errors)));
     counts.filter(|(_, ops)| *ops > 0).collect()
 }
 
-/// Acknowledged work by the time of its answer, over the whole windows of the phase.
+/// Acknowledged work by response time, over the whole windows of the phase.
 fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputRecord {
     let (ops, seconds) = if windows.is_empty() {
         (stats.answered.ops, duration.as_secs_f64())
@@ -97,7 +97,7 @@ fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputR
     ThroughputRecord { ops_per_s, rows_per_s: ops_per_s * stats.answered.rows_per_op(), ci95: None }
 }
 
-/// One entry for each whole window of the phase, zeros included; of closed load only what it has.
+/// One entry per whole window of the phase, including zeros; for closed load, only the nonempty ones.
 fn of_phase(open: bool, duration: Nanos, mut counted: Windows) -> Windows {
     let whole = usize::try_from(duration.0 / WINDOW_NS).unwrap_or(0);
     counted.acknowledged.resize(whole, 0);
@@ -124,7 +124,7 @@ pub(crate) fn stream_record(
     let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
     let rows_per_s: f64 = results.iter().map(|r| r.throughput.rows_per_s).sum();
     let throughput = ThroughputRecord { ops_per_s, rows_per_s, ci95: None };
-    // Of open load as many work as the arrivals need.
+    // In open load, the arrivals determine the number of working sessions.
     let is_closed = matches!(pace, Pace::Closed { .. });
     let (planned_rate, sessions) = of_share(plan, position, pace);
     let mut record = StreamRecord {
@@ -134,7 +134,7 @@ pub(crate) fn stream_record(
         throughput,
         planned_rate,
         sessions,
-        // Of a stream that has more sessions in another phase those are among them.
+        // If a stream has more sessions in another phase, those are included.
         working: worked.filter(|_| is_closed).map(|worked| worked.working.min(sessions)),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
@@ -145,7 +145,7 @@ pub(crate) fn stream_record(
     record
 }
 
-/// The rate and the sessions that this share has of a stream.
+/// This share's rate and sessions of a stream.
 pub(super) fn of_share(plan: &Plan, stream: usize, pace: Pace) -> (Option<f64>, u32) {
     match pace {
         Pace::Open { rate } => {
@@ -156,8 +156,8 @@ pub(super) fn of_share(plan: &Plan, stream: usize, pace: Pace) -> (Option<f64>, 
     }
 }
 
-/// Little's law, with our own lag as part of a session's cycle; only without failed ops, whose
-/// times are kept apart.
+/// Little's law, with client lag as part of a session's cycle. Only without failed ops, whose times are kept
+/// separately.
 fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[ResultRecord]) -> Option<f64> {
     if matches!(pace, Pace::Open { .. }) || results.iter().any(|r| r.acknowledged < r.offered) {
         return None;
@@ -185,7 +185,7 @@ pub(crate) fn availability_record(
     of_gaps(gaps, per_s, &record.phases, &record.results, stalls)
 }
 
-/// The load generator, over the measured phases.
+/// The load generator's record, over the measured phases.
 pub(crate) fn client_record(
     plan: &Plan,
     used: &MachineUse,
@@ -209,20 +209,20 @@ pub(crate) fn client_record(
     }
 }
 
-/// What the machine did in measured phases, from its counters one after the other.
+/// Machine use during measured phases, from successive counters.
 #[derive(Debug, Default)]
 pub(crate) struct MachineUse {
     /// From the first measured phase to the last; absent without any.
     measured: Option<PhaseTimes>,
     /// The first counters and the last.
     ends: Option<[Counters; 2]>,
-    /// Of those within the measured time.
+    /// The first and last counters within the measured time.
     ends_within: Option<[Counters; 2]>,
     max_rss_bytes: u64,
 }
 
 impl MachineUse {
-    /// Nothing yet.
+    /// Empty.
     pub(crate) fn within(measured: &[PhaseTimes]) -> Self {
         let ends = measured.first().zip(measured.last());
         Self {
@@ -231,7 +231,7 @@ impl MachineUse {
         }
     }
 
-    /// Adds what was read behind the counters before.
+    /// Adds counters read after the previous ones.
     pub(crate) fn add(&mut self, counters: Counters) {
         let (begin, end) = self.measured.map_or((Nanos::ZERO, Nanos::MAX), |m| (m.start, m.end));
         if begin <= counters.at && counters.at <= end {
@@ -241,12 +241,12 @@ impl MachineUse {
         self.max_rss_bytes = self.max_rss_bytes.max(counters.max_rss_bytes);
     }
 
-    /// What it did, and how long the measured phases were together.
+    /// The machine use, and the total length of the measured phases.
     fn finish(&self) -> (TelemetrySample, Nanos) {
         let within = self.ends_within.filter(|[first, last]| first.at < last.at);
         let [first, last] = within.or(self.ends).unwrap_or_default();
         let sample = telemetry::between(&first, &last);
-        // Samples lie within the measured time; what they say holds for all of it.
+        // Samples lie within the measured time; they represent all of it.
         let length = self
             .measured
             .map_or(last.at.saturating_sub(first.at), |m| m.end.saturating_sub(m.start));
@@ -254,7 +254,7 @@ impl MachineUse {
     }
 }
 
-/// A phase of a pass as it happened.
+/// The actual phase of a pass.
 pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
     PhaseRecord {
         name: phase.name.clone(),
@@ -266,7 +266,7 @@ pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
     }
 }
 
-/// A phase that is no step of the plan.
+/// A phase that is not a step of the plan.
 pub(crate) fn phase_beside(name: &str, kind: PhaseKind, start: Nanos, end: Nanos) -> PhaseRecord {
     PhaseRecord {
         name: name.to_owned(),
@@ -278,7 +278,7 @@ pub(crate) fn phase_beside(name: &str, kind: PhaseKind, start: Nanos, end: Nanos
     }
 }
 
-/// The times of the measured phases that took any time.
+/// The times of the measured phases with a length above 0.
 pub(crate) fn measured(phases: &[ScheduledPhase]) -> Vec<PhaseTimes> {
     let times =
         phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).map(|phase| phase.times);
@@ -310,7 +310,7 @@ mod tests {
         let (sample, length) = used(&measured);
         assert_eq!(length, Nanos::from_secs(2));
         assert!((sample.client_cores - 0.5).abs() < 1e-9);
-        // Without a measured phase the samples themselves are the time.
+        // Without a measured phase, the samples themselves define the time.
         assert_eq!(used(&[]).1, Nanos::from_secs(3));
     }
 }

@@ -1,8 +1,7 @@
-//! What a run shows of itself while it goes on, from its draft and its journal: a record without its seconds.
+//! The interim record of a running run, from its draft and its journal, without its seconds.
 //!
-//! It is read beside the run, by who shows it, so the run has no part in it. Its size follows from the plan, however
-//! long the run is. What must not be here: a final judgment; without windows of 100 ms, the audit and the load
-//! generator's own counters nothing is.
+//! The viewer reads it, so the run takes no part in it. Its size depends on the plan, not on the length of the run.
+//! Must not judge finally: 100 ms windows, the audit, and the load generator's own counters are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,27 +17,27 @@ use super::journaled::Journaled;
 use super::results::{LOAD, of_share};
 use crate::store::{self, JournalLine, JournalTail, Written};
 
-/// Lines that wait for their second to be over; a run writes fewer.
+/// Maximum lines that wait for the end of their second; a run writes fewer.
 const WAITING_MAX: usize = 65_536;
 
-/// A run that goes on.
+/// A running run.
 #[derive(Debug)]
 pub struct SoFar {
     directory: PathBuf,
     draft: Option<Box<RunRecord>>,
     tail: JournalTail,
-    /// Of seconds that are not over.
+    /// Lines of seconds that are not over.
     waiting: Vec<JournalLine>,
-    /// Seconds in which a phase ended and another one began: how much of them is of which is not in the journal.
+    /// Seconds in which one phase ended and another began: the journal does not show the split.
     shared: BTreeSet<u64>,
     journaled: Journaled,
     interventions: Vec<InterventionRecord>,
-    /// Seconds that were taken in.
+    /// Number of seconds read.
     until: u64,
 }
 
 impl SoFar {
-    /// The run in this directory; nothing is read yet.
+    /// The run in this directory; reads nothing yet.
     pub fn of(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -52,7 +51,7 @@ impl SoFar {
         }
     }
 
-    /// Takes in what was written of the seconds before this one, at most some megabytes at a time.
+    /// Reads the seconds before this one, at most some megabytes per call.
     pub fn read(&mut self, second: u64) {
         if self.draft.is_none() {
             self.draft = store::read_draft(&self.directory).and_then(|draft| match draft {
@@ -62,7 +61,7 @@ impl SoFar {
         }
         for written in self.tail.read() {
             match written {
-                // Seconds of the filling of tables count by themselves.
+                // The load phase numbers its own seconds.
                 Written::Line(line) if line.phase == LOAD => {}
                 Written::Line(line) if self.waiting.len() < WAITING_MAX => self.waiting.push(line),
                 Written::Line(_) => {}
@@ -86,12 +85,12 @@ impl SoFar {
         }
     }
 
-    /// The seconds before this one are taken in.
+    /// The seconds before this one have been read.
     pub const fn until(&self) -> u64 {
         self.until
     }
 
-    /// Whether more was written than the last call of [`Self::read`] took in: the next one need not wait.
+    /// Whether more was written than the last call of [`Self::read`] took in; if so, call it again at once.
     pub const fn is_behind(&self) -> bool {
         self.tail.is_behind()
     }
@@ -108,15 +107,15 @@ impl SoFar {
 
     fn add(&mut self, line: JournalLine) {
         let delta = delta_of(&line);
-        // Behind the end of a phase its last ops still end, and none is due.
+        // After the end of a phase, its last ops still finish, but none is intended.
         if delta.offered > 0 {
             self.journaled.see(&line.phase, line.second);
         }
         self.journaled.add(&[line.phase, line.stream, line.op], &delta);
     }
 
-    /// The record so far, judged as such, with what target and host said of themselves; absent before the target
-    /// has answered.
+    /// The interim record with its judgments and the telemetry of target and host; absent before the target has
+    /// responded.
     pub fn record(&self, telemetry: &TargetTelemetry) -> Option<RunRecord> {
         let mut record = RunRecord::clone(self.draft.as_ref()?);
         self.journaled.fill(&mut record);
@@ -127,7 +126,7 @@ impl SoFar {
         }
         record.target.hosts = super::hosts_at(record.target.urls.clone());
         record.target_telemetry = (!telemetry.times_ns.is_empty()).then(|| telemetry.clone());
-        // An objective that cannot be judged yet is missed, which is no sign that anything is at its limit.
+        // An objective that cannot be judged yet counts as missed, which does not indicate any limit.
         record.judgments.objective.value = ObjectiveValue::NotDecided;
         record.limit = analysis::limit(&record);
         record.judgments = analysis::judge(&record);
@@ -136,12 +135,12 @@ impl SoFar {
     }
 }
 
-/// What is judged by windows of 100 ms, which are not here: that they show too little says nothing.
+/// Reasons based on 100 ms windows, which are missing here.
 const OF_WINDOWS: [ReasonCode; 3] =
     [ReasonCode::TooFewSamples, ReasonCode::SteadinessNotShown, ReasonCode::SteadinessRequired];
 
-/// Takes out of the judgments what rests on windows; that of an objective which is missed for nothing else stays, for it
-/// may yet be met.
+/// Removes from the judgments the reasons based on windows. If an objective is missed for no other reason, its judgment
+/// becomes open, because it may still be met.
 fn leave_windows_to_the_end(judgments: &mut Judgments) {
     let Judgments { measurement, objective, .. } = judgments;
     let before = measurement.reasons.len();
@@ -156,7 +155,7 @@ fn leave_windows_to_the_end(judgments: &mut Judgments) {
     }
 }
 
-/// Gives a measured stream the pace that it has in its phase.
+/// Sets a measured stream's pace to that of its phase.
 fn planned(stream: &mut StreamRecord, plan: &Plan, interventions: &[InterventionRecord]) {
     let Some(position) = plan.streams.iter().position(|of| of.name == stream.stream) else {
         return;
@@ -166,7 +165,7 @@ fn planned(stream: &mut StreamRecord, plan: &Plan, interventions: &[Intervention
     }
 }
 
-/// The pace of a stream in a phase: that of the plan, or the one that it was changed to last.
+/// The pace of a stream in a phase: the plan's, or the last change.
 pub(super) fn pace_in(
     plan: &Plan,
     stream: usize,
@@ -184,7 +183,7 @@ pub(super) fn pace_in(
         Change::Pace { stream: name, .. } => *name == plan.streams[stream].name,
         _ => false,
     };
-    // Up to the change that began the phase, whichever stream it was of.
+    // Up to the change that began the phase, of whichever stream.
     let last = interventions.iter().rposition(|done| done.phase == phase);
     let until = interventions.get(..=last?)?;
     match until.iter().rfind(of_stream).map(|done| &done.change) {

@@ -1,4 +1,4 @@
-//! The audit's place in a run: whether there is one, who is asked, and who may cut it short.
+//! The audit within a run: whether it happens, its target connection, and its interruption.
 
 use std::sync::Arc;
 
@@ -19,38 +19,38 @@ use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::request::RunRequest;
 
-/// Why rows that replace each other cannot be compared on a model.
+/// Why replaced rows cannot be compared on a model.
 const NO_VALUES: &str = "the target is a model that does not keep which row replaced which";
 
-/// Why a share of several is asked for nothing that must be so of the whole.
+/// Why one share of several skips the check of invariants.
 const OF_THE_WHOLE: &str =
     "the workload's invariants are of the whole load, and a share checks none of them";
 
 /// Why the effect of the user's own statements cannot be compared.
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
-/// The status of an audit that is not begun, and why where that is not plain.
+/// The status of an audit that is not started, with the reason unless it is obvious.
 type SkippedAudit = (AuditStatus, Option<&'static str>);
 
-/// What the reader of a share's record must know, where the workload has invariants.
+/// Note for the reader of a share's record, if the workload has invariants.
 pub(super) fn skipped_invariants(request: &RunRequest) -> Option<String> {
     let plan = &request.plan;
     let audits = plan.share.of > 1 && plan.audit.level != AuditLevel::Off;
     (audits && request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
 }
 
-/// The status where none of these invariants is asked.
+/// The status if none of these invariants is checked.
 fn skipped(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
     match invariants {
         [] => Some((AuditStatus::NoInvariant, Some(NO_KEY))),
-        // Who writes a part only cannot say of the whole.
+        // A share that writes only a part cannot judge the whole.
         _ if share.of > 1 => Some((AuditStatus::OneShare, Some(OF_THE_WHOLE))),
         _ => None,
     }
 }
 
 impl Run {
-    /// The status of an audit that is not begun, and why where that is not plain.
+    /// The status of an audit that is not started, with the reason unless it is obvious.
     fn not_due(
         &self,
         ledgers: &[Ledger],
@@ -73,7 +73,7 @@ impl Run {
         }
     }
 
-    /// Audits, unless there is nothing to audit, nobody to ask, or no time.
+    /// Audits, unless there is nothing to audit, no connection, or no time.
     pub(super) async fn audit(
         &mut self,
         bound: &BoundWorkload,
@@ -129,7 +129,7 @@ impl Run {
     }
 }
 
-/// Waits for the request to end at once; beside, commands are answered.
+/// Waits for the request to stop at once; meanwhile, answers commands.
 pub(super) async fn stop_at_once(
     interrupts: &mut Interrupts,
     controls: &mut Controls,
@@ -149,7 +149,7 @@ pub(super) async fn stop_at_once(
     }
 }
 
-/// Answers a command that comes when no load runs any more.
+/// Answers a command that arrives when no load is running.
 pub(super) fn answer_after_load(
     controls: &mut Controls,
     received: Received,

@@ -1,7 +1,7 @@
-//! Compares what earlier runs had acknowledged with the tables that this run went on with.
+//! Compares the rows that earlier runs acknowledged with the tables that this run continued.
 //!
-//! The registry says how many rows must be there; the ledgers of those runs, where they are in the
-//! same store, also say which, and what is in them. What must not be here: the comparison itself.
+//! The registry has the number of rows that must be there. If those runs' ledgers are in the same store, they also have
+//! the keys and contents. Must not contain the comparison itself.
 
 use std::ops::Range;
 
@@ -23,13 +23,13 @@ use crate::ledger::spans::Spans;
 use crate::ledger::stored::restore;
 use crate::table_setup::rows_in;
 
-/// Rows of earlier runs are compared if that takes no longer than this, by the estimate.
+/// Rows of earlier runs are compared if the estimate does not exceed this time.
 const COMPARED_MAX: Nanos = Nanos::from_secs(60);
-/// The same for a probe: the probes before it have compared them, too.
+/// The same for a probe, because earlier probes have compared them as well.
 const COMPARED_MAX_OF_PROBE: Nanos = Nanos::from_secs(5);
 
 impl Run {
-    /// Adds to a finished audit what became of the rows of earlier runs.
+    /// Adds the outcome of earlier runs' rows to a finished audit.
     pub(super) async fn audit_earlier(
         &mut self,
         bound: &BoundWorkload,
@@ -73,7 +73,7 @@ impl Run {
         audited.record.earlier = Some(found);
     }
 
-    /// Which run's rows are missing; without missing rows the runs alone.
+    /// Attributes missing rows to runs; without missing rows, returns only the runs.
     async fn by_run(
         &mut self,
         bound: &BoundWorkload,
@@ -97,7 +97,7 @@ impl Run {
         records
     }
 
-    /// Audits the rows of these runs, of which each begins where the next one ends.
+    /// Audits the rows of these runs; each ends where its predecessor in the list begins.
     async fn compare(
         &mut self,
         bound: &BoundWorkload,
@@ -145,14 +145,14 @@ impl Run {
         let workload = &self.request.workload;
         for (table, (ledger, spans)) in ledgers.iter_mut().zip(&run.ledger.tables).enumerate() {
             let make = |first, rows| workload.row_batch(table, first, rows);
-            // What a killed run had in flight has no span.
+            // The rows that a killed run had in flight have no span.
             let open = if run.ledger.ended { 0..0 } else { run.rows.clone() };
             restore(ledger, spans, open, &make);
         }
     }
 
-    /// What a killed run had acknowledged must be there, however many rows were counted when this
-    /// run began: every later audit expects it.
+    /// Rows that a killed run had acknowledged must exist, whatever was counted when this run began: every later audit
+    /// expects them.
     fn raise_rows_due(&self, audited: &mut AuditOutcome, of_all: &AuditOutcome, from_row: u64) {
         let (Some(due), Some(of_all)) = (&mut audited.rows, &of_all.rows) else {
             return;
@@ -178,7 +178,7 @@ fn acknowledged(run: &EarlierRun) -> u64 {
     run.ledger.tables.iter().map(Spans::acknowledged).sum()
 }
 
-/// Adds what became of earlier rows; what was counted as missing or foreign before is among it.
+/// Adds the outcome of earlier rows; it includes rows already counted as missing or foreign.
 fn add(record: &mut AuditRecord, earlier: &AuditRecord) {
     let missing = earlier.missing.saturating_sub(record.missing_before);
     record.missing += missing;

@@ -1,4 +1,4 @@
-//! How a run ended, as the incidents of its record. What must not be here: what is done about it.
+//! Describes how a run ended, as incidents of its record. Must not react to it.
 
 use highwater_model::record::{Incident, IncidentKind};
 
@@ -8,13 +8,13 @@ use crate::record::collector::Collector;
 
 /// Why an audit cannot be trusted.
 const STILL_RUNNING: &str = "statements of this run may still have been running";
-/// What the record says when its user stopped the run before the end of the measurement.
+/// Record text if the user stopped the run before the end of the measurement.
 const STOPPED: &str = "Ctrl-C, or a signal";
-/// What it says when the user stopped the run after that.
+/// Record text if the user stopped the run after the measurement.
 const STOPPED_MEASURED: &str = "you stopped the run after the measurement was complete";
 
 impl Run {
-    /// What ended the run, or spoiled its end; `idle` where none of its statements was at work before the audit.
+    /// Incidents that ended the run or spoiled its end; `idle` if none of its statements ran before the audit.
     pub(super) fn incidents(
         &self,
         passes: &Passes,

@@ -1,5 +1,5 @@
-//! A run's hold on its tables: whether it needs one, and what is said when it lost it. Must not know
-//! how a lease is kept.
+//! The leases of a run on its tables: whether it needs them, and what it reports if it loses them. Must not know how a
+//! lease is kept.
 
 use highwater_driver::Admin;
 use highwater_model::event::Part;
@@ -10,13 +10,13 @@ use super::state::Run;
 use crate::leases::{self, HeldLeases};
 use crate::table_setup::writes;
 
-/// What the record says of a run whose tables another one took.
+/// Record text if another run took the tables over.
 pub(super) const LOST: &str = "another run took the tables over, because this run's heartbeat was \
                                missing for half a minute: rows of both may be in them";
 
 impl Run {
-    /// Holds the tables that this run fills or drops; none where nothing is stored, or the target is
-    /// a model of this run alone.
+    /// Takes leases on the tables that this run fills or drops; none if nothing is stored, or if the target is a model
+    /// of this run alone.
     pub(super) async fn hold_tables(
         &self,
         bound: &BoundWorkload,
@@ -41,7 +41,7 @@ impl Run {
         Ok(Some(HeldLeases::keep(&self.request.target, token)?))
     }
 
-    /// Gives the tables back, or keeps them for the next run of a search.
+    /// Releases the tables, or keeps them for the next run of a search.
     pub(super) async fn release_tables(&self, held: HeldLeases, admin: &mut dyn Admin) {
         match &self.kept {
             Some(kept) => kept.keep(held),

@@ -1,6 +1,6 @@
 //! A run from beginning to end: connect, create, load, measure, drain, audit, record.
 //!
-//! Reads as the story of a run; each step is a module of its own.
+//! Shows the sequence of a run; each step is a separate module.
 
 mod auditing;
 mod earlier_audit;
@@ -49,15 +49,15 @@ pub use crate::request::{
     Ended, LimitedNode, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest,
 };
 
-/// What there is to say about a sink.
+/// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
-/// What there is to say about a database on this host.
+/// Note for a database on this host.
 const SHARES_HOST: &str = "the database and the load generator share this host: the figures are of both \
                            together, and with the host to itself the database has more CPU";
-/// How long the size of the tables is waited for after the audit.
+/// Time limit for reading the size of the tables after the audit.
 const STORAGE_LIMIT: Nanos = Nanos::from_secs(10);
 
-/// Runs a request to its record.
+/// Executes a request and returns its record.
 pub fn run(
     request: RunRequest,
     observer: Rc<dyn Observer>,
@@ -66,7 +66,7 @@ pub fn run(
     one_of(request, observer, interrupts, None)
 }
 
-/// Runs one of several, which hand the hold on their tables to each other.
+/// Executes one of several runs that pass on their leases.
 pub fn one_of(
     request: RunRequest,
     observer: Rc<dyn Observer>,
@@ -121,7 +121,7 @@ impl Run {
         end
     }
 
-    /// The run once its tables are its own.
+    /// The run after it has taken its leases.
     async fn loaded(
         &mut self,
         facts: TargetFacts,
@@ -136,7 +136,7 @@ impl Run {
             let prepared =
                 table_setup::prepare(admin.as_mut(), &bound, request, identity, &self.timeline);
             self.tables = unless_stopped(&self.later_interrupts, prepared).await?;
-            // The first share makes the tables, without which nothing can be prepared.
+            // The first share makes the tables; until then, statements cannot be prepared.
             unless_stopped(&self.later_interrupts, self.check_statements(&bound)).await?;
         }
         let bound = self.bind_to_types(admin.as_mut(), bound, &facts).await?;
@@ -171,7 +171,7 @@ impl Run {
             self.wait_for_start(&mut parts).await?;
         }
         let bound = if plan.share.index > 1 {
-            // The first share may not have made the tables before.
+            // Only now has the first share certainly made the tables.
             self.bind_to_types(admin.as_mut(), bound, &parts.facts).await?
         } else {
             bound
@@ -208,7 +208,7 @@ impl Run {
         found.map_err(|error| RunError::Workload(error.message))
     }
 
-    /// What the ledger's file is of.
+    /// The head of the ledger file.
     pub(super) fn ledger_head(&self) -> LedgerHead {
         LedgerHead {
             identity: self.row_identity.clone(),
@@ -254,7 +254,7 @@ impl Run {
         target.tables.clone_from(&self.tables.tables);
         let AuditOutcome { record: audit, idle, .. } = audited;
         let mut remarks = Vec::new();
-        // An audit that did not end well may have left its question on the connection.
+        // An audit that did not end well may have left a query running on the connection.
         let unfinished = matches!(audit.status, AuditStatus::Failed | AuditStatus::Timeout);
         if !unfinished && audit.error.is_none() {
             target.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
@@ -298,7 +298,7 @@ impl Run {
         Ok(RunEnd { record, ended })
     }
 
-    /// Adds what the driver advises for the codes of failures.
+    /// Adds the driver's advice for failure codes.
     fn advise(&self, record: &mut RunRecord) {
         let results = record.results.iter_mut();
         for failure in results.flat_map(|result| &mut result.failures) {
@@ -329,7 +329,7 @@ impl Run {
         all.into_iter().filter_map(|(code, message)| Some(record::note(code, message?))).collect()
     }
 
-    /// Rows that must be in each table although no audit says so.
+    /// Rows that must be in each table without an audit.
     fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
         let names = self.request.plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(names);
@@ -337,7 +337,7 @@ impl Run {
         is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
     }
 
-    /// As [`Self::renew`], behind an audit that was cut short.
+    /// As [`Self::renew`], after an interrupted audit.
     async fn renew_after(&self, audited: &AuditOutcome, admin: &mut Box<dyn Admin>) {
         let status = audited.record.status;
         if matches!(status, AuditStatus::Failed | AuditStatus::Timeout) {
@@ -345,8 +345,7 @@ impl Run {
         }
     }
 
-    /// Says in the table registry how far this run came. What shares wrote together, none of them
-    /// can say.
+    /// Registers the end of this run in the table registry. One of several shares cannot know the total of all shares.
     async fn register_end(
         &mut self,
         passes: &Passes,
@@ -360,20 +359,20 @@ impl Run {
         self.tables.close(admin, end, rows, &self.timeline).await
     }
 
-    /// Good to know, but not worth a long wait.
+    /// Useful, but not worth a long wait.
     async fn storage_bytes(&self, admin: &mut dyn Admin, bound: &BoundWorkload) -> Option<u64> {
         let bytes = admin.storage_bytes(bound);
         within(STORAGE_LIMIT, self.timeline.as_ref(), bytes).await?.ok()?
     }
 
-    /// What the target says besides, if it says it soon.
+    /// The target's remarks, if they arrive soon.
     async fn remarks(&self, admin: &mut dyn Admin) -> Vec<RunNote> {
         let remarks = within(STORAGE_LIMIT, self.timeline.as_ref(), admin.remarks()).await;
         let remarks = remarks.and_then(Result::ok).unwrap_or_default();
         remarks.into_iter().map(|text| record::note("target", text)).collect()
     }
 
-    /// Writes the record; what cannot be written is said in the record that is shown.
+    /// Writes the record; a failure to write is noted in the record shown.
     fn keep(&self, record: &mut RunRecord) {
         if let Err(error) = self.request.directory.write_record(&*record) {
             self.observer.event(&Event::Warning {
@@ -390,7 +389,7 @@ impl Run {
     }
 }
 
-/// Refuses transactions of several statements where the target has none, before anything is made.
+/// Rejects transactions of several statements if the target has none, before anything is created.
 fn check_transactions(bound: &BoundWorkload, facts: &TargetFacts) -> Result<(), TargetError> {
     let is_one = |op: &&BoundOp| matches!(op.kind, BoundOpKind::Transaction(_));
     match bound.ops.iter().find(is_one) {

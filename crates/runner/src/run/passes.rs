@@ -1,4 +1,4 @@
-//! The load and the phases with a pace: what is made ready for a pass, and the watch beside it.
+//! The load and the phases with a pace: preparing a pass, and the disk watch during it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::source::{Source, SourcePlan};
 use crate::store::StoreError;
 use crate::table_setup;
 
-/// What ends the phases with a pace: rows, where a stream writes any, or time.
+/// What ends the phases with a pace: rows, if a stream writes any, or time.
 fn bounds(plan: &Plan, there: u64) -> LoadBounds {
     let writes = plan.streams.iter().any(|stream| stream.unit == Unit::Rows);
     let rows = plan.stop.rows.filter(|_| writes);
@@ -43,7 +43,7 @@ fn bounds(plan: &Plan, there: u64) -> LoadBounds {
 }
 
 impl Run {
-    /// What the run will take, in a line for the reader; refuses what cannot fit.
+    /// Estimates the run's cost, for the reader; rejects a run that cannot fit.
     pub(super) async fn estimate(
         &mut self,
         parts: &mut Parts,
@@ -69,7 +69,7 @@ impl Run {
         Ok(estimate)
     }
 
-    /// Fills the tables, where the workload asks for rows before the first phase.
+    /// Fills the tables, if the workload requests rows before the first phase.
     pub(super) async fn load(
         &mut self,
         plan: &Arc<Plan>,
@@ -134,8 +134,8 @@ impl Run {
         self.pass(&pass, admin, collector).await
     }
 
-    /// All shares begin together; the user need not wait to stop. The draft says when this run begins: nothing else
-    /// does if it is killed.
+    /// Waits for the common start of all shares; the user can stop meanwhile. Writes the start to the draft, the only
+    /// place that has it if the run is killed.
     pub(super) async fn wait_for_start(&mut self, parts: &mut Parts) -> Result<(), StoreError> {
         let (start, now) = (self.request.start_in, self.timeline.now());
         parts.record.incidents.extend(self.late(now));
@@ -151,7 +151,7 @@ impl Run {
         Ok(())
     }
 
-    /// A share that was not ready when all were to begin.
+    /// The incident of a share that was not ready at the common start.
     fn late(&self, now: Nanos) -> Option<Incident> {
         let (plan, start) = (&self.request.plan, self.request.start_in);
         let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
@@ -171,7 +171,7 @@ impl Run {
         self.poller.begin().await;
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, plan));
-        // Neither the target nor the ledger looks at values then.
+        // Neither the target nor the ledger then looks at values.
         let only_numbers =
             plan.audit.level < AuditLevel::Sums && !self.request.target.capabilities().reads_values;
         let numbered = |feed: Arc<dyn Feed>| -> Arc<dyn Feed> {

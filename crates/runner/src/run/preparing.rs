@@ -1,5 +1,5 @@
-//! What comes before anything is sent, which a stop of the user ends: nothing is lost by it. Must not know what the
-//! tables are made of.
+//! Preparation before anything is sent. A stop by the user ends it without loss. Must not know what the tables consist
+//! of.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::binding::DeclaredTables;
 use crate::deadline::within;
 use crate::interrupts::Interrupts;
 
-/// For a new connection in place of one on which a statement was given up.
+/// Time limit for replacing a connection on which a statement timed out.
 const RENEW_LIMIT: Nanos = Nanos::from_secs(10);
 
-/// What a preparation comes to, unless the user stops the run before that.
+/// The result of a preparation, unless the user stops the run first.
 pub(super) async fn unless_stopped<T, E>(
     interrupts: &Interrupts,
     preparation: impl Future<Output = Result<T, E>>,
@@ -35,14 +35,14 @@ where
 }
 
 impl Run {
-    /// Prepares every statement of the workload once, before anything is sent, and fails with what the target refuses
-    /// of them: that is the workload's mistake, and not a loss of the target. Does not retry.
+    /// Prepares every statement of the workload once, before anything is sent, and fails if the target rejects one:
+    /// this is an error in the workload, not a loss of the target. Does not retry.
     pub(super) async fn check_statements(
         &self,
         bound: &Arc<BoundWorkload>,
     ) -> Result<(), TargetError> {
         let target = &self.request.target;
-        // A model prepares nothing, and a session more would change its course.
+        // A model prepares nothing, and an additional session would change its course.
         if target.capabilities().simulated {
             return Ok(());
         }
@@ -55,14 +55,14 @@ impl Run {
         match target.check_statements(connect).await {
             Err(error) => match error.kind {
                 TargetErrorKind::Preparation(_) | TargetErrorKind::Usage => Err(error),
-                // A session that cannot be opened now is tried again under load, as the plan has it.
+                // Opening a session is retried under load, as planned.
                 _ => Ok(()),
             },
             Ok(()) => Ok(()),
         }
     }
 
-    /// The workload with the types that its tables declare, which the first share has made.
+    /// Binds the workload to the declared types of its tables, which the first share has made.
     pub(super) async fn bind_to_types(
         &mut self,
         admin: &mut dyn Admin,
@@ -77,8 +77,8 @@ impl Run {
         self.bind(&facts.dialects)
     }
 
-    /// Opens the connection again on which a statement was given up, whose answer would be taken for that of the next
-    /// one. Where the target does not answer, the old one stays.
+    /// Reopens the connection on which a statement timed out: its late response would be taken for that of the next
+    /// statement. If the target does not respond, the old connection stays.
     pub(super) async fn renew(&self, admin: &mut Box<dyn Admin>) {
         let target = &self.request.target;
         if target.capabilities().simulated {

@@ -1,4 +1,4 @@
-//! The state of a run that its steps share. What must not be here: the steps.
+//! The state shared by the steps of a run. Must not contain the steps.
 
 use std::rc::Rc;
 
@@ -19,28 +19,28 @@ use crate::target_polling::TelemetryPoller;
 /// The state of a run.
 pub(super) struct Run {
     pub(super) request: RunRequest,
-    /// Dropped before the observer, which may wait until those who sent commands have their answers.
+    /// Dropped before the observer, which may wait until senders of commands have their responses.
     pub(super) controls: Controls,
     pub(super) observer: Rc<dyn Observer>,
     pub(super) interrupts: Interrupts,
-    /// Those since the run began, which end its preparation. One that was to stop before it began is prepared, so that
-    /// its record can say so.
+    /// Stop requests since the run began; they end its preparation. A run that was stopped earlier is still prepared,
+    /// so that its record can report it.
     pub(super) later_interrupts: Interrupts,
     pub(super) timeline: Rc<dyn Timeline>,
     pub(super) executors: Executors,
     /// Identity of the workload's rows in this target.
     pub(super) row_identity: String,
-    /// The columns of the tables as they are declared.
+    /// The declared columns of the tables.
     pub(super) declared: DeclaredTables,
-    /// The tables as this run found them.
+    /// The tables before this run.
     pub(super) tables: ExistingTables,
-    /// Free disk space of the target before the load, if it is watched.
+    /// The target's free disk space before the load, if it is watched.
     pub(super) space: Option<DiskSpace>,
     /// Why the run was stopped before the disk was full.
     pub(super) disk_full: Option<String>,
     /// Polls the target for telemetry during the load.
     pub(super) poller: TelemetryPoller,
-    /// Where this is one of several runs: the hold on their tables between them.
+    /// The leases shared with the other runs, if this is one of several.
     pub(super) kept: Option<KeptLeases>,
 }
 
@@ -52,7 +52,7 @@ impl Run {
         timeline: Rc<dyn Timeline>,
         executors: Executors,
     ) -> Self {
-        // One of all shares is enough to poll the target.
+        // Of all shares, one is enough to poll the target.
         let polls = !request.telemetry.off && request.plan.share.index == 1;
         let mut poller = if polls {
             let nodes = &request.telemetry.limited_nodes;
@@ -83,13 +83,13 @@ impl Run {
         }
     }
 
-    /// Reports a part that begins.
+    /// Reports the start of a part.
     pub(super) fn begin(&self, part: Part) {
         self.observer.event(&Event::Part(part));
     }
 }
 
-/// Executor threads for a pass with so many sessions, or with more of them later.
+/// Executor threads for a pass with this many sessions, or more later.
 pub(super) fn executors_of(executors: Executors, sessions: u32, may_grow: bool) -> u32 {
     let sessions = if may_grow { u32::MAX } else { sessions };
     match executors {

@@ -1,10 +1,9 @@
-//! When each phase begins and ends, at which paces, and the ways to change that.
+//! The start, end, and paces of each phase, and the ways to change them.
 //!
-//! Two things flow back into a run: its plan's rules move the end of a phase; and its user's commands end all
-//! of them, or put a phase with another pace in the place of the rest of one. Everything else follows from the
-//! plan.
+//! Only two inputs change a running schedule: the plan's rules move the end of a phase; the user's commands end all
+//! phases, or replace the rest of one with a phase of another pace. Everything else follows from the plan.
 //!
-//! A phase has a number, which never means another one, nor another pace. Those of the plan come first.
+//! A phase's number is permanent, and so are its paces. The plan's phases come first.
 
 mod ramp;
 
@@ -17,10 +16,10 @@ use tokio::sync::watch;
 
 pub use ramp::SessionRamp;
 
-/// How the name of a phase ends in which sessions come or go one by one.
+/// Suffix of the name of a phase in which sessions start or end one by one.
 pub const RAMP: &str = "-ramp";
 
-/// Begin and end of a phase on the run's timeline.
+/// Start and end of a phase on the run's timeline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PhaseTimes {
     /// First instant.
@@ -39,11 +38,11 @@ impl PhaseTimes {
 /// Why the plan ended a phase before its length was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EarlyEnd {
-    /// All the rows that it may ask were asked.
+    /// All rows of its limit were sent.
     Rows,
     /// The stop rule's predicate held.
     Predicate,
-    /// Throughput was steady, which the warm-up waited for.
+    /// Throughput was steady, as the warm-up required.
     Steady,
     /// An objective could no longer be met.
     Hopeless,
@@ -54,36 +53,36 @@ pub enum EarlyEnd {
 pub struct ScheduledPhase {
     /// Its number.
     pub number: usize,
-    /// Position in the plan's phases, of the one in whose place it is.
+    /// Position in the plan's phases; for an added phase, that of the phase it replaces.
     pub planned: usize,
-    /// Its name in results: that of the plan where it is as planned.
+    /// Its name in results: the plan's name if it is as planned.
     pub name: String,
     /// What it is for.
     pub kind: PhaseKind,
-    /// Position in the streams' paces; absent where a pace was changed.
+    /// Position in the streams' paces; absent if a pace was changed.
     pub step: Option<u32>,
     /// By stream.
     pub paces: Vec<Pace>,
-    /// Its length, unless the stop rule ends it.
+    /// Its length unless the stop rule ends it earlier.
     pub length: Nanos,
     /// It ends as soon as throughput is steady.
     pub until_steady: bool,
-    /// The sessions that come or go in it.
+    /// The sessions that start or end in it.
     pub ramp: Option<SessionRamp>,
-    /// When it is.
+    /// Its start and end.
     pub times: PhaseTimes,
-    /// Why the plan itself ended it early.
+    /// Why the plan ended it early.
     pub early: Option<EarlyEnd>,
 }
 
 impl ScheduledPhase {
-    /// How long it is.
+    /// Its duration.
     pub fn duration(&self) -> Nanos {
         self.times.end.saturating_sub(self.times.start)
     }
 
-    /// Of a warm-up until throughput is steady: whether it became so, or took its whole length. Absent of every
-    /// other phase, and of one that the user ended.
+    /// For a warm-up until throughput is steady: true if it became steady, false if it took its whole length. Absent
+    /// for other phases, and for one that the user ended.
     pub fn steady(&self) -> Option<bool> {
         match self.early {
             _ if !self.until_steady => None,
@@ -93,23 +92,23 @@ impl ScheduledPhase {
     }
 }
 
-/// Why no pace changes.
+/// Why a pace cannot change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoChange {
-    /// No phase is at that time.
+    /// No phase runs at that time.
     Over,
-    /// The stream has that pace then.
+    /// The stream already has that pace.
     Same,
-    /// Paces changed as often as they may.
+    /// Maximum number of pace changes reached.
     TooMany,
-    /// The phase ends before sessions have all come or gone.
+    /// The phase ends before the ramp would.
     TooLong {
-        /// How long it still lasts then.
+        /// Its remaining time then.
         left: Nanos,
     },
 }
 
-/// A phase that begins because a pace changes.
+/// A phase that begins because of a pace change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPhase {
     /// Its name.
@@ -127,19 +126,19 @@ pub struct Schedule {
     abort: AtomicBool,
 }
 
-/// The phases, and which of them are run.
+/// The phases, and which of them run.
 #[derive(Debug)]
 struct Phases {
     /// By number.
     all: Vec<ScheduledPhase>,
-    /// Numbers in the order of their times; another phase is in the place of one that is missing.
+    /// Numbers in time order; a missing phase was replaced by another.
     order: Vec<usize>,
-    /// How often paces changed; two changes at the same time count as one.
+    /// Number of pace changes; changes at the same time count as one.
     changes: u32,
 }
 
 impl Schedule {
-    /// Changes of paces that a run takes: each has results of its own in the record.
+    /// Maximum pace changes of a run: each adds results to the record.
     pub const CHANGES_MAX: u32 = 100;
 
     /// The phases of a plan, one after the other from `start`.
@@ -175,12 +174,12 @@ impl Schedule {
         }
     }
 
-    /// Times of a phase as they stand.
+    /// Current times of a phase.
     pub fn times(&self, phase: usize) -> Option<PhaseTimes> {
         self.lock().all.get(phase).map(|phase| phase.times)
     }
 
-    /// A phase as it stands.
+    /// A phase in its current state.
     pub fn phase(&self, phase: usize) -> Option<ScheduledPhase> {
         self.lock().all.get(phase).cloned()
     }
@@ -190,42 +189,42 @@ impl Schedule {
         self.lock().order.first().copied()
     }
 
-    /// The number of the phase behind another one.
+    /// The number of the next phase.
     pub fn after(&self, phase: usize) -> Option<usize> {
         let phases = self.lock();
         let place = phases.place(phase)?;
         phases.order.get(place + 1).copied()
     }
 
-    /// The phase that holds `at`, and its begin; `None` before the first and behind the last.
+    /// The phase that contains `at`, and its start; `None` before the first and after the last.
     pub fn phase_at(&self, at: Nanos) -> Option<(usize, Nanos)> {
         let phases = self.lock();
         let number = phases.order[phases.place_at(at)?];
         Some((number, phases.all[number].times.start))
     }
 
-    /// All phases as they stand, by number; those that another one replaced have no length.
+    /// All phases in their current state, by number; replaced ones have no length.
     pub fn all(&self) -> Vec<ScheduledPhase> {
         self.lock().all.clone()
     }
 
-    /// The phases that are run, in the order of their times.
+    /// The phases that run, in time order.
     pub fn in_order(&self) -> Vec<ScheduledPhase> {
         let phases = self.lock();
         phases.order.iter().map(|number| phases.all[*number].clone()).collect()
     }
 
-    /// Changes with every change of the times.
+    /// Increases with every change of the times.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Receives the version at every change.
+    /// Receives the version after every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Ends `phase` at `at` if it would end later; the phases behind it move up.
+    /// Ends `phase` at `at` if it would end later; later phases move forward.
     pub fn end_phase(&self, phase: usize, at: Nanos, why: EarlyEnd) {
         {
             let mut phases = self.lock();
@@ -250,9 +249,9 @@ impl Schedule {
         self.announce();
     }
 
-    /// From `at` on, which is to come, a stream has another pace, until the plan itself changes that pace: the
-    /// rest of the phase becomes one of its own, and the phases behind it in which the plan does not change the
-    /// stream's pace become others. To be announced.
+    /// Changes a stream's pace from a future time `at` until the plan itself changes that pace: splits the phase at
+    /// `at`, and replaces later phases in which the plan does not change the stream's pace. The caller must announce
+    /// it.
     pub fn change_pace(
         &self,
         plan: &Plan,
@@ -267,7 +266,7 @@ impl Schedule {
         if from == pace {
             return Err(NoChange::Same);
         }
-        // A phase that begins then with a change of its own is still to come, and gets this one, too.
+        // A phase starting at `at` because of another change has not begun, and gets this change as well.
         let is_to_come = current.times.start == at;
         if !is_to_come || current.step.is_some() {
             phases.count_change()?;
@@ -278,8 +277,9 @@ impl Schedule {
         Ok(NewPhase { name, from })
     }
 
-    /// The same for closed sessions that come or go one by one: meanwhile a phase runs that is in no result, and the
-    /// one with the new pace begins behind it, before the phase that runs then would end. To be announced.
+    /// The same for closed sessions that start or end one by one. A phase without results runs during the ramp; the
+    /// phase with the new pace follows it, and must begin before the current phase would end. The caller must announce
+    /// it.
     pub fn ramp(&self, plan: &Plan, ramp: SessionRamp) -> Result<NewPhase, NoChange> {
         let phases = &mut *self.lock();
         let place = phases.place_at(ramp.start).ok_or(NoChange::Over)?;
@@ -310,7 +310,7 @@ impl Schedule {
         Ok(NewPhase { name, from })
     }
 
-    /// Ends everything at `at`: no phase begins after it.
+    /// Ends everything at `at`: no later phase begins.
     pub fn stop(&self, at: Nanos) {
         for phase in &mut self.lock().all {
             phase.times.start = phase.times.start.min(at);
@@ -319,13 +319,13 @@ impl Schedule {
         self.announce();
     }
 
-    /// Gives up even the ops in flight.
+    /// Also abandons the ops in flight.
     pub fn abort(&self, at: Nanos) {
         self.abort.store(true, Ordering::Release);
         self.stop(at);
     }
 
-    /// Whether ops in flight are to be given up.
+    /// Whether ops in flight are to be abandoned.
     pub fn is_aborted(&self) -> bool {
         self.abort.load(Ordering::Acquire)
     }
@@ -337,7 +337,7 @@ impl Schedule {
         last.map_or(Nanos::ZERO, |number| phases.all[*number].times.end)
     }
 
-    /// Shows all threads that something changed.
+    /// Notifies all threads of a change.
     pub(crate) fn announce(&self) {
         let version = self.version.fetch_add(1, Ordering::AcqRel) + 1;
         self.changed.send_replace(version);
@@ -349,18 +349,18 @@ impl Schedule {
 }
 
 impl Phases {
-    /// The place of a phase in the order.
+    /// The position of a phase in the order.
     fn place(&self, number: usize) -> Option<usize> {
         self.order.iter().position(|other| *other == number)
     }
 
-    /// The place of the phase that holds `at`.
+    /// The position of the phase that contains `at`.
     fn place_at(&self, at: Nanos) -> Option<usize> {
         let mut numbers = self.order.iter();
         numbers.position(|number| self.all[*number].times.contains(at))
     }
 
-    /// Counts a change, of which there may be so many.
+    /// Counts a change, up to [`Schedule::CHANGES_MAX`].
     fn count_change(&mut self) -> Result<(), NoChange> {
         if self.changes == Schedule::CHANGES_MAX {
             return Err(NoChange::TooMany);
@@ -369,7 +369,7 @@ impl Phases {
         Ok(())
     }
 
-    /// The place of the phase that begins at `at`, within the one at `place` or with it.
+    /// The position of the phase that begins at `at`; splits the phase at `place` if needed.
     fn begin_at(&mut self, place: usize, at: Nanos) -> usize {
         if self.all[self.order[place]].times.start == at {
             return place;
@@ -378,7 +378,7 @@ impl Phases {
         place + 1
     }
 
-    /// Makes the rest of a phase from `at` on one of its own.
+    /// Splits a phase at `at`.
     fn cut(&mut self, place: usize, at: Nanos) {
         let phase = &mut self.all[self.order[place]];
         let rest = ScheduledPhase {
@@ -394,7 +394,7 @@ impl Phases {
         self.order.insert(place + 1, number);
     }
 
-    /// Gives a stream a pace from this place of the order on, as long as the plan leaves its pace as it was.
+    /// Gives a stream a pace from this position of the order on, until the plan changes its pace.
     fn go_on(&mut self, plan: &Plan, first: usize, stream: usize, pace: Pace) {
         let planned = |phase: &ScheduledPhase| plan.pace(stream, plan.phases[phase.planned].step);
         let until_then = planned(&self.all[self.order[first]]);
@@ -405,7 +405,7 @@ impl Phases {
             }
             phase.paces[stream] = pace;
             let of_plan = &plan.phases[phase.planned];
-            // The rest of a phase is no phase of the plan, whatever its paces.
+            // The rest of a phase is not a phase of the plan, whatever its paces.
             let is_whole =
                 self.order[..place].iter().all(|number| self.all[*number].planned != phase.planned);
             let is_planned = is_whole && phase.paces == plan.paces(of_plan.step);
@@ -421,7 +421,7 @@ impl Phases {
         }
     }
 
-    /// Adds a phase, which is run once its number is in the order.
+    /// Adds a phase; it runs once its number is in the order.
     fn add(&mut self, phase: ScheduledPhase) -> usize {
         let number = self.all.len();
         self.all.push(ScheduledPhase { number, ..phase });

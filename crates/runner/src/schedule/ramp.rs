@@ -1,18 +1,18 @@
-//! Sessions of a stream that come or go one by one, at a rate. Must not know of phases.
+//! A ramp: sessions of a stream that start or end one by one, at a rate. Must not know of phases.
 
 use highwater_model::units::{Nanos, Rate};
 
-/// Nanoseconds of a second, in millionths of what a [`Rate`] counts.
+/// Nanoseconds per second, in millionths of a [`Rate`]'s unit.
 const SCALE: u128 = 1_000_000_000_000_000;
 
-/// From one number of sessions to another; both of all shares together.
+/// From one number of sessions to another; both count the sessions of all shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionRamp {
     /// Position of the stream.
     pub stream: usize,
     /// Sessions before it.
     pub from: u32,
-    /// Sessions behind it.
+    /// Sessions after it.
     pub to: u32,
     /// When it begins.
     pub start: Nanos,
@@ -21,12 +21,12 @@ pub struct SessionRamp {
 }
 
 impl SessionRamp {
-    /// How long it takes.
+    /// Its duration.
     pub fn length(&self) -> Nanos {
         self.takes(self.from.abs_diff(self.to))
     }
 
-    /// Sessions at a time; those of its end behind it.
+    /// Number of sessions at a time; after its end, the final number.
     pub fn at(&self, now: Nanos) -> u32 {
         let elapsed = u128::from(now.saturating_sub(self.start).0);
         let changed = elapsed * u128::from(self.per_s.micro_per_s) / SCALE;
@@ -38,18 +38,18 @@ impl SessionRamp {
         }
     }
 
-    /// Whether sessions come.
+    /// Whether sessions are added.
     pub const fn grows(&self) -> bool {
         self.from < self.to
     }
 
-    /// When one that grows has so many sessions.
+    /// When a growing ramp reaches this many sessions.
     pub fn reaches(&self, sessions: u32) -> Nanos {
         let coming = self.takes(sessions.saturating_sub(self.from));
         self.start.saturating_add(coming)
     }
 
-    /// How long so many sessions take to come or go.
+    /// Time for this many sessions to start or end.
     pub fn takes(&self, sessions: u32) -> Nanos {
         let per_s = u128::from(self.per_s.micro_per_s.max(1));
         let takes = (u128::from(sessions) * SCALE).div_ceil(per_s);

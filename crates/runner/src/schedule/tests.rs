@@ -1,4 +1,4 @@
-//! Phases by table: which are run when, at which paces, under which names.
+//! Phases by table: times, paces, and names.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use highwater_model::units::Seed;
 
 use super::*;
 
-/// A closed stream with the same sessions in all phases, and one with others in the last: `w` of 10 ns, `a` of
-/// 20 ns, and `b` of 30 ns.
+/// A closed stream with the same sessions in all phases, and one with different sessions in the last: `w` of 10 ns, `a`
+/// of 20 ns, and `b` of 30 ns.
 fn plan() -> Plan {
     let phases = [("w", 10, 0), ("a", 20, 0), ("b", 30, 1)];
     let phases = phases.into_iter().map(|(name, length, step)| PhasePlan {
@@ -68,7 +68,7 @@ fn times(schedule: &Schedule) -> Vec<(u64, u64)> {
     schedule.in_order().into_iter().map(|p| (p.times.start.0, p.times.end.0)).collect()
 }
 
-/// Names, begins and paces of all phases that are run.
+/// Names, starts, and paces of all phases that run.
 #[track_caller]
 fn check(schedule: &Schedule, expected: &[(&str, u64, [u32; 2])]) {
     let phases = schedule.in_order();
@@ -131,7 +131,7 @@ fn a_changed_pace_holds_until_the_plan_itself_changes_it() {
         ("b-3", 30, [3, 20]),
     ];
     check(&schedule, &changed);
-    // Back to what the plan has: the rest of a phase is none of the plan, what follows is.
+    // Back to the plan's pace: the rest of the phase is still not a phase of the plan; the next one is.
     schedule.change_pace(&plan, 0, sessions(1), Nanos(27)).unwrap();
     let back = [("a-4", 27, [1, 7]), ("b", 30, [1, 20])];
     check(&schedule, &[&changed[..4], &back].concat());

@@ -1,4 +1,4 @@
-//! Why the store could not read or write a file. What must not be here: access to files.
+//! Why the store could not read or write a file. Must not access files.
 
 use std::path::Path;
 

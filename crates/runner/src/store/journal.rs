@@ -1,5 +1,4 @@
-//! The journal: the counts of each second and what commands changed, one JSON object a line. What must not be here: how they
-//! are counted.
+//! The journal: the counts of each second, and the changes made by commands, one JSON object per line. Must not count.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -24,36 +23,36 @@ pub struct JournalLine {
     pub stream: String,
     /// Name of the op.
     pub op: String,
-    /// Ops due.
+    /// Ops intended.
     pub offered: u64,
     /// Ops sent.
     pub sent: u64,
     /// Rows sent.
     pub rows_sent: u64,
-    /// Ops acknowledged, as a whole or in part, by finished.
+    /// Ops acknowledged, completely or partly, by finish time.
     pub acknowledged: u64,
-    /// Rows acknowledged, by finished.
+    /// Rows acknowledged, by finish time.
     pub rows_acknowledged: u64,
-    /// Ops failed, as a whole or in part.
+    /// Ops failed, completely or partly.
     pub errors: u64,
-    /// Those of them that were acknowledged in part.
+    /// Failed ops that were partly acknowledged.
     #[serde(default)]
     pub partial: u64,
-    /// Rows that the target said it did not store, by finished.
+    /// Rows that the target reported as not stored, by finish time.
     #[serde(default)]
     pub rows_refused: u64,
     /// Ops dropped.
     pub dropped: u64,
     /// Base64 histogram of the latencies, nanoseconds, two digits; empty without any.
     pub latency: String,
-    /// The greatest of them, exactly.
+    /// The highest latency, exact.
     #[serde(default)]
     pub max_ns: u64,
     /// Ops whose latency ranks as infinite.
     pub beyond: u64,
 }
 
-/// The lines of one kind, of which none has all fields of another; one that was cut off in the middle is left out.
+/// The lines of one kind (no kind has all fields of another); a truncated line is omitted.
 pub(super) fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
     let text = regular_file::read_text(path, MADE_BYTES_MAX).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -64,26 +63,26 @@ pub(super) fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
 pub enum Written {
     /// Additions to one second of one op.
     Line(JournalLine),
-    /// What a command changed.
+    /// A change made by a command.
     Intervention(InterventionRecord),
 }
 
-/// A journal that is still written, read as it grows.
+/// A journal that is still being written, read as it grows.
 #[derive(Debug)]
 pub struct JournalTail(LineTail);
 
 impl JournalTail {
-    /// This file, from its begin.
+    /// The tail of this file, from its start.
     pub(super) const fn of(path: PathBuf) -> Self {
         Self(LineTail::of(path))
     }
 
-    /// The whole lines that were written since, at most some megabytes of them; nothing where it cannot be read.
+    /// New whole lines, at most some megabytes; empty if the file cannot be read.
     pub fn read(&mut self) -> Vec<Written> {
         self.0.read().into_iter().filter_map(|line| written(&line)).collect()
     }
 
-    /// Whether there was more than the last call took.
+    /// Whether there was more than the last call returned.
     pub const fn is_behind(&self) -> bool {
         self.0.is_behind()
     }
@@ -110,7 +109,7 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
-    /// Adds counts, or what a command changed; it reaches the disk with the next [`Journal::flush`].
+    /// Adds counts, or a change made by a command; it reaches the disk with the next [`Journal::flush`].
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
         serde_json::to_writer(&mut self.file, line)
             .map_err(std::io::Error::from)
@@ -118,7 +117,7 @@ impl Journal {
             .map_err(|error| StoreError::new(&self.path, error))
     }
 
-    /// Hands everything to the operating system.
+    /// Passes everything to the operating system.
     pub fn flush(&mut self) -> Result<(), StoreError> {
         self.file.flush().map_err(|error| StoreError::new(&self.path, error))
     }

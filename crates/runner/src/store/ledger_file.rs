@@ -1,8 +1,7 @@
-//! The file of a run's ledger: outcomes of rows, one JSON object a line.
+//! The file of a run's ledger: outcomes of rows, one JSON object per line.
 //!
-//! It grows once a second, so that what was acknowledged outlives the process; when it has grown
-//! much, and when the load ends, it is written anew without what became one. What must not be here:
-//! what the outcomes mean.
+//! It grows once a second, so that acknowledgments outlive the process. After much growth, and when the load ends, it
+//! is rewritten with joined spans. Must not interpret the outcomes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -14,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::whole_file::write_whole;
 
-/// A longer first line is none of ours.
+/// If the first line is longer, the file is not a ledger.
 const HEAD_BYTES_MAX: u64 = 1 << 16;
 
-/// Which run a ledger is of.
+/// The run of a ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerHead {
     /// Identity of the rows.
@@ -30,10 +29,10 @@ pub struct LedgerHead {
     pub started_at: String,
 }
 
-/// Outcomes of rows of one table. Spans are the index of the first row and a number of rows.
+/// Outcomes of rows of one table. A span is the index of its first row and a number of rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerLine {
-    /// The first line says which run it is.
+    /// In the first line: the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<LedgerHead>,
     /// Position of the table in the workload.
@@ -51,16 +50,16 @@ pub struct LedgerLine {
     /// Rows that were never sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_sent: Vec<[u64; 2]>,
-    /// Batches stored in part: first row, rows, at least and at most so many of them stored.
+    /// Partly stored batches: first row, number of rows, minimum and maximum number stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly: Vec<[u64; 4]>,
-    /// The load has ended: there are no other rows.
+    /// The load has ended: no other rows were planned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
-    /// Where the next run begins; of the last line.
+    /// In the last line: where the next run begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_row: Option<u64>,
-    /// There were more outcomes than are kept.
+    /// The file could not keep all outcomes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overflowed: bool,
 }
@@ -80,7 +79,7 @@ impl LedgerFile {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file), bytes: 0 })
     }
 
-    /// Adds lines, and hands them to the operating system.
+    /// Appends lines, and passes them to the operating system.
     pub fn append(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
         let text = text_of(lines);
         self.bytes += text.len() as u64;
@@ -88,7 +87,7 @@ impl LedgerFile {
         written.map_err(|error| StoreError::new(&self.path, error))
     }
 
-    /// Puts these lines in the place of all that is there.
+    /// Replaces the whole content with these lines.
     pub fn replace(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
         let text = text_of(lines);
         write_whole(&self.path, text.as_bytes())?;
@@ -110,7 +109,7 @@ fn text_of(lines: &[LedgerLine]) -> String {
     lines.collect()
 }
 
-/// Which run a file is of; `None` where that cannot be read.
+/// The run of a ledger file; `None` if it cannot be read.
 pub(super) fn read_head(path: &Path) -> Option<LedgerHead> {
     let mut line = String::new();
     let file = regular_file::open(path).ok()?.take(HEAD_BYTES_MAX);
@@ -118,7 +117,7 @@ pub(super) fn read_head(path: &Path) -> Option<LedgerHead> {
     serde_json::from_str::<LedgerLine>(&line).ok()?.run
 }
 
-/// The lines of a file; a last one that was cut off in the middle is left out. `None` without one.
+/// The lines of a file; a truncated last line is omitted. `None` without a file.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
     let text = match regular_file::read_text(path, MADE_BYTES_MAX) {
         Ok(text) => text,

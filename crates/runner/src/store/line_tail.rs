@@ -1,4 +1,4 @@
-//! A file of lines that is still written, read as it grows. What must not be here: what lines say.
+//! Reads a file of lines that is still being written, as it grows. Must not interpret lines.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,27 +7,27 @@ use std::path::PathBuf;
 
 use highwater_driver::regular_file;
 
-/// Bytes that are read at a time.
+/// Bytes read per call.
 const READ_MAX: u64 = 4 << 20;
 
-/// The file, and how much of it was read. It is kept open, so that a file that is removed is still read to its end.
+/// The file, and how much of it was read. It stays open, so that even a removed file is read to its end.
 #[derive(Debug)]
 pub(super) struct LineTail {
     path: PathBuf,
     file: Option<File>,
-    /// Bytes that were taken in.
+    /// Bytes read so far.
     taken: u64,
-    /// There is more than was read at a time.
+    /// The last read left more.
     is_behind: bool,
 }
 
 impl LineTail {
-    /// This file, from its begin; it need not be there yet.
+    /// The tail of this file, from its start; it need not exist yet.
     pub(super) const fn of(path: PathBuf) -> Self {
         Self { path, file: None, taken: 0, is_behind: false }
     }
 
-    /// The whole lines that were written since, at most some megabytes of them; nothing where they cannot be read.
+    /// New whole lines, at most some megabytes; empty if they cannot be read.
     pub(super) fn read(&mut self) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut read = self.read_on(&mut bytes);
@@ -55,7 +55,7 @@ impl LineTail {
         file.take(READ_MAX).read_to_end(bytes)
     }
 
-    /// Whether the file was begun anew, as by an experiment that is resumed.
+    /// Whether the file was restarted, for example by a resumed experiment.
     fn is_another(&self) -> bool {
         let open = self.file.as_ref().and_then(|file| file.metadata().ok());
         match (open, fs::metadata(&self.path)) {
@@ -64,7 +64,7 @@ impl LineTail {
         }
     }
 
-    /// Whether there was more than the last call took.
+    /// Whether there was more than the last call returned.
     pub(super) const fn is_behind(&self) -> bool {
         self.is_behind
     }

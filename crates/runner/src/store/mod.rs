@@ -2,20 +2,20 @@
 //!
 //! ```text
 //! highwater-runs/2026-11-20T18-20-11-cpu-7f3a91/
-//!   plan.json        the plan, before anything is asked
-//!   draft.json       the record without results, when the target has answered
-//!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
-//!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
-//!   record.json      the record; written whole, or not at all
-//!   report.html      the record as a page, with it
-//!   reports.jsonl    what it reports, as long as it is at work, for who looks from elsewhere
-//!   probes/          of an experiment: the runs of its trials
-//!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
+//!   plan.json        the plan, before any op
+//!   draft.json       the record without results, once the target has responded
+//!   intervals.jsonl  counts, once a second: additions to (second, phase, stream, op)
+//!   ledger.jsonl     outcomes of rows, once a second, so that acknowledgments outlive the process
+//!   record.json      the record; written completely or not at all
+//!   report.html      the record as a page, written with it
+//!   reports.jsonl    reports for other processes, while it runs
+//!   probes/          in an experiment: the runs of its trials
+//!   latency.hlog     the histograms as an HdrHistogram log, for that library's tools
 //! ```
 //!
-//! What is not kept in memory while it runs (refused and unknown batches where there are many, and what is
-//! known of each second) is in files without a name. A process that was killed leaves the first four, and its reports.
-//! Errors name the path. What must not be here: what a record says, and how it is made.
+//! Data that a run does not keep in memory (refused and unknown batches if there are many, and details of each second)
+//! is in files without a name. A killed process leaves the first four files, and its reports. Errors name the path.
+//! Must not make or interpret a record.
 
 mod error;
 mod journal;
@@ -65,14 +65,14 @@ use whole_file::{write_whole, write_whole_by};
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Scratch files so far.
+    /// Number of scratch files so far.
     spills: Arc<AtomicU32>,
-    /// Shows other processes that the run is at work; absent where files cannot be locked.
+    /// Shows other processes that the run is in progress; absent if files cannot be locked.
     lock: Option<Arc<fs::File>>,
 }
 
 impl RunDirectory {
-    /// Makes `root/id`, or `root/id-2` … where that exists, and writes the plan.
+    /// Creates `root/id`, or `root/id-2` … if that exists, and writes the plan.
     pub fn create(root: &Path, id: &str, plan: &Plan) -> Result<Self, StoreError> {
         const NAMES_MAX: u32 = 1_000;
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
@@ -101,7 +101,7 @@ impl RunDirectory {
         Err(StoreError::new(root, format!("{NAMES_MAX} runs named {id} exist already")))
     }
 
-    /// Removes the directory of a run that never began; files of others stay, and it with them.
+    /// Removes the directory of a run that never began; it stays if it contains files of others.
     pub fn discard(&self) {
         for file in [PLAN, DRAFT, JOURNAL, LEDGER, REPORTS] {
             drop(fs::remove_file(self.path.join(file)));
@@ -110,7 +110,7 @@ impl RunDirectory {
         drop(fs::remove_dir(&self.path));
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -125,13 +125,13 @@ impl RunDirectory {
         self.write_whole(DRAFT, report::json(draft).as_bytes())
     }
 
-    /// A scratch file of its own, made when it is needed.
+    /// A separate scratch file, created on first use.
     pub fn spill(&self) -> Spill {
         let number = self.spills.fetch_add(1, Ordering::Relaxed);
         Spill::at(self.path.join(format!("{SPILL}{number}.bin")))
     }
 
-    /// Values of this run, the older ones in a scratch file.
+    /// Values of this run; older ones are in a scratch file.
     pub fn spool<T: Serialize + DeserializeOwned>(&self) -> Spool<T> {
         Spool::new(self.spill())
     }
@@ -141,12 +141,12 @@ impl RunDirectory {
         Journal::create(&self.path.join(JOURNAL))
     }
 
-    /// Creates the file of what is reported.
+    /// Creates the report file.
     pub fn reports(&self) -> ReportFile {
         ReportFile::create(self.path.join(REPORTS))
     }
 
-    /// Creates the file of the ledger.
+    /// Creates the ledger file.
     pub fn ledger(&self) -> Result<LedgerFile, StoreError> {
         LedgerFile::create(&self.path.join(LEDGER))
     }
@@ -159,7 +159,7 @@ impl RunDirectory {
         self.write_histogram_log(record.measured_run().run)
     }
 
-    /// Writes a file that is there in full, or not at all.
+    /// Writes a file completely or not at all.
     fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         write_whole(&self.path.join(name), bytes)
     }
@@ -171,15 +171,15 @@ impl RunDirectory {
     }
 }
 
-/// Writes the page of a record that was read from `run`, anew, and returns where it is; that of
-/// shares put together does not replace the one of the share beside which it stands.
+/// Rewrites the page of a record that was read from `run`, and returns its path. The page of merged shares does not
+/// replace that of the first share, which is in the same directory.
 pub fn write_page(run: &Path, record: RecordRef<'_>, merged: bool) -> Result<PathBuf, StoreError> {
     let page = directory_of(run).join(if merged { MERGED_PAGE } else { PAGE });
     write_whole(&page, report::html(record).as_bytes())?;
     Ok(page)
 }
 
-/// One line per (phase, stream, op) and kind of time; values in nanoseconds, as tags say.
+/// One line per (phase, stream, op) and kind of time; values in nanoseconds, as the tags state.
 fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
@@ -215,7 +215,7 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// A run as it was read.
+/// A run as read from disk.
 pub enum StoredRun {
     /// Its record.
     Complete(Record),
@@ -223,12 +223,12 @@ pub enum StoredRun {
     Killed {
         /// The record without results.
         draft: Box<RunRecord>,
-        /// The journal; a last line that was cut off is absent.
+        /// The journal, without a truncated last line.
         lines: Vec<JournalLine>,
     },
 }
 
-/// Reads a run: its directory, or the record file itself.
+/// Reads a run from its directory or its record file.
 pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let file = if path.is_dir() { path.join(RECORD) } else { path.to_owned() };
     if path.is_dir() && !file.exists() {
@@ -244,11 +244,11 @@ fn parsed(file: &Path) -> Result<Record, StoreError> {
     report::parse(&text).map_err(|error| StoreError::new(file, error))
 }
 
-/// How often a lock is tried that another process has: one that looks whether a run is at work has it for a moment.
+/// Tries for a lock held by another process: a process that checks whether a run is in progress holds it for a moment.
 const LOCK_TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
-/// Shows that a run is at work; fails if another process shows it.
+/// Marks a run as in progress; fails if another process has marked it.
 fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     let plan = directory.join(PLAN);
     let file = regular_file::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
@@ -262,7 +262,7 @@ fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     }
 }
 
-/// Locks a file, tried some times with a pause between them.
+/// Locks a file, with retries and a pause between them.
 fn try_lock(file: &fs::File, mut pause: impl FnMut()) -> Result<(), fs::TryLockError> {
     for _ in 1..LOCK_TRIES {
         match file.try_lock() {
@@ -278,7 +278,7 @@ pub fn directory_of(path: &Path) -> &Path {
     if path.is_dir() { path } else { path.parent().unwrap_or(path) }
 }
 
-/// The directory of a run that has ended or was killed, from its path or that of its record.
+/// The directory of a run that is not in progress, from its path or that of its record.
 pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
     let directory = directory_of(path);
     let lock = lock(directory)?;
@@ -290,17 +290,17 @@ pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, StoreErr
     ledger_file::read(&directory.join(LEDGER))
 }
 
-/// Which run the ledger in a directory is of; absent where it has none.
+/// The run of the ledger in a directory; absent if there is none.
 pub fn read_head(directory: &Path) -> Option<LedgerHead> {
     ledger_file::read_head(&directory.join(LEDGER))
 }
 
-/// The record without results of a run that goes on; absent while there is none, or where it cannot be read.
+/// The record without results of a running run; absent if there is none yet, or if it cannot be read.
 pub fn read_draft(directory: &Path) -> Option<Record> {
     parsed(&directory.join(DRAFT)).ok()
 }
 
-/// Whether a run in a directory came so far that it can be shown.
+/// Whether a run has progressed far enough to be shown.
 pub fn has_draft(directory: &Path) -> bool {
     directory.join(DRAFT).exists()
 }
@@ -310,17 +310,17 @@ pub fn has_record(directory: &Path) -> bool {
     directory.join(RECORD).exists()
 }
 
-/// Whether a run or an experiment writes what it reports, or was killed while it did.
+/// Whether a run or an experiment writes reports, or was killed while it did.
 pub fn has_reports(directory: &Path) -> bool {
     directory.join(REPORTS).exists()
 }
 
-/// What a run or an experiment reports.
+/// The reports of a run or an experiment.
 pub fn report_tail(directory: &Path) -> ReportTail {
     ReportTail::of(directory.join(REPORTS))
 }
 
-/// The journal of a run that goes on.
+/// The journal of a running run.
 pub fn journal_tail(directory: &Path) -> JournalTail {
     JournalTail::of(directory.join(JOURNAL))
 }
@@ -342,9 +342,9 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
     Ok(StoredRun::Killed { draft: record, lines: journal::lines(&directory.join(JOURNAL)) })
 }
 
-/// Why nothing can be read of a run or an experiment that had written no more than its plan.
+/// The error for a run or an experiment that had written only its plan.
 fn without_draft(directory: &Path) -> StoreError {
-    // An experiment has no draft, and a record when its first trial is over.
+    // An experiment has no draft; it has a record once its first trial is over.
     let probes = fs::read_dir(directory.join(PROBES))
         .into_iter()
         .flatten()
@@ -362,7 +362,7 @@ fn without_draft(directory: &Path) -> StoreError {
     }
 }
 
-/// Finds a run below `root`: by path, by id, by a unique prefix of it; the newest for `None`.
+/// Finds a run below `root` by path, id, or unique prefix of the id; the newest for `None`.
 pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
         return Ok(path.to_owned());
@@ -392,7 +392,7 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Directories of the runs below `root`, the newest first; none where there is no such directory.
+/// Directories of the runs below `root`, newest first; empty if `root` does not exist.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -402,10 +402,10 @@ pub fn list(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(ids.iter().map(|id| root.join(id)).collect())
 }
 
-/// Removes a run of that store with everything in its directory.
+/// Removes a run of that store, with everything in its directory.
 ///
 /// # Errors
-/// There is no such run in it, or it cannot be removed.
+/// The store has no such run, or it cannot be removed.
 pub fn remove(root: &Path, id: &str) -> Result<(), StoreError> {
     let known = ids(root)?;
     let directory = root.join(id);
@@ -415,7 +415,7 @@ pub fn remove(root: &Path, id: &str) -> Result<(), StoreError> {
     fs::remove_dir_all(&directory).map_err(|error| StoreError::new(&directory, error))
 }
 
-/// Ids of the runs below `root`, in no order; none where there is no such directory.
+/// Ids of the runs below `root`, unordered; empty if `root` does not exist.
 fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
     match fs::read_dir(root) {
         Ok(entries) => Ok(entries
@@ -427,9 +427,8 @@ fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
     }
 }
 
-/// What orders runs by their beginning: the second in the id, which a copy keeps, then the time
-/// at which the plan was written, which tells two runs of one second apart. A run whose directory
-/// was renamed has the latter only.
+/// Sort key of a run's start: the second in the id, which a copy keeps, then the time at which the plan was written,
+/// which distinguishes two runs of one second. A run with a renamed directory has only the latter.
 fn age(root: &Path, id: &str) -> (String, Nanos) {
     const SECOND: usize = "2026-11-20T18-20-11".len();
     let written = rustix::fs::stat(root.join(id).join(PLAN)).map_or(Nanos::ZERO, |plan| {
@@ -446,7 +445,7 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
     (second, written)
 }
 
-/// Bytes free for this user where `path` lies.
+/// Bytes free for this user on the file system of `path`.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))

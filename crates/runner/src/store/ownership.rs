@@ -1,5 +1,5 @@
-//! Whether others than its user can have written a run: what such a record says decides neither what is connected to
-//! nor what is executed. What must not be here: what a record says.
+//! Checks whether other users can have written a run: the content of such a record must not decide what Highwater
+//! connects to or executes. Must not interpret a record.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -8,15 +8,15 @@ use std::path::Path;
 use super::directory_of;
 use super::names::{DRAFT, RECORD};
 
-/// Others than the owner, and the group, may write.
+/// Write permission for others than the owner and the group.
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
-/// In such a directory everybody changes what is his own alone.
+/// In such a directory, users can change only their own files.
 const STICKY: u32 = 0o1000;
 const ROOT: u32 = 0;
 
-/// Why the record of a run may be another's: its file, its directory, or the store around it is not its user's, or can
-/// be written by others. None where it is his alone.
+/// Why another user may have written a run's record: its file, its directory, or the store around it is not owned by
+/// this user, or others can write to it. `None` if only this user can.
 pub fn others_may_write(run: &Path) -> Option<String> {
     let directory = directory_of(run);
     let mut inside =
@@ -25,13 +25,13 @@ pub fn others_may_write(run: &Path) -> Option<String> {
     let own = [Some(directory.to_owned()), file];
     let mut own = own.into_iter().flatten();
     own.find_map(|path| why(&path, false)).or_else(|| {
-        // As seen from anywhere, a directory is in one.
+        // Resolves a relative path: every directory has a parent.
         let store = directory.canonicalize().ok()?.parent()?.to_owned();
         why(&store, true)
     })
 }
 
-/// Why others may write here; what is only around a run may be the system's, too.
+/// Why others may write here; a directory around a run may also be owned by root.
 fn why(path: &Path, is_around: bool) -> Option<String> {
     let shown = path.display();
     let about = match fs::metadata(path) {
@@ -47,8 +47,8 @@ fn why(path: &Path, is_around: bool) -> Option<String> {
     (is_writable(&about) && !is_sticky).then(|| format!("{shown} can be written by others"))
 }
 
-/// Whether others than its owner may write; a group that is its user's alone, as systems make one for each, is no
-/// other.
+/// Whether users other than the owner may write. A group with the id of its user does not count: systems create one for
+/// each user.
 fn is_writable(about: &Metadata) -> bool {
     let is_of_user = about.gid() == about.uid() && about.uid() != ROOT;
     about.mode() & OTHERS_WRITE != 0 || about.mode() & GROUP_WRITES != 0 && !is_of_user
@@ -61,7 +61,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
 
-    /// A store with a run that its user alone can write.
+    /// A store with a run that only its user can write.
     fn store() -> (tempfile::TempDir, PathBuf) {
         let place = tempfile::tempdir().unwrap();
         let run = place.path().join("runs/a");

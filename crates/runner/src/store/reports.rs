@@ -1,6 +1,6 @@
-//! What a run or an experiment reports while it goes on, for who looks from another process: one JSON value a line, in
-//! a file that is there as long as the process is at work. Series of telemetry are named when they come first, and by
-//! their number from then on. What must not be here: who looks, and what is made of it.
+//! Reports of a run or an experiment in progress, for other processes: one JSON value per line, in a file that exists
+//! while the process runs. A telemetry series is named once, and referenced by number afterwards. Must not interpret
+//! reports.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,51 +13,51 @@ use serde::{Deserialize, Serialize};
 
 use super::line_tail::LineTail;
 
-/// What is reported.
+/// A report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reported {
     /// Something worth showing.
     Event(Box<Event>),
-    /// What target and host said of themselves.
+    /// Telemetry of target and host.
     Telemetry(TelemetryPoint),
 }
 
-/// The same as a line, behind its time.
+/// A report as a line, after its time.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
     Event(Box<Event>),
     Telemetry {
         time_ns: u64,
-        /// Series that were named before.
+        /// Number of series named before.
         known: usize,
-        /// Series that come first.
+        /// New series.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         series: Vec<TelemetryValue>,
-        /// Of each that has a value: its number, and the value.
+        /// For each series with a value: its number, and the value.
         values: Vec<(usize, f64)>,
     },
 }
 
-/// The file that is written. It is removed at the end: the record has more.
+/// The file being written. It is removed at the end, because the record has more.
 #[derive(Debug)]
 pub struct ReportFile {
     path: PathBuf,
-    /// Absent where it cannot be written.
+    /// Absent if it cannot be written.
     file: Option<File>,
-    /// Series that were named.
+    /// Series named so far.
     series: Vec<TelemetryValue>,
 }
 
 impl ReportFile {
-    /// Creates it; without it, whoever looks from elsewhere sees less, and nothing else is lost.
+    /// Creates it. Without it, other processes see less, and nothing else is lost.
     pub(super) fn create(path: PathBuf) -> Self {
-        // One that was left by a process that was killed: who has it open sees that this is another one.
+        // Removes the file of a killed process: readers with an open handle then notice the new file.
         let _ = fs::remove_file(&path);
         Self { file: File::create(&path).ok(), path, series: Vec::new() }
     }
 
-    /// Adds what is reported at a time of the wall clock.
+    /// Appends a report with its wall-clock time.
     pub fn append(&mut self, at: Nanos, reported: &Reported) {
         let line = match reported {
             Reported::Event(event) => Line::Event(event.clone()),
@@ -77,7 +77,7 @@ impl ReportFile {
         let known = self.series.len();
         let finite = point.values.iter().filter(|of| of.value.is_finite());
         let values = finite.enumerate().map(|(at, value)| {
-            // Nearly always they come in the same order.
+            // They nearly always come in the same order.
             let is_next = self.series.get(at).is_some_and(|of| of.is_same_series(value));
             let found = || self.series.iter().position(|of| of.is_same_series(value));
             let number = is_next.then_some(at).or_else(found).unwrap_or_else(|| {
@@ -97,12 +97,12 @@ impl ReportFile {
 
 impl Drop for ReportFile {
     fn drop(&mut self) {
-        // It may be gone with its directory.
+        // It may have been removed with its directory.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The file as it is read.
+/// The file being read.
 #[derive(Debug)]
 pub struct ReportTail {
     lines: LineTail,
@@ -110,12 +110,12 @@ pub struct ReportTail {
 }
 
 impl ReportTail {
-    /// This file, from its begin.
+    /// The tail of this file, from its start.
     pub(super) const fn of(path: PathBuf) -> Self {
         Self { lines: LineTail::of(path), series: Vec::new() }
     }
 
-    /// What was reported since, with its time on the wall clock, at most some megabytes of it.
+    /// New reports with their wall-clock times, at most some megabytes.
     pub fn read(&mut self) -> Vec<(Nanos, Reported)> {
         let lines =
             self.lines.read().into_iter().filter_map(|line| serde_json::from_slice(&line).ok());
@@ -123,7 +123,7 @@ impl ReportTail {
             .map(|(at, line): (Nanos, Line)| match line {
                 Line::Event(event) => (at, Reported::Event(event)),
                 Line::Telemetry { time_ns, known, series, values } => {
-                    // Of a file that was begun anew they are named anew.
+                    // A restarted file names its series again.
                     self.series.truncate(known);
                     self.series.extend(series);
                     let values = values.into_iter().filter_map(|(number, value)| {
@@ -137,7 +137,7 @@ impl ReportTail {
             .collect()
     }
 
-    /// Whether there was more than the last call took.
+    /// Whether there was more than the last call returned.
     pub const fn is_behind(&self) -> bool {
         self.lines.is_behind()
     }
@@ -174,7 +174,7 @@ mod tests {
         let mut tail = ReportTail::of(directory.path().join("reports"));
         assert_eq!(tail.read(), [], "nothing is there");
         let mut file = ReportFile::create(path.clone());
-        // Series come, are silent for a while, and come in another order.
+        // Series appear, pause for a while, and change their order.
         let all = [
             point(1, vec![value("a", 0.5), value("b", 2.0)]),
             warmed_up(3),
@@ -196,7 +196,7 @@ mod tests {
         assert!(!path.exists() && length < 900, "{length} bytes");
         assert_eq!(tail.read(), read(3, &all[2..]));
         assert_eq!(tail.read(), [], "nothing twice");
-        // An experiment that is resumed begins it anew, whether the one before removed it or was killed.
+        // A resumed experiment restarts it, whether the previous process removed it or was killed.
         for number in 0..2 {
             let again = point(4, vec![value("b", 7.0)]);
             let mut file = ReportFile::create(path.clone());

@@ -1,6 +1,5 @@
-//! A scratch file of a run for data beyond the memory bound. It has no name once it is open, so that nothing
-//! of it is left when it is dropped, or when the process is killed. What must not be here: what its bytes
-//! mean.
+//! A scratch file of a run for data beyond the memory bound. It has no name once it is open, so that nothing of it
+//! remains when it is dropped, or when the process is killed. Must not interpret its bytes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek};
@@ -9,7 +8,7 @@ use std::path::PathBuf;
 
 use super::error::StoreError;
 
-/// A file that is made when the first bytes are written.
+/// A file that is created with the first write.
 #[derive(Debug)]
 pub struct Spill {
     path: PathBuf,
@@ -18,12 +17,12 @@ pub struct Spill {
 }
 
 impl Spill {
-    /// A file at this path, which nothing else uses.
+    /// A file at this path, which must be unused.
     pub fn at(path: PathBuf) -> Self {
         Self { path, file: None, bytes: 0 }
     }
 
-    /// Writes behind what is there.
+    /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let failed = |error: std::io::Error| StoreError::new(&self.path, error);
         let file = if let Some(file) = &self.file {
@@ -40,15 +39,15 @@ impl Spill {
         Ok(())
     }
 
-    /// Fills the buffer from a position on.
+    /// Fills the buffer from a position.
     pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
         let missing = || self.failed("nothing was written");
         let file = self.file.as_ref().ok_or_else(missing)?;
         file.read_exact_at(buffer, from).map_err(|error| self.failed(error))
     }
 
-    /// Reads so many bytes from the begin, in order; nothing where nothing was written. Fails where the file has fewer:
-    /// its end would be taken for the end of what was written.
+    /// Reads this many bytes from the start, in order; `None` if nothing was written. Fails if the file has fewer
+    /// bytes: its end would be mistaken for the end of the written data.
     pub(super) fn reader(&self, bytes: u64) -> Result<Option<impl Read + '_>, StoreError> {
         let Some(mut file) = self.file.as_ref() else {
             return Ok(None);

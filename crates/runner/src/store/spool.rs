@@ -1,7 +1,7 @@
-//! What a run keeps of each of its seconds until its end: the newest in memory, the older ones in a
-//! scratch file, so that memory does not grow with the length of a run.
+//! Per-second data that a run keeps until its end: the newest in memory, the rest in a scratch file, so that memory
+//! does not grow with the length of a run.
 //!
-//! Where the file cannot be written, everything stays in memory.
+//! If the file cannot be written, everything stays in memory.
 
 use std::io::BufReader;
 
@@ -14,25 +14,25 @@ use super::spill::Spill;
 /// Values in memory at a time.
 const RECENT_MAX: usize = 256;
 
-/// Values in the order in which they came.
+/// Values in order of arrival.
 #[derive(Debug)]
 pub struct Spool<T> {
     recent: Vec<T>,
-    /// One JSON value a line.
+    /// One JSON value per line.
     spill: Spill,
     spilled_bytes: u64,
     spilled: usize,
-    /// Cleared for good where the file could not be written: a value is in one place or the other.
+    /// Cleared permanently if the file could not be written: a value is in one place or the other.
     is_writable: bool,
 }
 
 impl<T: Serialize + DeserializeOwned> Spool<T> {
-    /// Empty, with a scratch file of its own.
+    /// Empty, with a separate scratch file.
     pub fn new(spill: Spill) -> Self {
         Self { recent: Vec::new(), spill, spilled_bytes: 0, spilled: 0, is_writable: true }
     }
 
-    /// Adds a value behind the others.
+    /// Appends a value.
     pub fn push(&mut self, value: T) {
         self.recent.push(value);
         if self.is_writable && self.recent.len() >= RECENT_MAX {
@@ -47,15 +47,15 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         }
     }
 
-    /// All values, of which none is left behind; an error where the scratch file cannot be read back.
+    /// Takes all values; an error if the scratch file cannot be read back.
     pub fn take(&mut self) -> Result<Vec<T>, StoreError> {
         let mut values = Vec::with_capacity(self.spilled + self.recent.len());
         self.drain(|value| values.push(value))?;
         Ok(values)
     }
 
-    /// Hands over all values, one by one, and keeps none; an error where the scratch file cannot be read
-    /// back, which may come after some of them.
+    /// Passes on all values one by one, and keeps none. An error if the scratch file cannot be read back, possibly
+    /// after some values.
     pub fn drain(&mut self, mut each: impl FnMut(T)) -> Result<(), StoreError> {
         if let Some(written) = self.spill.reader(self.spilled_bytes)? {
             let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
@@ -68,7 +68,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         Ok(())
     }
 
-    /// Forgets all values.
+    /// Drops all values.
     pub fn clear(&mut self) {
         self.recent.clear();
         self.spill.clear();
@@ -76,7 +76,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         self.spilled = 0;
     }
 
-    /// Bytes that were written.
+    /// Bytes written.
     fn write(&mut self) -> Result<u64, StoreError> {
         let mut lines = Vec::new();
         for value in &self.recent {

@@ -1,4 +1,4 @@
-//! The store: names, errors, and what is left of a run that was killed.
+//! The store: names, errors, and the remains of a killed run.
 
 use std::time::SystemTime;
 
@@ -27,7 +27,7 @@ fn an_empty_store_and_a_missing_one_have_no_runs_yet() {
     assert!(read(root.path()).err().unwrap().to_string().contains("no run is in this directory"));
 }
 
-/// A run of nothing but a plan that was written this many seconds after the epoch.
+/// A run with only a plan, written this many seconds after the epoch.
 fn leave(root: &Path, id: &str, written: u64) {
     fs::create_dir(root.join(id)).unwrap();
     let plan = fs::File::create(root.join(id).join(PLAN)).unwrap();

@@ -1,4 +1,4 @@
-//! How far a run is whose process is at work, from its files alone. Must not write, nor wait for one.
+//! The progress of a running run, from its files alone. Must not write, or wait for a run.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,23 +11,23 @@ use serde::de::DeserializeOwned;
 use super::journal::JournalLine;
 use super::names::{JOURNAL, PLAN, PROBES};
 
-/// Bytes at the end of a journal in which its last line is: a line is a few thousand at most.
+/// Bytes at the end of a journal that contain its last line: a line has a few thousand at most.
 const TAIL: u64 = 64 * 1_024;
-/// Experiments within each other, such as the search of a size of a growth.
+/// Maximum nesting of experiments, such as the search at one size of a growth.
 const NESTED_MAX: usize = 3;
 
-/// What files of a run that goes on say.
+/// Progress of a running run, from its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Underway {
-    /// The plan of the run, or of the trial that runs.
+    /// The plan of the run, or of the current trial.
     pub plan: Plan,
-    /// Of an experiment: trials that began.
+    /// For an experiment: trials started.
     pub trials: u32,
-    /// What came in last; absent before the first second.
+    /// The newest counts; absent before the first second.
     pub last: Option<JournalLine>,
 }
 
-/// How far the run in a directory is; absent where no process is at work on it.
+/// The progress of the run in a directory; absent if no process is running it.
 pub fn underway(directory: &Path) -> Option<Underway> {
     if !is_locked(directory)? {
         return None;
@@ -42,8 +42,8 @@ pub fn underway(directory: &Path) -> Option<Underway> {
     })
 }
 
-/// The run that goes on in a directory: its own, or that of the newest trial. Absent where no process is at work on
-/// it, and where a stored run is only audited once more.
+/// The running run in a directory: its own, or the newest trial's. Absent if no process is running it, or if a stored
+/// run is only being audited again.
 pub fn at_work(directory: &Path) -> Option<PathBuf> {
     if !is_locked(directory)? {
         return None;
@@ -53,7 +53,7 @@ pub fn at_work(directory: &Path) -> Option<PathBuf> {
     (!is_stored).then_some(running)
 }
 
-/// The newest trial of an experiment, and of the one that this is; between two trials none of them is at work.
+/// The newest trial of an experiment, or of a nested one; between two trials, none is running.
 fn innermost(directory: &Path) -> PathBuf {
     let mut running = directory.to_owned();
     for _ in 0..NESTED_MAX {
@@ -66,8 +66,8 @@ fn innermost(directory: &Path) -> PathBuf {
     running
 }
 
-/// Whether a process holds the lock of a run; absent where nobody can know. Shared, so that two who look do not
-/// see each other.
+/// Whether a process holds the lock of a run; absent if this cannot be determined. Tries a shared lock, so that two
+/// readers do not see each other.
 fn is_locked(directory: &Path) -> Option<bool> {
     let file = regular_file::open(&directory.join(PLAN)).ok()?;
     match file.try_lock_shared() {

@@ -1,4 +1,4 @@
-//! Writes a file so that nobody ever reads half of it. What must not be here: what is in it.
+//! Writes a file so that readers never see part of it. Must not know its content.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
-/// Writes a file that is there in full, or not at all.
+/// Writes a file completely or not at all.
 pub(super) fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_whole_by(whole, |file| file.write_all(bytes))
 }
 
-/// The same of what is too long to be made in memory first.
+/// The same for content too large to build in memory first.
 pub(super) fn write_whole_by(
     whole: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -19,7 +19,7 @@ pub(super) fn write_whole_by(
     let mut partial = whole.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    // Never through what is there under this name: a link to another file, or a pipe.
+    // Does not follow an existing entry of this name, such as a link to another file or a pipe.
     drop(fs::remove_file(&partial));
     let written = File::create_new(&partial).and_then(|file| {
         let mut file = BufWriter::new(file);
@@ -28,7 +28,7 @@ pub(super) fn write_whole_by(
         fs::rename(&partial, whole)
     });
     written.map_err(|error| {
-        // What is left of it only takes room on a full disk.
+        // The remains would only take space on a full disk.
         drop(fs::remove_file(&partial));
         StoreError::new(whole, error)
     })

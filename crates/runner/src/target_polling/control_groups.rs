@@ -1,6 +1,6 @@
-//! Control groups, version 1 and 2: how much of its quota of CPU a node uses.
+//! Reads control groups, version 1 and 2: how much of its CPU quota a node uses.
 //!
-//! What a machine's CPU does not show: a node that has used up its quota waits while the machine idles. Must not
+//! The machine's CPU use does not show this: a node that has used up its quota waits while the machine idles. Must not
 //! change a group.
 
 use std::fs;
@@ -26,7 +26,7 @@ impl TelemetryReader for ControlGroups {
     }
 }
 
-/// The used part of a node's quota, and the part of the time in whose periods nothing was left of it.
+/// The used fraction of a node's quota, and the fraction of time in periods that exhausted it.
 fn samples(limited: &LimitedNode) -> Vec<MetricSample> {
     let used = used_s(&limited.group)
         .map(|seconds| seconds / limited.cores)
@@ -43,12 +43,12 @@ fn used_s(group: &[PathBuf]) -> Option<f64> {
     nanoseconds.map(|used| used / 1e9).or_else(|| Some(counter(group, "usage_usec")? / 1e6))
 }
 
-/// Seconds of the periods in which a group used up its quota.
+/// Total seconds of periods in which a group exhausted its quota.
 fn throttled_s(group: &[PathBuf]) -> Option<f64> {
     Some(counter(group, "nr_throttled")? * period_s(group)?)
 }
 
-/// The time for which a quota is given out.
+/// The period of a quota.
 fn period_s(group: &[PathBuf]) -> Option<f64> {
     let of_version_2 = || read(group, "cpu.max").and_then(|text| number(text.split(' ').nth(1)?));
     let of_version_1 = read(group, "cpu.cfs_period_us").and_then(|text| number(&text));
@@ -65,7 +65,7 @@ fn counter(group: &[PathBuf], name: &str) -> Option<f64> {
     })
 }
 
-/// The file of that name, in whichever hierarchy it is.
+/// The file of that name, in whichever hierarchy has it.
 fn read(group: &[PathBuf], file: &str) -> Option<String> {
     let mut directories = group.iter();
     directories.find_map(|directory| fs::read_to_string(directory.join(file)).ok())
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// A hierarchy of these files, which are all that the kernel would show.
+    /// A hierarchy with only these files.
     fn hierarchy(files: &[(&str, &str)]) -> tempfile::TempDir {
         let place = tempfile::tempdir().unwrap();
         for (file, text) in files {

@@ -1,6 +1,6 @@
-//! The machine that the target runs on, when that is this one: CPU, memory, disks, networks.
+//! CPU, memory, disks, and networks of the target's machine, if that is this machine.
 //!
-//! From the kernel's process files; what one of them does not report is absent.
+//! Read from the kernel's process files; values that a file does not contain are absent.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 
 use crate::telemetry::busy;
 
-/// Bytes of a sector in the kernel's counters, whatever the disk's own are.
+/// Bytes per sector in the kernel's counters, whatever the disk's sector size.
 const SECTOR_BYTES: f64 = 512.0;
-/// Devices whose traffic is another device's, or none.
+/// Devices without traffic, or whose traffic counts for another device.
 const NOT_DISKS: [&str; 6] = ["loop", "ram", "zram", "dm-", "sr", "fd"];
 
-/// A reader of this machine; none on a system without such files.
+/// A reader of this machine; `None` on a system without such files.
 pub(super) fn reader() -> Option<Box<dyn TelemetryReader>> {
     procfs::KernelStats::current().ok()?;
     Some(Box::new(Host))
@@ -41,7 +41,7 @@ impl TelemetryReader for Host {
     }
 }
 
-/// Shares of all processors together; what a kernel does not say is left out.
+/// Fractions of all processors together; values that the kernel does not report are omitted.
 fn cpu(stats: &KernelStats) -> Vec<MetricSample> {
     let total = &stats.total;
     let cores = to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
@@ -68,7 +68,7 @@ fn disks(readings: &mut Vec<MetricSample>) {
     let Ok(disks) = procfs::diskstats() else {
         return;
     };
-    // A part of a disk has no directory of its own there.
+    // A partition has no directory of its own there.
     let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
     let used = disks
         .into_iter()
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn processors_are_reported_as_seconds_of_all_of_them_together() {
-        // Four processors; a second has so many ticks on each.
+        // Four processors; a second has this many ticks on each.
         let ticks = procfs::ticks_per_second();
         let lines = format!(
             "cpu  {} 0 0 0 {} 0 0 {}\ncpu0 1 0 0 0\ncpu1 1 0 0 0\ncpu2 1 0 0 0\ncpu3 1 0 0 0",
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_disk_is_reported_in_bytes_and_seconds_of_work() {
-        // 200 reads of 4,000 sectors, 300 writes of 6,000, half a second of work.
+        // 200 reads of 4,000 sectors, 300 writes of 6,000, half a second busy.
         let disk = DiskStat::from_line("8 0 sda 200 0 4000 90 300 0 6000 80 0 500 170").unwrap();
         let node = Some("sda");
         let expected = [

@@ -1,8 +1,7 @@
-//! Asks the target, its host and other endpoints what they say of themselves, beside the load.
+//! Polls the target, its host, and other endpoints for telemetry during the load.
 //!
-//! Each source has a connection of its own and a limit for each answer; what fails is counted, left
-//! alone for a while and tried again. What must not be here: anything that a run waits for longer
-//! than for one answer, and anything that could end it.
+//! Each source has its own connection and a time limit per response; a failure is counted, and the source is retried
+//! after a pause. Must not make a run wait longer than for one response, or end it.
 
 mod control_groups;
 mod host;
@@ -27,50 +26,50 @@ use crate::deadline::within;
 use crate::observer::Observer;
 use crate::request::LimitedNode;
 
-/// Longest time for an answer.
+/// Time limit for a response.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(1);
-/// Longest time for a connection.
+/// Time limit for a connection.
 const OPEN_LIMIT: Nanos = Nanos::from_secs(2);
-/// A source that failed is left alone for so long, twice as long each further time.
+/// Pause after a failure; it doubles with each further failure …
 const PAUSE_MIN: Nanos = Nanos::from_secs(1);
-/// At most.
+/// … up to this.
 const PAUSE_MAX: Nanos = Nanos::from_secs(30);
-/// After an answer its source rests so many times as long as that took, so that asking takes no
-/// more than a tenth of the time.
+/// After a response, its source rests for this many times the response time, so that polling takes at most a tenth of
+/// the time.
 const REST: u64 = 9;
-/// Characters of a reason.
+/// Maximum characters of a reason.
 const REASON_CHARACTERS_MAX: usize = 200;
 
 type Opened = Result<Option<Box<dyn TelemetryReader>>, TargetError>;
 
-/// Opens a reader; none where there is nothing to be read.
+/// Opens a reader; `None` if there is nothing to read.
 pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, Opened>>;
 
-/// One that is asked.
+/// A polled source.
 struct Source {
     record: TelemetrySource,
     open: Opener,
     reader: Option<Box<dyn TelemetryReader>>,
-    /// It has nothing to tell, or another one tells it.
+    /// It has no data, or another source covers it.
     mute: bool,
-    /// Not before.
+    /// Not polled before this time.
     rests_until: Nanos,
     pause: Nanos,
 }
 
-/// All that are asked, and what they said.
+/// All polled sources, and their readings.
 pub(crate) struct TelemetryPoller {
     sources: Vec<Source>,
     table: Table,
     timeline: Rc<dyn Timeline>,
-    /// The begin of the pass; times count from it.
+    /// The start of the pass; times count from it.
     origin: Nanos,
-    /// The busy part of the CPU of the busiest node, at its last reading.
+    /// The busy CPU fraction of the busiest node, at its last reading.
     busiest_cpu: Rc<Cell<Option<f64>>>,
 }
 
 impl TelemetryPoller {
-    /// Nobody is asked yet.
+    /// A poller without sources.
     pub(crate) fn new(timeline: Rc<dyn Timeline>) -> Self {
         Self {
             sources: Vec::new(),
@@ -81,7 +80,7 @@ impl TelemetryPoller {
         }
     }
 
-    /// The target itself; where that is on this machine also its nodes with a quota, and the machine.
+    /// Polls the target; if it is on this machine, also its nodes with a quota, and the machine.
     pub(crate) fn of_target(
         target: &Arc<dyn Target>,
         limited_nodes: &[LimitedNode],
@@ -109,7 +108,7 @@ impl TelemetryPoller {
         poller
     }
 
-    /// One more to be asked.
+    /// Adds a source.
     pub(crate) fn add(&mut self, name: &str, open: Opener) {
         self.sources.push(Source {
             record: TelemetrySource { name: name.to_owned(), ..TelemetrySource::default() },
@@ -121,8 +120,8 @@ impl TelemetryPoller {
         });
     }
 
-    /// Takes the first sample of a pass, from which counts begin; what an earlier pass said is
-    /// forgotten, as the client's own telemetry of it is.
+    /// Takes the first sample of a pass, from which counters start. Earlier samples are dropped, as is the client's own
+    /// telemetry of an earlier pass.
     pub(crate) async fn begin(&mut self) {
         for source in &mut self.sources {
             source.record = TelemetrySource {
@@ -130,7 +129,7 @@ impl TelemetryPoller {
                 ..TelemetrySource::default()
             };
         }
-        // The first answers pay for connections, and come when they come; the second ones count.
+        // The first responses include connecting, at unpredictable times; the second ones count.
         for _ in 0..2 {
             self.table = Table::default();
             for source in &mut self.sources {
@@ -141,13 +140,13 @@ impl TelemetryPoller {
         self.origin = self.timeline.now();
     }
 
-    /// The busy part of the CPU of the busiest node, which changes with each reading; for those who watch.
+    /// The busy CPU fraction of the busiest node, updated with each reading.
     pub(crate) fn busiest_cpu(&self) -> Rc<Cell<Option<f64>>> {
         Rc::clone(&self.busiest_cpu)
     }
 
-    /// Samples until `running` has ended, and once more then; shows `observer` what each sample says. A sample that is
-    /// under way is waited for: what was asked is answered, or has failed.
+    /// Samples until `running` has ended, and once more at the end; passes each sample to `observer`. Waits for a
+    /// sample in progress, so that every query has been answered or has failed.
     pub(crate) async fn beside<T>(
         &mut self,
         observer: &dyn Observer,
@@ -183,13 +182,13 @@ impl TelemetryPoller {
         }
     }
 
-    /// Names of the sources, in their order.
+    /// Names of the sources, in order.
     fn names(&self) -> Vec<&str> {
         self.sources.iter().map(|source| source.record.name.as_str()).collect()
     }
 
-    /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
-    /// quick ones have told theirs by then, and the slow ones look then.
+    /// Polls all sources that do not rest, concurrently. A sample has the time of its start: fast sources have
+    /// responded, and slow ones read about then.
     async fn sample(&mut self) {
         let at = self.timeline.now();
         let timeline = &self.timeline;
@@ -199,7 +198,7 @@ impl TelemetryPoller {
             return;
         }
         self.table.add(at, answers);
-        // Nodes with a quota do not see it, and the machine has other tasks.
+        // Nodes do not see their own quota, and the machine also runs other tasks.
         let mut groups = self.sources.iter();
         let groups = groups.position(|source| source.record.name == sources::CONTROL_GROUPS);
         if let Some(busy) = self.table.busiest_cpu(groups) {
@@ -207,7 +206,7 @@ impl TelemetryPoller {
         }
     }
 
-    /// What was said; none if nobody said anything and nothing failed.
+    /// The telemetry; `None` if no source responded and none failed.
     pub(crate) fn record(&mut self) -> Option<TargetTelemetry> {
         let table = std::mem::take(&mut self.table);
         let mut telemetry = table.finish(self.origin, &self.names());
@@ -220,7 +219,7 @@ impl TelemetryPoller {
     }
 }
 
-/// Whether the target runs here, in this process or beside it.
+/// Whether the target runs on this machine, in this process or another.
 fn is_on_this_machine(target: &dyn Target) -> bool {
     let capabilities = target.capabilities();
     let in_this_process = capabilities.embedded && !capabilities.simulated;
@@ -228,12 +227,12 @@ fn is_on_this_machine(target: &dyn Target) -> bool {
 }
 
 impl Source {
-    /// One that failed rests as long as it has to; one that only was slow need not.
+    /// The earliest retry: a failed source must rest; a slow one need not.
     fn tried_again_at(&self) -> Nanos {
         if self.pause > PAUSE_MIN { Nanos::MAX } else { Nanos::ZERO }
     }
 
-    /// Its readings; none if it rests, is mute or fails.
+    /// Its readings; `None` if it rests, is mute, or fails.
     async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<MetricSample>> {
         let begun = timeline.now();
         if self.mute || begun < self.rests_until {
@@ -282,13 +281,13 @@ impl Source {
             }
         };
         let readings = in_time(ANSWER_LIMIT, timeline, reader.read()).await?;
-        // One that failed is not asked again.
+        // A failed reader is not reused.
         self.reader = Some(reader);
         Ok(Some(readings))
     }
 }
 
-/// What comes in time.
+/// The result, if it arrives in time.
 async fn in_time<T>(
     limit: Nanos,
     timeline: &Rc<dyn Timeline>,

@@ -1,4 +1,4 @@
-//! Readings become series: counters to increases, seconds to shares, long runs to longer intervals.
+//! Turns readings into series: counters into increases, seconds into fractions, and long runs into longer intervals.
 //! Pure and bounded.
 
 use std::collections::BTreeMap;
@@ -11,29 +11,29 @@ use highwater_model::target_telemetry::{
 };
 use highwater_model::units::Nanos;
 
-/// Between two samples of a run that is not long.
+/// Time between two samples, unless a run is long.
 const INTERVAL: Nanos = Nanos::from_secs(1);
-/// Figures of a value that are kept: a record is read by people and programs, and holds many.
+/// Significant digits kept: people and programs read a record, and it holds many values.
 const DIGITS: usize = 6;
 
-/// Which series: source, name, node.
+/// Key of a series: source, name, node.
 type Key = (usize, String, Option<String>);
 
-/// All that was said so far.
+/// All readings so far.
 pub(super) struct Table {
     pub(super) interval: Nanos,
     times: Vec<Nanos>,
     series: Vec<Held>,
-    /// Where a key's series is; none for one that is left out.
+    /// Position of a key's series; `None` if it was dropped.
     positions: BTreeMap<Key, Option<usize>>,
     left_out: u64,
 }
 
 struct Held {
-    /// Position of its source, whose name is filled in at the end.
+    /// Position of its source; the name is filled in at the end.
     source: usize,
     series: TelemetrySeries,
-    /// When a counter was read last, and what it said.
+    /// Time and value of the last counter reading.
     last: Option<(Nanos, f64)>,
 }
 
@@ -70,7 +70,7 @@ impl Table {
         }
     }
 
-    /// The greatest busy part of a CPU in the last sample; only of that source, if it has any.
+    /// The highest busy CPU fraction in the last sample; only of this source, if it has any.
     pub(super) fn busiest_cpu(&self, only: Option<usize>) -> Option<f64> {
         let busy = |held: &&Held| held.series.name == names::CPU_BUSY;
         let of_only = self.series.iter().filter(busy);
@@ -108,7 +108,7 @@ impl Table {
         }
         if self.series.len() >= SERIES_MAX {
             self.left_out = self.left_out.saturating_add(1);
-            // Keys are remembered so that each is counted once, but not without bound.
+            // Keys are remembered so that each is counted once, but within a bound.
             if self.positions.len() < 4 * SERIES_MAX {
                 self.positions.insert(key, None);
             }
@@ -131,7 +131,7 @@ impl Table {
         Some(position)
     }
 
-    /// Two neighbors become one. The first sample stays alone: counts begin there.
+    /// Joins neighboring samples. The first sample stays separate: counters start there.
     fn halve(&mut self) {
         let times = std::mem::take(&mut self.times);
         let (first, rest) = times.split_at(1);
@@ -143,7 +143,7 @@ impl Table {
         self.interval = Nanos(self.interval.0.saturating_mul(2));
     }
 
-    /// What the last sample said, on a time axis that begins at `origin`.
+    /// The last sample, on a time axis that begins at `origin`.
     pub(super) fn last(&self, origin: Nanos, sources: &[&str]) -> TelemetryPoint {
         let values = self.series.iter().filter_map(|held| {
             Some(TelemetryValue {
@@ -159,8 +159,8 @@ impl Table {
         TelemetryPoint { time_ns: at.saturating_sub(origin).0, values: values.collect() }
     }
 
-    /// The series by the names of their sources, on a time axis that begins at `origin`; who was asked
-    /// is not known here.
+    /// The series with the names of their sources, on a time axis that begins at `origin`; without the list of polled
+    /// sources.
     pub(super) fn finish(self, origin: Nanos, sources: &[&str]) -> TargetTelemetry {
         let series = self.series.into_iter().map(|held| {
             let source = sources.get(held.source).copied().unwrap_or_default();
@@ -177,7 +177,7 @@ impl Table {
 }
 
 impl Held {
-    /// What a counter grew by, and in which time. One that fell was begun anew.
+    /// The increase of a counter, and its duration. A counter that fell was restarted.
     fn increase(&mut self, at: Nanos, value: f64) -> Option<(f64, Nanos)> {
         let (then, before) = self.last.replace((at, value))?;
         let passed = at.saturating_sub(then);
@@ -195,7 +195,7 @@ impl Held {
     }
 }
 
-/// Six figures; whole numbers, such as counts, are kept as they are.
+/// Six significant digits; whole numbers, such as counts, are kept unchanged.
 fn rounded(value: f64) -> f64 {
     if value.fract() == 0.0 {
         return value;

@@ -1,4 +1,4 @@
-//! What is asked beside a run: it tells what it can and disturbs nothing.
+//! Polling during a run: reports what it can, and disturbs nothing.
 
 use std::cell::{Cell, RefCell};
 
@@ -85,7 +85,7 @@ fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
 fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
     let mut table = Table::default();
     for second in 0..u64::try_from(POINTS_MAX).unwrap() {
-        // Every other second of a pair is silent, and a counter tells it in the next one.
+        // Every other second of a pair has no reading; a counter includes it in the next one.
         let is_silent = second % 2 == 0 && second > 0;
         let number = f64::from(u32::try_from(second).unwrap());
         let said = vec![
@@ -101,7 +101,7 @@ fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
     };
     assert!(queue.values.iter().all(|value| *value == Some(8.0)));
     let grown: f64 = ops.values.iter().flatten().sum();
-    // The last second of an even number is silent.
+    // The last even second has no reading.
     let last = f64::from(u32::try_from(POINTS_MAX - 2).unwrap());
     assert_eq!(grown.to_bits(), (3.0 * last).to_bits());
 }
@@ -154,24 +154,24 @@ fn of_very_many_series_not_even_the_names_are_kept() {
         sample(&mut table, second, levels.collect());
     }
     let telemetry = table.finish(Nanos::ZERO, &["target"]);
-    // Three times the bound are known to be left out; the last ones are counted again each time.
+    // Three times the bound are recognized as dropped; the last ones are counted again each time.
     let expected = u64::try_from(3 * SERIES_MAX + 2 * SERIES_MAX).unwrap();
     assert_eq!(telemetry.series_left_out, expected);
 }
 
-/// How a reader behaves, by the number of the question.
+/// How a reader behaves, by poll number.
 #[derive(Clone, Copy)]
 enum Manner {
     Answers,
     Hangs,
     FailsFrom(u32, u32),
-    /// At these questions.
+    /// Fails at these polls.
     FailsAt(&'static [u32]),
     Takes(Nanos),
     /// Takes 10 ms, then 1 ms.
     Hastens,
     Mute,
-    /// No connection to it comes about, and none is refused.
+    /// Its connection is neither made nor refused.
     NeverOpens,
 }
 
@@ -227,7 +227,7 @@ fn opener(manner: Manner, polls: Rc<Cell<u32>>) -> Opener {
     })
 }
 
-/// Asks sources beside passes of so many milliseconds, one after the other: what they said, and how long each took.
+/// Polls sources during passes of these lengths in milliseconds: returns the telemetry, and the length of each pass.
 fn asked_beside(
     sources: Vec<Opener>,
     observer: Rc<dyn Observer>,
@@ -253,8 +253,8 @@ fn asked_beside(
     said.unwrap()
 }
 
-/// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
-/// and how often each was asked.
+/// Polls sources of these manners during a run of this many seconds: returns the telemetry, the end of the run, and the
+/// number of polls per source.
 fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
     let polls: Vec<Rc<Cell<u32>>> = manners.iter().map(|_| Rc::default()).collect();
     let sources =
@@ -274,7 +274,7 @@ fn every_second_has_a_sample_from_before_the_first_op_on() {
     assert_eq!((ended, polls), (Nanos::from_secs(3), vec![5]));
 }
 
-/// Keeps what it is shown.
+/// Keeps the samples that it receives.
 #[derive(Default)]
 struct Watcher(RefCell<TargetTelemetry>);
 
@@ -298,7 +298,7 @@ fn who_watches_sees_each_sample_as_the_record_has_it() {
         of.series.iter().map(|series| series.name.clone()).collect()
     };
     assert_eq!(names(&seen), names(&recorded));
-    // The record has a sample of before the first op, and one of the end.
+    // The record has one sample before the first op, and one at the end.
     assert_eq!(seen.series[0].values, recorded.series[0].values[1..4]);
 }
 
@@ -323,7 +323,7 @@ fn what_was_asked_when_the_run_ended_is_still_answered() {
     let mut said = asked_beside(vec![source], Rc::new(Silent), vec![2_005]);
     let (telemetry, ended) = said.remove(0);
     let telemetry = telemetry.unwrap();
-    // The one of two seconds, not one of the end: its source rests.
+    // The sample at two seconds, without one at the end: its source rests.
     assert_eq!(ended, Nanos::from_millis(2_020));
     assert_eq!(telemetry.times_ns, [0, S, 2 * S]);
     assert_eq!(telemetry.sources[0].longest_ns, S / 50);
@@ -339,7 +339,7 @@ fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
     let reason = source.failure.as_deref().unwrap();
     assert!(reason.starts_with("question 3 refused"), "the first: {reason}");
     assert_eq!(reason.chars().count(), 200, "a bounded part of it");
-    // Asked twice at 0, and at 1; refused at 2, 3 (a second later) and 5 (two later); again from 9 on.
+    // Polled twice at 0, and at 1; failed at 2, 3 (a second later), and 5 (two later); back from 9 on.
     let times: Vec<u64> = telemetry.times_ns.iter().map(|time| time / S).collect();
     assert_eq!(times[..4], [0, 1, 9, 10]);
     assert_eq!(polls[0], 18);
@@ -347,7 +347,7 @@ fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
 
 #[test]
 fn a_source_that_answered_again_is_no_longer_left_alone_for_long() {
-    // Refused at 2 and 3, again from 5 on; then refused once more at 7, and asked a second later.
+    // Failed at 2 and 3, back from 5 on; failed once more at 7, and polled a second later.
     let (telemetry, _, _) = polled_beside(&[Manner::FailsAt(&[3, 4, 7])], 12);
     let times = telemetry.unwrap().times_ns;
     let times: Vec<u64> = times.iter().map(|time| time / S).collect();
@@ -359,20 +359,20 @@ fn a_source_that_never_answers_is_asked_twice_a_minute_in_the_end() {
     let (telemetry, _, polls) = polled_beside(&[Manner::FailsFrom(0, u32::MAX)], 331);
     let source = &telemetry.unwrap().sources[0];
     assert_eq!(source.readings, u64::from(polls[0]));
-    // At 0, 1, 3, 7 and 15 s, from 31 s on every 30 s: at 31, 61 … 331.
+    // At 0, 1, 3, 7, and 15 s, then every 30 s: at 31, 61 … 331.
     assert_eq!(polls, [5 + 11]);
 }
 
 #[test]
 fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
-    // It would rest for almost a second, and is asked once more all the same.
+    // It would rest for almost a second, but is polled once more.
     let (telemetry, _, _) = polled_beside(&[Manner::Takes(Nanos::from_millis(100))], 5);
     let telemetry = telemetry.unwrap();
     assert!(telemetry.series[0].values[0].is_some(), "{telemetry:?}");
     assert_eq!(telemetry.series[0].values[0], Some(1.0), "the second answer");
 }
 
-/// What such a source said beside passes of so many seconds, one after the other.
+/// The telemetry of such a source during consecutive passes of these lengths in seconds.
 fn asked_in_passes(open: Opener, seconds: &[u64]) -> Vec<Option<TargetTelemetry>> {
     let passes = seconds.iter().map(|seconds| 1_000 * seconds);
     let said = asked_beside(vec![open], Rc::new(Silent), passes.collect());
@@ -384,7 +384,7 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
     let passes = asked_in_passes(opener(Manner::Hastens, Rc::default()), &[3, 3]);
     let passes: Vec<TargetTelemetry> = passes.into_iter().flatten().collect();
     let source = |pass: usize| &passes[pass].sources[0];
-    // The first answer takes 10 ms, each other one 1 ms.
+    // The first response takes 10 ms, each other one 1 ms.
     assert_eq!((source(0).longest_ns, source(1).longest_ns), (S / 100, S / 1_000));
     assert_eq!(source(0).readings, source(1).readings);
     assert_eq!(passes[1].times_ns[0], 0, "its own begin");
@@ -392,7 +392,7 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
 
 #[test]
 fn who_is_left_alone_for_a_whole_pass_is_not_named_in_it() {
-    // It fails at 0, 1, 3, 7 and 15 s, and is tried again at 31.
+    // It fails at 0, 1, 3, 7, and 15 s, and is retried at 31.
     let passes =
         asked_in_passes(opener(Manner::FailsFrom(0, u32::MAX), Rc::default()), &[20, 5, 10]);
     let failed = passes.iter().map(|pass| Some(pass.as_ref()?.sources[0].failed));

@@ -1,4 +1,4 @@
-//! Connecting a session, again and again while the target is away. Must not send an op.
+//! Connects a session, with retries while the target is away. Must not send an op.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::refusals::Refusals;
 
 /// First wait between two attempts to connect.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
-/// Greatest wait of the one that finds out whether the target is back.
+/// Maximum wait of the session that probes whether the target is back.
 const BACKOFF_OF_FIRST_MAX: Nanos = Nanos::from_millis(100);
-/// Greatest wait of the others, whom it calls.
+/// Maximum wait of the others, which that session wakes.
 const BACKOFF_MAX: Nanos = Nanos::SECOND;
 
-/// A session that the target closes within this time was never really had.
+/// A session that the target closes within this time was never really available.
 const SHORT_LIFE: Nanos = Nanos::SECOND;
 
 impl Worker {
-    /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
+    /// Connects, with bounded back-off; `None` when the run is over or cannot continue.
     ///
-    /// While others work, the target is there, and the session ends alone.
+    /// While other sessions work, the target is available, and only this session ends.
     pub(super) async fn connect(&self, has_worked: bool) -> Option<Connected> {
         let since = self.timeline.now();
         let had = has_worked.then_some(since);
@@ -43,7 +43,7 @@ impl Worker {
                 attempt,
                 timeline: Rc::clone(&self.timeline),
             };
-            // A target may take the connection and then be silent.
+            // A target may accept the connection and then send nothing.
             let mut connecting = self.target.connect(connect);
             let answer = self.guarded(time_out, |context| connecting.as_mut().poll(context));
             match answer.await {
@@ -63,8 +63,8 @@ impl Worker {
                     return None;
                 }
                 Some(Err(mut error)) => {
-                    // It was prepared before the load: the target has changed since, by what the
-                    // workload itself does to the user's tables, or by others.
+                    // The statement could be prepared before the load. Since then, the workload itself or others
+                    // changed the user's tables.
                     let by_itself = !has_worked && self.bound.tables.is_empty();
                     if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
                         error.kind = TargetErrorKind::Statement;
@@ -89,8 +89,8 @@ impl Worker {
         }
     }
 
-    /// Waits a moment after a session that was closed soon after it was had: a server that lets every
-    /// session in and closes it is not stormed.
+    /// Pauses if the session was closed soon after it was opened, so that a server that accepts and closes every
+    /// session is not flooded.
     pub(super) async fn rest_after(&self, since: Nanos) {
         let now = self.timeline.now();
         if now < since.saturating_add(SHORT_LIFE) {
@@ -99,7 +99,7 @@ impl Worker {
         }
     }
 
-    /// Waits between two attempts; all but the first one also until that is in.
+    /// Waits between two attempts. All but the first session also wait until the first one is connected.
     async fn wait_outside(&self, backoff: Nanos, is_first: bool) {
         let until = self.timeline.now().saturating_add(backoff);
         let mut changed = self.schedule.subscribe();
@@ -127,7 +127,7 @@ impl Worker {
         }
     }
 
-    /// The run is over, and the target did not answer the last attempt.
+    /// The run is over, and the target did not respond to the last attempt.
     fn note_away(&self, failed: Option<TargetError>) {
         let Some(error) = failed else { return };
         self.note_missing(error.clone());
@@ -140,8 +140,7 @@ impl Worker {
         self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
     }
 
-    /// No session could be had for as long as is waited for one. `had`: until when this session was
-    /// one that worked.
+    /// Connecting took longer than the limit. `had`: until when this session was a working one.
     fn lose(&self, error: TargetError, had: Option<Nanos>) {
         let others_work = match had {
             None => self.record.borrow().worked.iter().any(|w| w.working > 0),
@@ -156,7 +155,7 @@ impl Worker {
         self.note_missing(error);
     }
 
-    /// Ends the run for everybody.
+    /// Ends the run for all sessions.
     pub(super) fn time_out(&self, error: TargetError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());

@@ -1,9 +1,8 @@
-//! The worker: the only place that waits, calls and times; one per session.
+//! The worker, one per session: the only code that waits, calls, and measures times.
 //!
-//! Written once for every pace, stop rule and driver. It claims an op, makes it, waits until it
-//! is due, executes it, and records what became of it with its three times. In closed load the
-//! next op is made while the answer to the last one is awaited, so that making it costs the
-//! target no pause.
+//! There is one implementation for every pace, stop rule, and driver. It claims an op, prepares it, waits until its
+//! intended time, executes it, and records its outcome with its three times. In closed load, it prepares the next op
+//! while it awaits the response to the last one, so that preparation adds no pause for the target.
 
 mod connecting;
 mod pausing;
@@ -36,10 +35,10 @@ use crate::source::{Claim, Source, Ticket};
 use crate::thread_record::ThreadRecord;
 use crate::watchdog::Watch;
 
-/// Greatest wait between two attempts of an op.
+/// Maximum wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
 
-/// One session's surroundings.
+/// The context of one session.
 pub(crate) struct Worker {
     pub(crate) timeline: Rc<dyn Timeline>,
     pub(crate) schedule: Arc<Schedule>,
@@ -58,13 +57,13 @@ pub(crate) struct Worker {
     /// Number within the stream, and within the run.
     pub(crate) slot: u32,
     pub(crate) number: u32,
-    /// Not before this.
+    /// Not before this time.
     pub(crate) begin: Nanos,
-    /// Closed pace without think time: the next op is made ahead.
+    /// Closed pace without think time: the next op is prepared ahead.
     pub(crate) ahead: bool,
     /// Pauses of a closed session.
     pub(crate) think: Option<Think>,
-    /// Position of the first key of (phase, this stream), and of each op behind it.
+    /// Position of the first key of (phase, this stream), and of each later op.
     pub(crate) keys: Rc<dyn Fn(usize, usize) -> usize>,
 }
 
@@ -76,21 +75,21 @@ struct Connected {
     since: Nanos,
     free: Nanos,
     refusals: Refusals,
-    /// The memory of the request before: a session needs two, whatever its number of ops.
+    /// The memory of the previous request: a session needs two, whatever its number of ops.
     spare: Request,
 }
 
-/// An op that is made and encoded.
+/// An op that is prepared and encoded.
 struct Prepared {
     ticket: Ticket,
     request: Request,
 }
 
-/// What came of waiting for an op's intended time.
+/// The result of waiting for an op's intended time.
 enum Due {
-    /// It is due; the time is now.
+    /// It is time; this is the current time.
     Now(Nanos),
-    /// Its phase ended before.
+    /// Its phase ended first.
     Never,
     /// The target closed the session.
     Closed,
@@ -100,7 +99,7 @@ enum Due {
 struct Closed;
 
 impl Worker {
-    /// Works until the source has nothing more, or the target is lost.
+    /// Works until the source has no more ops, or the target is lost.
     pub(crate) async fn work(self) {
         if !self.begins().await {
             return;
@@ -170,7 +169,7 @@ impl Worker {
         }
     }
 
-    /// Waits for its begin; false where the load is over before that, planned or not.
+    /// Waits for its start; false if the load ends first, planned or not.
     async fn begins(&self) -> bool {
         let mut changed = self.schedule.subscribe();
         loop {
@@ -185,7 +184,7 @@ impl Worker {
         }
     }
 
-    /// Waits as long as the session has no part in the load; fails if the target closes the session meanwhile.
+    /// Waits while the session has no part in the load; fails if the target closes the session meanwhile.
     async fn idle(
         &self,
         link: &mut Connected,
@@ -195,7 +194,7 @@ impl Worker {
         let waited = self.wait_open(until, link.session.as_mut(), changed).await;
         let now = self.timeline.now();
         if let Some(think) = &self.think {
-            // The schedule may have changed, so that it works earlier than was planned.
+            // The schedule may have changed, so that it works earlier than planned.
             think.begin_after(until.min(now));
         }
         if self.ahead {
@@ -211,7 +210,7 @@ impl Worker {
         }
     }
 
-    /// Notes the rows of an op that was claimed and will not be sent.
+    /// Records the rows of an op that was claimed and will not be sent.
     fn note_not_sent(&self, index: u64) {
         if let Some(table) = inserts_into(&self.bound, self.feed.op_id(index)) {
             let (first, rows) = self.feed.rows(index);
@@ -225,7 +224,7 @@ impl Worker {
         Prepared { ticket, request }
     }
 
-    /// Executes an op, again if the plan says so, and records it. False: the session is gone.
+    /// Executes an op, with the plan's retries, and records it. False: the session is gone.
     async fn perform(
         &self,
         link: &mut Connected,
@@ -291,7 +290,7 @@ impl Worker {
         outcome.session_usable
     }
 
-    /// Whether an op is sent once more that came to nothing.
+    /// Whether an unsuccessful op is retried.
     fn is_tried_again(&self, outcome: &Outcome, retries: u32) -> bool {
         let error = outcome.error.as_ref();
         outcome.certainty == Certainty::NotApplied
@@ -301,7 +300,7 @@ impl Worker {
             && !self.schedule.is_aborted()
     }
 
-    /// Enters the outcome of an op's rows into the ledger of their table.
+    /// Records the outcome of an op's rows in the ledger of their table.
     fn note(&self, ledgers: &mut [Ledger], op: &Op, write: ReplacingWrite, outcome: &Outcome) {
         if let Some(replaced) = self.feed.replaced(op) {
             let ledger = &mut ledgers[replaced.table];
@@ -316,7 +315,7 @@ impl Worker {
         }
     }
 
-    /// The key and the begin of the phase in which an op finished: mostly its own.
+    /// The key and the start of the phase in which an op finished: usually its own.
     fn finished_in(&self, ticket: &Ticket, op: usize, finished: Nanos) -> Option<(usize, Nanos)> {
         let (phase, start) = if finished < self.source.phase_end(ticket) {
             (ticket.phase, ticket.phase_start)
@@ -326,7 +325,7 @@ impl Worker {
         Some(((self.keys)(phase, op), start))
     }
 
-    /// One attempt, given up at the deadline. In closed load the next op is made meanwhile.
+    /// One attempt, abandoned at the deadline. In closed load the next op is prepared meanwhile.
     async fn execute(
         &self,
         link: &mut Connected,
@@ -340,7 +339,7 @@ impl Worker {
         let outcome = self.guarded(deadline, |context| {
             let outcome = execution.as_mut().poll(context);
             if outcome.is_pending() && std::mem::take(&mut first) {
-                // The request is on its way: time to make the next one.
+                // The request is in flight: time to prepare the next one.
                 *ready = self.claim_ahead(encoder.as_mut(), spare);
                 return execution.as_mut().poll(context);
             }
@@ -356,8 +355,7 @@ impl Worker {
         })
     }
 
-    /// Polls until it is done; `None` if the watchdog gives it up, at the deadline or because the
-    /// run is over.
+    /// Polls until completion; `None` if the watchdog ends it, at the deadline or because the run is over.
     async fn guarded<T>(
         &self,
         deadline: Nanos,
@@ -373,7 +371,7 @@ impl Worker {
                 return Poll::Ready(None);
             }
             match &mut *self.watch.waker.borrow_mut() {
-                // Mostly the same one, which then is not cloned.
+                // Usually the same one, which is then not cloned.
                 Some(waker) => waker.clone_from(context.waker()),
                 waker @ None => *waker = Some(context.waker().clone()),
             }
@@ -406,7 +404,7 @@ impl Worker {
         self.note_not_sent(ticket.index);
     }
 
-    /// Waits for an op's intended time, as long as the session is open.
+    /// Waits for an op's intended time while the session is open.
     async fn wait_until_due(
         &self,
         ticket: &Ticket,
@@ -430,8 +428,8 @@ impl Worker {
         Due::Never
     }
 
-    /// Waits until then, or until the schedule changes; fails if the target closes the session
-    /// meanwhile, so that another one is had before the next op is due.
+    /// Waits until this time, or until the schedule changes; fails if the target closes the session meanwhile, so that
+    /// it is reopened before the next op.
     async fn wait_open(
         &self,
         until: Nanos,
@@ -446,7 +444,7 @@ impl Worker {
         }
     }
 
-    /// Waits until then, or until the schedule changes.
+    /// Waits until this time, or until the schedule changes.
     async fn wait_until(&self, until: Nanos, changed: Option<&mut watch::Receiver<u64>>) {
         let sleep = self.timeline.sleep_until(until);
         match changed {

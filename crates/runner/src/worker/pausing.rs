@@ -1,13 +1,13 @@
-//! The wait of a session that pauses between its ops. Must not send an op.
+//! The pause of a session between its ops. Must not send an op.
 
 use tokio::sync::watch;
 
 use super::{Closed, Connected, Worker};
 
 impl Worker {
-    /// Waits until the session's pause is over, or the load; fails if the target closes the session meanwhile.
+    /// Waits until the session's pause or the load is over; fails if the target closes the session meanwhile.
     ///
-    /// A pause is neither session wait nor client lag: the session is free for its next op when it is over.
+    /// A pause is neither session wait nor client lag: the session is idle for its next op when it is over.
     pub(super) async fn pause(
         &self,
         link: &mut Connected,

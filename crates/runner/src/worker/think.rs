@@ -7,20 +7,20 @@ use highwater_model::units::Nanos;
 /// The pauses of a session.
 #[derive(Debug)]
 pub(crate) struct Think {
-    /// From a response to the next op.
+    /// Time from a response to the next op.
     pause: Nanos,
-    /// Before its first op; below `pause`.
+    /// Time before its first op; below `pause`.
     offset: Nanos,
-    /// When the pause is over that it makes now.
+    /// End of the current pause.
     resumes: Cell<Nanos>,
 }
 
 impl Think {
-    /// The pauses of session number `session` of all shares together, which appears at `begin`.
+    /// The pauses of session number `session` of all shares, which starts at `begin`.
     ///
-    /// Sessions that all began at once would send in bursts. So each begins at its own place within the
-    /// pause: the fractional part of its number times the golden ratio, which spreads any number of sessions
-    /// evenly (H. Weyl, "Über die Gleichverteilung von Zahlen mod. Eins", Mathematische Annalen 77, 1916).
+    /// Sessions that all began at once would send in bursts. So each begins at its own offset within the pause: the
+    /// fractional part of its number times the golden ratio, which spreads any number of sessions evenly (H. Weyl,
+    /// "Über die Gleichverteilung von Zahlen mod. Eins", Mathematische Annalen 77, 1916).
     pub(crate) fn new(pause: Nanos, session: u32, begin: Nanos) -> Self {
         const GOLDEN_RATIO: u32 = 0x9E37_79B9; // times 2⁻³²
         let part = u128::from(session.wrapping_mul(GOLDEN_RATIO));
@@ -29,12 +29,12 @@ impl Think {
         Self { pause, offset, resumes: Cell::new(begin.saturating_add(offset)) }
     }
 
-    /// When the pause is over that it makes now.
+    /// End of the current pause.
     pub(crate) fn resumes(&self) -> Nanos {
         self.resumes.get()
     }
 
-    /// A session that had no part in the load until then begins at its place within the pause.
+    /// A session without a part in the load until then begins at its offset within the pause.
     pub(crate) fn begin_after(&self, until: Nanos) {
         self.resumes.set(until.saturating_add(self.offset));
     }
@@ -49,8 +49,8 @@ impl Think {
 mod tests {
     use super::*;
 
-    /// By the three-distance theorem the places of n sessions have gaps of at most three lengths; for the golden
-    /// ratio the widest is below 1.9 / n of the whole.
+    /// By the three-distance theorem, the offsets of n sessions have gaps of at most three lengths; for the golden
+    /// ratio, the widest is below 1.9 / n of the whole.
     #[test]
     fn any_number_of_sessions_is_spread_evenly_over_the_pause() {
         let pause = Nanos::from_secs(10);

@@ -1,12 +1,12 @@
-//! What is done beside a run. Must not know to what it is done.
+//! Acts during a run. Must not know the target.
 
 use std::thread;
 use std::time::Duration;
 
-/// Looks, one each 50 ms, before a test gives up.
+/// Maximum checks, 50 ms apart, before a test fails.
 const LOOKS_MAX: u32 = 600;
 
-/// Runs while something is done, which must come to its end, too.
+/// Runs during another action, which must also complete.
 pub(crate) fn beside<T>(act: impl FnOnce() + Send, run: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let acting = scope.spawn(act);
@@ -16,7 +16,7 @@ pub(crate) fn beside<T>(act: impl FnOnce() + Send, run: impl FnOnce() -> T) -> T
     })
 }
 
-/// Looks until it is so.
+/// Waits until a condition is true.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..LOOKS_MAX {
         if is_so() {

@@ -1,5 +1,5 @@
-//! Whole runs against three shards of ClickHouse: clean ones, and one that loses a shard in mid-load, which
-//! comes back.
+//! Whole runs against three ClickHouse shards: clean ones, and one in which a shard is lost during the load and
+//! returns.
 
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -30,13 +30,13 @@ fn job(shards: &Shards, seconds: u64) -> Job {
     job
 }
 
-/// Rows that a shard has itself.
+/// Rows stored on a shard itself.
 fn rows(shards: &Shards, number: usize) -> u64 {
     let found = shards.server(number).try_sql("SELECT count() FROM default_local.cpu");
     found.ok().and_then(|found| found.parse().ok()).unwrap_or(0)
 }
 
-/// Clean runs, in which rows of an earlier one go on; how many rows there are then.
+/// Clean runs that continue an earlier one's rows; returns the final number of rows.
 fn expect_clean_runs(shards: &Shards, runs: usize) -> u64 {
     let mut earlier = 0;
     for _ in 0..runs {
@@ -96,10 +96,10 @@ fn a_shard_that_is_lost_in_mid_load_and_comes_back_loses_no_row_and_doubles_none
     }
     let shards = Mutex::new(Shards::start());
     let held = || shards.lock().unwrap();
-    // No false alarm; and rows of an earlier run go on.
+    // No false alarm, and the rows of an earlier run are continued.
     let earlier = expect_clean_runs(&held(), 3);
 
-    // The second one, without which nobody can read all rows.
+    // The second one, without which not all rows can be read.
     let job = job(&held(), 6);
     let kills = || {
         let before = rows(&held(), 1);

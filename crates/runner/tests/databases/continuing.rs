@@ -1,4 +1,4 @@
-//! A run on tables that an earlier one filled goes on where that one ended.
+//! A run on tables that an earlier one filled continues where that one ended.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn run(job: &Job) -> RunRecord {
     job.run().record
 }
 
-/// Why it is refused.
+/// Why it is rejected.
 fn refusal(job: &Job, root: &Path) -> String {
     match try_run_on(job, job.open_target(root), root) {
         Err(RunError::Target(error)) => error.message,
@@ -43,7 +43,7 @@ fn refusal(job: &Job, root: &Path) -> String {
     }
 }
 
-/// The note of the only table, after it was changed.
+/// The registry entry of the only table, after a change.
 fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> RegistryEntry {
     let target = job.open_target(root);
     let workload = job.workload();
@@ -62,7 +62,7 @@ fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> Registry
     .unwrap()
 }
 
-/// Executes one statement of the user's own.
+/// Executes one statement as the user.
 fn statement(job: &Job, root: &Path, sql: &str) {
     let target = job.open_target(root);
     let workload = Arc::new(BoundWorkload {
@@ -121,7 +121,7 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     assert_eq!(table(&second).rows_before, Some(before));
     assert_eq!(table(&second).first_index, next);
     assert!(!table(&second).recovered);
-    // Found are this run's own rows only.
+    // Only this run's own rows count as found.
     let rows = measured(&second, "insert").rows.acknowledged;
     assert_eq!((second.audit.acknowledged, second.audit.found), (rows, rows));
     let noted = note(&job, root.path(), |_| {});
@@ -165,7 +165,7 @@ fn rows_of_earlier_runs_that_are_gone_are_lost() {
     assert_eq!(example.last_key + 1, table(&second).first_index);
 }
 
-/// What the first run was told is remembered without an audit, and a loss until the table is new.
+/// Rows acknowledged to the first run are remembered without an audit, and a loss until the table is recreated.
 #[test]
 fn a_loss_is_found_by_every_later_run() {
     for audit in [AuditLevel::Sums, AuditLevel::Off] {
@@ -252,7 +252,7 @@ fn what_was_loaded_is_not_loaded_again() {
     assert_eq!(loaded(&run(&job)), 1050);
     let second = run(&job);
     assert_eq!((loaded(&second), table(&second).first_index), (0, 1050));
-    // More is wanted: the rest is loaded.
+    // More rows are requested: the rest is loaded.
     job.settings[1].1 = "3000".to_owned();
     let third = run(&job);
     assert_eq!((loaded(&third), third.audit.found), (1950, 1950));
@@ -269,7 +269,7 @@ fn shares_begin_with_empty_tables() {
     assert!(message.contains("--share"), "{message}");
 }
 
-/// Does this to the tables once the run has written for a second.
+/// Applies this to the tables once the run has written for a second.
 struct Enemy {
     job: Job,
     root: PathBuf,
@@ -280,7 +280,7 @@ struct Enemy {
 impl Observer for Enemy {
     fn event(&self, event: &Event) {
         if matches!(event, Event::Second(_)) && !self.done.replace(true) {
-            // A thread of its own: this one is within the run's executor.
+            // A separate thread, because this one is within the run's executor.
             thread::scope(|scope| {
                 let (job, root, sql) = (&self.job, &self.root, self.sql);
                 scope.spawn(move || statement(job, root, sql));

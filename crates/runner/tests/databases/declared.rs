@@ -1,5 +1,5 @@
-//! Types that keep less than is sent, or something else, and settings that change what comes back: a healthy
-//! database is accused of nothing.
+//! Column types that store less than was sent, or something else, and settings that change what is read back: a healthy
+//! database is not blamed.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use crate::support::{Job, closed, try_run_on};
 
 const ROWS: u64 = 400;
 
-/// A table `typed` of a number and of these columns: name, lines of the workload's file, declared type.
+/// A table `typed` with a number and these columns: name, lines of the workload file, declared type.
 pub(crate) fn typed(dialect: &str, columns: &[(&str, &str, &str)]) -> String {
     let mut text = "format = 1\nname = \"typed\"\nversion = 1\nsummary = \"types\"\n\
         [parameters]\nbatch = { type = \"integer\", default = 20, min = 1, max = 1000 }\n\
@@ -52,7 +52,7 @@ pub(crate) fn job(text: &str, level: AuditLevel) -> Job {
     job
 }
 
-/// Words of one column.
+/// A column of words.
 fn words(values: &str) -> String {
     format!("type = \"text\"\ngenerator = \"choice\"\nvalues = [{values}]")
 }
@@ -77,7 +77,7 @@ fn audited_again(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
     audit_stored(request, Rc::new(Silent), interrupts).unwrap()
 }
 
-/// Runs on columns of a database at both levels that look at values, audits again, and finds nothing wrong.
+/// Runs on columns of a database at both levels that check values, audits again, and finds nothing wrong.
 fn assert_healthy(database: &Database, columns: &[(&str, &str, &str)]) -> RunRecord {
     let dialect = match database {
         Database::MariaDb(_) => "mysql",
@@ -96,7 +96,7 @@ fn assert_healthy(database: &Database, columns: &[(&str, &str, &str)]) -> RunRec
     first.unwrap()
 }
 
-/// Milliseconds that no column of whole seconds keeps.
+/// Milliseconds, which a column of whole seconds does not store.
 const TIMES: &str = "type = \"timestamp\"\ngenerator = \"timeline\"\n\
                      start = \"2024-01-01T00:21:04Z\"\ninterval = \"2000333ms\"";
 const FLOATS: &str = "type = \"float\"\ngenerator = \"uniform\"\nmin = -99.0\nmax = 99.0";
@@ -113,7 +113,7 @@ fn times_are_compared_with_as_many_digits_as_their_column_keeps() {
                 ("d", FLOATS, "decimal(10,3)"),
             ],
         );
-        // What is changed within these digits is still found.
+        // A change within these digits is still found.
         let tamper = "UPDATE typed SET a = a + INTERVAL 1 SECOND WHERE id = 7";
         assert_altered(database, "mysql", &[("a", TIMES, "datetime")], tamper);
     });
@@ -132,7 +132,7 @@ fn times_are_compared_with_as_many_digits_as_their_column_keeps() {
     });
 }
 
-/// A later audit finds what was changed after a run.
+/// A later audit finds a change made after a run.
 fn assert_altered(
     database: &Database,
     dialect: &str,
@@ -179,7 +179,7 @@ fn types_without_a_checksum_are_compared_by_their_text() {
                 ("plain", object, "text"),
             ],
         );
-        // What is compared as a value has no checksum, and everything else has one.
+        // A column compared as a value has no checksum; all others have one.
         let columns = &record.audit.columns;
         assert!(columns.contains(&"typed.ip".to_owned()), "{columns:?}");
         assert_eq!(columns.len(), 15, "{columns:?}");
@@ -237,7 +237,7 @@ fn rows_that_a_policy_hides_are_not_lost() {
         let why = format!("{judged:?}");
         assert!(why.contains("row-level security"), "{why}");
     }
-    // A policy that hides nothing is in the way of nothing; and what is lost there is not known to be.
+    // A policy that hides nothing does not prevent a run; a loss under it is not proved.
     database.sql("DROP POLICY half ON meters; CREATE POLICY all_rows ON meters USING (true)");
     let open = audited_again(&job, Arc::clone(&target), root.path());
     assert_clean(&open, "a policy for all rows");
@@ -331,7 +331,7 @@ fn a_value_that_its_column_cannot_store_is_named_before_the_load() {
         let words = words("\"abc\", \"def\"");
         let says = refusal(database, &[("b", &words, "bytea"), ("q", COUNTER, "bigint")]);
         assert_says(&says, &["column `b` is bytea", "abc", "\\x616263"]);
-        // Whatever row is sent, it is refused.
+        // Any row that is sent is rejected.
         let says = refusal(database, &[("q", COUNTER, "bigint"), ("u", &words, "uuid")]);
         assert_says(&says, &["column `u` is uuid", "'"]);
         let says = refusal(database, &[("x", FLOATS, "real")]);
@@ -417,7 +417,7 @@ fn what_a_killed_run_had_tried_is_gone_with_the_next_one() {
         let job = Job { drop_tables: false, ..job(text, AuditLevel::Sums) };
         let run = || job.run_on(database.open(None, None), root).record;
         assert_eq!(run().audit.found, ROWS);
-        // As it is when the process is killed while it tries.
+        // The state after the process is killed during the canary.
         database.execute(
             "UPDATE highwater_tables SET fingerprint = 'canary of ' || fingerprint, \
              rows = 0, next_index = 0; DELETE FROM meters WHERE id > 7",
@@ -507,7 +507,7 @@ fn a_schema_that_is_not_seen_any_more_is_no_loss() {
     let judged = &elsewhere.judgments.data;
     assert_eq!(judged.value, Data::Unverified, "{judged:?}");
     assert!(format!("{judged:?}").contains("search path"), "{judged:?}");
-    // A table that is dropped where it was is lost.
+    // A table that is dropped from its schema is lost.
     database.sql("ALTER DATABASE elsewhere RESET search_path; DROP TABLE public.meters");
     let dropped = audited_again(&job, target, root.path());
     assert_eq!(dropped.judgments.data.value, Data::Lost);

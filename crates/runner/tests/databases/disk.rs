@@ -1,4 +1,4 @@
-//! A run on a disk that is too small: refused before it begins, or stopped before the disk is full.
+//! Runs on a disk that is too small: rejected before they begin, or stopped before the disk is full.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +9,11 @@ use highwater_model::units::Nanos;
 use highwater_runner::run::RunError;
 use highwater_testing::programs::report_left_out;
 
-/// A file system of its own in memory, gone when it is dropped.
+/// A separate file system in memory, removed when dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None` if this user may not mount one: the test is left out.
+    /// `None` if this user may not mount one: the test is skipped.
     fn mount(root: &Path, size: &str) -> Option<Self> {
         let place = root.join("disk");
         std::fs::create_dir(&place).ok()?;
@@ -48,7 +48,7 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     let Some(disk) = SmallDisk::mount(root.path(), "160m") else {
         return;
     };
-    // As fast as it goes, for much longer than the disk lasts.
+    // At full speed, for much longer than the disk lasts.
     let mut job = disk.job(&[("insert", closed(1))]);
     job.step = Nanos::from_secs(300);
     let end = job.run_in(root.path());
@@ -57,7 +57,7 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert!(record.audit.found > 0);
-    // Not one op met a full disk.
+    // No op encountered a full disk.
     assert!(record.results.iter().all(|result| result.errors.is_empty()));
     assert_eq!(exit_code(&end), 3);
     let room = record.estimate.as_ref().and_then(|e| e.disk.as_ref()).unwrap();
@@ -78,7 +78,7 @@ fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
     };
     assert!(error.message.contains("would write about"), "{error}");
     assert!(error.hint.unwrap().contains("--no-disk-guard"));
-    // A refusal leaves nothing that a later run would have to look after.
+    // A rejected run leaves nothing that a later one would have to clean up.
     job.step = Nanos::from_secs(1);
     let end = job.run_in(&root.path().join("second"));
     assert!(!end.record.target.tables[0].recovered);

@@ -1,5 +1,5 @@
-//! Whole runs against three nodes of MariaDB with Galera: clean ones, one that loses a node in mid-load, and
-//! one of whose nodes holds something else.
+//! Whole runs against three MariaDB Galera nodes: clean ones, one in which a node is lost during the load, and one with
+//! a node whose content differs.
 
 use std::sync::Mutex;
 
@@ -27,19 +27,19 @@ fn job(cluster: &Galera, seconds: u64) -> Job {
     job
 }
 
-/// Rows that a node shows.
+/// Rows visible on a node.
 fn rows(cluster: &Galera, node: usize) -> u64 {
     let found = cluster.node(node).try_sql("SELECT count(*) FROM cpu");
     found.ok().and_then(|found| found.parse().ok()).unwrap_or(0)
 }
 
-/// Looks until there are so many.
+/// Waits until there are this many.
 fn wait_for_rows(cluster: &Galera, node: usize, expected: u64) {
     let what = format!("{expected} rows");
     wait_for(&what, || rows(cluster, node) >= expected);
 }
 
-/// Clean runs, each on tables of its own.
+/// Clean runs, each on separate tables.
 fn expect_clean_runs(cluster: &Galera, runs: usize) {
     for _ in 0..runs {
         let record = job(cluster, 1).run().record;
@@ -81,7 +81,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     assert!(insert.rows.unknown >= BATCH, "nothing was under way\n{text}");
     assert_eq!(record.audit.copies, NODES as u64 - 1, "{text}");
     let gap = Nanos(record.availability.longest_gap_ns);
-    // The others wait until they have given it up: `evs.suspect_timeout` of these nodes.
+    // The others wait until they have expelled it: `evs.suspect_timeout` of these nodes.
     assert!(gap >= Nanos::from_secs(1), "{gap:?}\n{text}");
     assert_eq!(record.audit.copies_missing, 1, "{text}");
     let changes: Vec<&str> = record
@@ -95,7 +95,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     let states = &record.target.settings["wsrep_nodes"];
     assert_eq!(states.matches("Synced").count(), NODES, "{states}");
 
-    // A node that comes back has what the audit found.
+    // A node that returns has what the audit found.
     held().start_again(0);
     for node in 0..NODES {
         let there = held().sql(node, "SELECT count(*), count(DISTINCT ts, hostname) FROM cpu");

@@ -1,4 +1,5 @@
-//! Whole runs on whole databases: the simulated one, and real ones wherever they are installed. In one program,
+//! Whole runs on databases: the simulated one, and real ones if they are installed. In one program, because most of
+//! these tests wait, and others can then run.
 //! because most of these tests wait, and then another one runs.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]

@@ -5,14 +5,14 @@ const MULTIPLIER: u128 = 0x12e1_5e35_b500_f16e_2e71_4eb2_b379_16a5;
 
 pub(super) struct Chances {
     state: u128,
-    /// Marsaglia's polar method makes two.
+    /// Marsaglia's polar method generates two.
     other_normal: Option<f64>,
 }
 
 impl Chances {
     pub(super) fn new(seed: u64) -> Self {
         let mut chances = Self {
-            // Odd, and far from 0.
+            // Odd, and not close to 0.
             state: (u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15) | 1,
             other_normal: None,
         };
@@ -30,7 +30,7 @@ impl Chances {
         (upper as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// From 0 to one below.
+    /// From 0 to `count` - 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]
     pub(super) fn below(&mut self, count: usize) -> usize {
         (self.uniform() * super::float(count)) as usize

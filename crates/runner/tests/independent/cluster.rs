@@ -1,4 +1,4 @@
-//! The cluster: nodes with cores and a waiting line each, and one event after the other.
+//! The cluster: nodes, each with cores and a queue, and one event after the other.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::chances::Chances;
 use super::float;
 
-/// How service times scatter around their mean.
+/// Distribution of service times around their mean.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Service {
     Exponential,
@@ -15,24 +15,24 @@ pub(crate) enum Service {
     Lognormal(f64),
 }
 
-/// What one op is.
+/// The kind of an op.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op {
-    /// Of so many rows.
+    /// With this many rows.
     Insert(usize),
     Query,
 }
 
-/// How ops come.
+/// The arrival of ops.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Load {
-    /// So many a second, independently of each other.
+    /// This many a second, independently of each other.
     Poisson(f64),
-    /// From so many sessions, each of which sends its next one when the last was answered.
+    /// From this many sessions, each of which sends its next op after the last response.
     Closed(usize),
 }
 
-/// A stretch of time.
+/// A time range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) from_s: f64,
@@ -45,7 +45,7 @@ impl Span {
     }
 }
 
-/// The parameters of the page, as far as they are compared. Times are seconds of core time.
+/// The compared parameters of the reference page. Times are seconds of core time.
 #[derive(Debug, Clone)]
 pub(crate) struct Cluster {
     pub(crate) cores: usize,
@@ -58,20 +58,20 @@ pub(crate) struct Cluster {
     pub(crate) replica_cost: f64,
     pub(crate) rtt_s: f64,
     pub(crate) queue: usize,
-    /// One for each node.
+    /// One per node.
     pub(crate) speeds: Vec<f64>,
-    /// In their order.
+    /// In order.
     pub(crate) stalls: Vec<Span>,
 }
 
-/// What was seen of the ops.
+/// Observations of the ops.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Of those that came within the span and were not rejected, in no order.
+    /// Of the ops that arrived within the span and were not rejected, unordered.
     pub(crate) latencies_s: Vec<f64>,
-    /// Answered well within it, whenever they came.
+    /// Successful responses within the span, whenever the ops arrived.
     pub(crate) acknowledged: usize,
-    /// Rejected, of those that came within it.
+    /// Rejected ops, of those that arrived within the span.
     pub(crate) rejected: usize,
 }
 
@@ -92,7 +92,7 @@ enum What {
 #[derive(Debug, Clone, Copy)]
 struct Event {
     at: f64,
-    /// Of equal times the earlier made one comes first.
+    /// Of equal times, the earlier event comes first.
     number: u64,
     what: What,
 }
@@ -119,7 +119,7 @@ impl Ord for Event {
     }
 }
 
-/// An op under way.
+/// An op in flight.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     arrived: f64,
@@ -146,7 +146,7 @@ struct Simulation<'a> {
 }
 
 impl Cluster {
-    /// Sends such ops from time 0 on, and looks at the span.
+    /// Sends such ops from time 0 on, and observes the span.
     pub(crate) fn simulate(&self, op: Op, load: Load, span: Span, seed: u64) -> Seen {
         let node = || Node { idle: self.cores, waiting: VecDeque::new() };
         let mut simulation = Simulation {
@@ -165,7 +165,7 @@ impl Cluster {
         simulation.seen
     }
 
-    /// Pieces of an op, as they reach their nodes.
+    /// Pieces of an op, in the order of their arrival.
     fn pieces(&self, op: usize, kind: Op, chances: &mut Chances) -> Vec<Piece> {
         let nodes = self.speeds.len();
         let Op::Insert(rows) = kind else {
@@ -197,7 +197,7 @@ impl Cluster {
             }
     }
 
-    /// When work of this length is done that a core takes up now.
+    /// When work of this length that starts on a core now is done.
     fn end_of(&self, now: f64, work_s: f64) -> f64 {
         let mut at = now;
         let mut left_s = work_s;
@@ -233,7 +233,7 @@ impl Simulation<'_> {
         self.events.push(Event { at, number, what });
     }
 
-    /// Nothing comes after the span.
+    /// Nothing arrives after the span.
     fn next_arrival(&mut self, now: f64) {
         if let Load::Poisson(per_s) = self.load {
             let at = now + self.chances.exponential() / per_s;
@@ -264,7 +264,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Whether any of them would find as many others waiting as may wait, and no idle core.
+    /// Whether any of them would find a full queue and no idle core.
     fn is_rejected(&self, pieces: &[Piece]) -> bool {
         let mut found: Vec<[usize; 2]> =
             self.nodes.iter().map(|node| [node.idle, node.waiting.len()]).collect();

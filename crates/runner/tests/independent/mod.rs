@@ -1,13 +1,13 @@
-//! A second simulation of the cluster that `docs/reference/sim.md` describes: written from that page alone,
-//! slow and plain, with waiting lines and an event for each piece's end. It shares no code with `sim:` and
-//! must not use any of the project, so that a mistake in one is not a mistake in both.
+//! A second simulation of the cluster described in `docs/reference/sim.md`: written from that page alone, slow and
+//! simple, with queues and an event for each piece's end. It shares no code with `sim:`, and must not use any of the
+//! project, so that an error in one is not repeated in the other.
 //!
-//! Where the page leaves something open:
+//! Where the page is ambiguous:
 //!
-//! - Pieces of one op reach a node one after another, so a later one finds the earlier ones.
-//! - A batch whose rows the shards do not divide brings one row more to the first shards, counted from its
+//! - Pieces of one op reach a node one after another, so a later one encounters the earlier ones.
+//! - A batch whose rows cannot be divided evenly by the shards adds one row to the first shards, counted from its
 //!   random one.
-//! - A piece that comes during a stall takes a free core at once and begins when the stall is over.
+//! - A piece that arrives during a stall takes an idle core at once, and starts when the stall is over.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test program uses a part of it")]
 
 mod chances;

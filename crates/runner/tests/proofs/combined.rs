@@ -1,7 +1,7 @@
-//! Plans of combined faults and loads, drawn from seeds: the verdict is what the faults imply, to
-//! the row, and no fault of the target makes the measurement invalid but for the reason it implies.
+//! Plans of combined faults and loads, generated from seeds: the verdict is what the faults imply, to the row, and a
+//! fault of the target makes the measurement invalid only for the reason that it implies.
 //!
-//! Single faults are elsewhere: `faults.rs` beside it, and the audit's own plans on real databases.
+//! Single faults are tested elsewhere: in `faults.rs`, and in the audit's own plans on real databases.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -24,10 +24,10 @@ use crate::witness::{Answer, Batch, Seen, Witness};
 const PLANS: u64 = 40;
 const PLANS_IN_ALL: u64 = 200;
 
-/// Seconds that are measured: more than the shortest phase that is judged.
+/// Measured seconds: more than the shortest phase that is judged.
 const STEP_S: u64 = 5;
 
-/// A fault that a plan may have.
+/// A possible fault of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Dropped,
@@ -67,7 +67,7 @@ struct Combined {
 }
 
 impl Combined {
-    /// Plan number `plan`: every tenth without a fault, the others with one to four kinds.
+    /// Plan number `plan`: every tenth has no fault, the others have one to four kinds.
     fn drawn(plan: u64) -> Self {
         let draws = Draws::of(Seed(plan), &["combined faults"]);
         let mut next = 0;
@@ -81,16 +81,16 @@ impl Combined {
                 kinds.insert(KINDS[usize::try_from(draw(11)).unwrap()]);
             }
         }
-        // Both answer in the model's stead, and a session answers in one way.
+        // Both replace the model's responses, and a session can respond in only one way.
         if kinds.contains(&Kind::Refusals) {
             kinds.remove(&Kind::UnknownOutcomes);
         }
         let sessions = [1, 2, 5, 16, 64][usize::try_from(draw(5)).unwrap()];
         let batch = [1, 3, 10, 25][usize::try_from(draw(4)).unwrap()];
-        // A rejection takes a round trip: without one a closed load would do nothing else.
+        // A rejection takes a round trip; without one, a closed load would do nothing else.
         let mut parameters = "cores=2&service=constant&request=15ms&rtt=20ms".to_owned();
         let is_open = draw(2) == 0;
-        // Two cores do 133 ops/s; a full queue needs more of them.
+        // Two cores do 133 ops/s; a full queue needs more than that.
         let rate = if kinds.contains(&Kind::FullQueue) { 200 } else { 20 + draw(80) };
         let pace = if is_open { open(rate * batch) } else { closed(sessions) };
         let mut job = Job::new("", &[("insert", pace)]);
@@ -138,14 +138,14 @@ impl Combined {
                 self.faults.sessions_max = Some(u64::from(self.job.sessions).div_ceil(2));
                 return;
             }
-            // Of the model's queue, which every plan states.
+            // The model's queue, which every plan specifies.
             Kind::FullQueue => return,
         };
         self.parameters.push_str(&parameter);
     }
 }
 
-/// What was seen implies it.
+/// The verdict implied by the observations.
 fn implied_by(seen: &Seen) -> Verdict {
     let sum = |of: &dyn Fn(&Batch) -> u64| -> u64 { seen.batches.values().map(of).sum() };
     let rows = |answer: Answer| {
@@ -153,7 +153,7 @@ fn implied_by(seen: &Seen) -> Verdict {
             if batch.answer == answer { batch.rows } else { 0 }
         })
     };
-    // What the model did with a batch that it applied.
+    // What the model stored of an applied batch.
     let stored = |batch: &Batch| {
         if batch.applied { batch.rows - batch.dropped } else { 0 }
     };
@@ -176,7 +176,7 @@ fn implied_by(seen: &Seen) -> Verdict {
         (missing > 0, ReasonCode::RowsLost),
         (altered > 0, ReasonCode::RowsAltered),
         (duplicated > 0, ReasonCode::RowsSurplus),
-        // The model counts what it inserts.
+        // The model's insert counter.
         (inserted < acknowledged, ReasonCode::CounterDiffers),
         (unknown_found > 0, ReasonCode::ResentUnknown),
     ];
@@ -204,7 +204,7 @@ fn implied_by(seen: &Seen) -> Verdict {
     }
 }
 
-/// Whether a drift was found; every other reason is one that the plan implies.
+/// Whether a drift was found; every other reason is implied by the plan.
 fn drifts(plan: &Combined, record: &RunRecord, seen: &Seen, context: &str) -> bool {
     let judgment = &record.judgments.measurement;
     let is_closed = record.streams[0].working.is_some();
@@ -237,10 +237,10 @@ fn drifts(plan: &Combined, record: &RunRecord, seen: &Seen, context: &str) -> bo
     drifts
 }
 
-/// What came of a plan.
+/// The result of a plan.
 struct Done {
     data: Data,
-    /// A drift was found that no outage made.
+    /// A drift was found that no outage caused.
     drifted_by_chance: bool,
 }
 
@@ -273,14 +273,14 @@ fn carry_out(seed: u64) -> Done {
     Done { data: implied.data, drifted_by_chance: drifts && !plan.kinds.contains(&Kind::Outage) }
 }
 
-/// Carries them out; every kind of data must come up, or the plans say nothing.
+/// Runs them; every kind of data judgment must occur, or the plans prove nothing.
 fn carry_out_all(plans: u64) {
     let done: Vec<Done> = (0..plans).map(carry_out).collect();
     for data in [Data::Clean, Data::Lost, Data::Altered, Data::Duplicated] {
         assert!(done.iter().any(|done| done.data == data), "{data:?}");
     }
-    // The interval of a drift lies above the truth in one series of forty, and below it in as many. So
-    // many of n may by chance lie outside of a bound, plus three standard deviations, √(n · 0.05 · 0.95) each.
+    // The interval of a drift is above the truth in one series of forty, and below it in as many. So this many of n may
+    // be outside a bound at random, plus three standard deviations, √(n · 0.05 · 0.95) each.
     let by_chance = done.iter().filter(|done| done.drifted_by_chance).count();
     let drifts = number(by_chance as u64);
     let allowed = 0.05 * number(plans) + 3.0 * (number(plans) * 0.05 * 0.95).sqrt();

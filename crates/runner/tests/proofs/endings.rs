@@ -1,4 +1,4 @@
-//! Runs that do not end as planned keep, and report, what was measured.
+//! Runs that do not end as planned keep and report their measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use highwater_runner::run::{Ended, RunEnd};
 use crate::support::faulty::Faults;
 use crate::support::{At, Job, closed, exit_code, measured, measurement_reasons, one_node, open};
 
-/// One answer takes 100 ms, so that some are out whenever the run is stopped.
+/// A response takes 100 ms, so that some are pending whenever the run is stopped.
 fn slow() -> Job {
     let target = one_node("cores=inf&service=constant&request=100ms");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
@@ -26,7 +26,7 @@ fn due(phase_ns: u64) -> u64 {
     (phase_ns - 9_000_000).div_ceil(10_000_000)
 }
 
-/// What was due before the stop was offered, and nothing behind it.
+/// Everything intended before the stop was offered, and nothing after it.
 fn check_stopped_near(end: &RunEnd, second: u64) {
     assert_eq!(end.ended, Ended::Interrupted);
     assert_eq!(exit_code(end), 130);
@@ -36,7 +36,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     let phase = record.phases.iter().find(|p| p.name == "measure").unwrap();
     let length = Nanos(phase.duration_ns).as_secs_f64();
     let killed_s = Nanos::from_secs(second).as_secs_f64();
-    // A second is told a quarter of a second late, when its reports are in.
+    // A second is reported a quarter of a second late, when its reports have arrived.
     assert!((killed_s..killed_s + 0.3).contains(&length), "stopped after {length} s");
     let result = measured(record, "insert");
     assert_eq!(result.offered, due(phase.duration_ns), "after {length} s");
@@ -45,7 +45,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
 
 #[test]
 fn what_is_still_out_at_the_end_has_its_whole_time_limit() {
-    // Due in the load's last second, they are answered forty seconds after its end.
+    // Ops intended in the load's last second get their responses forty seconds after its end.
     let target = one_node("cores=inf&service=constant&request=40s");
     let mut job = Job::new(&target, &[("insert", open(20))]);
     job.step = Nanos::from_secs(3);
@@ -95,7 +95,7 @@ fn check_lost(end: &RunEnd) {
     assert_eq!(record.judgments.data.value, Data::Unverified);
     let result = measured(record, "insert");
     assert_eq!(result.offered, result.sent + result.dropped);
-    // What came due while all sessions were away was offered, too.
+    // Ops intended while all sessions were away were also offered.
     assert_eq!(result.offered, due(record.phases[0].duration_ns));
     for second in 0..5 {
         let interval = record.intervals.iter().find(|i| i.second == second).unwrap();
@@ -143,8 +143,7 @@ fn a_closed_run_ends_when_its_rows_are_written() {
     assert!(end.record.phases[0].duration_ns < Nanos::from_secs(1).0);
 }
 
-/// A session whose ops fail for want of resources in rows of so many, with one that is answered
-/// between them.
+/// A session with this many consecutive ops that fail for lack of resources, and then one that succeeds.
 fn exhausted(in_a_row: u64) -> RunEnd {
     let target = one_node("cores=1&service=constant&request=10ms");
     let faults = Faults { exhausted: in_a_row, round: in_a_row + 1, ..Faults::default() };
@@ -176,7 +175,7 @@ fn nine_in_a_row_do_not() {
     assert!(result.errors["resource"] > 900, "{:?}", result.errors);
 }
 
-/// The record of a run that was stopped before anything was measured.
+/// The record of a run that was stopped before any measurement.
 fn check_nothing_measured(end: &RunEnd) {
     assert_eq!(end.ended, Ended::Interrupted);
     assert_eq!(exit_code(end), 130);
@@ -192,7 +191,7 @@ fn the_wait_for_the_start_can_be_interrupted() {
     let end = job.run_interrupted(At::Start, 1);
     check_nothing_measured(&end);
     assert!(end.record.results.is_empty());
-    // Its clock stood where the wait began.
+    // Its clock stood at the start of the wait.
     assert_eq!(end.record.phases.last().unwrap().start_ns, 0);
 }
 
@@ -212,7 +211,7 @@ fn a_load_that_is_interrupted_is_kept_and_audited() {
         panic!("{} results", end.record.results.len());
     };
     assert_eq!(loaded.phase, "load");
-    // Sixteen sessions, ten ops a second each, for 2.25 s; all answers were waited for.
+    // Sixteen sessions, ten ops a second each, for 2.25 s; all responses were awaited.
     assert_eq!(loaded.acknowledged, 16 * 23);
     assert_eq!(end.record.audit.found, 10 * loaded.acknowledged);
     assert_eq!(end.record.judgments.data.value, Data::Clean);
@@ -228,7 +227,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
 
-/// All was measured by then: what was measured stays valid, and the audit ends as it would.
+/// The measurement was complete: it stays valid, and the audit completes normally.
 #[test]
 fn an_audit_that_is_interrupted_once_goes_on() {
     let end = slow().run_interrupted(At::Audit, 1);
@@ -257,8 +256,8 @@ fn audited(faults: Faults) -> (RunEnd, u64) {
     (end, sizes_requested)
 }
 
-/// Its question may still lie on the connection, so that nothing else can be asked there; and
-/// whether the target was at rest was not what failed.
+/// Its query may still be running on the connection, so that nothing else can be sent there; and checking whether the
+/// target was idle did not fail.
 #[test]
 fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     let (end, sizes_requested) = audited(Faults::default());
@@ -281,8 +280,8 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
 
-/// Refusals for now, at every place where the audit asks: a few are waited out, and rows that were
-/// read before one are not counted twice.
+/// Temporary refusals of each of the audit's requests: a few are retried, and rows read before one are not counted
+/// twice.
 #[test]
 fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
     for (sums, reads) in [(1, 0), (5, 0), (0, 1), (0, 3), (2, 2)] {
@@ -307,8 +306,8 @@ fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
     }
 }
 
-/// What a target has no memory for is asked in smaller slices, and never again as it was; the record
-/// says what the target answered.
+/// A request for which the target lacks memory is split into smaller slices, and never resent unchanged; the record
+/// contains the target's message.
 #[test]
 fn a_statement_without_room_is_followed_by_smaller_ones_and_never_by_itself() {
     const ROWS: u64 = 20_000;

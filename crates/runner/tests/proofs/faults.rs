@@ -1,4 +1,4 @@
-//! Faults that the target makes, and what the record says of them.
+//! Faults of the target, and their effect on the record.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -88,10 +88,10 @@ fn rows_stored_twice_are_found_duplicated() {
     assert_eq!(exit_code(&end), 4);
 }
 
-/// How an op of so many rows fails.
+/// How an op of this many rows fails.
 type Fails = fn(u64) -> Outcome;
 
-/// One op in four fails with an error that passes.
+/// One op in four fails with a temporary error.
 #[test]
 fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_session_is_gone() {
     let gone = |rows| Outcome { session_usable: false, ..refused(rows) };
@@ -145,7 +145,7 @@ fn a_run_without_faults_is_clean_and_exits_with_zero() {
     assert_eq!(exit_code(&end), 0);
 }
 
-/// Eight sessions of an open load of four ops a second, each closed so long after it was opened.
+/// Eight sessions of an open load of four ops a second, each closed this long after it was opened.
 fn closed_after(life: Nanos) -> (RunRecord, u64) {
     let faults = Arc::new(Faults { closes_after: Some(life), ..Faults::default() });
     let target = one_node("cores=4&service=constant&request=1ms");
@@ -164,8 +164,8 @@ fn an_idle_session_that_is_closed_is_replaced_before_its_next_op() {
     assert_eq!(insert.acknowledged, insert.offered);
 }
 
-/// Whoever waits takes the place of a session that is closed so soon that it rests before it comes
-/// again, and the op that it had claimed must not rest with it.
+/// A waiting session replaces one that is closed so soon that it must pause before reconnecting; the op that it had
+/// claimed must not wait with it.
 #[test]
 fn an_op_whose_session_cannot_come_back_is_sent_by_another() {
     let faults = Arc::new(Faults {
@@ -181,12 +181,12 @@ fn an_op_whose_session_cannot_come_back_is_sent_by_another() {
     assert_eq!(insert.offered, 400);
     assert_eq!(insert.offered, insert.sent + insert.dropped);
     assert_eq!(insert.acknowledged, insert.sent);
-    // All of them may be closed at once, and rest for 100 ms; so long does the first one of those that
-    // wait pause between two attempts. Then the next op is 25 ms away, and takes 1 ms.
+    // All of them may be closed at once, and pause for 100 ms; the first waiting one pauses as long between two
+    // attempts. Then the next op is 25 ms away, and takes 1 ms.
     let latest = Nanos(insert.latency_ns.max.unwrap());
     let bound = Nanos::from_millis(226);
     assert!(latest <= bound, "{latest:?}");
-    // What the end of the phase cuts off is at most as old: nine of forty a second.
+    // Ops cut off by the end of the phase are at most as old: nine at forty a second.
     assert!(insert.dropped <= 9, "{}", insert.dropped);
 }
 

@@ -1,5 +1,5 @@
-//! What Highwater promises, proved by whole runs against a simulated cluster whose behavior is
-//! known in closed form. One program, so that it is linked once.
+//! Highwater's guarantees, proved by whole runs against a simulated cluster whose behavior is known in closed form. One
+//! program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 #[path = "../independent/mod.rs"]

@@ -1,5 +1,5 @@
-//! An outage of the simulated cluster, whose begin and length are its URL's: what the record says of it,
-//! whatever the number of sessions and the rate.
+//! An outage of the simulated cluster, with start and length set in its URL: the record's figures, for any number of
+//! sessions and any rate.
 
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{AvailabilityRecord, RunRecord};
@@ -13,7 +13,7 @@ const AWAY: &str = "stall=4s+1500ms";
 /// Rows of an op.
 const BATCH: u64 = 10;
 
-/// What a figure may be off, beside what the queue takes: 300 ms and two intervals between arrivals.
+/// Tolerance of a figure, excluding the queue's effect: 300 ms and two intervals between arrivals.
 fn tolerance_s(ops_per_s: u64) -> f64 {
     0.3 + 2.0 / to_f64(ops_per_s)
 }
@@ -29,8 +29,7 @@ fn s(ns: u64) -> f64 {
     Nanos(ns).as_secs_f64()
 }
 
-/// Gap, and the time at which the rate was back, against the truth; `recovered_s` is when the queue is
-/// empty.
+/// Compares the gap, and the time of the rate's recovery, with the truth; at `recovered_s` the queue is empty.
 fn check(seen: &AvailabilityRecord, tolerance_s: f64, recovered_s: f64, case: &str) {
     let gap = s(seen.longest_gap_ns);
     let away = AWAY_UNTIL_S - AWAY_FROM_S;
@@ -52,15 +51,15 @@ fn an_outage_is_reported_alike_by_any_number_of_sessions_at_any_rate() {
             let record = run(&target, sessions, ops_per_s);
             let tolerance = tolerance_s(ops_per_s);
             let case = format!("{sessions} sessions, {ops_per_s} ops/s");
-            // One session alone does 50,000 ops/s: what waits is worked off within 0.2 s.
+            // A single session does 50,000 ops/s: the queue is drained within 0.2 s.
             check(&record.availability, tolerance, AWAY_UNTIL_S, &case);
         }
     }
 }
 
-/// One core does 1,000 ops/s, of which 800 are offered: 1,200 ops wait after the outage, and 200 ops/s
-/// are left for them, so that the queue is empty after 6 s. As recovered counts who has no more ops
-/// waiting than 100 ms bring, and two: 82 of them, 0.41 s earlier.
+/// One core does 1,000 ops/s, of which 800 are offered: 1,200 ops wait after the outage, and 200 ops/s are left for
+/// them, so that the queue is empty after 6 s. Recovered means that at most the ops of 100 ms, plus two, are waiting:
+/// 82 of them, 0.41 s earlier.
 #[test]
 fn a_backlog_delays_the_recovery_and_not_the_return_of_the_rate() {
     let target = format!("cores=1&service=constant&request=1ms&queue=inf&{AWAY}");

@@ -1,5 +1,5 @@
-//! Ops that were dropped, timed out or never sent rank as infinite: a percentile that falls among
-//! them is printed as `≥ x`, and no other is.
+//! Ops that were dropped, timed out, or never sent rank as infinite: a percentile among them is printed as `≥ x`, and
+//! no other is.
 
 use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::Data;
@@ -20,7 +20,7 @@ const PERCENTILES: [(&str, u64, u64); 7] = [
     ("max", 1_000_000, 1),
 ];
 
-/// The percentiles whose rank ⌈q n⌉ lies among the last `beyond` of n.
+/// The percentiles whose rank ⌈q n⌉ is among the last `beyond` of n.
 fn lower_bounds(summary: &LatencySummary) -> Vec<&'static str> {
     let n = summary.count;
     PERCENTILES
@@ -33,7 +33,7 @@ fn lower_bounds(summary: &LatencySummary) -> Vec<&'static str> {
         .collect()
 }
 
-/// The counts add up, and `≥` stands where it must and nowhere else.
+/// The counts are consistent, and `≥` appears exactly where it must.
 fn check(record: &RunRecord, case: &str) -> ResultRecord {
     let result = measured(record, "insert").clone();
     let timed_out = result.errors.get("timeout").copied().unwrap_or(0);
@@ -81,9 +81,8 @@ fn without_such_ops_no_percentile_is_a_lower_bound() {
     assert!(result.latency_ns.at_least.is_empty());
 }
 
-/// One core takes 20 ms per op, two sessions: of 1,000 ops the 499 that it does in time and the two
-/// under way are sent, the others are dropped at the end. So the median is a value, and all above
-/// it are lower bounds.
+/// One core takes 20 ms per op, two sessions: of 1,000 ops, the 499 that it completes in time and the two in flight are
+/// sent; the others are dropped at the end. So the median is a value, and all higher percentiles are lower bounds.
 #[test]
 fn an_overloaded_run_drops_what_its_target_cannot_take() {
     let mut job = thousand_ops("cores=1&request=20ms");
@@ -94,8 +93,8 @@ fn an_overloaded_run_drops_what_its_target_cannot_take() {
     assert!(result.backlog);
 }
 
-/// A stall before the end holds the only session; what is due behind it is never sent. Each 10 ms
-/// more of stall drop one op more, across the ranks of p99.9 (1) and p99 (10) of 1,000.
+/// A stall before the end blocks the only session; later ops are never sent. Each additional 10 ms of stall drop one
+/// more op, across the ranks of p99.9 (1) and p99 (10) of 1,000.
 #[test]
 fn one_op_unsent_at_the_end_more_or_less_decides_at_the_rank() {
     let mut dropped = Vec::new();
@@ -113,8 +112,8 @@ fn one_op_unsent_at_the_end_more_or_less_decides_at_the_rank() {
     assert_eq!(dropped, [0, 1, 2, 9, 10, 11, 50, 51]);
 }
 
-/// Time-outs of a second are looked for every 50 ms, so the ops of a stall up to 6.07 s that are
-/// due by 5.05 s are given up. Each 10 ms that it begins earlier time one more out.
+/// Timeouts of a second are checked every 50 ms, so ops of a stall up to 6.07 s that are intended by 5.05 s time out.
+/// Each 10 ms earlier start adds one timeout.
 #[test]
 fn one_timed_out_op_more_or_less_decides_at_the_rank() {
     let mut seen = Vec::new();

@@ -1,33 +1,31 @@
-//! Queues whose answers are known: M/M/1, M/M/4 and M/D/1 at 50, 80 and 90% load.
+//! Queues with known results: M/M/1, M/M/4, and M/D/1 at 50, 80, and 90% load.
 //!
-//! Each is run twice: with the queue in the target (a node with that many cores, and always a
-//! free session), and with the queue at our own door (a target that never makes anyone wait, and
-//! as many sessions as servers). The second proves that sessions share one first-come-first-served
-//! queue and that latency counts from the intended time.
+//! Each is run twice: with the queue in the target (a node with that many cores, and always an idle session), and with
+//! the queue in the load generator (a target without waiting, and as many sessions as servers). The second run proves
+//! that sessions share one first-come-first-served queue, and that latency counts from the intended time.
 //!
 //! # Tolerances
 //!
-//! Response times in a queue depend on each other, so the mean of n of them varies by σ / √n with
-//! σ² the *asymptotic* variance. Response times of an M/G/1 queue are the Markov chain
-//! T′ = max(T − A, 0) + S. With δ = 1/λ − E S the function g(x) = x² / 2δ + x solves Poisson's
-//! equation g − Pg = x − E T: all exponential terms of Pg cancel. Hence, for every M/G/1 queue,
+//! Response times in a queue depend on each other, so the mean of n of them varies by σ / √n with σ² the *asymptotic*
+//! variance. Response times of an M/G/1 queue are the Markov chain T′ = max(T − A, 0) + S. With δ = 1/λ − E S the
+//! function g(x) = x² / 2δ + x solves Poisson's equation g − Pg = x − E T: all exponential terms of Pg cancel. Hence,
+//! for every M/G/1 queue,
 //!
 //! > σ² = 2 Cov(g(T), T) − Var T = Cov(T², T) / δ + Var T,
 //!
-//! with the moments of T = W + S by Takács' recurrence (L. Takács, Operations Research 10, 1962).
-//! For M/M/1 it is (1 + ρ)² / (μ² (1 − ρ)⁴). D. J. Daley, "The serial correlation coefficients of
-//! waiting times in a stationary single server queue", J. Austral. Math. Soc. 8, 1968, has the
-//! same for waiting times.
+//! with the moments of T = W + S by Takács' recurrence (L. Takács, Operations Research 10, 1962). For M/M/1 it is (1 +
+//! ρ)² / (μ² (1 − ρ)⁴). D. J. Daley, "The serial correlation coefficients of waiting times in a stationary single
+//! server queue", J. Austral. Math. Soc. 8, 1968, has the same for waiting times.
 //!
-//! M/M/c has no such form. While all servers are busy it is an M/M/1 queue of rate cμ, and at
-//! other times nobody waits; so its waits vary no more than that queue's responses, and with the
-//! services' own deviation 1/μ added (Cauchy and Schwarz) σ ≤ (1 + ρ) / (cμ (1 − ρ)²) + 1/μ; cf.
-//! W. Whitt, "Planning queueing simulations", Management Science 35, 1989.
+//! M/M/c has no such form. While all servers are busy, it is an M/M/1 queue of rate cμ, and at other times there is no
+//! wait; so its waits vary no more than that queue's responses, and with the services' own deviation 1/μ added (Cauchy
+//! and Schwarz) σ ≤ (1 + ρ) / (cμ (1 − ρ)²) + 1/μ; cf. W. Whitt, "Planning queueing simulations", Management Science
+//! 35, 1989.
 //!
-//! Percentiles: the fraction beyond a reported p-quantile is compared with theory. The indicator
-//! 1{T > x} with probability p has the variance p (1 − p) τ / n, where τ is its integrated
-//! autocorrelation. In the heavy-traffic limit, reflected Brownian motion, Poisson's equation
-//! gives τ = τ(T) (1 + p ln p / (1 − p)), which is below τ(T) = σ² / Var T; that is used.
+//! Percentiles: the fraction beyond a reported p-quantile is compared with theory. The indicator 1{T > x} with
+//! probability p has the variance p (1 − p) τ / n, where τ is its integrated autocorrelation. In the heavy-traffic
+//! limit, reflected Brownian motion, Poisson's equation gives τ = τ(T) (1 + p ln p / (1 − p)), which is below τ(T) = σ²
+//! / Var T; that is used.
 //!
 //! All tolerances are four standard deviations; seeds are fixed.
 
@@ -53,11 +51,11 @@ enum Service {
 struct Queue {
     service: Service,
     servers: u32,
-    /// Of the capacity.
+    /// As a percentage of the capacity.
     per_cent: u32,
 }
 
-/// What theory says.
+/// Theoretical values.
 struct Theory {
     mean_s: f64,
     /// Asymptotic variance of the mean, times n.
@@ -117,8 +115,7 @@ impl Queue {
     }
 }
 
-/// σ and τ of the responses of an M/G/1 queue whose service has these moments, in units of
-/// [`SERVICE_S`] and its powers.
+/// σ and τ of the responses of an M/G/1 queue with these service moments, in units of [`SERVICE_S`] and its powers.
 fn asymptotics(lambda: f64, moments: [f64; 4]) -> (f64, f64) {
     let rho = lambda * SERVICE_S;
     let [s1, s2, s3, s4] = moments;
@@ -157,7 +154,7 @@ fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
         Where::Target => 512,
         Where::Door => queue.servers,
     };
-    // Ten times the relaxation time of the slowest, 1 / (μ (1 − √ρ)²) at 90%.
+    // Ten times the relaxation time of the slowest queue, 1 / (μ (1 − √ρ)²) at 90%.
     job.warm_up = Nanos::from_secs(4);
     job.step = Nanos::from_secs(u64::from(ops) / rate);
     measured(&job.run().record, "latest-metrics").clone()
@@ -166,7 +163,7 @@ fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
 fn check(queue: Queue, at: Where, ops: u32) {
     let result = run(queue, at, ops);
     let case = format!("{queue:?} at the {at:?}");
-    // What still queues at the end of the phase is dropped; so few do not weigh.
+    // Ops still queued at the end of the phase are dropped; they are too few to matter.
     assert!(result.dropped * 500 < result.offered, "{case}: {} dropped", result.dropped);
     assert_eq!(result.offered, result.acknowledged + result.dropped, "{case}");
     assert!(result.client_lag_ns.max.unwrap() <= 1_000, "{case}: our own lag");
@@ -195,7 +192,7 @@ fn check(queue: Queue, at: Where, ops: u32) {
     for (p, value) in [(0.5, latency.p50), (0.1, latency.p90), (0.01, latency.p99)] {
         let value = seconds(value);
         let tolerance = DEVIATIONS * (p * (1.0 - p) * theory.tau / n).sqrt() + 0.01 * p;
-        // With constant service all who need not wait share one response time.
+        // With constant service, all ops without a wait have the same response time.
         let atom = queue.exceeds(SERVICE_S * 0.999) - queue.exceeds(SERVICE_S * 1.001);
         if atom > 0.02 && p + tolerance >= queue.exceeds(SERVICE_S * 1.001) {
             continue;
@@ -211,7 +208,7 @@ fn check(queue: Queue, at: Where, ops: u32) {
 const QUEUES: [(Service, u32); 3] =
     [(Service::Exponential, 1), (Service::Exponential, 4), (Service::Constant, 1)];
 
-/// More ops where they depend more on each other.
+/// More ops for stronger correlation.
 fn check_all(at: Where, times: u32) {
     for (service, servers) in QUEUES {
         for (per_cent, ops) in [(50, 80_000), (80, 160_000), (90, 360_000)] {

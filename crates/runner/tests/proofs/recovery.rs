@@ -1,4 +1,4 @@
-//! A process that is killed leaves its journal, from which the record is put together.
+//! A killed process leaves its journal, from which the record is made.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use highwater_runner::record;
 
 use crate::support::{Job, closed, measured, one_node, open};
 
-/// Runs, then takes away what a killed process would not have written.
+/// Runs, then removes what a killed process would not have written.
 fn killed(root: &Path) -> RunRecord {
     let target = one_node("cores=1&service=exp&request=12ms&query=1ms");
     let streams = [("insert", open(1_000)), ("latest-metrics", closed(1))];
@@ -30,7 +30,7 @@ fn within_two_digits(recovered: &LatencySummary, whole: &LatencySummary) {
     }
 }
 
-/// The run that was killed below this directory.
+/// The run killed in this directory.
 fn read(root: &Path) -> RunRecord {
     let record = record::read(&root.join("test")).unwrap();
     record.into_run().unwrap()

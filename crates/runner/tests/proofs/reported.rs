@@ -1,4 +1,4 @@
-//! What is reported second by second leaves nothing out: added up it is what the record has, however slow an op was.
+//! The reports of all seconds are complete: their sums equal the record, however slow an op was.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use highwater_runner::observer::Observer;
 
 use crate::support::{Job, closed, one_node, open};
 
-/// The seconds that were reported.
+/// The reported seconds.
 #[derive(Default)]
 struct Seconds(RefCell<Vec<SecondProgress>>);
 
@@ -22,7 +22,7 @@ impl Observer for Seconds {
     }
 }
 
-/// The seconds of a run of one stream, each reported once, whose sums are those of its record.
+/// The seconds of a run of one stream, each reported once, whose sums equal its record.
 fn reported(job: &Job) -> Vec<SecondProgress> {
     let seconds = Rc::new(Seconds::default());
     let observer = Rc::clone(&seconds) as Rc<dyn Observer>;
@@ -68,7 +68,7 @@ fn job(parameters: &str) -> Job {
     Job::new(&target, &[("insert", open(1_000))])
 }
 
-/// A tenth of the ops ends in the second after its own.
+/// A tenth of the ops end in the second after their own.
 #[test]
 fn what_ends_in_the_next_second_is_reported_with_that() {
     let seconds = reported(&job("cores=inf&request=100ms"));
@@ -76,19 +76,19 @@ fn what_ends_in_the_next_second_is_reported_with_that() {
     assert_eq!(sum(&seconds, slow), 0);
 }
 
-/// Ops that were due in its first two seconds took longer than one.
+/// Ops intended in its first two seconds took longer than one.
 #[test]
 fn a_stall_of_three_seconds_is_in_the_reported_latencies() {
     let seconds = reported(&job("cores=inf&request=5ms&stall=5s+3s"));
     let slow = sum(&seconds, slow);
-    // Histograms of seconds keep two digits: which side of a bound a latency near it lies on is not exact.
+    // Histograms of seconds have two digits: the side of a latency near a bound is not exact.
     assert!(slow.abs_diff(200) <= 10, "{slow} slow ops");
     let p99 = seconds.iter().filter_map(|second| second.streams[0].p99_ns);
     let slowest = Nanos(p99.max().unwrap()).as_secs_f64();
     assert!((2.8..3.2).contains(&slowest), "{slowest} s");
 }
 
-/// Who is served late ends after the load, and who is not is dropped at its end.
+/// Late ops end after the load, and the rest is dropped at its end.
 #[test]
 fn the_last_second_has_all_that_is_left() {
     let stalled = reported(&job("cores=inf&request=5ms&stall=8s+4s"));
@@ -102,7 +102,7 @@ fn the_last_second_has_all_that_is_left() {
     assert!(sum(&seconds, slow) >= 8 * 3);
 }
 
-/// Sixteen ops of the first step are answered half a second into the second one, after a second and a half.
+/// Sixteen ops of the first step get their responses half a second into the second one, after a second and a half.
 #[test]
 fn slow_ops_of_a_phase_are_no_latency_of_the_next() {
     let mut steps = job("cores=inf&request=5ms&stall=9s+1500ms");

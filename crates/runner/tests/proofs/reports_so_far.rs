@@ -1,4 +1,4 @@
-//! What a run reports is seen by who reads its files from elsewhere, nothing left out and in its order.
+//! The reports of a run as read from its files by another process: complete and in order.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -13,7 +13,7 @@ use highwater_runner::store::Reported;
 
 use crate::support::{Job, one_node, open};
 
-/// An observer that looks into the files of its run each time, as another process would.
+/// An observer that reads the files of its run after each event, as another process would.
 #[derive(Default)]
 struct Reader {
     observed: RefCell<Vec<Reported>>,
@@ -59,7 +59,7 @@ fn job() -> Job {
 fn who_reads_the_files_of_a_run_sees_all_that_its_observer_is_told() {
     let reader = Rc::new(Reader::default());
     job().run_watched(Rc::clone(&reader) as Rc<dyn Observer>);
-    // The file is gone by now, and what was written last is still read.
+    // The file has been removed by now, but its last lines are still read.
     reader.look();
     let (observed, read) = (reader.observed.take(), reader.read.take());
     let is_second = |of: &&Reported| matches!(of, Reported::Event(event) if matches!(**event, Event::Second(_)));
@@ -70,7 +70,7 @@ fn who_reads_the_files_of_a_run_sees_all_that_its_observer_is_told() {
     assert_eq!((first, read.len()), (None, observed.len()));
 }
 
-/// Nothing of what a run reports is left behind, and whoever looks then sees how it began and how it ended, once.
+/// A run's reports do not remain; a later reader sees its start and its end, once.
 #[test]
 fn of_a_run_that_has_ended_its_begin_and_its_end_are_seen() {
     let root = tempfile::tempdir().unwrap();

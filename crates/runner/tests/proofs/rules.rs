@@ -35,7 +35,7 @@ fn warm_up_is_left_out() {
     assert_eq!(record.audit.acknowledged, 8_000, "the audit knows all phases");
 }
 
-/// Every answer takes one second, and a hundred ops are due each second.
+/// Every response takes one second, and a hundred ops are intended each second.
 fn a_second_late(warm_up: Nanos) -> RunRecord {
     let target = one_node("cores=inf&service=constant&request=1s");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
@@ -44,8 +44,8 @@ fn a_second_late(warm_up: Nanos) -> RunRecord {
     job.run().record
 }
 
-/// What the warm-up asked last is answered in the first measured second, and what was asked in the
-/// last one in the drain.
+/// The warm-up's last ops get their responses in the first measured second, and those of the last measured second in
+/// the drain.
 #[test]
 fn throughput_counts_by_finished() {
     let record = a_second_late(Nanos::from_secs(2));
@@ -64,8 +64,8 @@ fn throughput_counts_by_finished() {
     assert_eq!((late.offered, late.acknowledged), (0, 100), "the drain's second");
 }
 
-/// Ops due in one step and answered in the next belong to the one by latency and counts, and to
-/// the other by throughput.
+/// Ops intended in one step and answered in the next belong to the first by latency and counts, and to the second by
+/// throughput.
 #[test]
 fn steps_do_not_blend() {
     let target = one_node("cores=inf&service=constant&request=1s&stall=19500ms+300ms");
@@ -78,15 +78,15 @@ fn steps_do_not_blend() {
     assert_eq!(steps.map(|step| step.acknowledged), [1_000, 2_000, 500]);
     assert_eq!(steps.map(finished_in).iter().sum::<u64>(), 3_450);
     assert_eq!(finished_in(steps[0]), 900);
-    // The stall delays what is under way: 1.3 s for all due from 18.5 s to 19.8 s, and for those
-    // due in the stall the rest of it. So 260 of step 2 are answered in step 3.
+    // The stall delays ops in flight: 1.3 s for all intended from 18.5 s to 19.8 s, and the rest of the stall for those
+    // intended during it. So 260 of step 2 get their responses in step 3.
     assert_eq!(finished_in(steps[1]), 100 + 2_000 - 260);
     assert_eq!(finished_in(steps[2]), 260 + 450);
     let slowest = steps.map(|step| seconds(step.latency_ns.max));
     assert!(slowest[0] < 1.01 && slowest[1] > 1.29 && slowest[2] < 1.01, "{slowest:?}");
 }
 
-/// Sessions = throughput × mean response, within the ops that the phase's ends cut in two.
+/// Sessions = throughput × mean response, except for ops cut by the phase's ends.
 #[test]
 fn littles_law_holds_in_closed_load() {
     for service in ["constant", "exp", "lognormal:2"] {
@@ -124,7 +124,7 @@ fn a_stall_is_found_as_gap_and_dips() {
     }
 }
 
-/// Two sessions before one core without a queue: one of them is rejected and asks again.
+/// Two sessions with one core and no queue: one of them is rejected and retries.
 #[test]
 fn retries_are_counted_beside_the_ops() {
     let target = "sim:?nodes=1&shards=1&replicas=0&rtt=1ms&queue=0&cores=1&service=exp&request=5ms";
@@ -147,7 +147,7 @@ fn retries_are_counted_beside_the_ops() {
     assert!(share(given_up, with.sent) < share(rejected, without.sent) / 2.0);
 }
 
-/// One core, busy all the time, and no queue: who asks beside it is rejected each time, and at once.
+/// One core, always busy, and no queue: additional ops are rejected at once.
 #[test]
 fn who_asks_again_waits_twice_as_long_each_time_and_a_second_at_most() {
     let target = one_node("cores=1&service=constant&request=20s").replace("queue=inf", "queue=0");
@@ -162,8 +162,8 @@ fn who_asks_again_waits_twice_as_long_each_time_and_a_second_at_most() {
     assert!((waited - 3.27).abs() < 0.02, "{waited}");
 }
 
-/// What the pacer says is due, and nothing else, whatever the number of sessions. Counts of forty
-/// runs of Poisson arrivals have their mean at rate × time, within four deviations.
+/// Exactly the ops that the pacer determines, for any number of sessions. Counts of forty runs of Poisson arrivals have
+/// their mean at rate × time, within four deviations.
 #[test]
 fn open_load_offers_every_arrival_of_its_pacer() {
     let lanes = Share::WHOLE.lanes();
@@ -197,8 +197,7 @@ fn open_load_offers_every_arrival_of_its_pacer() {
     assert!((number(total) - expected).abs() < 4.0 * expected.sqrt(), "{total}");
 }
 
-/// Ten minutes of simulated time are a matter of computing; were the clock real this test would
-/// take ten minutes.
+/// Ten minutes of simulated time are mere computation; on a real clock, this test would take ten minutes.
 #[test]
 fn ten_simulated_minutes_take_seconds() {
     let clock = RealClock::start();

@@ -17,7 +17,7 @@ fn busy() -> Job {
     job
 }
 
-/// Without what the machine adds.
+/// Without the machine's additions.
 fn blank(mut record: RunRecord) -> RunRecord {
     record.header.started_at.clear();
     record.clients.clear();

@@ -1,13 +1,13 @@
-//! `sim:` against a second simulation of the same page, which shares no code with it: mean, percentiles,
-//! throughput and rejections of eight clusters at five loads each.
+//! `sim:` against a second simulation of the same page, without shared code: mean, percentiles, throughput, and
+//! rejections of eight clusters at five loads each.
 //!
 //! # Tolerances
 //!
-//! Each point is run eight times by both, with seeds of their own. The figures of the runs are independent of each other and
-//! nearly normal, so the difference of both means is compared with Student's quantile, 14 degrees of
-//! freedom, for the scatter of both together. All points and figures share an error of one percent
-//! (Bonferroni): of 240 differences none is beyond 6.1 deviations in 99 of 100 studies, with fixed seeds in this one.
-//! A histogram rounds by at most 0.1%; twice that is allowed beside.
+//! Each point is run eight times by both, with different seeds. The runs' figures are independent and nearly normal, so
+//! the difference of both means is compared with Student's quantile, 14 degrees of freedom, for the combined variance.
+//! All points and figures share an error of one percent (Bonferroni): of 240 differences, none exceeds 6.1 deviations
+//! in 99 of 100 studies; this one has fixed seeds. A histogram rounds by at most 0.1%; the test allows twice that in
+//! addition.
 
 use highwater_model::plan::{Arrivals, AuditLevel};
 use highwater_model::record::RunRecord;
@@ -18,15 +18,14 @@ use crate::independent::{Cluster, Load, Op, Seen, Service, Span, float};
 use crate::support::{Job, closed, measured, number, seconds};
 
 const REPLICATIONS: u32 = 8;
-/// Student's quantile with 14 degrees of freedom that 0.01 ÷ 240 of all values are beyond, to both sides.
+/// Student's quantile with 14 degrees of freedom that 0.01 ÷ 240 of all values exceed, on both sides.
 const DEVIATIONS: f64 = 6.1;
 const RESOLUTION: f64 = 0.002;
 const QUERY: &str = "latest-metrics";
 
 const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p99.9", "throughput", "rejected"];
 
-/// A cluster with the words that `sim:` takes for it, and the loads that it is compared at: parts of its
-/// capacity, or sessions.
+/// A cluster with its `sim:` parameters, and the compared loads: fractions of its capacity, or sessions.
 struct Configuration {
     name: &'static str,
     words: String,
@@ -79,7 +78,7 @@ fn configurations() -> Vec<Configuration> {
     undisturbed().into_iter().chain(disturbed()).collect()
 }
 
-/// Every cluster of equal nodes on which nobody is rejected.
+/// Every cluster of equal nodes without rejections.
 fn undisturbed() -> [Configuration; 5] {
     [
         Configuration {
@@ -134,7 +133,7 @@ fn undisturbed() -> [Configuration; 5] {
     ]
 }
 
-/// A short waiting line, a slow node, stalls.
+/// A short queue, a slow node, stalls.
 fn disturbed() -> [Configuration; 3] {
     [
         Configuration {
@@ -181,7 +180,7 @@ impl Configuration {
         }
     }
 
-    /// Ops per second that the busiest node can do, by the page.
+    /// Ops per second of the busiest node, according to the page.
     fn capacity(&self) -> f64 {
         let cluster = &self.cluster;
         let nodes = cluster.speeds.len();
@@ -205,7 +204,7 @@ impl Configuration {
         stalled * float(cluster.cores) / busiest.fold(0.0, f64::max)
     }
 
-    /// The loads, with how long about so many ops take.
+    /// The loads, each with the duration of about this many ops.
     fn points(&self, ops: f64) -> Vec<(Load, f64)> {
         let capacity = self.capacity();
         match self.loads {
@@ -263,7 +262,7 @@ impl Configuration {
         runs.collect()
     }
 
-    /// What differs, of how many figures.
+    /// The differences, and the number of figures.
     fn differences(&self, ops: f64, points: &[usize]) -> (Vec<String>, usize) {
         let mut differences = Vec::new();
         let all = self.points(ops);
@@ -300,7 +299,7 @@ fn figures_of_ours(record: &RunRecord, op: &str) -> [f64; 6] {
     let result = measured(record, op);
     let latency = &result.latency_ns;
     let rejected = result.errors.get("rejected").copied().unwrap_or_default();
-    // What was rejected never ended.
+    // Rejected ops never ended.
     let known = |name: &str, value| {
         let is_bound = latency.at_least.iter().any(|other| other == name);
         if is_bound { f64::INFINITY } else { seconds(value) }
@@ -340,11 +339,11 @@ fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     (mean, squares.sum::<f64>() / float(values.len() - 1))
 }
 
-/// How far both lie apart, where chance does not explain it.
+/// The difference between both, if it is significant.
 fn difference(ours: &[f64], theirs: &[f64]) -> Option<String> {
     let endless = [ours, theirs].map(|runs| runs.iter().filter(|of| of.is_infinite()).count());
     if endless != [0, 0] {
-        // Where some runs reject just as many as a percentile leaves, chance decides which.
+        // If some runs reject as many ops as a percentile leaves, the outcome is random.
         let [by_us, by_them] = endless;
         let differs =
             (by_us == ours.len() && by_them == 0) || (by_them == theirs.len() && by_us == 0);
@@ -359,7 +358,7 @@ fn difference(ours: &[f64], theirs: &[f64]) -> Option<String> {
         .then(|| format!("{our:.6} by sim:, {their:.6} by the other, {allowed:.6} allowed"))
 }
 
-/// Compares them all at these of their loads; about so many ops a run.
+/// Compares all of them at these loads, with about this many ops per run.
 #[expect(clippy::print_stdout, reason = "the long test prints its figures")]
 fn compare(configurations: &[Configuration], ops: f64, points: &[usize]) -> Vec<String> {
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! A plan split over several load generators asks what one would ask, and their merged records say
-//! what one record would have said.
+//! A plan split over several load generators sends the same ops as a single one, and their merged records equal one
+//! record.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,15 +15,14 @@ use proptest::prelude::*;
 
 use crate::support::{Job, closed, measured, one_node, open};
 
-/// What a plan did: its record, and how often each batch of rows is in the target.
+/// The effect of a plan: its record, and how often the target has each batch.
 struct Done {
     record: RunRecord,
     stored: BTreeMap<u64, u64>,
 }
 
-/// All shares one after the other against one target, whose cores never make anyone wait: so the
-/// shares do not feel each other, and the last audit sees the rows of all; all times of a record
-/// count from its first phase.
+/// All shares one after the other against one target without queueing: so the shares do not affect each other, and the
+/// last audit sees the rows of all; all times of a record count from its first phase.
 fn split(job: &Job, of: u32) -> Done {
     let root = tempfile::tempdir().unwrap();
     let target = job.open_target(root.path());
@@ -37,8 +36,8 @@ fn split(job: &Job, of: u32) -> Done {
     Done { record, stored }
 }
 
-/// As if all had begun with the first one, and been audited in turn: what ran one after the other is not added, and
-/// the last audit sees the rows of all.
+/// As if all had begun together and been audited in turn: runs that were not concurrent are not merged, and the last
+/// audit sees the rows of all.
 pub(crate) fn begin_together(shares: &mut [RunRecord]) {
     let first = shares[0].header.started_at.clone();
     for (turn, share) in (0..).zip(shares) {
@@ -50,7 +49,7 @@ pub(crate) fn begin_together(shares: &mut [RunRecord]) {
     }
 }
 
-/// Rows per batch of ten, as the target counts them.
+/// Rows per batch of ten, as counted by the target.
 fn stored(job: &Job, target: &Arc<dyn Target>) -> BTreeMap<u64, u64> {
     let timeline = SimulatedTimeline::new();
     let shared: Rc<dyn highwater_driver::Timeline> = Rc::new(timeline.clone());
@@ -65,7 +64,7 @@ fn stored(job: &Job, target: &Arc<dyn Target>) -> BTreeMap<u64, u64> {
     counts.unwrap().buckets.into_iter().collect()
 }
 
-/// By phase, stream and op: a share may not have an op that comes first in another.
+/// By phase, stream, and op: a share may lack an op that comes first in another.
 fn by_name(record: &RunRecord) -> BTreeMap<[&str; 3], &ResultRecord> {
     record
         .results
@@ -110,7 +109,7 @@ fn same(whole: &Done, parts: &Done, of: u32) {
     assert_eq!(parts.judgments, whole.judgments, "{of} shares");
 }
 
-/// Constant service: an op's latency is the same whoever asks it.
+/// Constant service: an op's latency does not depend on the share that sends it.
 fn open_load(rows_per_s: u64, queries_per_s: u64, arrivals: Arrivals, seed: u64) -> Job {
     let target = one_node("cores=inf&service=constant&request=5ms&query=20ms");
     let streams = [("insert", open(rows_per_s)), ("dashboards", open(queries_per_s))];
@@ -143,7 +142,7 @@ proptest! {
     }
 }
 
-/// In closed load who asks when depends on the number of sessions, but not what is asked.
+/// In closed load, the number of sessions determines when ops are sent, but not which.
 #[test]
 fn closed_load_over_shares_writes_the_same_rows() {
     let target = one_node("cores=inf&service=exp&request=5ms");

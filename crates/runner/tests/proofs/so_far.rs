@@ -1,4 +1,4 @@
-//! What a run shows of itself while it goes on, read from its files: the same counts as its record in the end.
+//! The interim state of a run, read from its files: the same counts as in its final record.
 
 use highwater_model::control::Command;
 use highwater_model::judgment::{ObjectiveValue, ReasonCode};
@@ -12,15 +12,15 @@ use crate::support::{At, Job, closed, one_node, open};
 
 fn read(directory: &std::path::Path, before: u64) -> RunRecord {
     let mut so_far = SoFar::of(directory);
-    // Whoever reads often sees the same as who reads once.
+    // Frequent reads give the same result as a single one.
     for second in (0..before.min(60)).chain([before]) {
         so_far.read(second);
     }
     so_far.record(&TargetTelemetry::default()).unwrap()
 }
 
-/// The rate changes at 4.35 s, and what of that second is of which phase is not known: four whole seconds are of the
-/// one, five of the other.
+/// The rate changes at 4.35 s, and the split of that second between the phases is unknown: four whole seconds belong to
+/// the first, five to the second.
 #[test]
 fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     let root = tempfile::tempdir().unwrap();
@@ -38,7 +38,7 @@ fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     let offered: Vec<u64> = seen.results.iter().map(|result| result.offered).collect();
     assert_eq!(offered, [4 * 100, 5 * 200]);
     for result in &seen.results {
-        // One op at either end is due in a second that counts and answered in another, or the other way round.
+        // At either end, one op is intended in a counted second and answered in another, or vice versa.
         assert!(result.acknowledged.abs_diff(result.offered) <= 1, "{result:?}");
         assert_eq!(result.dropped, 0);
     }
@@ -49,7 +49,7 @@ fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     assert_eq!(planned(&seen), [Some(1_000.0), Some(2_000.0)]);
     assert_eq!(planned(&seen), planned(&record));
     assert!(seen.intervals.is_empty(), "it does not grow with the run");
-    // Percentiles are judged by windows, which are not there before the end; that is no reason against it.
+    // Percentiles are judged by windows, which do not exist before the end; this is not a reason against it.
     let reasons = seen.judgments.measurement.codes();
     assert!(!reasons.contains(&ReasonCode::TooFewSamples), "{reasons:?}");
     assert_eq!(seen.limit, None, "open load that is sustained has none");
@@ -71,7 +71,7 @@ fn seconds_that_are_not_over_wait() {
     assert_eq!(seen.results[0].offered, 300);
 }
 
-/// One core that is busy all the time, and says so.
+/// One core that is always busy, and reports it.
 #[test]
 fn the_limit_forms_from_what_is_known_so_far() {
     let root = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ fn the_limit_forms_from_what_is_known_so_far() {
     assert_eq!(seen.judgments.objective.value, ObjectiveValue::NoneSet);
 }
 
-/// A core that does 100 ops a second of 200: by their counts the rate is not sustained.
+/// A core that does 100 of 200 ops a second: the counts show that the rate is not sustained.
 #[test]
 fn what_counts_show_is_the_reason_and_no_window_that_is_not_there() {
     let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A target that stalls must show in the latencies: latency counts from the intended time.
+//! A stalled target must show in the latencies: latency counts from the intended time.
 
 use highwater_model::plan::Arrivals;
 use highwater_model::record::ResultRecord;
@@ -14,18 +14,18 @@ const SERVICE_S: f64 = 0.01;
 const SESSIONS: u32 = 16;
 const TOLERANCE: f64 = 0.05;
 
-/// The load on the sessions: without a stall each op occupies one for its service.
+/// The load on the sessions: without a stall, each op occupies one for its service time.
 fn load() -> f64 {
     RATE * SERVICE_S / f64::from(SESSIONS)
 }
 
-/// The p99 of latency in closed form.
+/// The p99 latency in closed form.
 ///
-/// With rate λ, service S and c sessions the queue drains at μ = c / S. An op due u seconds into
-/// a stall of L seconds finds λu others before it, so it begins (L − u) + λu / μ after its time
-/// and its latency is S + L − u (1 − ρ), with ρ = λ / μ. This holds until the queue is empty, at
-/// u = L / (1 − ρ). Latencies above S + x thus belong to the (L − x) / (1 − ρ) seconds of arrivals
-/// at the stall's begin, of T in all: they are 1% where x = L − 0.01 T (1 − ρ).
+/// With rate λ, service S, and c sessions, the queue drains at μ = c / S. An op intended u seconds into a stall of L
+/// seconds finds λu others before it, so it begins (L − u) + λu / μ after its time, and its latency is S + L − u (1 −
+/// ρ), with ρ = λ / μ. This holds until the queue is empty, at u = L / (1 − ρ). Latencies above S + x thus belong to
+/// the (L − x) / (1 − ρ) seconds of arrivals at the stall's start, of T in all: they are 1% where x = L − 0.01 T (1 −
+/// ρ).
 fn p99_s() -> f64 {
     SERVICE_S + STALL_S - 0.01 * STEP_S * (1.0 - load())
 }
@@ -49,7 +49,7 @@ fn stalled(arrivals: Arrivals, seed: u64) -> ResultRecord {
     measured(&job.run().record, "insert").clone()
 }
 
-/// The proof, and its counter-proof: the same figure, counted from the start, fails it.
+/// The proof and its converse: the same figure fails if it is counted from the actual start.
 fn check_p99(result: &ResultRecord, case: &str) {
     let expected = p99_s();
     let latency = seconds(result.latency_ns.p99);
@@ -79,8 +79,8 @@ fn a_stall_shows_in_p99_as_the_closed_form_says_with_constant_arrivals() {
     assert!(agrees(mean, mean_s()), "mean {mean} s, not {} s", mean_s());
 }
 
-/// With Poisson arrivals 80 ± 9 of 8,000 ops rank above the p99. They arrive in 0.2 s, so that it
-/// varies by 0.02 s: 5% of it are four standard deviations.
+/// With Poisson arrivals, 80 ± 9 of 8,000 ops rank above the p99. They arrive in 0.2 s, so that it varies by 0.02 s: 5%
+/// of it are four standard deviations.
 #[test]
 fn a_stall_shows_in_p99_as_the_closed_form_says_with_poisson_arrivals() {
     for seed in 1..=5 {

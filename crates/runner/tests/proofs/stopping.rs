@@ -1,6 +1,6 @@
-//! Runs that their plan's own stop rule ends, and sessions that appear one after the other.
+//! Runs ended by their plan's own stop rule, and sessions that start one after the other.
 //!
-//! The rule is looked at a quarter of a second after each second, when its reports are in.
+//! The rule is checked a quarter of a second after each second, when its reports have arrived.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ fn lasted(record: &RunRecord, name: &str) -> f64 {
     Nanos(phase(record, name).duration_ns).as_secs_f64()
 }
 
-/// What the record says of its early ends.
+/// The record's notes on early ends.
 fn early(record: &RunRecord) -> Vec<&str> {
     let early = record.notes.iter().filter(|finding| finding.code == "stopped_early");
     early.map(|finding| finding.message.as_str()).collect()
 }
 
-/// Half width of a stream's interval, relative to its mean.
+/// Half width of a stream's confidence interval, relative to its mean.
 fn relative_ci(record: &RunRecord, stream: &str, phase: &str) -> f64 {
     let mut streams = record.streams.iter();
     let found = streams.find(|s| s.stream == stream && s.phase == phase);
@@ -42,9 +42,9 @@ fn until(ppm: u32) -> Predicate {
     Predicate::RelativeCiBelow { ppm }
 }
 
-/// One core without a rest: 200 ops a second whose times are exponential, so that ops of T seconds
-/// are a Poisson count N and the half width is about 2 / √N. 5% needs about 1,600 ops, 8 s;
-/// the variance is itself estimated, from a few percent of the windows, and scatters by some times.
+/// One core without pauses: 200 ops a second with exponential times, so that ops of T seconds are a Poisson count N,
+/// and the half width is about 2 / √N. 5% needs about 1,600 ops, 8 s; the variance itself is estimated, from a few
+/// percent of the windows, and may be off by a factor.
 fn noisy() -> Job {
     let target = one_node("cores=1&service=exp&request=5ms");
     let mut job = Job::new(&target, &[("insert", closed(4))]);
@@ -98,8 +98,8 @@ fn a_run_whose_interval_stays_wide_ends_at_its_maximum_and_says_nothing_of_it() 
     assert!(early(&record).is_empty());
 }
 
-/// An even pace is known exactly as soon as there are the 30 windows of 100 ms that any interval
-/// needs. Those of the phase before do not count, though it stood still for a time.
+/// A constant pace is known exactly once there are the 30 windows of 100 ms that any interval needs. Windows of the
+/// previous phase do not count, even if it stood still for a time.
 #[test]
 fn each_step_needs_windows_of_its_own() {
     let target = one_node("cores=inf&service=constant&request=10ms&stall=500ms+1s");
@@ -110,7 +110,7 @@ fn each_step_needs_windows_of_its_own() {
     let record = job.run().record;
     // 2 s to 5 s are 30 windows, seen at 5.25 s.
     assert_eq!(phase(&record, "step 1").duration_ns, 3_250_000_000);
-    // From 5.3 s on: 37 windows are over at 9 s, but only 27 at 8 s.
+    // From 5.3 s on: 37 windows have ended at 9 s, but only 27 at 8 s.
     assert_eq!(phase(&record, "step 2").start_ns, 5_250_000_000);
     assert_eq!(phase(&record, "step 2").duration_ns, 4_000_000_000);
     assert_eq!(
@@ -122,7 +122,7 @@ fn each_step_needs_windows_of_its_own() {
     );
 }
 
-/// The even stream is known after three seconds; the run waits for the other.
+/// The constant stream is known after three seconds; the run waits for the other.
 #[test]
 fn every_stream_must_be_known_well_enough() {
     let target = one_node("cores=inf&service=exp&request=10ms&query=10ms");
@@ -138,7 +138,7 @@ fn every_stream_must_be_known_well_enough() {
     }
 }
 
-/// Ops failed by the end of a second, by when they ended.
+/// Ops failed by the end of a second, by finish time.
 fn errors_by(record: &RunRecord, second: u64) -> u64 {
     let until = record.intervals.iter().filter(|interval| interval.second < second);
     until.map(|interval| interval.errors).sum()
@@ -146,7 +146,7 @@ fn errors_by(record: &RunRecord, second: u64) -> u64 {
 
 #[test]
 fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
-    // Of a hundred ops a second four fail: too few to leave open what the target did.
+    // Of a hundred ops a second, four fail: too few for doubt about the target.
     let target = one_node("cores=inf&service=constant&request=1ms&fail=0.04");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
     job.step = Nanos::from_secs(60);
@@ -163,7 +163,7 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
         panic!("{:?}", record.notes);
     };
     assert!(why.ends_with(" of 60 s: errors>50 held"), "{why}");
-    // What was due until then was asked, and is all that was asked.
+    // Exactly the ops intended until then were sent.
     let result = measured(record, "insert");
     assert_eq!(result.offered, (nanos - 9_000_000).div_ceil(10_000_000));
     assert_eq!(result.sent, result.acknowledged + result.errors["connection"]);
@@ -185,7 +185,7 @@ fn a_run_that_ended_by_its_rows_says_so() {
     assert!(why.ends_with(" of 10 s: its 12,340 rows were sent"), "{why}");
 }
 
-/// Twenty sessions, each a hundred ops a second; four more of them each second.
+/// Twenty sessions, each doing a hundred ops a second; four more of them start each second.
 fn ramping() -> Job {
     let target = one_node("cores=inf&service=constant&request=10ms");
     let mut job = Job::new(&target, &[("insert", closed(20))]);
@@ -193,7 +193,7 @@ fn ramping() -> Job {
     job
 }
 
-/// Acknowledged ops of each second up to `behind`, in whichever phase.
+/// Acknowledged ops of each second up to `behind`, in any phase.
 fn per_second(record: &RunRecord, behind: u64) -> Vec<u64> {
     let of = |second: u64| {
         let inside = record.intervals.iter().filter(|interval| interval.second == second);
@@ -220,8 +220,8 @@ fn sessions_appear_at_the_spawn_rate_in_a_phase_of_their_own() {
             ("measure", PhaseKind::Measure, 10),
         ]
     );
-    // In a second the first of its four new sessions does 100 ops, the last one 25; the op that
-    // ends with the second may count in the next.
+    // In a second, the first of its four new sessions does 100 ops, the last one 25; the op that ends with the second
+    // may count in the next.
     for (second, ops) in (0..).zip(per_second(&record, 5)) {
         let expected = 400 * second + 250;
         assert!(ops.abs_diff(expected) <= 20, "second {second}: {ops} ops");
@@ -234,7 +234,7 @@ fn sessions_appear_at_the_spawn_rate_in_a_phase_of_their_own() {
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
 }
 
-/// Every second session is the second share's, so both together keep the rate.
+/// Every second session belongs to the second share, so both together keep the rate.
 #[test]
 fn shares_keep_the_spawn_rate_together() {
     let root = tempfile::tempdir().unwrap();
@@ -248,13 +248,13 @@ fn shares_keep_the_spawn_rate_together() {
     }
     let [first, second] = both.map(|record| per_second(&record, 5));
     for (second, (first, other)) in (0..).zip(first.into_iter().zip(second)) {
-        // Sessions appear at 0 and 0.5 s of a second, and at 0.25 and 0.75 s.
+        // Sessions start at 0 and 0.5 s of a second, and at 0.25 and 0.75 s.
         assert!(first.abs_diff(200 * second + 150) <= 10, "second {second}: {first}");
         assert!(other.abs_diff(200 * second + 100) <= 10, "second {second}: {other}");
     }
 }
 
-/// A rate is a rate from its first arrival on, whatever the closed stream beside it does.
+/// A rate applies from its first arrival on, whatever the other closed stream does.
 #[test]
 fn an_open_stream_does_not_wait_for_closed_sessions_to_appear() {
     let target = one_node("cores=inf&service=constant&request=100ms&query=100ms");
@@ -268,7 +268,7 @@ fn an_open_stream_does_not_wait_for_closed_sessions_to_appear() {
     assert_eq!(ramp.session_wait_ns.max, Some(0));
 }
 
-/// Nine of twenty sessions are there after two seconds; the others would take three more.
+/// Nine of twenty sessions have started after two seconds; the others would take three more.
 #[test]
 fn a_stop_does_not_wait_for_sessions_that_have_not_appeared() {
     let record = ramping().run_interrupted(At::Second(2), 1).record;

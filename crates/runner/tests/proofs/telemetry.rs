@@ -1,4 +1,4 @@
-//! What a simulated cluster says of itself, against what is known of it.
+//! The telemetry of a simulated cluster, compared with its known values.
 
 use highwater_analysis::findings::findings;
 use highwater_analysis::telemetry::{mean, measured as measured_range, named, rejected, values_of};
@@ -31,7 +31,7 @@ fn cpu_is_the_utilization_and_the_queue_is_that_of_the_theory() {
     let busy = over_the_measurement(&record, names::CPU_BUSY);
     assert!((busy - 0.7).abs() < 0.01, "{busy}");
     let waiting = over_the_measurement(&record, names::QUEUE);
-    // 600 samples of a queue of variance 8.6, nearly independent: 3 σ / √600 = 0.36.
+    // 600 nearly independent samples of a queue with variance 8.6: 3 σ / √600 = 0.36.
     assert!((waiting - 1.63).abs() < 0.4, "{waiting}");
 }
 
@@ -61,7 +61,7 @@ fn a_disk_whose_credit_ends_says_so() {
     job.settings.push(("batch", "100".to_owned()));
     job.step = Nanos::from_secs(30);
     let record = job.run().record;
-    // 40,000 rows/s by CPU; 30,000 of them on credit, which lasts for ten seconds. Then 10,000.
+    // The CPU allows 40,000 rows/s; 30,000 of them use credit, which lasts for ten seconds. Then 10,000.
     let per_s = &record.availability.acknowledged_per_s;
     assert_eq!((per_s[5], per_s[20]), (400, 100));
     let telemetry = record.target_telemetry.as_ref().unwrap();
@@ -102,8 +102,8 @@ fn a_target_that_goes_away_takes_its_telemetry_along_and_nothing_else() {
     assert!(report::text(&record).contains("readings failed"));
 }
 
-/// The soak case of the guide: 40,000 rows/s by CPU, of which the disk takes 10,000 in the long run;
-/// 9 M rows of credit, used up at 30,000 rows/s, last for 300 s.
+/// The soak case of the guide: the CPU allows 40,000 rows/s, of which the disk sustains 10,000; 9 M rows of credit,
+/// used at 30,000 rows/s, last for 300 s.
 #[test]
 fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     let target = "sim:?nodes=1&shards=1&replicas=0&cores=4&request=0&row=100us&rtt=0&\
@@ -111,7 +111,7 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     let mut job = Job::new(target, &[("insert", closed(8))]);
     job.settings.push(("batch", "100".to_owned()));
     job.step = Nanos::from_secs(600);
-    // Of thirty million rows; their values are not what this is about.
+    // Of thirty million rows; their values do not matter here.
     job.audit = AuditLevel::Count;
     let record = job.run().record;
     let polled = findings(&record);
@@ -126,7 +126,7 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     }
     assert!(found.hint.contains("the disk became the limit"), "{found:?}");
 
-    // The same without a credit that could end: nothing changes.
+    // The same with unlimited credit: nothing changes.
     job.target = target.replace("&disk=10000&burst=9000000", "");
     let steady = findings(&job.run().record);
     assert!(steady.iter().all(|polled| polled.code != "throughput_changed"), "{steady:?}");

@@ -1,7 +1,7 @@
 //! Think time: the pause of a closed session between a response and its next op.
 //!
-//! With a constant service time S and a pause Z a session sends an op every S + Z, so that n sessions that do not
-//! wait for each other do n / (S + Z) ops a second, each in S.
+//! With a constant service time S and a pause Z, a session sends an op every S + Z, so that n sessions without queueing
+//! do n / (S + Z) ops a second, each in S.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use highwater_runner::ceilings;
 
 use crate::support::{At, Job, closed, measured, number, one_node, seconds};
 
-/// Twenty sessions that ask a node for 10 ms of work and pause for 990 ms.
+/// Twenty sessions that send 10 ms of work to a node and pause for 990 ms.
 fn thinking(cores: &str) -> Job {
     let target = one_node(&format!("cores={cores}&service=constant&query=10ms&request=0"));
     let mut job = Job::new(&target, &[("latest-metrics", closed(20))]);
@@ -28,7 +28,7 @@ fn acknowledged(record: &RunRecord) -> u64 {
 #[test]
 fn each_session_pauses_between_a_response_and_its_next_op() {
     let record = thinking("inf").run().record;
-    // Twenty ops a second; at either end of the ten seconds one op of each session is cut in two.
+    // Twenty ops a second; at either end of the ten seconds, one op of each session is cut.
     assert!(acknowledged(&record).abs_diff(200) <= 20, "{}", acknowledged(&record));
     let result = measured(&record, "latest-metrics");
     assert!((seconds(result.latency_ns.max) - 0.010).abs() < 1e-4);
@@ -36,7 +36,7 @@ fn each_session_pauses_between_a_response_and_its_next_op() {
     assert_eq!(result.session_wait_ns.max, Some(0), "a pause is no wait");
 }
 
-/// Sessions, throughput, latency, and think time agree (Little's law), or the measurement would not be valid.
+/// Sessions, throughput, latency, and think time agree (Little's law); otherwise, the measurement would be invalid.
 #[test]
 fn a_measurement_with_pauses_is_valid() {
     let mut job = thinking("inf");
@@ -46,18 +46,18 @@ fn a_measurement_with_pauses_is_valid() {
     assert_eq!(judged.value, Measurement::Valid, "{:?}", judged.reasons);
 }
 
-/// Twenty ops at once would wait for one core for up to 200 ms; spread over the pause, none waits for another.
+/// Twenty simultaneous ops would wait for one core for up to 200 ms; spread over the pause, none waits for another.
 #[test]
 fn sessions_begin_spread_over_the_pause() {
     let record = thinking("1").run().record;
     let latency = seconds(measured(&record, "latest-metrics").latency_ns.max);
     assert!((latency - 0.010).abs() < 1e-4, "{latency}");
     let windows = &measured(&record, "latest-metrics").windows.acknowledged;
-    // The gaps of the places are at most 1.9 twentieths of the pause: no 200 ms are without an op.
+    // The gaps between the offsets are at most 1.9 twentieths of the pause: there are no 200 ms without an op.
     assert!(windows[1..].windows(2).all(|pair| pair[0] + pair[1] > 0), "{windows:?}");
 }
 
-/// A target that stalls delays the next op of a closed session; the pause follows the late response.
+/// A stalled target delays the next op of a closed session; the pause follows the late response.
 #[test]
 fn the_pause_begins_with_the_response() {
     let target = one_node("cores=inf&service=constant&query=1s&request=0");
@@ -65,7 +65,7 @@ fn the_pause_begins_with_the_response() {
     job.think = Some(Nanos::from_secs(1));
     job.step = Nanos::from_secs(100);
     let record = job.run().record;
-    // An op every two seconds of each session, not every second.
+    // An op every two seconds per session, instead of every second.
     assert!(acknowledged(&record).abs_diff(500) <= 10, "{}", acknowledged(&record));
 }
 
@@ -80,7 +80,7 @@ fn the_load_ends_while_sessions_pause() {
     assert_eq!(acknowledged(&end.record), 1);
 }
 
-/// Sessions that a later step adds begin within a pause of it, too.
+/// Sessions added by a later step also begin within a pause of it.
 #[test]
 fn steps_of_more_sessions_have_their_throughput() {
     let mut job = thinking("inf");
@@ -89,7 +89,7 @@ fn steps_of_more_sessions_have_their_throughput() {
     let record = job.run().record;
     let per_s: Vec<f64> = record.streams.iter().map(|stream| stream.throughput.ops_per_s).collect();
     for (found, sessions) in per_s.iter().zip([10.0, 20.0, 40.0]) {
-        // One op of each session is cut in two at either end.
+        // One op of each session is cut at either end.
         assert!((found - sessions).abs() <= sessions / 20.0 + 0.1, "{per_s:?}");
     }
     let judged = &record.judgments.measurement;
@@ -101,7 +101,7 @@ fn shares_together_send_what_one_load_generator_sends() {
     let root = tempfile::tempdir().unwrap();
     let target = thinking("inf").open_target(root.path());
     let parts = [1, 2].map(|index| {
-        // The second one begins when the first is over, on the tables that the first made.
+        // The second one begins when the first is over, on the tables created by the first.
         let part = thinking("inf").share_of(index, 2);
         acknowledged(&part.run_on(Arc::clone(&target), root.path()).record)
     });
@@ -117,7 +117,7 @@ fn sessions_that_appear_one_by_one_pause_as_well() {
     assert!((number(result.acknowledged) - 200.0).abs() <= 20.0);
 }
 
-/// Sessions that were sent away come back when they are to, not when they were planned to.
+/// Sessions that were stopped return at their new time, not at the planned one.
 #[test]
 fn sessions_that_come_back_pause_and_work_as_before() {
     let mut job = thinking("inf");
@@ -131,12 +131,12 @@ fn sessions_that_come_back_pause_and_work_as_before() {
     let record = job.run_commanded(&commands).end.record;
     let rates: Vec<f64> = record.streams.iter().map(|stream| stream.throughput.ops_per_s).collect();
     for (found, sessions) in rates.iter().zip([20.0, 5.0, 20.0]) {
-        // One op of each session is cut in two at either end.
+        // One op of each session is cut at either end.
         assert!((found - sessions).abs() <= sessions / 10.0 + 0.5, "{rates:?}");
     }
 }
 
-/// What sessions reach that pause is set by their pauses, however fast the load generator is.
+/// The rate of pausing sessions depends on their pauses, not on the speed of the load generator.
 #[test]
 fn a_sink_that_was_measured_with_pauses_is_no_ceiling_of_the_machine() {
     let ceiling = |think| {

@@ -1,7 +1,7 @@
-//! Warm-ups that go on until throughput is steady: a cold target is waited for, one that stays cold ends them at
-//! their limit, and a steady one costs little.
+//! Warm-ups that continue until throughput is steady: they wait for a cold target, end at their limit if it stays cold,
+//! and cost little for a steady one.
 //!
-//! It is looked at a quarter of a second after each second, and the next phase begins a tenth of a second later.
+//! The check happens a quarter of a second after each second, and the next phase begins a tenth of a second later.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use highwater_runner::observer::Observer;
 
 use crate::support::{At, Job, closed, one_node, open};
 
-/// The ends of warm-ups that were reported.
+/// The reported ends of warm-ups.
 #[derive(Default)]
 struct Reported(RefCell<Vec<(u64, bool)>>);
 
@@ -25,7 +25,7 @@ impl Observer for Reported {
     }
 }
 
-/// Four sessions at one core, whose ops take 5 ms each once it is warm: 200 ops a second.
+/// Four sessions with one core, whose ops take 5 ms each once it is warm: 200 ops a second.
 fn job(parameters: &str, most_s: u64) -> Job {
     let target = one_node(&format!("cores=1&service=constant&request=5ms&{parameters}"));
     let mut job = Job::new(&target, &[("insert", closed(4))]);
@@ -34,7 +34,7 @@ fn job(parameters: &str, most_s: u64) -> Job {
     job
 }
 
-/// Its record, whose warm-up was reported as it is recorded.
+/// Its record, whose warm-up was reported as recorded.
 fn ran(job: &Job) -> RunRecord {
     let reported = Rc::new(Reported::default());
     let observer = Rc::clone(&reported) as Rc<dyn Observer>;
@@ -58,8 +58,8 @@ fn acknowledged_per_s(record: &RunRecord) -> f64 {
     record.streams[0].throughput.ops_per_s
 }
 
-/// Ops take four times as long at first, and become faster for 20 s. From 40 s on the latter half of the warm-up
-/// is without any of that; before 20 s the change over it is at least 40%.
+/// Ops take four times as long at first, and speed up for 20 s. From 40 s on, the second half of the warm-up contains
+/// none of that; before 20 s, the change over it is at least 40%.
 #[test]
 fn a_cold_start_is_waited_out() {
     let record = ran(&job("warm=20s:4", 120));
@@ -72,12 +72,12 @@ fn a_cold_start_is_waited_out() {
     let measured = measured.unwrap();
     assert_eq!(measured.start_ns, phase.start_ns + phase.duration_ns);
     assert_eq!(measured.duration_ns, 10 * Nanos::SECOND.0);
-    // None of it is missing at the begin, and the target is as fast as it becomes.
+    // None of it is missing at the start, and the target has reached its full speed.
     let per_s = acknowledged_per_s(&record);
     assert!((per_s - 200.0).abs() < 1.0, "{per_s}");
 }
 
-/// Over the latter half of its 20 s it becomes faster by a sixth, and is far from done.
+/// Over the second half of its 20 s it speeds up by a sixth, and is far from done.
 #[test]
 fn a_target_that_does_not_become_steady_ends_the_warm_up_at_its_limit_and_the_record_says_so() {
     let record = ran(&job("warm=60s:4", 20));
@@ -89,7 +89,7 @@ fn a_target_that_does_not_become_steady_ends_the_warm_up_at_its_limit_and_the_re
     assert!(text.contains(" · warm-up 20.0 s, NOT STEADY by then · "), "{text}");
 }
 
-/// The latter half of six seconds has the thirty windows of 100 ms that any interval needs.
+/// The second half of six seconds has the thirty windows of 100 ms that any interval needs.
 #[test]
 fn a_steady_target_costs_six_seconds() {
     let record = ran(&job("", 120));
@@ -98,7 +98,7 @@ fn a_steady_target_costs_six_seconds() {
     assert!(text.contains(" · warm-up 6.35 s until steady · "), "{text}");
 }
 
-/// An open load of a tenth of what it takes is steady although its ops become faster.
+/// An open load of a tenth of the capacity is steady although its ops speed up.
 #[test]
 fn throughput_decides_and_an_open_load_that_is_kept_up_with_is_steady() {
     let mut job = job("warm=20s:4", 120);

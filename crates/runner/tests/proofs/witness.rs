@@ -1,5 +1,5 @@
-//! A target that notes what became of every batch: what its client heard, and what the model
-//! behind it did. From that follows what an audit must find, without a look at the ledger.
+//! A target that records the outcome of every batch: the client's view, and the model's. From these follow the audit's
+//! expected findings, without the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -16,26 +16,26 @@ use crate::support::hooked::Hooks;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch {
     pub(crate) rows: u64,
-    /// What the client knows.
+    /// The client's view.
     pub(crate) answer: Answer,
     /// Whether the model applied it.
     pub(crate) applied: bool,
-    /// What the model did wrong as it applied it.
+    /// Faults that the model planted when applying it.
     pub(crate) dropped: u64,
     pub(crate) duplicated: u64,
     pub(crate) altered: u64,
 }
 
-/// What a client knows of a batch.
+/// A client's view of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Applied,
     Refused,
-    /// Or it heard nothing before it gave up.
+    /// Or the client got no response before its timeout.
     Unknown,
 }
 
-/// What was seen of a run.
+/// The observations of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// By the first row.
@@ -44,7 +44,7 @@ pub(crate) struct Seen {
     pub(crate) worked: BTreeSet<u32>,
 }
 
-/// Who looks, at the model behind what makes the faults.
+/// Observes the model under the fault injection.
 pub(crate) struct Witness {
     pub(crate) model: Arc<SimTarget>,
     pub(crate) seen: Arc<Mutex<Seen>>,
@@ -94,7 +94,7 @@ impl Session for Watched {
             let before = model.planted();
             let polled = op.as_mut().poll(context);
             let mut seen = seen.lock().unwrap();
-            // The model decides everything about an op when it arrives: at the first look.
+            // The model decides everything about an op on arrival, which is at the first poll.
             if !std::mem::replace(&mut begun, true) {
                 let reached = polled.is_pending();
                 let batch = batch_of(rows, before, model.planted(), reached);

@@ -1,4 +1,4 @@
-//! A target with faults that the simulated cluster does not make, around one that it is.
+//! A target with faults that the simulated cluster does not have, wrapped around one.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,22 +16,22 @@ use highwater_model::units::Nanos;
 
 use super::hooked::{AdminHooks, HookedAdmin, Hooks};
 
-/// What is wrong with it, and what it was asked.
+/// Its faults, and counts of its requests.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// Of each session's ops of a round, so many at its end fail for want of resources.
+    /// Of each session's ops of a round, this many at its end fail for lack of resources.
     pub(crate) exhausted: u64,
     /// Ops of a round; 0: no op fails.
     pub(crate) round: u64,
-    /// How so many rows fail, instead.
+    /// How this many rows fail, instead.
     pub(crate) fails_with: Option<fn(u64) -> Outcome>,
-    /// The audit's question is refused.
+    /// The audit's query is refused.
     pub(crate) refuses_to_count: bool,
-    /// So many requests for sums or counts are refused for want of memory before one is answered.
+    /// This many requests for sums or counts are refused for lack of memory before one is answered.
     pub(crate) sums_refused: AtomicU64,
-    /// The same of requests for rows: after all of them were sent.
+    /// The same for requests for rows: after all of them were sent.
     pub(crate) reads_refused: AtomicU64,
-    /// Keys of a table below an end, of which one statement makes sums; others find no memory.
+    /// Keys of a table below an end that one statement can sum; others run out of memory.
     pub(crate) room: Option<(u64, u64)>,
     /// A count of the whole table has no room either.
     pub(crate) refuses_whole_counts: bool,
@@ -39,23 +39,23 @@ pub(crate) struct Faults {
     pub(crate) whole_counts: AtomicU64,
     /// Slices of the sums that were asked for.
     pub(crate) slices_requested: Mutex<Vec<Option<KeyRange>>>,
-    /// Something is at work for ever.
+    /// A statement is running forever.
     pub(crate) never_quiet: bool,
-    /// So many requests to end leases come to nothing.
+    /// This many requests to end leases are ignored.
     pub(crate) leases_kept: AtomicU64,
-    /// A session is closed so long after it was opened.
+    /// A session is closed this long after it was opened.
     pub(crate) closes_after: Option<Nanos>,
-    /// Only the session of this number is, and it is never let in again.
+    /// Only the session of this number is closed, and it can never reconnect.
     pub(crate) closes_for_good: Option<u32>,
-    /// Sessions that it has at one time, at most.
+    /// Maximum concurrent sessions.
     pub(crate) sessions_max: Option<u64>,
-    /// Sessions that it has.
+    /// Open sessions.
     pub(crate) open: Arc<AtomicU64>,
-    /// How often the session that is closed for good was let in.
+    /// How often the permanently closed session connected.
     pub(crate) let_in: AtomicU64,
-    /// Sessions that were opened.
+    /// Sessions opened.
     pub(crate) opened: AtomicU64,
-    /// How often the size of the tables was asked.
+    /// How often the size of the tables was queried.
     pub(crate) sizes_requested: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ struct FaultySession {
     _place: Place,
 }
 
-/// One of the sessions that the target has.
+/// One of the target's session places.
 struct Place(Arc<AtomicU64>);
 
 impl Place {
@@ -188,7 +188,7 @@ impl AdminHooks for Arc<Faults> {
         (refused || is_one_left(&self.sums_refused)).then(no_room)
     }
 
-    /// They come a second time.
+    /// They are returned a second time.
     fn refuses_rows(&self) -> Option<TargetError> {
         is_one_left(&self.reads_refused).then(no_room)
     }
@@ -210,12 +210,12 @@ pub(crate) fn error(class: ErrorClass, message: &str) -> OpError {
     OpError { class, code: None, message: message.to_owned() }
 }
 
-/// Rows that a target does not take at this moment.
+/// Rows that a target rejects at this moment.
 pub(crate) fn refused(rows: u64) -> Outcome {
     Outcome::refused(rows, error(ErrorClass::Unavailable, "come again"))
 }
 
-/// Rows of unknown outcome, on a session that goes on.
+/// Rows of unknown outcome, on a session that stays usable.
 pub(crate) fn unknown(_: u64) -> Outcome {
     Outcome {
         session_usable: true,

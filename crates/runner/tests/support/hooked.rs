@@ -1,4 +1,4 @@
-//! A target that leaves everything to another one but what a test wants otherwise. What that is must not be here.
+//! A target that forwards everything to another one, except for a test's changes. Must not define the changes.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use highwater_model::stored::KeyRange;
 use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::units::Nanos;
 
-/// What a target does otherwise than the one behind it.
+/// The differences of a target from the wrapped one.
 pub(crate) trait Hooks: Send + Sync + 'static {
-    /// Makes another one of a session that was opened, or says why it may not be had.
+    /// Wraps an opened session, or returns why it is refused.
     fn opened(
         &self,
         connect: &Connect,
         session: Box<dyn Session>,
     ) -> Result<Box<dyn Session>, TargetError>;
 
-    /// Makes another one of the connection for what is around the load.
+    /// Wraps the connection used before and after the load.
     fn administers(&self, admin: Box<dyn Admin>, _timeline: &Rc<dyn Timeline>) -> Box<dyn Admin> {
         admin
     }
@@ -70,14 +70,14 @@ impl<H: Hooks> Target for Hooked<H> {
     }
 }
 
-/// What an admin does otherwise than the one behind it.
+/// The differences of an admin from the wrapped one.
 pub(crate) trait AdminHooks {
-    /// Comes behind each wait for quiet; whether it is quiet.
+    /// Called after each wait for an idle target; returns whether it is idle.
     fn quiesced(&mut self, _deadline: Nanos, quiet: bool) -> Response<'_, bool> {
         Box::pin(std::future::ready(Ok(quiet)))
     }
 
-    /// The tables have been made, and the load is about to begin.
+    /// The tables have been created, and the load is about to begin.
     fn made(&self) {}
 
     /// Whether leases are ended on request.
@@ -90,17 +90,17 @@ pub(crate) trait AdminHooks {
         true
     }
 
-    /// The size of the tables, in place of their own.
+    /// The size of the tables, replacing their own.
     fn size(&self) -> Option<u64> {
         None
     }
 
-    /// Why sums or counts by so many keys are refused.
+    /// Why sums or counts by this many keys are refused.
     fn refuses_sums(&self, _table: &BoundTable, _width: u64) -> Option<TargetError> {
         None
     }
 
-    /// Changes sums that were made.
+    /// Changes the computed sums.
     fn summed(&self, _sums: &mut KeySums) {}
 
     /// Why rows are refused, after all of them were sent.

@@ -1,4 +1,4 @@
-//! Runs against the simulated target, in a few words per test.
+//! Runs against the simulated target, concise for tests.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses a part of it")]
 
@@ -38,7 +38,7 @@ const VERSION: &str = "0";
 /// What makes a workload what it is: its file, its settings, the seed.
 type MadeOf = (Option<&'static str>, Vec<(&'static str, String)>, u64);
 
-/// A run to be.
+/// A planned run.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) target: String,
@@ -97,7 +97,7 @@ impl Job {
         }
     }
 
-    /// A share of it, which begins a minute after the one before.
+    /// A share of it, which begins a minute after the previous one.
     pub(crate) fn share_of(&self, index: u32, of: u32) -> Self {
         let minute = index - 1;
         Self {
@@ -108,7 +108,7 @@ impl Job {
         }
     }
 
-    /// A target of its own.
+    /// A separate target.
     pub(crate) fn open_target(&self, root: &Path) -> Arc<dyn Target> {
         let options = TargetOptions {
             insert: None,
@@ -120,7 +120,7 @@ impl Job {
         highwater_drivers::open(std::slice::from_ref(&self.target), &options).unwrap()
     }
 
-    /// Made once for the plan of a run and the run itself: its thousands of hosts take longer than a short one.
+    /// Generated once for the plan of a run and the run itself: its thousands of hosts take longer than a short run.
     pub(crate) fn workload(&self) -> Arc<Workload> {
         thread_local! {
             static LAST: RefCell<Option<(MadeOf, Arc<Workload>)>> = const { RefCell::new(None) };
@@ -151,7 +151,7 @@ impl Job {
         self.request_in(target, plan, directory)
     }
 
-    /// The same with a plan and a directory that were made before.
+    /// The same with an existing plan and directory.
     pub(crate) fn request_in(
         &self,
         target: Arc<dyn Target>,
@@ -213,18 +213,18 @@ impl Job {
         planner::plan(workload, &input, default_sessions).unwrap()
     }
 
-    /// Runs it in a directory of its own, which is gone afterwards.
+    /// Runs it in a separate directory, which is removed afterwards.
     pub(crate) fn run(&self) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         self.run_in(root.path())
     }
 
-    /// Runs it in `root/test`, which stays.
+    /// Runs it in `root/test`, which remains.
     pub(crate) fn run_in(&self, root: &Path) -> RunEnd {
         self.run_on(self.open_target(root), root)
     }
 
-    /// Runs it against a target that others may have used before.
+    /// Runs it against a target that may have been used before.
     pub(crate) fn run_on(&self, target: Arc<dyn Target>, root: &Path) -> RunEnd {
         try_run_on(self, target, root).unwrap()
     }
@@ -237,13 +237,13 @@ impl Job {
         self.run_on(Arc::new(Hooked { inner, hooks }), root.path())
     }
 
-    /// Runs it; somebody watches.
+    /// Runs it with an observer.
     pub(crate) fn run_watched(&self, user: Rc<dyn Observer>) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         self.run_watched_on(self.open_target(root.path()), root.path(), user)
     }
 
-    /// The same against a target that others may have used before.
+    /// The same against a target that may have been used before.
     pub(crate) fn run_watched_on(
         &self,
         target: Arc<dyn Target>,
@@ -254,7 +254,7 @@ impl Job {
         run(self.request(target, root), user, interrupts).unwrap()
     }
 
-    /// Runs it; the user wishes to stop so many times at that point of the run.
+    /// Runs it; the user requests this many stops at that point of the run.
     pub(crate) fn run_interrupted(&self, at: At, times: u32) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         let (interrupter, interrupts) = interrupts::channel();
@@ -271,7 +271,7 @@ impl Job {
         self.run_commanded_on(self.open_target(root.path()), root.path(), commands)
     }
 
-    /// The same against a target that others may have used before.
+    /// The same against a target that may have been used before.
     pub(crate) fn run_commanded_on(
         &self,
         target: Arc<dyn Target>,
@@ -299,12 +299,12 @@ impl Job {
     }
 }
 
-/// What a run that was sent commands came to.
+/// The result of a run that was sent commands.
 pub(crate) struct Commanded {
     pub(crate) end: RunEnd,
     /// In the order of the commands.
     pub(crate) answers: Vec<Result<InterventionRecord, Refusal>>,
-    /// Those that tell of interventions.
+    /// Events of interventions.
     pub(crate) events: Vec<InterventionRecord>,
     pub(crate) controller: Controller,
 }
@@ -331,7 +331,7 @@ impl Observer for Commander {
     }
 }
 
-/// Runs a job against a target, which may refuse it.
+/// Runs a job against a target, which may reject it.
 pub(crate) fn try_run_on(
     job: &Job,
     target: Arc<dyn Target>,
@@ -346,7 +346,7 @@ pub(crate) fn try_run_on(
 pub(crate) enum At {
     /// This second is over.
     Second(u64),
-    /// Tables begin to be filled.
+    /// Filling of tables begins.
     Load,
     /// All shares wait for their start.
     Start,
@@ -383,12 +383,12 @@ impl Observer for Impatient {
     }
 }
 
-/// One node whose cores are the only queue; answers take no time beyond the work.
+/// One node whose cores are the only queue; responses take no time beyond the work.
 pub(crate) fn one_node(parameters: &str) -> String {
     format!("sim:?nodes=1&shards=1&replicas=0&rtt=0&row=0&queue=inf&{parameters}")
 }
 
-/// What the program would return to its caller.
+/// The program's exit code.
 pub(crate) fn exit_code(end: &RunEnd) -> u8 {
     analysis::exit_code(&end.record.judgments, end.ended)
 }
@@ -413,12 +413,12 @@ pub(crate) fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap())
 }
 
-/// Open, so many units per second.
+/// Open, with this many units per second.
 pub(crate) fn open(rate: u64) -> PaceInput {
     PaceInput::Open(Rate::per_second(rate))
 }
 
-/// Closed, so many sessions.
+/// Closed, with this many sessions.
 pub(crate) fn closed(sessions: u32) -> PaceInput {
     PaceInput::Closed(Some(sessions))
 }
@@ -431,7 +431,7 @@ pub(crate) fn measured<'a>(record: &'a RunRecord, op: &str) -> &'a ResultRecord 
     result
 }
 
-/// Every row of batches of so many is in one count, and the audit went by these counts.
+/// Every row of batches of this size is in exactly one count, and the audit used these counts.
 pub(crate) fn expect_every_row_accounted_for(record: &RunRecord, batch: u64) {
     let text = highwater_report::text(record);
     let insert = measured(record, "insert");
@@ -445,7 +445,7 @@ pub(crate) fn expect_every_row_accounted_for(record: &RunRecord, batch: u64) {
     assert_eq!(judged, (rows.acknowledged, rows.unknown), "{text}");
 }
 
-/// Nothing is missing, doubled or too much; of unknown batches each is there as a whole or not at all.
+/// Nothing is missing, duplicate, or surplus; each unknown batch exists completely or not at all.
 pub(crate) fn expect_clean(record: &RunRecord, batch: u64) {
     expect_every_row_accounted_for(record, batch);
     let text = highwater_report::text(record);

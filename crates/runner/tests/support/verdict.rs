@@ -1,11 +1,11 @@
-//! What a record says of the rows. What it should say must not be here.
+//! The verdict of a record on the rows. Must not define the expected one.
 
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::record::{AuditStatus, RunRecord};
 
 use super::{data_reasons, measured};
 
-/// In rows; of resolved batches, in batches.
+/// In rows; for resolved batches, in batches.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) sent: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Of a run with a complete audit.
+    /// From a run with a complete audit.
     pub(crate) fn said_by(record: &RunRecord, context: &str) -> Self {
         let (audit, rows) = (&record.audit, measured(record, "insert").rows);
         assert_eq!(audit.status, AuditStatus::Done, "{context}");

@@ -1,5 +1,4 @@
-//! A finding about a tuning: what its configurations together say of the load. What a single record shows
-//! is found in `highwater-analysis`.
+//! A finding about a tuning from all its configurations. `highwater-analysis` has the findings of single records.
 
 use crate::axis_line::{along, base};
 use crate::series::setting_of;
@@ -15,21 +14,21 @@ use highwater_model::tune::TuneRecord;
 mod tests;
 
 const BATCH: &str = "batch";
-/// Where this share of the greatest batch's time does not depend on its rows, larger batches pay.
+/// Larger batches pay if at least this fraction of the largest batch's time does not depend on its rows.
 const FIXED: f64 = 0.2;
 
-/// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
+/// Even the largest batch has a high cost that does not depend on its rows: t = a + b·rows.
 pub fn batch_too_small(experiment: &ExperimentRecord) -> Option<RuleFinding> {
     let tune = experiment.tune()?;
     let (line, greatest) = cost_model(tune)?;
     let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
     let share = |fixed: f64| fixed / (fixed_s + per_row_s * greatest);
-    // Every session has a batch out; the model knows of one where their number is no axis.
+    // Every session has a batch in flight; unless the number of sessions is an axis, the model assumes one.
     let sessions = match measured_streams(&experiment.last_run).first() {
         Some(measured) if !line.sessions_stated => f64::from(measured.stream.sessions),
         _ => 1.0,
     };
-    // The lower end: what the scatter of the configurations leaves of it.
+    // The lower bound allows for the scatter of the configurations.
     let part = percent(share(fixed_s));
     let times = [fixed_s, per_row_s].map(|s| duration(round_to_u64(s * sessions * 1e9)));
     let ([fixed, per_row], rows) = (times, rate(greatest));
@@ -43,7 +42,7 @@ pub fn batch_too_small(experiment: &ExperimentRecord) -> Option<RuleFinding> {
     })
 }
 
-/// The model of the batches through the best configuration, and the rows of the largest one; absent where the
+/// The model of the batches through the best configuration, and the rows of the largest one; absent if the
 /// configurations do not follow one model.
 fn cost_model(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
     let axis = tune.axes.iter().position(|axis| axis.name == BATCH)?;

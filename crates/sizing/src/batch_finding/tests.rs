@@ -9,7 +9,7 @@ use highwater_model::tune::{
 
 use super::*;
 
-/// The code of what is found about a tuning.
+/// The code of the finding about a tuning.
 fn found(tune: TuneRecord) -> Option<&'static str> {
     batch_too_small(&concluded(tune)).map(|finding| finding.code)
 }
@@ -20,7 +20,7 @@ fn concluded(tune: TuneRecord) -> ExperimentRecord {
     conclude(last, tune, "tune".to_owned())
 }
 
-/// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
+/// A tuning over batches that each take 10 ms plus 10 µs per row, with 8 sessions.
 fn batches(rows: &[u32]) -> TuneRecord {
     let mut tune = tune(&[rows.len()]);
     tune.axes[0] = TuneAxis {
@@ -45,7 +45,7 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     // 10 of 110 ms.
     assert_eq!(found(batches(&[100, 1_000, 10_000])), None);
     assert_eq!(found(batches(&[100, 300])), None, "no model of two");
-    // A quarter of the time is fixed by the line, but what configurations scatter leaves less than a fifth of it.
+    // The line has a fixed quarter of the time, but with the scatter of configurations less than a fifth is certain.
     let sizes: &[u32] = &[100, 300, 1_000, 2_000, 3_000];
     let by_times = |times: [f64; 5]| {
         let mut tune = batches(sizes);
@@ -57,7 +57,7 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     assert_eq!(found(by_times([1.0; 5])), Some("batch_too_small"));
     let scattered = by_times([1.05, 0.9, 1.1, 0.9, 1.02]);
     assert_eq!(found(scattered), None);
-    // From some size on a row costs twice as much: no one line is the model of all.
+    // From some size on a row costs twice as much, so no single line fits all.
     assert_eq!(found(by_times([1.0, 1.0, 1.0, 1.7, 1.75])), None);
     let said = batch_too_small(&concluded(batches(&[100, 300, 1_000]))).unwrap();
     let half = "50.0% of the time of the largest";

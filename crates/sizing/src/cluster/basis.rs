@@ -1,7 +1,7 @@
-//! What a plan rests on: measured points of one series, brought into shape, and how they grow.
+//! The basis of a plan: measured points of one series, prepared, and how they grow.
 //!
-//! The points come from a reader of files and records; here they are filtered (nodes, copies,
-//! latency), weighed and, where they are too few, given the growth of published clusters. Nothing is
+//! The points come from a reader of files and records. They are filtered (nodes, copies, latency), weighted, and, if
+//! they are too few, given the growth of published clusters. Must not plan.
 //! planned here.
 
 use super::traced::{Origin, Traced};
@@ -13,7 +13,7 @@ use crate::scaling::{
 use crate::series::{Point, SeriesSet, names};
 use highwater_model::display;
 
-/// What is known about a kind of work: what clusters of some sizes can do of it.
+/// What clusters of some sizes can do of one kind of work.
 #[derive(Debug, Clone)]
 pub struct Basis {
     /// `rows/s` or `queries/s`.
@@ -22,63 +22,63 @@ pub struct Basis {
     pub sweep: Sweep,
     /// How throughput grows.
     pub growth: Growth,
-    /// The one model that it is taken to follow; absent where all are averaged.
+    /// The single model that growth is taken to follow; absent if all models are averaged.
     pub model: Option<ScalingModel>,
-    /// Where the points come from.
+    /// Origin of the points.
     pub origin: Origin,
-    /// Where the growth comes from.
+    /// Origin of the growth.
     pub growth_origin: Origin,
-    /// Which nodes hold a row, where the points say it.
+    /// The nodes that hold a row, if the points state it.
     pub placement: Option<Placement>,
-    /// Replicas while measuring.
+    /// Replicas during the measurement.
     pub replicas: Traced<f64>,
-    /// What a further copy costs.
+    /// Cost of a replica.
     pub replica_cost: Traced<ReplicaCost>,
-    /// Virtual CPUs of each measured node; absent where the source does not say.
+    /// Virtual CPUs of each measured node; absent if not stated.
     pub vcpus_per_node: Option<f64>,
-    /// The database; absent where the source does not say.
+    /// The database; absent if not stated.
     pub engine: Option<String>,
-    /// Bytes of a row on disk, per copy; absent where it was not measured.
+    /// Bytes of a row on disk, per copy; absent if not measured.
     pub stored_bytes_per_row: Option<f64>,
-    /// Bytes of a row as sent; absent where the source does not say.
+    /// Bytes of a row as sent; absent if not stated.
     pub sent_bytes_per_row: Option<f64>,
-    /// Sentences about points that were left out, and what the points do not say.
+    /// Sentences about excluded points and missing data.
     pub notes: Vec<String>,
 }
 
-/// How points are read.
+/// Options for reading points.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// Nodes of points that do not say.
+    /// Number of nodes for points that do not state it.
     pub nodes: Option<f64>,
-    /// Relative standard deviation of one measurement, if the user knows it.
+    /// Relative standard deviation of one measurement, if given.
     pub error: Option<f64>,
-    /// Greatest 99th percentile of latency, seconds.
+    /// Maximum 99th percentile of latency, seconds.
     pub p99_s: Option<f64>,
-    /// Cost of a further copy, if the user knows it.
+    /// Cost of a replica, if given.
     pub replica_cost: Option<f64>,
-    /// The one model to predict by, in place of the average of all.
+    /// The single model for predictions, instead of the average of all.
     pub model: Option<ScalingModel>,
-    /// Whether the points are of others, taken as an assumption.
+    /// Whether the points are published by others, and thus an assumption.
     pub published: bool,
 }
 
-/// Why points are no basis.
+/// Why points are not a basis.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BasisError {
-    /// No point says how many nodes there were.
+    /// No point states its number of nodes.
     #[error("no point says how many nodes were measured")]
     NoNodes,
-    /// No point keeps the latency objective.
+    /// No point meets the latency objective.
     #[error("no measured point keeps the latency objective")]
     TooSlow,
-    /// The points cannot be put in order.
+    /// The points do not form a sweep.
     #[error(transparent)]
     Sweep(#[from] SweepError),
 }
 
 impl Basis {
-    /// From the points of one series; at least one.
+    /// The basis from at least one point of one series.
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
         let mut notes = doubts(points, reading.model);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
@@ -120,8 +120,8 @@ impl Basis {
         })
     }
 
-    /// The same points with the growth that published clusters show, whatever their own is: of those with rows placed
-    /// alike, where the points do not say how.
+    /// The same points with the growth of published clusters instead of their own; if the points do not state how rows
+    /// are placed, of clusters with the placement `alike`.
     pub fn assuming(mut self, alike: Option<Placement>) -> Self {
         let placement = self.placement.or(alike).unwrap_or_default();
         self.placement = Some(placement);
@@ -136,7 +136,8 @@ impl Basis {
         ));
         if matches!(self.origin, Origin::Published(_)) {
             self.notes.push(format!(
-                "The {} are those of other machines, version and data: the interval is one                  for clusters like theirs. Measure one size of your own.",
+                "The {} are those of other machines, version and data: the interval is one \
+                 for clusters like theirs. Measure one size of your own.",
                 self.unit
             ));
         }
@@ -147,8 +148,8 @@ impl Basis {
         self
     }
 
-    /// What `nodes` nodes can do of this work with `replicas` replicas and `vcpus` virtual
-    /// CPUs each (taken in proportion to those that were measured).
+    /// The forecast for `nodes` nodes with `replicas` replicas and `vcpus` virtual CPUs each (in proportion to the
+    /// measured ones).
     pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
         let (factor, deviation) = self.replica_cost.value.factor(self.replicas.value, replicas);
         let power = match (vcpus, self.vcpus_per_node) {
@@ -164,7 +165,7 @@ impl Basis {
     }
 }
 
-/// A point whose number of nodes is known.
+/// A point with a known number of nodes.
 struct Sized<'a> {
     point: &'a Point,
     nodes: f64,
@@ -181,7 +182,7 @@ impl<'a> Sized<'a> {
     }
 }
 
-/// Which nodes hold a row, as the points say.
+/// The nodes that hold a row, as stated by the points.
 fn placement(sized: &[Sized<'_>], notes: &mut Vec<String>) -> Option<Placement> {
     let mut points = sized.iter();
     let word = points.find_map(|sized| sized.point.word(names::PLACEMENT))?;
@@ -199,7 +200,7 @@ fn placement(sized: &[Sized<'_>], notes: &mut Vec<String>) -> Option<Placement> 
     placement
 }
 
-/// Points that keep the latency objective; those that do not say are kept, and named.
+/// Points that meet the latency objective; those without a latency are kept, and named.
 fn in_time<'a>(
     points: &[&'a Point],
     p99_s: Option<f64>,
@@ -235,7 +236,7 @@ fn in_time<'a>(
     Ok(kept)
 }
 
-/// What speaks against the figures themselves.
+/// Reasons to doubt the figures themselves.
 fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
     let set = SeriesSet {
         points: points.iter().map(|point| (*point).clone()).collect(),
@@ -249,7 +250,7 @@ fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
     warnings.iter().map(note).collect()
 }
 
-/// The text with a capital letter, and a full stop where it ends in none.
+/// The text with a capital letter, and with a full stop unless it ends in one.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -275,7 +276,7 @@ fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
     }
 }
 
-/// Every copy of a row is written; a query is answered by one copy, whichever.
+/// Every copy of a row is written; a query is answered by any one copy.
 fn replica_cost(
     sized: &[Sized<'_>],
     sweep: &Sweep,

@@ -1,6 +1,7 @@
-//! What decides between clusters: a lost node, growth, the assumptions that move the answer most, and regret.
+//! Criteria for choosing between clusters: a lost node, growth, the assumptions that affect the answer most, and
+//! regret.
 //!
-//! Each is the plan's own arithmetic with one input changed. Nothing is formatted here.
+//! Each repeats the plan's arithmetic with one input changed. Must not format.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,18 +10,18 @@ use super::headroom::Headroom;
 use super::request::Request;
 use super::traced::{Origin, Traced};
 
-/// Months ahead that are shown whatever the plan's own are.
+/// Months ahead that are always shown, in addition to the plan's own.
 const AHEAD: u32 = 6;
-/// Growth per month that is tried where none is stated.
+/// Growth per month that is tried if none is stated.
 const USUAL_GROWTH: f64 = 0.05;
-/// Part of the capacity that is tried to keep free.
+/// Headroom that is tried, as a fraction of the capacity.
 const USUAL_HEADROOM: f64 = 0.2;
-/// Probability that is tried besides.
+/// A higher probability that is tried.
 const SURER: f64 = 0.99;
 const LESS_SURE: f64 = 0.8;
-/// Hours of a month, for prices.
+/// Hours per month, for prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
-/// What a missing node costs, in prices of a node: it is bought in a hurry, and until then work is lost.
+/// Cost of a missing node, in prices of a node: it is bought in a hurry, and work is lost until then.
 pub const SHORTAGE: f64 = 3.0;
 
 /// What decides.
@@ -112,7 +113,7 @@ pub struct Regret {
     pub least: bool,
 }
 
-/// What decides about a plan of so many nodes.
+/// The criteria for a plan with `planned` nodes.
 pub(super) fn decide(request: &Request, planned: u32) -> Decision {
     Decision {
         one_lost: one_lost(request, planned),
@@ -156,14 +157,14 @@ fn nodes(request: &Request) -> Option<u32> {
     counts.ok().map(|counts| counts.planned)
 }
 
-/// What other values of a request's assumptions would change.
+/// The effect of other values of a request's assumptions.
 struct Weights<'a> {
     request: &'a Request,
     all: Vec<AssumptionWeight>,
 }
 
 impl Weights<'_> {
-    /// Of a value of the request, where it is assumed.
+    /// A value of the request, if it is assumed.
     fn of<T: Copy + Into<f64>>(
         &mut self,
         what: Assumption,
@@ -187,7 +188,7 @@ impl Weights<'_> {
     }
 }
 
-/// Every assumption with another value; those that move nothing are left out.
+/// Every assumption with another value; those without effect are left out.
 fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     let mut weights = Weights { request, all: Vec::new() };
     let usual = USUAL_GROWTH;
@@ -214,7 +215,7 @@ fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     all
 }
 
-/// What is assumed of the work itself.
+/// Assumptions about the work itself.
 fn of_needs(weights: &mut Weights<'_>) {
     let request = weights.request;
     let assumed = request
@@ -240,7 +241,7 @@ fn of_needs(weights: &mut Weights<'_>) {
         .clone()
         .any(Origin::is_assumption);
     if is_assumed {
-        // A tenth less than predicted is what the needs are a ninth more of.
+        // A tenth less throughput than predicted is equivalent to a ninth more demand.
         weights.add(Assumption::Scaling, 1.0, 0.9, |changed| {
             let assumed = changed.needs.iter_mut();
             for need in assumed.filter(|need| need.basis.growth_origin.is_assumption()) {
@@ -250,7 +251,7 @@ fn of_needs(weights: &mut Weights<'_>) {
     }
 }
 
-/// What each size between those of the lowest and of the highest demand would cost in the end.
+/// The final cost of each size from that of the lowest to that of the highest demand.
 fn regrets(request: &Request) -> Vec<Regret> {
     let Some(price) = &request.price_per_node_hour else {
         return Vec::new();

@@ -38,19 +38,19 @@ pub fn points(unit: &str, pairs: &[(f64, f64)]) -> Vec<Point> {
     pairs.iter().map(one).collect()
 }
 
-/// What these pairs of nodes and figures say of a need.
+/// The basis of a need, from pairs of nodes and rates.
 pub fn basis(unit: &str, pairs: &[(f64, f64)]) -> Basis {
     let points = points(unit, pairs);
     let points: Vec<&Point> = points.iter().collect();
     Basis::new(&points, &Reading::default()).unwrap()
 }
 
-/// A need of so much.
+/// A need of this rate.
 pub fn need(per_s: f64, basis: Basis) -> Need {
     Need { per_s: Traced::given(per_s, "RATE"), at_least_per_s: None, basis }
 }
 
-/// A request with nothing but its needs.
+/// A request with only its needs.
 pub fn request(needs: Vec<Need>) -> Request {
     Request {
         needs,

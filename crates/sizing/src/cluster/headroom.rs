@@ -1,4 +1,4 @@
-//! How much of a cluster's capacity is free. Must not know what it is needed for.
+//! The free fraction of a cluster's capacity. Must not know its purpose.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,5 @@
-//! The list of a plan's inputs with their origins, and the remarks that belong to it.
-//!
-//! Text for the reader; nothing is computed here that the plan does not say elsewhere.
+//! The list of a plan's inputs with their origins and notes, as text. Must not compute anything that the plan does not
+//! hold.
 
 use super::basis::Basis;
 use super::layout::length;
@@ -39,7 +38,7 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     list.push(basis.replica_cost.input(&what, text, "--replica-cost"));
 }
 
-/// The model that growth is taken to follow, or that it is assumed.
+/// The growth model, or that growth is assumed.
 fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let unit = &basis.unit;
     if let Growth::Assumed(pooled) = &basis.growth {
@@ -110,7 +109,7 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
     }
 }
 
-/// What the reader should know although nothing is wrong with it.
+/// Information for the reader that is not an error.
 pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for need in &request.needs {
@@ -174,7 +173,7 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
     }
 }
 
-/// What too few sizes cannot show.
+/// Notes on conclusions that too few sizes do not allow.
 fn of_sizes(sizes: &[Size], unit: &str, notes: &mut Vec<String>) {
     let [first, last] = sizes else {
         return;

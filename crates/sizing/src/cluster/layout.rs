@@ -1,6 +1,6 @@
-//! Shards, disk and network of a cluster whose number of nodes is known, by stated rules.
+//! Shards, disk, and network of a cluster with a known number of nodes, by stated rules.
 //!
-//! Arithmetic over traced inputs; what an input does not say is left out, never invented.
+//! Arithmetic over traced inputs; a result with missing inputs is left out, never invented.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use highwater_model::numbers::round_to_u32;
 use super::request::Request;
 use super::traced::Traced;
 
-/// Lengths of partitions that are considered, in days, the longest first.
+/// Candidate partition lengths in days, longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
-/// So many times the shards that keep all vCPUs busy are written at once at most. In the benchmarking
-/// guide's table 3 times as many take 3% of the throughput, 4.5 times as many 12%.
+/// At most this many times the shards that keep all vCPUs busy are written at once. In the benchmarking guide's table 3
+/// times as many cost 3% of the throughput, 4.5 times as many 12%.
 const MOST_TIMES: f64 = 3.0;
 const DAY_S: f64 = 86_400.0;
 
@@ -99,7 +99,7 @@ impl Request {
         })
     }
 
-    /// Traffic at the end of the plan; absent where bytes of a row or an answer are not known.
+    /// Traffic at the end of the plan; absent if the bytes of a row or a response are unknown.
     pub fn network(&self, nodes: u32, replicas: u32) -> Option<Network> {
         let bytes = |rate: f64, each: Option<f64>| {
             if rate > 0.0 { Some(rate * each?) } else { Some(0.0) }
@@ -108,19 +108,19 @@ impl Request {
         let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
         let outgoing = bytes(self.queries_per_s(), value(&self.bytes_per_answer))?;
         let nodes = f64::from(nodes);
-        // A row reaches any node; its shard is on one of them, its copies on others.
+        // A row arrives at any node; its shard is on one of them, its copies on others.
         let elsewhere = (nodes - 1.0) / nodes;
         let between = incoming * (elsewhere + f64::from(replicas)) + outgoing * elsewhere;
         Some(Network {
             in_bytes_per_s: incoming,
             out_bytes_per_s: outgoing,
             between_bytes_per_s: between,
-            // What goes between nodes leaves one and enters another.
+            // Traffic between nodes leaves one node and enters another.
             per_node_bytes_per_s: (incoming + outgoing + 2.0 * between) / nodes,
         })
     }
 
-    /// Virtual CPUs of a planned node: as asked, else as measured.
+    /// Virtual CPUs of a planned node: as requested, else as measured.
     pub fn planned_vcpus(&self) -> Option<Traced<f64>> {
         let measured = self.needs.iter().find_map(|need| {
             Some(Traced { value: need.basis.vcpus_per_node?, origin: need.basis.origin.clone() })
@@ -128,7 +128,7 @@ impl Request {
         self.vcpus_per_node.clone().or(measured)
     }
 
-    /// Shards; absent for queries alone and where virtual CPUs are not known.
+    /// Shards; absent for queries alone and if virtual CPUs are unknown.
     pub fn shards(&self, nodes: u32, replicas: u32) -> Option<Shards> {
         let vcpus = self.planned_vcpus()?.value;
         if self.rows_per_s() <= 0.0 {
@@ -157,8 +157,8 @@ impl Request {
         })
     }
 
-    /// The partitions with the fewest shards in all whose shards stay small enough; more primaries
-    /// than vCPUs need, within bounds, where that makes partitions longer.
+    /// The partitioning with the fewest total shards of acceptable size; with more primaries than the vCPUs need,
+    /// within limits, if that allows longer partitions.
     fn split(&self, primaries: f64, notes: &mut Vec<String>) -> Split {
         let rules = &self.guidance.value;
         let whole_table = Split { primaries, days: None, partitions: 1.0, bytes: None };
@@ -189,7 +189,7 @@ impl Request {
         Split {
             primaries: primaries * times,
             days: Some(days),
-            // One more is being filled while the oldest still has rows to be kept.
+            // One more is being filled while the oldest still has rows to keep.
             partitions: partitions(days),
             bytes: Some(shard_bytes(days) / times),
         }

@@ -1,7 +1,7 @@
-//! Which cluster carries a target rate: arithmetic from measured or published points to a plan.
+//! The cluster for a target rate: arithmetic from measured or published points to a plan.
 //!
-//! Every figure is computed from inputs that say where they come from. Nothing here reads files,
-//! and nothing is a default that the plan does not list.
+//! Every figure is computed from inputs with a stated origin. Must not read files, or use a default that the plan does
+//! not list.
 
 mod basis;
 mod decision;

@@ -1,4 +1,4 @@
-//! How many nodes: the smallest cluster that carries all needs with a given chance.
+//! Number of nodes: the smallest cluster that sustains all needs with a given probability.
 //!
 //! Only throughput counts here; shards and disks follow from the nodes.
 
@@ -6,62 +6,61 @@ use super::request::Request;
 use crate::scaling::{Forecast, Prediction};
 use highwater_model::numbers::round_to_u32;
 
-/// Most nodes of a plan that may extrapolate.
+/// Maximum number of nodes of a plan that may extrapolate.
 const MOST_NODES: u32 = 1_000;
-/// Chances at which the interval of the number of nodes begins and ends: those of its 90%.
+/// Probabilities at the ends of the 90% interval of the number of nodes.
 const LIKELY: (f64, f64) = (0.05, 0.95);
 
-/// Numbers of nodes, those that may be lost included.
+/// Numbers of nodes, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// Carries the needs with the chance that is asked for.
+    /// Sustains the needs with the requested probability.
     pub planned: u32,
-    /// Carries them with a probability of one half.
+    /// Sustains the needs with a probability of one half.
     pub expected: u32,
-    /// The fewest that may be enough: with a probability of 5%.
+    /// Lower end: enough with a probability of 5%.
     pub low: u32,
-    /// The most that may be needed: enough with a probability of 95%. Absent where they are more than
-    /// may be named.
+    /// Upper end: enough with a probability of 95%. Absent above the maximum number of nodes.
     pub high: Option<u32>,
 }
 
 /// Why there is no number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unreached {
-    /// The most nodes that were looked at, without those that may be lost.
+    /// The largest number of nodes tried, without those that may be lost.
     pub farthest: u32,
-    /// The part of the capacity that the needs would use there.
+    /// The fraction of the capacity that the needs would use there.
     pub used: Prediction,
-    /// With how many nodes the needs are carried with a probability of one half, if within those.
+    /// The number of nodes that sustain the needs with a probability of one half, if up to that.
     pub expected: Option<u32>,
     /// The probability that was requested.
     pub probability: f64,
-    /// Whether more nodes would be looked at on demand.
+    /// Whether more nodes could be tried on request.
     pub refused: bool,
 }
 
-/// What a cluster uses of its capacity.
+/// A cluster's used fraction of its capacity.
 #[derive(Debug, Clone, Copy)]
 pub struct CapacityUse {
     used: Forecast,
-    /// The part that may be used.
+    /// The maximum fraction.
     most: f64,
 }
 
 impl CapacityUse {
-    /// The part of the capacity that is used.
+    /// The used fraction of the capacity.
     pub fn used(&self) -> Prediction {
         self.used.prediction()
     }
 
-    /// Probability that the needs are carried and the spare capacity stays free.
+    /// Probability that the needs are sustained with the requested headroom.
     pub fn probability(&self) -> f64 {
         1.0 - self.used.chance_of(self.most)
     }
 }
 
 impl Request {
-    /// What the needs of the last month use of a cluster of `nodes` nodes that work.
+    /// The use of a cluster of `nodes` running nodes by the needs of the last month.
     pub fn carried(&self, nodes: u32, replicas: u32) -> Option<CapacityUse> {
         let vcpus = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
         let needs: Vec<(f64, Forecast)> = self
@@ -75,12 +74,12 @@ impl Request {
         Some(CapacityUse { used: Forecast::used(&needs)?, most: 1.0 - self.spare.value })
     }
 
-    /// What the needs have grown by at the end.
+    /// Growth factor of the needs at the end.
     pub fn growth(&self) -> f64 {
         (1.0 + self.growth_per_month.value).powf(f64::from(self.months.value))
     }
 
-    /// The most running nodes that may be named.
+    /// Maximum number of running nodes in a plan.
     pub fn farthest(&self) -> u32 {
         if self.extrapolate {
             return MOST_NODES;
@@ -93,7 +92,7 @@ impl Request {
         round_to_u32(nodes.floor())
     }
 
-    /// How many nodes are needed with so many copies.
+    /// The number of nodes needed with this number of replicas.
     pub fn node_counts(&self, replicas: u32) -> Result<NodeCounts, Unreached> {
         let probabilities = [LIKELY.0, 0.5, LIKELY.1, self.probability.value];
         let mut found = [None; 4];

@@ -1,6 +1,5 @@
-//! The plan's shape: nodes, shards, disk, network, headroom, price, alternatives, and every input.
-//!
-//! Nothing is computed here; `planning` does.
+//! The plan's data: nodes, shards, disk, network, headroom, price, alternatives, and every input. Must not compute;
+//! `planning` does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use super::layout::{Disk, Network, Shards};
 use super::traced::{Input, Origin};
 use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
 
-/// Version of the plan's shape.
+/// Version of the plan format.
 pub const PLAN_SCHEMA: &str = "highwater-size/2";
 /// Which cluster is needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! Makes a plan: puts together what the neighboring modules compute. It formats no report.
+//! Makes a plan from the results of the neighboring modules. Must not format reports.
 
 use super::basis::measured_sizes;
 use super::decision::{HOURS_PER_MONTH, decide};
@@ -11,13 +11,13 @@ use super::request::{Need, Request};
 use super::{inputs, prose};
 use crate::scaling::{Average, Fit, Growth, Point, Prediction, Sweep, Weighting, fit};
 
-/// Nodes fewer and more than planned, in the table of alternatives.
+/// Number of nodes below and above the plan in the table of alternatives.
 const FEWER: u32 = 2;
 const MORE: u32 = 2;
 /// Numbers of replicas in that table.
 const COPIES: [u32; 3] = [0, 1, 2];
 
-/// Plans a cluster; or says why there is none.
+/// Plans a cluster, or returns why there is none.
 pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
     let replicas = request.replicas.value;
     let counts = request.node_counts(replicas)?;
@@ -62,7 +62,7 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
     Ok(plan)
 }
 
-/// What no need uses.
+/// Zero use of capacity, for a missing need.
 const NOTHING: Prediction = Prediction { expected: 0.0, low: 0.0, high: 0.0 };
 
 fn price(request: &Request, nodes: u32) -> Option<f64> {
@@ -129,7 +129,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
     }
 }
 
-/// Steps of the curve, so that a plot of it is smooth.
+/// Steps of the curve, for a smooth plot.
 const STEPS: u32 = 60;
 
 /// The measured sizes, a larger one, and steps between the smallest and the largest of both.
@@ -154,7 +154,7 @@ pub(crate) fn curve(sweep: &Sweep, growth: &Growth, larger: f64) -> Vec<SizePlan
     nodes.into_iter().map(point).collect()
 }
 
-/// The models, and what each predicts by itself for a size; none where growth is assumed.
+/// The models, and the prediction of each for a size; empty if growth is assumed.
 pub(crate) fn models(
     sweep: &Sweep,
     growth: &Growth,

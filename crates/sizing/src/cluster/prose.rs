@@ -8,7 +8,7 @@ use super::traced::Origin;
 use crate::scaling::LEVEL;
 use highwater_model::display::{self, percent_plain};
 
-/// The plan in prose: what, from what, how sure, and on which assumptions.
+/// The plan in prose: the result, its basis, its probability, and its assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
     let mut sentences = vec![headline(request, plan)];
     sentences.extend(plan.needs.iter().map(basis));

@@ -1,6 +1,6 @@
-//! Inputs that say where they come from: a flag, a measurement, a publication or an assumption.
+//! Inputs with their origin: a flag, a measurement, a publication, or an assumption.
 //!
-//! Every figure that a plan rests on is one of these, so that none can be passed on unlabeled.
+//! Every input of a plan has this type, so that none loses its origin.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,24 +42,24 @@ pub struct Input {
 }
 
 impl<T> Traced<T> {
-    /// As the user said by a flag.
+    /// A value given by the user with a flag.
     pub fn given(value: T, flag: &str) -> Self {
         Self { value, origin: Origin::Given(flag.to_owned()) }
     }
 
-    /// As none was given.
+    /// A default value, with the reason for it.
     pub fn assumed(value: T, because: &str) -> Self {
         Self { value, origin: Origin::Assumed(because.to_owned()) }
     }
 
-    /// As a line of a plan's inputs.
+    /// A line of a plan's inputs.
     pub fn input(&self, name: &str, value: impl Into<String>, flag: &str) -> Input {
         self.origin.input(name, value, flag)
     }
 }
 
 impl Origin {
-    /// What comes from there as a line of a plan's inputs.
+    /// A line of a plan's inputs for a value from this origin.
     pub fn input(&self, name: &str, value: impl Into<String>, flag: &str) -> Input {
         Input {
             name: name.to_owned(),
@@ -69,7 +69,7 @@ impl Origin {
         }
     }
 
-    /// One word for it.
+    /// A word for the origin.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Given(_) => "given",
@@ -79,7 +79,7 @@ impl Origin {
         }
     }
 
-    /// Where exactly.
+    /// The exact origin.
     pub fn detail(&self) -> &str {
         match self {
             Self::Given(text)

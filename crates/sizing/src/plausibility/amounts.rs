@@ -1,14 +1,14 @@
-//! Rate × duration against the amount that was written or asked.
+//! Rate × duration against the number of rows or queries.
 
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// Most that both may differ, as a fraction: a rate is often the mean without its beginning.
+/// Maximum difference, as a fraction: a rate is often the mean without its beginning.
 const TOLERANCE: f64 = 0.15;
 
 pub(super) fn rate_times_duration(point: &Point) -> Option<PlausibilityWarning> {
     let duration_s = point.number(names::DURATION)?;
-    // `rows` for rows/s, `queries` for queries/s, whatever the column is called.
+    // `rows` for rows/s, `queries` for queries/s, independent of the column's name.
     let noun = point.unit.strip_suffix("/s")?;
     let amount = point.number(noun).filter(|amount| *amount > 0.0)?;
     let expected = point.throughput * duration_s;

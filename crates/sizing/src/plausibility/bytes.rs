@@ -4,11 +4,11 @@ use super::traffic::bytes_text;
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// Most and least of the stated bytes, in products of rows and row size: names of columns and
-/// headers add to a row, and `kB` and `KiB` are mixed up.
+/// Range of the stated bytes over rows × row size: column names and headers add to a row, and `kB` and `KiB` are
+/// confused.
 const BOUNDS: std::ops::RangeInclusive<f64> = 0.8..=2.0;
 
-/// What is stated, and the rows that it holds.
+/// The stated size, and the column with its rows.
 const SIZES: [(&str, &str, &str); 2] = [
     (names::BATCH_BYTES, names::BATCH_ROWS, "a batch"),
     (names::DATA_BYTES, names::ROWS, "all rows"),
@@ -17,7 +17,7 @@ const SIZES: [(&str, &str, &str); 2] = [
 pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
     let warnings = SIZES.iter().filter_map(|(stated, rows, what)| {
         let (stated, rows) = (point.number(stated)?, point.number(rows)?);
-        // Only a stated size: what a row of ours has says nothing about theirs.
+        // Only a stated row size: that of a built-in workload shows nothing about the source's rows.
         let bytes = point.number(names::BYTES_PER_ROW)?;
         let computed = rows * bytes;
         if computed <= 0.0 || BOUNDS.contains(&(stated / computed)) {

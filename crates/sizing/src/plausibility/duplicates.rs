@@ -1,15 +1,15 @@
 //! Points with equal settings whose throughputs disagree.
 //!
-//! Within a series all such points are repeats. Between series of one source they are, where the
-//! series vary different settings and meet in a point; two series that vary the same settings are
-//! compared on purpose, and differ in something that has no column.
+//! Within a series all such points are repeats. Between series of one source they are repeats if the series vary
+//! different settings and meet in a point; two series that vary the same settings are compared on purpose, and differ
+//! in something without a column.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Origin, Point, SeriesSet, Setting, number_text};
 
-/// Greatest of equal points over their least, at most.
+/// Maximum ratio of the greatest to the least of equal points.
 pub const AGREE: f64 = 1.2;
 
 pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
@@ -51,7 +51,7 @@ fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
     Some(Rule::DuplicatesDisagree.warning(Weight::Contradiction, &[most, least], message, check))
 }
 
-/// Whether two points may be repeats of each other.
+/// Whether two points may be repeats.
 fn meet(a: &Point, b: &Point, varied: &BTreeMap<&str, Vec<&str>>) -> bool {
     if a.series == b.series {
         return true;
@@ -65,11 +65,11 @@ fn meet(a: &Point, b: &Point, varied: &BTreeMap<&str, Vec<&str>>) -> bool {
 }
 
 fn same(a: &Point, b: &Point) -> bool {
-    // What was offered at another rate is another load.
+    // Another offered rate is another load.
     (&a.unit, &a.settings, a.offered_per_s) == (&b.unit, &b.settings, b.offered_per_s)
 }
 
-/// Settings that have several values in a series.
+/// Settings with several values in a series.
 fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
     let points: Vec<&Point> = set.of(series).collect();
     let names: BTreeSet<&str> =
@@ -82,7 +82,7 @@ fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
     names.into_iter().filter(is_varied).collect()
 }
 
-/// The numbers among the settings, as people would name them.
+/// The numeric settings, worded for readers.
 fn settings(point: &Point) -> String {
     point
         .settings

@@ -5,8 +5,8 @@
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// Most that busy sessions may differ from those that there are, as a fraction: four standard
-/// deviations of a rate and a latency that are known within 3% each.
+/// Maximum difference of busy sessions from stated ones, as a fraction: four standard deviations of a rate and a
+/// latency with errors of 3% each.
 const TOLERANCE: f64 = 0.15;
 const CHECK: &str = "are rate, latency and sessions those of the same time, and does the latency \
                      count from when an op was due? A load at a fixed rate has pace `open`.";
@@ -35,8 +35,8 @@ pub(super) fn littles_law(point: &Point) -> Option<PlausibilityWarning> {
     Some(Rule::LittlesLaw.warning(weight, &[point], message, CHECK))
 }
 
-/// Sessions that are always busy spend sessions / rate on each op; few of them can take longer
-/// than the p99, so that their mean above it is a doubt.
+/// Sessions that are always busy spend sessions / rate on each op on average; few ops can take longer than the p99, so
+/// a mean above it is suspicious.
 fn above_p99(
     point: &Point,
     sessions: f64,

@@ -4,10 +4,10 @@ use super::points::{by_nodes, short};
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, number_text};
 
-/// Least efficiency that may be called linear: two throughputs that are known within 3% each make
-/// it differ by 15% once in two thousand cases.
+/// Minimum efficiency that may be called linear: with two throughputs with errors of 3% each it differs by 15% once in
+/// two thousand cases.
 const LINEAR: f64 = 0.85;
-/// What turns the word into its opposite, before or after it.
+/// Words that negate "linear", before or after it.
 const NEGATIONS: [&str; 8] = [
     "sublinear",
     "sub-linear",

@@ -1,9 +1,8 @@
-//! The plausibility audit: can the figures of a series be right, all together?
+//! The plausibility audit: whether the figures of a series are consistent.
 //!
-//! One small file a rule, each a pure function from points to warnings: a sentence with the
-//! figures, where they stand, and what to look at. Rules are about arithmetic and physics that
-//! hold for every source; none knows a source, and a database's own guidance is data. A warning
-//! is a question to whoever published the figures, not a verdict on the database.
+//! One small file per rule, each a pure function from points to warnings: a sentence with the figures, their place, and
+//! what to check. Rules cover arithmetic and physics that hold for every source; none knows a source, and a database's
+//! own guidance is data. A warning is a question to the publisher of the figures, not a verdict on the database.
 
 mod amounts;
 mod bytes;
@@ -28,9 +27,9 @@ pub use duplicates::AGREE;
 pub use sizes::ModelRequest;
 pub use warning::{PlausibilityWarning, Rule, Weight};
 
-/// Everything that the rules have against a set, by rule, then in the order of the points.
+/// All warnings about a set, by rule, then in the order of the points.
 ///
-/// `asked` is the model that is to be fitted, where there is one.
+/// `request` is the model to fit, if any.
 pub fn audit(set: &SeriesSet, request: Option<&ModelRequest>) -> Vec<PlausibilityWarning> {
     let mut warnings = Vec::new();
     for point in &set.points {
@@ -58,7 +57,7 @@ pub fn audit(set: &SeriesSet, request: Option<&ModelRequest>) -> Vec<Plausibilit
     merge(warnings)
 }
 
-/// Objections with the same words are one, with all their places.
+/// Merges warnings with the same text, keeping all their places.
 fn merge(warnings: Vec<PlausibilityWarning>) -> Vec<PlausibilityWarning> {
     let mut merged: Vec<PlausibilityWarning> = Vec::new();
     for warning in warnings {

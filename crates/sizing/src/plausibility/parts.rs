@@ -3,14 +3,14 @@
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, Setting, names, number_text};
 
-/// Most that the sum of parts may exceed their total, as a fraction: rounding.
+/// Maximum excess of the sum of parts over their total, as a fraction: rounding.
 const TOLERANCE: f64 = 0.01;
-/// What the column `op` holds for all ops together.
+/// Values of the column `op` for all ops together.
 const TOTALS: [&str; 4] = ["total", "all", "sum", "overall"];
 const CHECK: &str = "were parts and total measured over the same time? Tools that divide each \
                      part by its own time span print parts that add up to too much.";
 
-/// Parts in columns of their own.
+/// Parts in separate columns.
 pub(super) fn parts(point: &Point) -> Option<PlausibilityWarning> {
     let sum: f64 = point.parts.values().sum();
     let names: Vec<&str> = point.parts.keys().map(String::as_str).collect();
@@ -18,7 +18,7 @@ pub(super) fn parts(point: &Point) -> Option<PlausibilityWarning> {
     warning(point, &[point], sum, &names)
 }
 
-/// Parts in rows of their own: equal settings but for `op`, one of which is the total.
+/// Parts in separate rows: equal settings except `op`, and one row for the total.
 pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
     let is_total = |point: &&&Point| {
         let op = point.word(names::OP).map(str::to_lowercase);

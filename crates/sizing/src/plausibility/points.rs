@@ -1,10 +1,8 @@
-//! What several rules need of points: groups by nodes, and the name of a place.
-//!
-//! Must not judge.
+//! Helpers of several rules: groups of points by nodes, and the name of a place. Must not judge.
 
 use crate::series::{Origin, Point};
 
-/// Points that have a number of nodes, one group for each, ascending.
+/// Points with a number of nodes, grouped by it, ascending.
 pub(super) fn by_nodes<'a>(points: &[&'a Point]) -> Vec<(f64, Vec<&'a Point>)> {
     let mut sorted: Vec<(f64, &Point)> =
         points.iter().filter_map(|point| Some((point.nodes()?, *point))).collect();
@@ -14,7 +12,7 @@ pub(super) fn by_nodes<'a>(points: &[&'a Point]) -> Vec<(f64, Vec<&'a Point>)> {
     groups.map(|group| (group[0].0, points_of(group))).collect()
 }
 
-/// A place without the word, for sentences: `7`, or a run's id.
+/// The name of a place for sentences: `7`, or a run's ID.
 pub(super) fn short(origin: &Origin) -> String {
     match origin {
         Origin::Line(line) => format!("line {line}"),

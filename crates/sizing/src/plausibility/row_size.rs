@@ -1,6 +1,6 @@
-//! How many bytes a row has: as the source states, or as a workload of ours writes it.
+//! Bytes per row: as stated by the source, or as written by a built-in workload.
 //!
-//! It measures the rows that the catalog's own generator makes; it holds no figure itself.
+//! Measures the rows of the catalog's own generator. Must not hold a figure.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use highwater_model::op::{ColumnData, Dictionary};
 use highwater_model::units::Seed;
 use highwater_workload::{WorkloadSpec, builtin};
 
-/// Rows that are looked at.
+/// Number of rows sampled.
 const SAMPLE: usize = 256;
 
-/// A row's size and how it is known.
+/// A row's size and its origin.
 pub(super) struct RowSize {
     pub(super) bytes: f64,
-    /// The source says it; else a workload of the catalog writes such rows.
+    /// Stated by the source; otherwise from a built-in workload.
     pub(super) is_stated: bool,
-    /// How it is known, as the end of a sentence.
+    /// The origin, as the end of a sentence.
     pub(super) origin: String,
 }
 
-/// Absent where the source states none and the workload is not of the catalog.
+/// Absent if the source states none and the workload is not built in.
 pub(super) fn of(point: &Point) -> Option<RowSize> {
     if let Some(bytes) = point.number(names::BYTES_PER_ROW) {
         return (bytes > 0.0).then(|| RowSize {
@@ -39,8 +39,7 @@ pub(super) fn of(point: &Point) -> Option<RowSize> {
     })
 }
 
-/// Mean length of the rows of a workload's first insert, as JSON with the names of its columns
-/// left out.
+/// Mean length of the rows of a workload's first insert, as JSON without column names.
 fn of_workload(name: &str) -> Option<f64> {
     let spec = WorkloadSpec::parse(builtin(name)?.text).ok()?;
     let workload = spec.instantiate(&BTreeMap::new(), Seed(1)).ok()?;
@@ -49,7 +48,7 @@ fn of_workload(name: &str) -> Option<f64> {
     (batch.rows > 0).then(|| len_to_f64(bytes) / len_to_f64(batch.rows))
 }
 
-/// Characters of a column's values in a JSON array, with a comma behind each.
+/// Characters of a column's values in a JSON array, each followed by a comma.
 fn column_bytes(column: &ColumnData) -> usize {
     let texts = |lengths: &mut dyn Iterator<Item = usize>| lengths.map(|length| length + 1).sum();
     let dictionary = |dictionary: &Dictionary, quotes: usize| {

@@ -1,24 +1,24 @@
-//! Too few sizes for the model that is asked for.
+//! Too few sizes for the requested model.
 
 use super::points::by_nodes;
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::scaling::ScalingModel;
 use crate::series::Point;
 
-/// A model that somebody wants to fit, and what it needs.
+/// A requested model and its requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRequest {
     /// Its name in sentences.
     pub name: String,
-    /// Figures that the fit has to find; with as few sizes it has no error to show.
+    /// Number of fitted parameters; with as many sizes the fit has no error estimate.
     pub parameters: usize,
-    /// Sizes that it is advised to have.
+    /// Recommended number of sizes.
     pub advised: usize,
 }
 
 impl ModelRequest {
-    /// A scaling model. Twice as many sizes as parameters are advised; for the universal
-    /// scalability law that is the half dozen of Gunther 2007.
+    /// A scaling model. Twice as many sizes as parameters are recommended; for the universal scalability law that is
+    /// the half dozen of Gunther 2007.
     pub fn of(model: ScalingModel) -> Self {
         Self {
             name: format!("the model `{}`", model.name()),

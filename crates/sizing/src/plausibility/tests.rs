@@ -1,4 +1,4 @@
-//! Each rule with figures that it must object to, and with figures that it must not.
+//! Each rule with figures that must and must not trigger it.
 
 use super::*;
 use crate::series::{PUBLISHED, SeriesSet, of_record, read};
@@ -8,7 +8,7 @@ fn of_text(text: &str) -> Vec<PlausibilityWarning> {
     audit(&read(text).unwrap(), None)
 }
 
-/// Codes of the rules that object to a file.
+/// Codes of the rules that a file triggers.
 fn rules(text: &str) -> Vec<&'static str> {
     of_text(text).into_iter().map(|warning| warning.rule.code()).collect()
 }
@@ -18,7 +18,7 @@ fn published(file: &str) -> Vec<PlausibilityWarning> {
     of_text(known.find(|known| known.file == file).unwrap().text)
 }
 
-/// The only warning of a rule to a published file.
+/// The only warning of a rule about a published file.
 fn the(file: &str, rule: Rule) -> PlausibilityWarning {
     let mut warnings = published(file).into_iter().filter(|o| o.rule == rule);
     let only = warnings.next().unwrap();
@@ -99,7 +99,7 @@ fn published_writes_of_one_byte_raise_nothing() {
     assert_eq!(published("kv-writes.csv"), []);
 }
 
-/// Each line is a file, with `|` where a line of it ends, and the rules that object to it.
+/// Each line is a file, with `|` for its line breaks, and the rules that it triggers.
 #[track_caller]
 fn check(cases: &str) {
     for case in cases.trim().lines() {
@@ -121,8 +121,8 @@ fn sessions_rate_and_latency_agree() {
     of("100,84,", "littles_law");
     of("100,20,open", "");
     of("100,120,open", "littles_law");
-    // 100 sessions that wait 80 ms of 100; batches, not rows, are answered; 384 sessions and 230,000/s
-    // are 1.67 ms each.
+    // 100 sessions that wait 80 of 100 ms; responses are for batches, not rows; 384 sessions at 230,000/s are 1.67 ms
+    // each.
     check(
         "
         sessions,latency_ms,think_time_ms,qps | 100,20,80,1000 =>
@@ -188,8 +188,7 @@ fn linear_is_a_claim_only_where_it_is_made() {
 
 #[test]
 fn rate_times_duration_are_the_rows() {
-    // Figures of TSBS' documentation: 103,680,000 rows in 936.5 s. Rows in the table are not what
-    // queries are counted in.
+    // Figures of TSBS' documentation: 103,680,000 rows in 936.5 s. Queries are not counted by the rows of the table.
     check(
         "
         rows,duration_s,rows_per_s | 103680000,936.525,110707 =>
@@ -301,8 +300,8 @@ fn every_rule_has_a_code_of_its_own_and_objects_to_something_here() {
 }
 
 proptest::proptest! {
-    /// A sweep over nodes of a cluster without contradictions, with 3% of measuring noise on
-    /// every throughput and 2% on every latency, raises nothing.
+    /// A sweep over nodes of a consistent cluster, with 3% of measuring noise on every throughput and 2% on every
+    /// latency, has no warnings.
     #[test]
     fn consistent_figures_raise_nothing(
         per_node in 1_000.0_f64..500_000.0,
@@ -337,7 +336,7 @@ proptest::proptest! {
     }
 }
 
-/// Steps of one run, and runs at two rates, are no repeats of each other.
+/// Steps of one run, and runs at two rates, are not repeats.
 #[test]
 fn what_was_offered_at_another_rate_is_no_repeat() {
     let mut set = read("series,nodes,rows_per_s\nx,3,1\n").unwrap();
@@ -352,7 +351,7 @@ fn what_was_offered_at_another_rate_is_no_repeat() {
         point.source = format!("run {number}");
     }
     assert!(!disagree(&runs));
-    // At one rate they are.
+    // With one rate they are.
     for point in &mut set.points {
         point.offered_per_s = Some(50.0);
     }

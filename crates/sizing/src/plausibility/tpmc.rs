@@ -1,16 +1,16 @@
-//! TPC-C's ceiling: terminals that wait as the specification says cannot ask for more.
+//! TPC-C's ceiling: the specified waits of terminals limit their rate.
 //!
-//! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C
-//! revision 5.11, clause 5.2.5.7.
+//! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C revision 5.11, clause
+//! 5.2.5.7.
 
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// New orders per minute and warehouse, at most.
+/// Maximum new orders per minute and warehouse.
 const CEILING: f64 = 12.86;
-/// Two digits of the ceiling are known, and figures are rounded.
+/// Two decimals of the ceiling are known, and figures are rounded.
 const TOLERANCE: f64 = 0.002;
-/// A series that stays above this share of the ceiling never met the database's limit.
+/// A series that stays above this fraction of the ceiling never reached the database's limit.
 const AT_CEILING: f64 = 0.97;
 
 pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
@@ -30,7 +30,7 @@ pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     Some(Rule::TpmcPerWarehouse.warning(Weight::Contradiction, &[point], message, check))
 }
 
-/// From three sizes on, all at the ceiling.
+/// At least three sizes, all at the ceiling.
 pub(super) fn limited_by_load(points: &[&Point]) -> Option<PlausibilityWarning> {
     let at_ceiling = |point: &&Point| {
         figures(point).is_some_and(|(tpmc, warehouses)| {

@@ -1,17 +1,16 @@
 //! Bytes per second: stated traffic against rate and row size, and both against the hardware.
 //!
-//! Rows only: nobody knows how large the answer to somebody's query is.
+//! Rows only: the size of query responses is unknown.
 
 use super::row_size::{self, RowSize};
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// Most traffic per row and copy, in sizes of a row: headers, names of columns and
-/// acknowledgements together stay below it.
+/// Maximum traffic per row and copy, in row sizes: headers, column names, and acknowledgments together stay below it.
 const MOST_OVERHEAD: f64 = 4.0;
-/// Least traffic per row, in sizes of a row: what strong compression leaves.
+/// Minimum traffic per row, in row sizes, with strong compression.
 const LEAST_SHARE: f64 = 0.1;
-/// Most traffic per row where no size is known.
+/// Maximum traffic per row if its size is unknown.
 const MOST_UNKNOWN_BYTES: f64 = 4_096.0;
 
 pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
@@ -46,8 +45,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     Some(Rule::RowBytes.warning(weight, &[point], message, check))
 }
 
-/// A kind of hardware, its stated limit per node, its stated traffic, and whether every copy of
-/// a row needs it.
+/// A kind of hardware: its stated limit per node, its stated traffic, and whether every copy of a row uses it.
 struct Carrier {
     what: &'static str,
     limit: &'static str,
@@ -64,7 +62,7 @@ const CARRIERS: [Carrier; 2] = [
         weight: Weight::Contradiction,
         every_copy: false,
     },
-    // What reaches a disk may have been compressed.
+    // Disk writes may be compressed.
     Carrier {
         what: "disks",
         limit: names::DISK_LIMIT,
@@ -116,8 +114,7 @@ fn rate_text(point: &Point) -> String {
     format!("{} {}", number_text(point.throughput), point.unit)
 }
 
-/// The same number with bits in the place of bytes, and what that is in bytes: 10 GiB and 10 Gbit
-/// are often taken for each other.
+/// The same number with bits instead of bytes, and its value in bytes: 10 GiB and 10 Gbit are often confused.
 fn bits_for_bytes(bytes: f64) -> Option<(String, f64)> {
     const PREFIXES: [(char, f64); 4] = [('T', 1e12), ('G', 1e9), ('M', 1e6), ('k', 1e3)];
     let text = bytes_text(bytes);
@@ -129,7 +126,7 @@ fn bits_for_bytes(bytes: f64) -> Option<(String, f64)> {
     Some((format!("{number} {prefix}bit"), value * factor / 8.0))
 }
 
-/// `10 GiB`, `1.2 MB`: binary units where they come out even, as they were probably written.
+/// `10 GiB`, `1.2 MB`: binary units if they give a round number, because they were probably meant.
 pub(super) fn bytes_text(bytes: f64) -> String {
     const BINARY: [(&str, f64); 3] =
         [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1_024.0)];

@@ -1,13 +1,13 @@
-//! Load per node that changes with the nodes: then the series shows both at once.
+//! Load per node that changes with the number of nodes, so that the series shows both effects at once.
 
 use super::points::by_nodes;
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
-/// Most that the load per node may differ between sizes, as a fraction.
+/// Maximum difference of the load per node between sizes, as a fraction.
 const TOLERANCE: f64 = 0.10;
 
-/// Only where each size was measured with one load: a grid of loads hides nothing.
+/// Only if each size was measured with one load: a grid of loads separates the effects.
 pub(super) fn users_per_node(points: &[&Point]) -> Option<PlausibilityWarning> {
     let generators = |point: &Point| point.number(names::CLIENT_PROCESSES);
     changes(points, "sessions", Point::sessions)

@@ -1,6 +1,4 @@
-//! What a rule of the plausibility audit reports: which rule, how sure it is, and where.
-//!
-//! Must not apply a rule.
+//! A warning of the plausibility audit: its rule, its severity, and its places. Must not apply a rule.
 
 use schemars::JsonSchema;
 use serde::Serialize;

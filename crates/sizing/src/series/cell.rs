@@ -1,26 +1,26 @@
-//! Numbers as people write them into tables: `1,043,659`, `1.6M`, `10 GiB/s`, `84.7 ms`.
+//! Parses numbers as written in tables: `1,043,659`, `1.6M`, `10 GiB/s`, `84.7 ms`.
 //!
-//! A cell's own unit wins over that of its column's name.
+//! A cell's own unit overrides that of its column's name.
 
 use super::columns::Dimension;
 
-/// What an empty cell may hold instead of nothing.
+/// Contents of a cell that count as empty.
 const ABSENT: [&str; 8] = ["", "-", "–", "—", "?", "n/a", "na", "null"];
 
-/// Whether the cell says that the source does not state it.
+/// Whether the cell means that the source does not state the value.
 pub(super) fn is_absent(cell: &str) -> bool {
     ABSENT.contains(&cell.to_lowercase().as_str())
 }
 
-/// Why a cell is not a number, and what to write.
+/// Why a cell is not a number, and the suggested fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotANumber {
     pub(super) cause: String,
     pub(super) hint: &'static str,
 }
 
-/// The cell in the base unit of `dimension`. `scale` is the unit that the column's name gives;
-/// where neither gives one, times, bytes and rates of bytes are refused.
+/// The cell in the base unit of `dimension`. `scale` is the unit in the column's name; if neither has one, times,
+/// bytes, and rates of bytes are rejected.
 pub(super) fn number(
     cell: &str,
     dimension: Dimension,
@@ -66,7 +66,7 @@ fn belongs_to_number(cell: &str, at: usize, c: char) -> bool {
     }
 }
 
-/// A number without unit. Groups of three digits may be separated, all by the same sign.
+/// A number without a unit. Groups of three digits may be separated, all by the same character.
 fn plain(numeral: &str) -> Option<f64> {
     let (whole, rest) = match numeral.find(['.', 'e', 'E']) {
         Some(at) => numeral.split_at(at),
@@ -91,7 +91,7 @@ fn finite(numeral: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// How many base units one of the cell's unit is.
+/// The number of base units in the cell's unit.
 fn factor(unit: &str, dimension: Dimension) -> Option<f64> {
     match dimension {
         Dimension::Count => count_factor(unit),
@@ -109,7 +109,7 @@ fn factor(unit: &str, dimension: Dimension) -> Option<f64> {
     }
 }
 
-/// `k`, `M`, `G`, and what a count may be of: `293k rows/s`.
+/// `k`, `M`, `G`, and the noun of a count: `293k rows/s`.
 fn count_factor(unit: &str) -> Option<f64> {
     let (prefix, noun) = match unit.chars().next()? {
         'k' | 'K' => (1e3, &unit[1..]),

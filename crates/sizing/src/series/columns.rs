@@ -1,17 +1,17 @@
-//! The columns that a file of figures may have, with their other names and their units.
+//! The known columns of a file of figures, with their aliases and units.
 //!
-//! A column that is not in the list is a setting of the user's own. No cell is read here.
+//! A column that is not in the list is a user-defined setting. Must not read cells.
 
 use std::sync::LazyLock;
 
-/// What a column is to a point.
+/// The role of a column in a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// What was set before measuring.
+    /// Set before measuring.
     Setting,
-    /// What came out.
+    /// Measured.
     Figure,
-    /// Words about the whole series: its name, source, unit and claim.
+    /// Text about the whole series: its name, source, unit, and claim.
     About,
     /// The throughput itself.
     Throughput,
@@ -19,35 +19,35 @@ pub enum Role {
     Part,
 }
 
-/// What a column's numbers count, and so which units they may have.
+/// The quantity in a column's numbers, which determines the allowed units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// Text.
     Word,
-    /// Things; `k`, `M` and `G` may follow.
+    /// A count; `k`, `M`, and `G` are allowed.
     Count,
     /// Seconds.
     Time,
     /// Bytes.
     Bytes,
-    /// Bytes per second; bits may be given.
+    /// Bytes per second; bits are allowed.
     ByteRate,
-    /// Per cent.
+    /// Percent.
     Percent,
 }
 
-/// A column that is known by name.
+/// A known column.
 #[derive(Debug)]
 pub struct KnownColumn {
     /// Its name in points, with its base unit last.
     pub name: &'static str,
-    /// What it is to a point.
+    /// Its role in a point.
     pub role: Role,
-    /// What it counts.
+    /// Its quantity.
     pub dimension: Dimension,
     /// Other names, without a unit.
     pub aliases: Vec<&'static str>,
-    /// What it means, in a sentence.
+    /// Its meaning in one sentence.
     pub meaning: &'static str,
 }
 
@@ -56,7 +56,7 @@ use Role::{About, Figure, Setting};
 
 const FILE: &str = include_str!("../../data/columns.txt");
 
-/// Every known column but the throughput, whose names are a family of their own.
+/// All known columns except the throughput, whose names form a separate family.
 pub static KNOWN_COLUMNS: LazyLock<Vec<KnownColumn>> =
     LazyLock::new(|| FILE.lines().filter_map(KnownColumn::of_line).collect());
 
@@ -90,10 +90,10 @@ impl KnownColumn {
     }
 }
 
-/// Names of the throughput itself, in the order in which they are preferred.
+/// Names of the throughput itself, in order of preference.
 pub(super) const THROUGHPUT: &[&str] = &["throughput", "total_throughput", "rate", "total_rate"];
 
-/// Nouns whose rates are units of their own, never parts of another rate.
+/// Nouns whose rates are separate units, never parts of another rate.
 pub(super) const NOUNS: &[&str] = &[
     "rows",
     "queries",
@@ -113,7 +113,7 @@ pub(super) const NOUNS: &[&str] = &[
     "messages",
 ];
 
-/// Short words for a rate, and the unit that each means.
+/// Abbreviations of rates, and the unit of each.
 pub(super) const SHORT_RATES: &[(&str, &str)] = &[
     ("qps", "queries/s"),
     ("tps", "transactions/s"),
@@ -123,7 +123,7 @@ pub(super) const SHORT_RATES: &[(&str, &str)] = &[
     ("tpm", "tpm"),
 ];
 
-/// Endings of column names, what they measure, and how many base units one is.
+/// Suffixes of column names, their quantities, and the number of base units in one.
 pub(super) const ENDINGS: &[(&str, Dimension, f64)] = &[
     ("_gbit_per_s", ByteRate, 0.125e9),
     ("_mbit_per_s", ByteRate, 0.125e6),
@@ -162,7 +162,7 @@ pub(super) const ENDINGS: &[(&str, Dimension, f64)] = &[
     ("_pct", Percent, 1.0),
 ];
 
-/// A known column by its name or one of its other names.
+/// A known column by its name or an alias.
 pub(super) fn by_name(name: &str) -> Option<&'static KnownColumn> {
     KNOWN_COLUMNS.iter().find(|known| known.is_named(name))
 }

@@ -1,11 +1,11 @@
-//! Where the fields of a CSV record stand in its text, so that a mistake can be shown there.
+//! Finds the positions of a CSV record's fields in its text, so that errors can be shown there.
 //!
-//! It finds places only; what the fields hold is the CSV library's word.
+//! Must not parse fields; the CSV library does.
 
 use std::ops::Range;
 
-/// The byte at which the record begins that the library reports at `position`: it counts
-/// comments and blank lines before a record as part of it.
+/// The byte at which the record begins that the library reports at `position`: the library includes preceding comments
+/// and blank lines.
 pub(super) fn record_start(text: &str, position: usize) -> usize {
     let mut start = position.min(text.len());
     loop {
@@ -19,7 +19,7 @@ pub(super) fn record_start(text: &str, position: usize) -> usize {
     }
 }
 
-/// The places of the fields of the record that begins at `start`, without blanks around them.
+/// The positions of the fields of the record that begins at `start`, without surrounding blanks.
 pub(super) fn spans(text: &str, start: usize, delimiter: u8) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut spans = Vec::new();

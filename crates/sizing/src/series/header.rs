@@ -1,24 +1,24 @@
-//! From the names in a file's header to what each column is.
+//! Binds the names in a file's header to columns.
 //!
-//! Names are compared without case, blanks and signs: `Rows/s`, `rows_per_s` and `ROWS PER SEC`
-//! are one. It reads no cells.
+//! Names are compared without case, blanks, and punctuation: `Rows/s`, `rows_per_s` and `ROWS PER SEC` are equal. Must
+//! not read cells.
 
 use super::columns::{
     Dimension, ENDINGS, NOUNS, Role, SHORT_RATES, THROUGHPUT, by_name, by_name_and_dimension,
 };
 
-/// A column of the file, and how its cells are read.
+/// A column of the file, and how its cells are parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bound {
     /// Its name in points.
     pub(super) name: String,
-    /// As the file writes it.
+    /// The name in the file.
     pub(super) header: String,
     pub(super) role: Role,
     pub(super) dimension: Dimension,
-    /// Base units per unit of the name, where the name has a unit.
+    /// Base units per unit of the name, if the name has a unit.
     pub(super) scale: Option<f64>,
-    /// What the throughput counts, where the name says so.
+    /// The unit of the throughput, if the name states it.
     pub(super) unit: Option<String>,
     /// Whether the name is in the list of known columns.
     pub(super) known: bool,
@@ -33,7 +33,7 @@ pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
     let Some(chosen) = choose_throughput(&bound) else {
         return bound;
     };
-    // Columns beside a rate that does not say it is the whole may be other series.
+    // Other columns next to a rate that is not marked as the total may be other series.
     let is_whole = preference(&bound[chosen]) <= SAYS_WHOLE;
     let unit = bound[chosen].unit.clone();
     for (at, column) in bound.iter_mut().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
     bound
 }
 
-/// What a rate counts, where its name says so.
+/// The noun of a rate, if its name has one.
 fn noun(column: &Bound) -> Option<&str> {
     column.unit.as_deref().and_then(|unit| unit.strip_suffix("/s"))
 }
@@ -97,7 +97,7 @@ fn bind_one(header: &str) -> Bound {
     Bound { known: false, ..column(&name, Role::Setting, Dimension::Count) }
 }
 
-/// `part_NAME`, or `q1`, `q2`, … as queries are numbered.
+/// `part_NAME`, or `q1`, `q2`, … for numbered queries.
 fn part_name(name: &str) -> Option<&str> {
     if let Some(part) = name.strip_prefix("part_") {
         return Some(part);
@@ -108,7 +108,7 @@ fn part_name(name: &str) -> Option<&str> {
 }
 
 fn with_ending(name: &str) -> Option<(&str, Dimension, f64)> {
-    // Rates of things end in `_per_s`, too; only those of bytes and bits are in the list.
+    // Other rates also end in `_per_s`; only those of bytes and bits are in the list.
     let is_rate = |text: &str| text.ends_with("_per_s");
     let ending = ENDINGS.iter().find(|(ending, _, _)| {
         let has_it = name.len() > ending.len() && name.ends_with(ending);
@@ -118,7 +118,7 @@ fn with_ending(name: &str) -> Option<(&str, Dimension, f64)> {
         .map(|(ending, dimension, scale)| (&name[..name.len() - ending.len()], *dimension, *scale))
 }
 
-/// What a rate counts, empty where its name does not say; `None` for what is no rate.
+/// The noun of a rate, empty if its name has none; `None` if it is not a rate.
 fn rate_unit(name: &str) -> Option<String> {
     if THROUGHPUT.contains(&name) {
         return Some(String::new());
@@ -139,11 +139,10 @@ fn rate_unit(name: &str) -> Option<String> {
     Some(format!("{noun}/s"))
 }
 
-/// The greatest preference of a name that says it is the whole.
+/// The greatest preference of a name that marks the total.
 const SAYS_WHOLE: usize = 10;
 
-/// How good a rate is as the whole, less is better: one that says so, then one whose noun is
-/// known.
+/// Preference of a rate as the total, lowest first: one marked as the total, then one with a known noun.
 fn preference(column: &Bound) -> usize {
     let name = normalized(&column.header);
     if let Some(at) = THROUGHPUT.iter().position(|known| *known == name) {
@@ -157,7 +156,7 @@ fn preference(column: &Bound) -> usize {
     }
 }
 
-/// Which of several rates is the throughput; of equals the first.
+/// Selects the throughput from several rates; the first of equals.
 fn choose_throughput(bound: &[Bound]) -> Option<usize> {
     bound
         .iter()

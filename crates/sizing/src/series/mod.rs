@@ -1,8 +1,7 @@
-//! Series of figures, measured here or published elsewhere: text or records in, typed points out.
+//! Series of figures, measured here or published elsewhere: converts text or records to typed points.
 //!
-//! A point is one measured throughput with the settings under which it was measured. Tables,
-//! scaling models, sizing and the plausibility rules all start from points, so that a CSV file and
-//! a set of run records are the same to them. Nothing here fits, judges or prints.
+//! A point is one measured throughput with its settings. Tables, scaling models, sizing, and the plausibility rules all
+//! use points, so CSV files and run records are treated alike. Must not fit, judge, or print.
 
 mod cell;
 mod columns;
@@ -17,7 +16,7 @@ mod tuned;
 
 use std::collections::BTreeMap;
 
-/// A number as a table shows it: thousands separated, as few decimals as it needs.
+/// A number for tables: with thousands separators, and as few decimals as needed.
 pub use highwater_model::display::plain as number_text;
 
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
@@ -26,7 +25,7 @@ pub use read::read;
 pub use record::{of_record, of_records};
 pub use tuned::{setting_of, tuned_points};
 
-/// Names of columns that other modules ask for; see [`KNOWN_COLUMNS`] for what each means.
+/// Names of columns used by other modules; [`KNOWN_COLUMNS`] has the meaning of each.
 pub mod names {
     /// Database nodes.
     pub const NODES: &str = "nodes";
@@ -34,7 +33,7 @@ pub mod names {
     pub const VCPUS_PER_NODE: &str = "vcpus_per_node";
     /// Whether rows are divided among the nodes, or every node holds all.
     pub const PLACEMENT: &str = "placement";
-    /// Replicas of each shard; 0 is one copy in all.
+    /// Replicas of each shard; 0 means a single copy.
     pub const REPLICAS: &str = "replicas";
     /// Primary shards of the table, or of each of its partitions.
     pub const PRIMARY_SHARDS: &str = "primary_shards";
@@ -42,58 +41,58 @@ pub mod names {
     pub const PARTITIONS: &str = "partitions";
     /// Load generators: processes or machines.
     pub const CLIENT_PROCESSES: &str = "client_processes";
-    /// Sessions or requests in flight of each load generator.
+    /// Sessions or requests in flight per load generator.
     pub const CONCURRENCY_PER_PROCESS: &str = "concurrency_per_process";
-    /// Sessions, users, connections or threads in all.
+    /// Total sessions, users, connections, or threads.
     pub const SESSIONS: &str = "sessions";
-    /// Rows of one insert.
+    /// Rows per insert.
     pub const BATCH_ROWS: &str = "batch_rows";
-    /// Bytes of one row as it is sent.
+    /// Bytes per row as sent.
     pub const BYTES_PER_ROW: &str = "bytes_per_row";
     /// Rows written, or in the table.
     pub const ROWS: &str = "rows";
     /// TPC-C warehouses.
     pub const WAREHOUSES: &str = "warehouses";
-    /// What one node's network can carry, bytes per second.
+    /// Limit of one node's network, bytes per second.
     pub const NETWORK_LIMIT: &str = "network_limit_bytes_per_s";
-    /// What one node's disks can write, bytes per second.
+    /// Limit of one node's disk writes, bytes per second.
     pub const DISK_LIMIT: &str = "disk_limit_bytes_per_s";
-    /// Pause of a session between answer and next op, seconds.
+    /// Pause of a session between response and next op, seconds.
     pub const THINK_TIME: &str = "think_time_s";
     /// Mean latency, seconds.
     pub const MEAN_LATENCY: &str = "mean_latency_s";
     /// 99th percentile of latency, seconds.
     pub const P99_LATENCY: &str = "p99_latency_s";
-    /// How long was measured, seconds.
+    /// Measuring time, seconds.
     pub const DURATION: &str = "duration_s";
-    /// Traffic that the source names, bytes per second, all machines together.
+    /// Stated network traffic, bytes per second, all machines together.
     pub const NETWORK: &str = "network_bytes_per_s";
-    /// Disk writes that the source names, bytes per second, all machines together.
+    /// Stated disk writes, bytes per second, all machines together.
     pub const DISK: &str = "disk_bytes_per_s";
-    /// Bytes of one insert, as the source names them.
+    /// Stated bytes per insert.
     pub const BATCH_BYTES: &str = "batch_bytes";
-    /// Bytes of all rows, as the source names them.
+    /// Stated bytes of all rows.
     pub const DATA_BYTES: &str = "data_bytes";
     /// CPU use of the database nodes, percent.
     pub const CPU_PERCENT: &str = "cpu_percent";
-    /// Bytes that the target's tables grew by, per acknowledged row.
+    /// Growth of the target's tables in bytes per acknowledged row.
     pub const STORED_BYTES_PER_ROW: &str = "stored_bytes_per_row";
-    /// What the database is, with its version.
+    /// The database with its version.
     pub const ENGINE: &str = "engine";
-    /// What was run.
+    /// The workload.
     pub const WORKLOAD: &str = "workload";
     /// `open` or `closed`.
     pub const PACE: &str = "pace";
-    /// Which op of several; `total` for all together.
+    /// The op, if there are several; `total` for all together.
     pub const OP: &str = "op";
 }
 
-/// Where a point comes from.
+/// The origin of a point.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A line of the file, from 1.
     Line(usize),
-    /// A run's id, with its phase and stream where it has several.
+    /// A run's ID, with phase and stream if it has several.
     Run(String),
 }
 
@@ -113,12 +112,12 @@ impl Default for Origin {
     }
 }
 
-/// What a setting is set to.
+/// The value of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setting {
     /// A number, in the base unit of its column.
     Number(f64),
-    /// A word.
+    /// Text.
     Word(String),
 }
 
@@ -131,35 +130,35 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// One measured throughput and the settings under which it was measured.
+/// One measured throughput with its settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Point {
-    /// Where it stands.
+    /// Its origin.
     pub origin: Origin,
     /// Name of its series; never empty.
     pub series: String,
-    /// Where the series comes from; empty when not stated.
+    /// Source of the series; empty if not stated.
     pub source: String,
-    /// What the source says of its figures ("scales linearly"); empty when nothing.
+    /// The source's claim about its figures ("scales linearly"); empty if none.
     pub claim: String,
     /// Acknowledged work in [`Point::unit`], above zero and finite.
     pub throughput: f64,
     /// `rows/s`, `queries/s`, `tpmC`, …
     pub unit: String,
-    /// 95% confidence interval of the throughput, where it was measured or stated.
+    /// 95% confidence interval of the throughput, if measured or stated.
     pub interval: Option<[f64; 2]>,
-    /// What was set, by the canonical names of columns; a setting that is not stated is absent.
+    /// Settings by canonical column name; absent if not stated.
     pub settings: BTreeMap<String, Setting>,
-    /// What else came out, by the canonical names of columns, in base units.
+    /// Other measured figures by canonical column name, in base units.
     pub figures: BTreeMap<String, f64>,
-    /// The rate at which it was offered, where a plan says so: the load of a step, and not what came out.
+    /// The offered rate, if a plan states it: the load of a step, not a result.
     pub offered_per_s: Option<f64>,
     /// Throughput of parts of the whole, in the same unit, by name.
     pub parts: BTreeMap<String, f64>,
 }
 
 impl Point {
-    /// A setting or figure that is a number; absent when not stated.
+    /// A numeric setting or figure; absent if not stated.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.settings.get(name) {
             Some(Setting::Number(number)) => Some(*number),
@@ -168,7 +167,7 @@ impl Point {
         }
     }
 
-    /// A setting that is a word; absent when not stated.
+    /// A text setting; absent if not stated.
     pub fn word(&self, name: &str) -> Option<&str> {
         match self.settings.get(name) {
             Some(Setting::Word(word)) => Some(word),
@@ -176,13 +175,13 @@ impl Point {
         }
     }
 
-    /// Database nodes; absent when not stated.
+    /// Database nodes; absent if not stated.
     pub fn nodes(&self) -> Option<f64> {
         self.number(names::NODES)
     }
 
-    /// Sessions in all: as stated, else load generators times the sessions of each; a generator
-    /// that is not counted counts once. Absent when neither is stated.
+    /// Total sessions: as stated, else load generators times the sessions of each; one generator if their number is not
+    /// stated. Absent if neither is stated.
     pub fn sessions(&self) -> Option<f64> {
         self.number(names::SESSIONS).or_else(|| {
             let each = self.number(names::CONCURRENCY_PER_PROCESS)?;
@@ -195,8 +194,8 @@ impl Point {
         self.unit.starts_with("rows/")
     }
 
-    /// The throughput in ops per second: rows divided by those of a batch, other units as they
-    /// are. Absent where rows are counted and the batch is not stated, and per minute.
+    /// The throughput in ops per second: rows divided by the rows of a batch, other units unchanged. Absent for rows
+    /// without a stated batch, and for rates per minute.
     pub fn ops_per_s(&self) -> Option<f64> {
         if self.counts_rows() {
             let batch = self.number(names::BATCH_ROWS)?;
@@ -213,7 +212,7 @@ pub struct SeriesSet {
     pub points: Vec<Point>,
     /// Columns in the order of the file.
     pub columns: Vec<Column>,
-    /// What the reader should know although it is no mistake.
+    /// Information for the reader that is not an error.
     pub notes: Vec<String>,
 }
 
@@ -222,14 +221,14 @@ pub struct SeriesSet {
 pub struct Column {
     /// Its name in [`Point::settings`] and [`Point::figures`].
     pub name: String,
-    /// As the file writes it.
+    /// The name in the file.
     pub header: String,
     /// Setting or figure.
     pub role: Role,
 }
 
 impl SeriesSet {
-    /// Names of the series, each once, in the order in which they begin.
+    /// Names of the series, each once, in order of first appearance.
     pub fn series(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for point in &self.points {
@@ -245,7 +244,7 @@ impl SeriesSet {
         self.points.iter().filter(move |point| point.series == series)
     }
 
-    /// Adds the points of another file or record behind these.
+    /// Appends the points of another file or record.
     pub fn append(&mut self, other: Self) {
         self.points.extend(other.points);
         for column in other.columns {
@@ -256,7 +255,7 @@ impl SeriesSet {
         self.notes.extend(other.notes);
     }
 
-    /// The file's own word for a column, where it has one.
+    /// The file's own name of a column, if it has one.
     pub fn header<'a>(&'a self, name: &'a str) -> &'a str {
         let mut columns = self.columns.iter();
         let found = columns.find(|column| column.name == name);

@@ -1,14 +1,14 @@
-//! Figures that others published, compiled in: what can be sized with before anything is measured.
+//! Published figures, compiled in: a basis for sizing without measurements.
 //!
-//! The files are the same that stand under `examples/published`, and a library of many systems; each
-//! names its sources. What the figures say is decided elsewhere.
+//! The files in `examples/published`, and a library of many systems; each names its sources. Must not interpret the
+//! figures.
 
 use super::{Point, read};
 
 /// A file of published figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
-    /// Its name under `examples/published`.
+    /// Its name in `examples/published`.
     pub file: &'static str,
     /// The file's text, for [`super::read`].
     pub text: &'static str,
@@ -32,13 +32,13 @@ pub const PUBLISHED: &[Published] = published![
     "benchmarking-guide.csv",
 ];
 
-/// Series of many systems along an axis each.
+/// Series of many systems, each along an axis.
 const LIBRARY: &str = include_str!("../../data/library.csv");
 
 /// Series of systems in which every node holds all rows.
 const EVERYWHERE: &str = include_str!("../../data/everywhere.csv");
 
-/// Points of systems in which every node holds all rows; the library has none of them.
+/// Points of systems in which every node holds all rows; the library does not contain them.
 pub fn everywhere() -> Vec<Point> {
     points(EVERYWHERE)
 }
@@ -59,7 +59,7 @@ pub fn published() -> Vec<Point> {
     all
 }
 
-/// The tests read every file, so that none is left out here.
+/// The tests read every file, so none fails here.
 fn points(text: &str) -> Vec<Point> {
     read(text).map(|set| set.points).unwrap_or_default()
 }

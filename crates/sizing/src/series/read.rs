@@ -1,7 +1,7 @@
-//! Reads a CSV file of figures: every mistake with its place, and typed points if there is none.
+//! Reads a CSV file of figures: typed points, or all errors with their positions.
 //!
-//! Cells are separated by commas, semicolons or tabs, whichever the header has; `#` begins a
-//! comment line; an empty cell is what the source does not state.
+//! Cells are separated by commas, semicolons, or tabs, as in the header; `#` begins a comment line; an empty cell is a
+//! value that the source does not state.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,19 +12,18 @@ use super::header::{Bound, NO_UNIT, bind, normalized};
 use super::{Column, Origin, Point, SeriesSet, Setting, fields};
 use highwater_model::input_error::{InputError, suggest};
 
-/// Most mistakes that are told at once.
+/// Maximum number of errors reported at once.
 const MOST_MISTAKES: usize = 20;
-/// Most rows of a file.
+/// Maximum number of rows in a file.
 const MOST_ROWS: usize = 100_000;
-/// Most columns of a file.
+/// Maximum number of columns in a file.
 const MOST_COLUMNS: usize = 200;
-/// Name of the series where the file names none.
+/// Name of the series if the file has none.
 const UNNAMED: &str = "series";
-/// What a file must begin with.
+/// The required first line of a file.
 const HEADER_HINT: &str = "begin with a line that names the columns, such as `nodes,rows_per_s`";
 
-/// Reads a file; returns its points, or everything that is wrong with it in the file's order (at
-/// most 20 mistakes).
+/// Reads a file; returns its points, or all its errors in the file's order (at most 20).
 pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
     let mut reading = Reading {
         text,
@@ -80,7 +79,7 @@ impl Reading<'_> {
         points
     }
 
-    /// The file cut into cells by the library.
+    /// The file split into cells by the library.
     fn lines(&mut self) -> Vec<Line> {
         let bare = self.text.trim_start_matches('\u{feff}');
         let skipped = self.text.len() - bare.len();
@@ -93,7 +92,7 @@ impl Reading<'_> {
             .from_reader(bare.as_bytes());
         let (mut lines, mut number, mut counted) = (Vec::new(), 1, 0);
         for record in reader.records() {
-            // The text is UTF-8 and lengths may differ, so only an absurd file fails here.
+            // The text is UTF-8 and lengths may differ, so this fails only in extreme cases.
             let Ok(record) = record else {
                 break;
             };
@@ -168,8 +167,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A column that holds no number at all is a setting in words, whatever its name: `disk` may be
-    /// a rate, or `nvme`.
+    /// A column without any number is a text setting, whatever its name: `disk` may be a rate, or `nvme`.
     fn words_are_settings(&mut self, lines: &[Line]) {
         for (at, column) in self.bound.iter_mut().enumerate() {
             let is_number = |cell: &&str| cell.contains(|c: char| c.is_ascii_digit());
@@ -237,7 +235,7 @@ impl Reading<'_> {
                 "series" => cell.clone_into(&mut point.series),
                 "source" => cell.clone_into(&mut point.source),
                 "unit" => cell.clone_into(&mut point.unit),
-                // A claim may stand among the remarks as well.
+                // A claim may also be in the remarks.
                 _ if point.claim.is_empty() => cell.clone_into(&mut point.claim),
                 _ => point.claim = format!("{}; {cell}", point.claim),
             },
@@ -286,7 +284,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A number that must not be below zero, and not zero where it counts machines.
+    /// A number that must not be negative, or zero if it counts machines.
     fn number(&mut self, line: &Line, at: usize, column: &Bound) -> Option<f64> {
         let cell = &line.cells[at];
         let (what, hint) = match number(cell, column.dimension, column.scale) {
@@ -303,7 +301,7 @@ impl Reading<'_> {
         None
     }
 
-    /// What is wrong with a cell, after the name of its column.
+    /// Reports an error in a cell, after the name of its column.
     fn wrong(&mut self, line: &Line, at: usize, what: &str, hint: &str) {
         let message = format!("column `{}`: {what}", self.bound[at].header);
         self.error(line, at, &message, hint);
@@ -334,14 +332,14 @@ impl Reading<'_> {
     }
 }
 
-/// The separator that the first line with content has most of.
+/// The most frequent separator in the first line with content.
 fn delimiter(text: &str) -> u8 {
     let text = text.trim_start_matches('\u{feff}');
     let header = text
         .lines()
         .find(|line| !line.trim().is_empty() && !line.starts_with('#'))
         .unwrap_or_default();
-    // The first of equals wins.
+    // The first of equals is chosen.
     let candidates = [b',', b';', b'\t'];
     let count = |byte: u8| header.bytes().filter(|b| *b == byte).count();
     let most = candidates.into_iter().map(count).max().unwrap_or(0);

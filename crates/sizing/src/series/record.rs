@@ -1,7 +1,7 @@
-//! Run records as points: one point per measured phase and stream.
+//! Converts run records to points: one point per measured phase and stream.
 //!
-//! Nodes and whatever else the record cannot know of the cluster come from the run's labels
-//! (`--label nodes=3`); a label wins over what the target says of itself.
+//! The number of nodes and other facts about the cluster that the record lacks come from the run's labels (`--label
+//! nodes=3`); a label overrides what the target reports.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub fn of_records<'a>(records: impl IntoIterator<Item = RecordRef<'a>>) -> Vec<P
     records.into_iter().flat_map(of_record).collect()
 }
 
-/// The sizes of a growth that count, with what its last run says of the workload and the target.
+/// The sizes of a growth that count, with the workload and target of its last run.
 fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
     let (id, last) = (&record.header().id, record.measured_run().run);
     let measured = measured_streams(last);
@@ -35,9 +35,9 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         let mut point = point(last, id, of_stream, false);
         point.origin = Origin::Run(format!("{id}/{}", trial.run));
         point.throughput = figures.per_s;
-        // That of a search is the interval of its estimate, not of its confirmed mark.
+        // For a search it is the interval of its estimate, not of its confirmed mark.
         point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
-        // Those of a search or a tuning are of one of its runs, whose throughput is not the size's figure.
+        // For a search or a tuning they are of one of its runs, whose throughput is not the size's figure.
         if scale.each == ScaleEach::Run {
             point.parts.clone_from(&figures.per_s_by_op);
         }
@@ -62,15 +62,15 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
     points.collect()
 }
 
-/// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
-/// has a search that confirmed no mark: its last probe shows what the target did not sustain.
+/// The points of one record. A stream without acknowledgments in a phase has none. Neither does a search without a
+/// confirmed mark: its last probe shows a rate that the target did not sustain.
 pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
     let record = record.into();
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Tune(tune)) => return super::tuned::tuned_points(tune, |_| true),
         Some(Question::Search(search)) if !search.has_mark() => return Vec::new(),
         Some(Question::Scale(scale)) => return grown(scale, record),
-        // Of its last run alone: who has the directory reads the others, too.
+        // From its last run only; a caller with the directory also reads the others.
         Some(Question::Search(_) | Question::Group(_)) | None => {}
     }
     let id = &record.header().id;
@@ -131,11 +131,10 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
     settings
 }
 
-/// Of all that a target says of itself, only what is a known setting of a cluster.
+/// Of the target's reported settings, only the known settings of a cluster.
 const STATED: [&str; 4] =
     [names::NODES, names::VCPUS_PER_NODE, names::REPLICAS, names::PRIMARY_SHARDS];
-/// Of a workload's parameters, only what its tables are made with: the hosts that its rows are
-/// about are no nodes.
+/// Of a workload's parameters, only those of its tables: the hosts in its rows are not nodes.
 const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];
 
 fn is_one_of(name: &str, settings: &[&str]) -> bool {

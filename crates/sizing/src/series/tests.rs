@@ -1,4 +1,4 @@
-//! Files of figures: what is read, what is refused and where, and records as points.
+//! Files of figures: what is accepted, errors with their positions, and records as points.
 
 use insta::assert_snapshot;
 
@@ -9,12 +9,12 @@ fn point(set: &SeriesSet) -> &Point {
     set.points.first().unwrap()
 }
 
-/// Whether both are the same number but for rounding.
+/// Whether both numbers are equal except for rounding.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }
 
-/// Mistakes as `line:column cause | hint`.
+/// Errors as `line:column cause | hint`.
 fn errors(text: &str) -> String {
     let errors = read(text).expect_err("the file is wrong");
     let shown = errors.iter().map(|error| {
@@ -103,7 +103,7 @@ fn of_several_rates_one_is_the_whole_and_the_others_are_parts_or_rates_of_their_
     let set = read("nodes,throughput,north_per_s,south_per_s\n1,30,10,20\n").unwrap();
     assert_eq!(point(&set).parts.len(), 2);
 
-    // Neither says that it is the whole.
+    // Neither is marked as the total.
     let set = read("nodes,sharded_rows_per_s,unsharded_rows_per_s\n5,30000,20000\n").unwrap();
     assert!(same(point(&set).throughput, 30_000.0));
     assert!(point(&set).parts.is_empty());
@@ -182,7 +182,7 @@ fn a_record_is_a_point_for_each_stream_and_phase() {
     let points = of_record(&record);
     assert_eq!(points.len(), 1);
     let point = &points[0];
-    // A label wins over one embedded node.
+    // A label overrides one embedded node.
     assert_eq!(point.nodes(), Some(3.0));
     assert_eq!(point.unit, "rows/s");
     assert!(same(point.throughput, record.streams[0].throughput.rows_per_s));

@@ -6,7 +6,7 @@ use highwater_model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 
 use super::{Origin, Point, Setting, names};
 
-/// The configurations that count as points of one series, for tables over an axis.
+/// The configurations that count, as points of one series for tables over an axis.
 pub fn tuned_points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
     let trials = tune
         .trials
@@ -35,7 +35,7 @@ fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
     }
 }
 
-/// The name of an axis among the settings of points.
+/// The setting of points for the name of an axis.
 pub fn setting_of(axis: &str) -> &str {
     match axis {
         "batch" => names::BATCH_ROWS,

@@ -1,4 +1,4 @@
-//! How long an amount of rows took: a batch, or a whole load.
+//! The time for an amount of rows: a batch, or a whole load.
 
 use super::axis::Axis;
 use crate::series::{Point, names};
@@ -12,7 +12,7 @@ pub(super) fn amount(axis: &Axis) -> Option<bool> {
     }
 }
 
-/// Sessions behind a batch: those that are stated, or one.
+/// Sessions that send batches: as stated, or one.
 pub(super) fn sessions(points: &[&Point], of_batches: bool) -> (f64, bool) {
     let stated = points.first().and_then(|point| point.sessions());
     match stated {
@@ -21,7 +21,7 @@ pub(super) fn sessions(points: &[&Point], of_batches: bool) -> (f64, bool) {
     }
 }
 
-/// Seconds of one amount: by Little's law for batches, of which every session has one out.
+/// Seconds per amount; for batches by Little's law, with one batch in flight per session.
 pub(super) fn amount_s(
     axis: &Axis,
     number: Option<f64>,

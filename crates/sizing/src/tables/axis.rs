@@ -1,7 +1,7 @@
-//! Which setting a table runs over, and what else changed along it.
+//! Selects the setting that a table runs over, and finds other settings that vary.
 //!
-//! Nodes come first where they vary; otherwise the setting with most values. It looks at settings
-//! only, never at throughputs.
+//! The number of nodes has precedence if it varies; otherwise the setting with the most values. Must not use
+//! throughputs.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::series::{Point, SeriesSet, Setting, names};
 use highwater_model::input_error::suggest;
 
-/// Settings that are things one buys or starts: their throughput per piece means something.
+/// Settings whose units are bought or started: throughput per unit is meaningful.
 const PIECES: [&str; 7] = [
     names::NODES,
     names::VCPUS_PER_NODE,
@@ -48,7 +48,7 @@ pub struct Varied {
 pub struct AxisError {
     /// Place and cause, lower case.
     pub message: String,
-    /// What to write instead.
+    /// The suggested fix.
     pub hint: String,
 }
 
@@ -66,7 +66,7 @@ impl AxisError {
 }
 
 impl Axis {
-    /// The axis of a series: the named one, else the one that it varies.
+    /// The axis of a series: the named one, else the setting that varies.
     pub(super) fn choose(
         set: &SeriesSet,
         points: &[&Point],
@@ -94,7 +94,7 @@ impl Axis {
                 _ => values,
             }
         };
-        // Of equals the first column wins.
+        // The first column of equals is chosen.
         let best = numeric(set, points).into_iter().rev().max_by_key(weight);
         best.map(|name| Self::named(set, &name)).ok_or_else(|| AxisError {
             message: format!(
@@ -116,7 +116,7 @@ impl Axis {
     }
 }
 
-/// Settings that are a number in every point, in the order of the file's columns.
+/// Settings that are numeric in every point, in the order of the file's columns.
 fn numeric(set: &SeriesSet, points: &[&Point]) -> Vec<String> {
     let all = |name: &String| {
         let is_number = |p: &&Point| matches!(p.settings.get(name), Some(Setting::Number(_)));
@@ -144,7 +144,7 @@ pub(super) fn splitting(points: &[&Point], axis: &Axis) -> Vec<String> {
     names.into_iter().filter(|name| **name != axis.name && differs(name)).cloned().collect()
 }
 
-/// Settings other than the axis that have several values in a table.
+/// Settings other than the axis with several values in a table.
 pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Varied> {
     let names: BTreeSet<&String> = points.iter().flat_map(|p| p.settings.keys()).collect();
     let varied = names.into_iter().filter(|name| **name != axis.name).map(|name| Varied {

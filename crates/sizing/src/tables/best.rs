@@ -1,6 +1,6 @@
-//! Which value is best, and from which on more does not help.
+//! The best value, and the value from which on more does not help.
 //!
-//! Both are rules about what was measured, stated where they are printed; neither fits a curve.
+//! Both are rules about measured values, stated where they are printed. Must not fit a curve.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,10 +8,9 @@ use serde::Serialize;
 use super::regression::MEASUREMENT_ERROR;
 use super::rows::Row;
 
-/// The curve flattens at the first value that reaches this share of the best throughput.
+/// The curve flattens at the first value that reaches this fraction of the best throughput.
 pub const FLAT_SHARE: f64 = 0.95;
-/// Throughputs within this share of the best cannot be distinguished from it: the measurement error that
-/// is taken for granted.
+/// Throughputs within this fraction of the best cannot be distinguished from it: the assumed measurement error.
 pub const TELLABLE: f64 = 1.0 - MEASUREMENT_ERROR;
 
 /// The greatest throughput of a table.
@@ -38,7 +37,7 @@ pub enum Flattening {
 }
 
 impl Best {
-    /// Absent where there is nothing to compare. The first of equals is best.
+    /// Absent if there is nothing to compare. The first of equals is best.
     pub(super) fn of(rows: &[Row]) -> Option<Self> {
         let [first, _, ..] = rows else {
             return None;

@@ -1,8 +1,8 @@
-//! The model of amounts: t = a + b·rows, the time of a batch or of a whole load.
+//! The cost model: t = a + b·rows, the time of a batch or of a whole load.
 //!
-//! A fixed cost a and a cost per row b: the throughput of one session tends to 1/b, and is half
-//! of that where rows = a/b. A point that the model of the points before it does not explain begins
-//! a new regime. Applies where the axis is the rows of a batch, or the rows of a load.
+//! A fixed cost a and a cost per row b: the throughput of one session approaches 1/b, and is half of that at rows =
+//! a/b. A point that the model of the preceding points does not explain begins a new regime. Applies if the axis is the
+//! rows of a batch, or of a load.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,10 +13,10 @@ use super::regression::Line;
 use super::rows::Row;
 use crate::series::Point;
 
-/// A point is a surprise when it lies so many standard deviations off the model before it: one in
-/// two thousand would by chance.
+/// A point is a surprise if it is this many standard deviations off the preceding model: at random, one in two thousand
+/// is.
 pub const SURPRISE: f64 = 3.5;
-/// Least number of rows before a change of regime can be told.
+/// Minimum number of points before a change of regime can be detected.
 const LEAST_BEFORE: usize = 3;
 
 /// A figure and its 95% confidence interval.
@@ -78,8 +78,7 @@ pub struct RegimeChange {
 }
 
 impl CostModel {
-    /// Absent where the axis is no amount, the sessions change along it, or fewer than three
-    /// values were measured.
+    /// Absent if the axis is not an amount, the sessions change along it, or fewer than three values were measured.
     pub(super) fn of(points: &[&Point], axis: &Axis, rows: &[Row]) -> Option<Self> {
         let of_batches = amount(axis)?;
         let (sessions, sessions_stated) = sessions(points, of_batches);
@@ -128,8 +127,8 @@ impl BatchCostModel {
     }
 }
 
-/// Positions that begin a new regime, what the model before them says, and by how many standard
-/// deviations it is off. Each regime's model is that of its own points.
+/// Positions at which a new regime begins, the prediction of the preceding model, and its error in standard deviations.
+/// Each regime has a model of its own points.
 fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
     let mut found = Vec::new();
     let mut begin = 0;

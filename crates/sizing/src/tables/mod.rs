@@ -1,8 +1,7 @@
-//! Tables over an axis: what one setting does to the throughput, as articles print it.
+//! Tables over an axis: the effect of one setting on the throughput, as articles print it.
 //!
-//! Points in, tables out: value, throughput, change from the step before, efficiency, per node, the
-//! best value, where the curve flattens, and for amounts the model of their time. Nothing is
-//! predicted here: that is the scaling models' business.
+//! Points in, tables out: value, throughput, change from the previous step, efficiency, per node, the best value, where
+//! the curve flattens, and for amounts their cost model. Must not predict; scaling models do.
 
 mod amount;
 mod axis;
@@ -26,7 +25,7 @@ pub use cost_model::{BatchCostModel, CostModel, Estimate, RegimeChange, SURPRISE
 pub use regression::MEASUREMENT_ERROR;
 pub use rows::Row;
 
-/// Most tables of one set; more would not be read.
+/// Maximum number of tables per set; more would be unreadable.
 pub const MOST_TABLES: usize = 100;
 
 /// One series, or one part of it with equal other settings, over one axis.
@@ -52,9 +51,9 @@ pub struct Table {
     pub cost_model: Option<CostModel>,
 }
 
-/// The tables of a set over the named axis, or over the one that each series varies.
+/// The tables of a set over the named axis, or over the axis of each series.
 ///
-/// Fails where a series has no numeric setting, or does not have the one that is named.
+/// Fails if a series has no numeric setting, or lacks the named one.
 pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisError> {
     let mut tables = Vec::new();
     for series in set.series() {
@@ -62,7 +61,7 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisErr
         let units: Vec<&str> = distinct(points.iter().map(|point| point.unit.as_str()));
         for unit in units {
             let points: Vec<&Point> = points.iter().copied().filter(|p| p.unit == unit).collect();
-            // A file of several series need not have the named axis in all of them.
+            // In a file of several series some may lack the named axis.
             let axis = match Axis::choose(set, &points, over) {
                 Ok(axis) => axis,
                 Err(_) if over.is_some() && set.series().len() > 1 => continue,
@@ -78,7 +77,7 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisErr
     Ok(tables)
 }
 
-/// One table, or one for each combination of settings that the same value of the axis has.
+/// One table, or one for each combination of settings with the same value of the axis.
 fn of_series(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Table> {
     let splitting = axis::splitting(points, axis);
     let part_of = |point: &Point| -> Vec<(String, String)> {

@@ -1,13 +1,13 @@
-//! A straight line through points whose errors are a share of their values.
+//! A straight line through points with relative errors.
 //!
-//! Weighted least squares (each residual divided by its value), because a throughput that is
-//! known within 3% gives a time that is known within 3%, whatever its size. Textbook formulas:
-//! Draper and Smith, "Applied Regression Analysis", chapter 2, with weights 1/y².
+//! Weighted least squares (each residual divided by its value), because a throughput with an error of 3% gives a time
+//! with an error of 3%, whatever its size. Textbook formulas: Draper and Smith, "Applied Regression Analysis", chapter
+//! 2, with weights 1/y².
 
 use highwater_model::numbers::len_to_f64;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Relative standard deviation of a throughput of which nothing else is known.
+/// Assumed relative standard deviation of a throughput.
 pub const MEASUREMENT_ERROR: f64 = 0.03;
 
 /// `y = intercept + slope · x`.
@@ -17,14 +17,14 @@ pub(super) struct Line {
     pub(super) slope: f64,
     /// Variances of intercept and slope, and their covariance, for relative errors of 1.
     covariance: [f64; 3],
-    /// Root of the mean square of the relative residuals, over the degrees of freedom.
+    /// Root mean square of the relative residuals, over the degrees of freedom.
     pub(super) scatter: f64,
     /// Points minus two.
     freedom: f64,
 }
 
 impl Line {
-    /// The line through points (x, y) with y above zero; absent below three different x.
+    /// The line through points (x, y) with y above zero; absent with fewer than three distinct x.
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let mut xs: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
         xs.sort_by(f64::total_cmp);
@@ -70,8 +70,7 @@ impl Line {
         Some([intercept, slope].map(|variance| quantile * self.scatter * variance.sqrt()))
     }
 
-    /// Standard deviation of a new measurement at x around the line, with at least the error of
-    /// measuring that is taken for granted.
+    /// Standard deviation of a new measurement at x around the line; at least the assumed measurement error.
     pub(super) fn deviation_at(&self, x: f64) -> f64 {
         let error = self.scatter.max(MEASUREMENT_ERROR);
         let [intercept, slope, both] = self.covariance;

@@ -1,6 +1,6 @@
-//! The rows of a table: throughputs beside each other, and their ratios.
+//! The rows of a table: throughputs, and their ratios.
 //!
-//! Points with the same value are repeats of one row, which shows their arithmetic mean.
+//! Points with the same value are repeats in one row, which shows their arithmetic mean.
 
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ fn by_value<'a>(points: &[&'a Point], axis: &Axis) -> Vec<(Setting, Vec<&'a Poin
     }
     groups.sort_by(|(a, _), (b, _)| match (a, b) {
         (Setting::Number(a), Setting::Number(b)) => a.total_cmp(b),
-        // A stable sort leaves words where they are.
+        // A stable sort keeps the order of words.
         _ => std::cmp::Ordering::Equal,
     });
     groups

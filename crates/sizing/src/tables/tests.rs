@@ -1,4 +1,4 @@
-//! Tables of the published series, against what their authors and the field study say of them.
+//! Tables of the published series, against the conclusions of their authors and of the field study.
 
 use super::*;
 use crate::series::{PUBLISHED, read};
@@ -23,7 +23,7 @@ fn only(text: &str) -> Table {
     tables.remove(0)
 }
 
-/// Whether two numbers differ by at most a share of the second.
+/// Whether two numbers differ by at most a fraction of the second.
 fn within(share: f64, found: f64, expected: f64) -> bool {
     (found / expected - 1.0).abs() <= share
 }
@@ -155,9 +155,9 @@ fn two_values_have_no_law_and_one_value_has_no_best() {
     assert_eq!(only("nodes,rows_per_s\n3,10\n").best, None);
 }
 
-/// 3% of normal noise on a true model: the intervals of 95% hold a and b in 93 to 97% of 2,000
-/// cases (a binomial proportion of 0.95 has a standard deviation of 0.5%), and fewer than 1% of
-/// the cases are taken for a change of regime (four looks at one in two thousand are 0.2%).
+/// 3% of normal noise on a true model: the 95% intervals contain a and b in 93 to 97% of 2,000 cases (a binomial
+/// proportion of 0.95 has a standard deviation of 0.5%), and fewer than 1% of the cases show a change of regime (four
+/// tests at one in two thousand are 0.2%).
 #[test]
 fn intervals_hold_the_truth_and_noise_is_no_change_of_regime() {
     const CASES: u32 = 2_000;

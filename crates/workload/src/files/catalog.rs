@@ -1,13 +1,11 @@
-//! The workloads that come with the program, as their files.
-//!
-//! What must not be here: what is in the files; they are read like a user's.
+//! The built-in workloads, as files. Must not depend on their content; they are read like a user's.
 
-/// A workload file that comes with the program.
+/// A built-in workload file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogEntry {
     /// The name on the command line.
     pub name: &'static str,
-    /// The file's text, in the format that users write.
+    /// The file's text, in the same format as users' files.
     pub text: &'static str,
 }
 
@@ -20,19 +18,19 @@ macro_rules! files {
     };
 }
 
-/// In the order in which they are listed.
+/// In listing order.
 static CATALOG: &[CatalogEntry] =
     files!["cpu", "nib-cpu", "nib-cpu-strict", "loadtest", "sensors", "kv", "tsbs"];
 
-/// A commented workload file to begin with.
+/// A commented workload file as a starting point.
 pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");
 
-/// The workloads that come with the program.
+/// The built-in workloads.
 pub fn catalog() -> &'static [CatalogEntry] {
     CATALOG
 }
 
-/// A workload that comes with the program.
+/// A built-in workload.
 pub fn builtin(name: &str) -> Option<&'static CatalogEntry> {
     CATALOG.iter().find(|entry| entry.name == name)
 }

@@ -1,6 +1,5 @@
-//! Workload files: those that come with the program, those that users write, and SQL files.
-//!
-//! What must not be here: reading the parts of a file, and making rows and ops.
+//! Workload files: built-in ones, users' files, and SQL files. Must not read the parts of a file, or generate rows and
+//! ops.
 
 mod catalog;
 mod schema;

@@ -1,7 +1,7 @@
 //! The JSON Schema of workload files, for editors.
 //!
-//! Generators, their options and types come from the tables that reading uses. The schema knows
-//! less than reading: it sees no references between parts, no bounds and no SQL.
+//! Generators, their options, and types come from the tables used for reading. The schema is less strict than reading:
+//! it does not check references between parts, bounds, or SQL.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ use highwater_model::op::ColumnType;
 /// A parameter in place of a number.
 const PARAMETER: &str = r"^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
 const DURATION: &str = r"^-?[0-9]+ ?(ms|s|m|h|d)$|^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
-/// A generator that a parameter names.
+/// A generator given by a parameter.
 const CHOSEN: &str = r"\$\{";
 
 /// The schema as indented JSON.
@@ -68,11 +68,11 @@ pub fn file_schema() -> String {
             "field": alternatives(&[PLAIN, OF_FIELDS], true, &repeat()),
         },
     });
-    // A schema made of texts and lists can be written.
+    // Serializing a schema made of strings and lists cannot fail.
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// A table from names to something.
+/// A table from names to values.
 fn named(of: &Value) -> Value {
     json!({ "type": "object", "additionalProperties": of })
 }
@@ -81,19 +81,19 @@ fn text(about: &str) -> Value {
     json!({ "type": "string", "description": about })
 }
 
-/// A statement for each dialect.
+/// A statement per dialect.
 fn per_dialect(about: &str) -> Value {
     of_dialects(about, &json!({ "type": "string" }))
 }
 
-/// Something for each dialect.
+/// A value per dialect.
 fn of_dialects(about: &str, of: &Value) -> Value {
     json!({
         "type": "object", "minProperties": 1, "description": about, "additionalProperties": of,
     })
 }
 
-/// A table with these keys and no others: name, value, whether it must be there.
+/// A table with only these keys: name, value, and whether it is required.
 fn object(about: &str, keys: &[(&str, Value, bool)]) -> Value {
     let required: Vec<&str> =
         keys.iter().filter(|(_, _, required)| *required).map(|(name, ..)| *name).collect();
@@ -231,7 +231,7 @@ fn list(of: &Value) -> Value {
     json!({ "type": "array", "items": of })
 }
 
-/// One of these generators, with its own options; or one that a parameter names, with any.
+/// One of these generators, with its own options; or one given by a parameter, with any.
 fn alternatives(known: &[Specs], typed: bool, more: &[(&str, Value, bool)]) -> Value {
     let mut all: Vec<Value> = known
         .iter()
@@ -264,7 +264,7 @@ fn alternatives(known: &[Specs], typed: bool, more: &[(&str, Value, bool)]) -> V
     json!({ "anyOf": all })
 }
 
-/// What an option looks like.
+/// The schema of an option.
 fn shape(shape: Shape) -> Value {
     let parameter = json!({ "type": "string", "pattern": PARAMETER });
     let duration = json!({ "type": "string", "pattern": DURATION });

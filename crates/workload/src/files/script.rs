@@ -1,10 +1,8 @@
-//! Workloads from SQL files, like those of pgbench: each file is one statement, or one transaction, on
-//! the user's own tables.
+//! Workloads from SQL files, like those of pgbench: each file is one statement, or one transaction, on the user's own
+//! tables.
 //!
-//! `\set NAME EXPRESSION` gives a parameter a new value for each op; the user gives the other
-//! parameters a value with a setting. The result is a workload file, and is read as one.
-//!
-//! What must not be here: opening files.
+//! `\set NAME EXPRESSION` gives a parameter a new value for each op; settings by the user give values to the other
+//! parameters. The result is a workload file, and is read as one. Must not open files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,20 +18,20 @@ use highwater_model::numbers::signed_to_f64;
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script<'a> {
-    /// Its name without directory and ending.
+    /// Its file name without directory and extension.
     pub name: &'a str,
     /// Its text.
     pub text: &'a str,
-    /// How often it runs, in proportion to the others; at least 1.
+    /// Relative frequency; at least 1.
     pub weight: u32,
 }
 
-/// An error, and the number of the file that it is in; without a number, it is in the settings.
+/// An error with the number of its file, or without a number if it is in the settings.
 pub type ScriptError = (Option<usize>, InputError);
 
 impl WorkloadSpec {
-    /// A workload whose ops are the statements of these files, in proportion to their weights.
-    /// `settings` are values of parameters that no file sets.
+    /// A workload whose ops are the statements of these files, in proportion to their weights. `settings` are values of
+    /// parameters that no file sets.
     pub fn from_scripts(
         scripts: &[Script<'_>],
         settings: &BTreeMap<String, String>,
@@ -90,7 +88,7 @@ impl WorkloadSpec {
     }
 }
 
-/// What one file runs.
+/// The statements of one file.
 enum ScriptBody {
     Statement(String),
     /// The statements between BEGIN and END.
@@ -109,9 +107,9 @@ struct ScriptReader<'a> {
 }
 
 impl ScriptReader<'_> {
-    /// The statements of the file; the parameters that they use are kept.
+    /// The statements of the file; only parameters that they use are kept.
     fn read(&mut self) -> ScriptBody {
-        // Lines of commands become empty ones, so that places stay.
+        // Command lines are replaced by empty ones, so that positions are kept.
         let mut sql = String::new();
         let mut at = 0;
         for line in self.script.text.split_inclusive('\n') {
@@ -146,7 +144,7 @@ impl ScriptReader<'_> {
             self.report(first.end..first.end + 1, "more than one statement", hint);
         }
         let whole = sql.trim().trim_end_matches(';').trim_end();
-        // Comments stay, but not behind a semicolon.
+        // Comments are kept, except after a semicolon.
         let cut = tokens(whole).any(|(_, token)| matches!(token, Token::Semicolon));
         ScriptBody::Statement(match places.first() {
             Some(first) if cut => text(first).to_owned(),
@@ -154,7 +152,7 @@ impl ScriptReader<'_> {
         })
     }
 
-    /// The statements between the first one, BEGIN, and the last one, END.
+    /// The statements between the first, BEGIN, and the last, END.
     fn between(&mut self, sql: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
         let [begin, inner @ .., end] = statements else {
@@ -191,8 +189,8 @@ impl ScriptReader<'_> {
         inner.to_vec()
     }
 
-    /// Reports errors in statements. A value that is set and not used is no error in a script, and
-    /// does not become a parameter.
+    /// Reports errors in statements. A value that is set but unused is not an error in a script, and does not become a
+    /// parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
         let names: Vec<&str> = self.parameters.iter().map(|(name, ..)| name.as_str()).collect();
         let texts: Vec<&str> = places.iter().filter_map(|place| sql.get(place.clone())).collect();
@@ -213,7 +211,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// A line that begins with a backslash.
+    /// Reads a line that begins with a backslash.
     fn command(&mut self, command: &str, span: Range<usize>) {
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         if word != "set" {
@@ -239,7 +237,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// The generator of an expression, in the words of a workload file.
+    /// The generator of an expression, in workload file syntax.
     fn generator(&mut self, expression: &str) -> Result<String, String> {
         let call = expression.split_once('(');
         let random = call
@@ -273,7 +271,7 @@ impl ScriptReader<'_> {
                      min = {least:?}, max = {most:?}"
                 ))
             }
-            // gamma · items = p, as pgbench has it, with half of the items as the share.
+            // gamma · items = p, like in pgbench, with half of the items as the fraction.
             ("random_exponential", Some(Ok(p))) if p > 0.0 && p < 70.0 => Ok(format!(
                 "generator = \"exponential\", data = 0.5, percentile = {:?}, {ends}",
                 1.0 - libm::exp(-p / 2.0)
@@ -306,8 +304,7 @@ impl ScriptReader<'_> {
         Ok(sum)
     }
 
-    /// Adds the settings that the statement uses as parameters, and drops the parameters that it
-    /// does not use.
+    /// Adds the settings that the statement uses as parameters, and removes unused parameters.
     fn take_settings(&mut self, sql: &str) {
         let used = Sql::names(sql);
         self.parameters.retain(|(name, ..)| used.contains(name));
@@ -344,7 +341,7 @@ impl ScriptReader<'_> {
                 let whole = place.start..sql.trim_end().len();
                 self.report(whole, format!("a {what} does not end"), "close it");
             }
-            // A place is a statement without a semicolon; and only what is used became a parameter.
+            // A place is a single statement without a semicolon, and only used values became parameters.
             SqlInputError::Empty
             | SqlInputError::SeveralStatements
             | SqlInputError::UnusedParameter(_) => {}
@@ -375,8 +372,8 @@ fn terms(text: &str) -> Vec<(i64, &str)> {
     terms
 }
 
-/// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; whole numbers are
-/// rounded down.
+/// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; values are rounded down to whole
+/// numbers.
 fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
     let width = signed_to_f64(last) - signed_to_f64(first) + 1.0;
     (signed_to_f64(first) + width / 2.0, width / (2.0 * p))
@@ -404,7 +401,7 @@ fn write_op(
     };
 }
 
-/// A name of letters, digits and dashes that none of the others has.
+/// A unique name of letters, digits, and dashes.
 fn op_name(name: &str, taken: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut plain: String =

@@ -1,6 +1,5 @@
-//! A workload file that was read: what it offers, and the workload that it becomes with settings.
-//!
-//! What must not be here: rows, ops and SQL; only a workload with a seed has these.
+//! A workload file after reading: its content, and its instantiation with settings. Must not hold rows, ops, or SQL;
+//! only a workload with a seed does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +16,12 @@ use highwater_model::units::Seed;
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     text: String,
-    /// With the default of every parameter.
+    /// With the defaults of all parameters.
     definition: Definition,
 }
 
 impl WorkloadSpec {
-    /// Reads a workload file; returns everything that is wrong with it (at most 50 errors),
-    /// in the order of the file.
+    /// Parses a workload file; returns all its errors (at most 50), in the order of the file.
     pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
         let definition = reading::read(text, &BTreeMap::new())?;
         Ok(Self { text: text.to_owned(), definition })
@@ -39,27 +37,27 @@ impl WorkloadSpec {
         self.definition.version
     }
 
-    /// One line on what it is.
+    /// A one-line summary.
     pub fn summary(&self) -> &str {
         &self.definition.summary
     }
 
-    /// What can be set, in the order of the file.
+    /// The parameters, in the order of the file.
     pub fn parameters(&self) -> &[ParameterSpec] {
         &self.definition.parameters
     }
 
-    /// The declared streams; every op is also a stream of its own.
+    /// The declared streams; in addition, every op is a stream.
     pub fn streams(&self) -> &[StreamSpec] {
         &self.definition.streams
     }
 
-    /// Names and summaries of the ops, in the order of their ids.
+    /// Names and summaries of the ops, in the order of their IDs.
     pub fn ops(&self) -> impl Iterator<Item = (&str, &str)> {
         self.definition.ops.iter().map(|op| (op.name.as_str(), op.summary.as_str()))
     }
 
-    /// Dialects that the file mentions anywhere, sorted.
+    /// All dialects in the file, sorted.
     pub fn dialects(&self) -> Vec<&str> {
         let all: BTreeSet<&str> = self
             .definition
@@ -87,9 +85,9 @@ impl WorkloadSpec {
         Workload::new(definition, &self.with(&unspread)?, seed)
     }
 
-    /// `settings` with the start of the data's time set, where they ask for one that follows the
-    /// clock; `now` is in milliseconds since 1970, `rows` are loaded first, or as many as they say. What comes out is
-    /// fixed: a plan that holds it makes the same rows again at any time.
+    /// `settings` with the start of the data's time set, if they request one that follows the clock; `now` is in
+    /// milliseconds since 1970. `rows` are loaded first, or as many as the settings say. The result is fixed: a plan
+    /// that holds it gives the same rows at any time.
     pub fn settled(
         &self,
         settings: &BTreeMap<String, String>,

@@ -1,6 +1,5 @@
-//! The parts of a TOML document with their places: every error is noted, and reading goes on.
-//!
-//! What must not be here: what the sections of a workload file mean.
+//! The parts of a TOML document with their positions: reading continues after errors and collects them. Must not
+//! interpret the sections of a workload file.
 
 mod names;
 mod reader;

@@ -1,7 +1,4 @@
-//! Names in a file: of the elements of a list, of the entries of a section, and the positions that
-//! names stand for.
-//!
-//! What must not be here: what the named things are.
+//! Names in a file: of list elements and section entries, resolved to positions. Must not interpret what they name.
 
 use std::ops::Range;
 
@@ -9,11 +6,11 @@ use super::section::{Entry, Section};
 use highwater_model::display;
 use highwater_model::input_error::suggest;
 
-/// Elements of one list or section of named things, at most: as many columns as a table has in the databases that
-/// bound them. What is beyond it is an error, never left out.
+/// Maximum number of elements in a list or section of named things: the maximum number of table columns in databases
+/// that limit it. Further elements are an error, and are never dropped silently.
 const MAX_ITEMS: usize = 4_096;
 
-/// Something that others refer to by its name.
+/// Something that is referenced by name.
 pub(crate) trait Named {
     fn name(&self) -> &str;
 }
@@ -24,7 +21,7 @@ impl<T: AsRef<str>> Named for T {
     }
 }
 
-/// Makes types with a field `name` [`Named`].
+/// Implements [`Named`] for types with a field `name`.
 macro_rules! named {
     ($($type:ty),*) => {$(
         impl $crate::input::Named for $type {
@@ -37,12 +34,12 @@ macro_rules! named {
 pub(crate) use named;
 
 impl Section<'_> {
-    /// The `name` of a list's element: an identifier that none of the earlier ones has. The
-    /// element is called `what`, by its name and by what `of` says, from now on.
+    /// The `name` of a list element: an identifier that differs from all earlier ones. From now on, messages call the
+    /// element `what`, its name, and the text `of`.
     pub(crate) fn named(&mut self, what: &str, taken: &[impl Named], of: &str) -> String {
         let name = self.text("name");
         let span = self.optional("name").map(Entry::span);
-        // A wrong name makes nothing else of the element wrong.
+        // A wrong name does not invalidate the rest of the element.
         self.forgive();
         if let Some(span) = span.filter(|_| !name.is_empty()) {
             check_name(self.reader, what, &name, span.clone());
@@ -56,8 +53,7 @@ impl Section<'_> {
         name
     }
 
-    /// What is read of each entry of a section of named `things` below the root; nothing where there is
-    /// no such section.
+    /// Reads each entry of a section of named `things` below the root; empty if there is no such section.
     pub(crate) fn each<T>(
         &self,
         things: &'static str,
@@ -70,7 +66,7 @@ impl Section<'_> {
         all.things(thing, things).into_iter().filter_map(read).collect()
     }
 
-    /// The entries of a section of named `things`, as many as are allowed.
+    /// The entries of a section of named `things`, up to the maximum.
     pub(crate) fn things(&self, thing: &str, things: &str) -> Vec<Entry<'_>> {
         let entries = self.bounded(self.entries(), things, Entry::key_span);
         for entry in &entries {
@@ -79,12 +75,12 @@ impl Section<'_> {
         entries
     }
 
-    /// The elements of a list of named `things`, as many as are allowed.
+    /// The elements of a list of named `things`, up to the maximum.
     pub(crate) fn items(&self, things: &'static str) -> Vec<Entry<'_>> {
         self.bounded(self.list(things), things, Entry::span)
     }
 
-    /// As many entries as are allowed; the first one beyond is noted at its place.
+    /// Entries up to the maximum; the first one beyond is reported at its position.
     fn bounded<'e>(
         &self,
         mut entries: Vec<Entry<'e>>,
@@ -106,7 +102,7 @@ impl Section<'_> {
     }
 }
 
-/// Notes a name that would need quoting somewhere.
+/// Reports a name that would need quoting somewhere.
 pub(crate) fn check_name(reader: &super::Reader<'_>, what: &str, name: &str, span: Range<usize>) {
     let mut chars = name.chars();
     let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -123,13 +119,13 @@ pub(crate) fn check_name(reader: &super::Reader<'_>, what: &str, name: &str, spa
 }
 
 impl Entry<'_> {
-    /// The position of what its text names among `known`; an unknown name is noted.
+    /// The position in `known` of the name in its text; an unknown name is reported.
     pub(crate) fn position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
         let name = self.text()?;
         self.position_of(what, &name, known)
     }
 
-    /// The position of a name among `known`; an unknown one is noted here.
+    /// The position of a name in `known`; an unknown one is reported here.
     pub(crate) fn position_of(
         &self,
         what: &str,
@@ -140,7 +136,7 @@ impl Entry<'_> {
         position.or_else(|| self.error(format!("unknown {what} `{name}`"), hint(what, name, known)))
     }
 
-    /// The position of what its key names among `known`; an unknown key is noted.
+    /// The position in `known` of the name in its key; an unknown key is reported.
     pub(crate) fn key_position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
         let position = known.iter().position(|known| known.name() == self.key);
         if position.is_none() {

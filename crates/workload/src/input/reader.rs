@@ -1,6 +1,4 @@
-//! The text of a file, what was chosen for its parameters, and what is wrong with it so far.
-//!
-//! What must not be here: the structure of TOML.
+//! The text of a file, the chosen values of its parameters, and the errors so far. Must not depend on TOML structure.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,10 +7,10 @@ use std::ops::Range;
 use crate::parameter::Setting;
 use highwater_model::input_error::{InputError, suggest};
 
-/// Errors that are kept; a file with more of them has one cause.
+/// Maximum number of errors kept; more usually have one cause.
 const MAX_ERRORS: usize = 50;
 
-/// What is read; it collects errors while others hold it.
+/// The input; collects errors through shared references.
 #[derive(Default)]
 pub(crate) struct Reader<'t> {
     pub(crate) text: &'t str,
@@ -20,7 +18,7 @@ pub(crate) struct Reader<'t> {
     pub(crate) errors: RefCell<Vec<InputError>>,
 }
 
-/// What to write instead, if anything is known.
+/// A suggested fix, if any.
 pub(crate) trait Hint {
     fn hint(self) -> Option<String>;
 }
@@ -44,12 +42,12 @@ impl Hint for Option<String> {
 }
 
 impl Reader<'_> {
-    /// Notes an error at a place of the text.
+    /// Reports an error at a position of the text.
     pub(crate) fn report(&self, at: Range<usize>, message: impl Into<String>, hint: impl Hint) {
         self.note(InputError::at(self.text, at, message).with_hint(hint.hint()));
     }
 
-    /// Notes an error.
+    /// Adds an error.
     pub(crate) fn note(&self, error: InputError) {
         let mut errors = self.errors.borrow_mut();
         if errors.len() < MAX_ERRORS {
@@ -76,7 +74,7 @@ impl Reader<'_> {
         whole
     }
 
-    /// The value of a parameter; an unknown one is noted.
+    /// The value of a parameter; an unknown one is reported.
     pub(super) fn setting(&self, name: &str, span: &Range<usize>) -> Option<Setting> {
         let settings = self.settings.borrow();
         let found = settings.get(name).cloned();
@@ -88,7 +86,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Where `word` stands inside `span`; the whole span if an escape hides it.
+    /// The position of `word` inside `span`; the whole span if an escape hides it.
     pub(crate) fn place_of(&self, word: &str, span: &Range<usize>) -> Range<usize> {
         let within = self.text.get(span.clone()).unwrap_or_default();
         within.find(word).map_or_else(

@@ -1,11 +1,11 @@
-//! The tables of a TOML document with the places of their values.
+//! The tables of a TOML document with the positions of their values.
 //!
-//! A [`Section`] records which keys were read, so that at its end every other key is an error with
-//! a suggestion. A value that is missing or wrong is noted and replaced by a placeholder; the
-//! section has failed then, and checks of what follows from its values are left out. A number may
-//! be written as a literal, as `"${parameter}"` or as `"-${parameter}"`.
+//! A [`Section`] records which keys were read, so that all other keys are reported at its end with a suggestion. A
+//! missing or wrong value is reported and replaced by a placeholder; the section is then marked as failed, and checks
+//! that depend on its values are skipped. A number may be written as a literal, as `"${parameter}"`, or as
+//! `"-${parameter}"`.
 //!
-//! Not by serde, which ends at the first error and knows no parameters in place of numbers.
+//! Does not use serde, which stops at the first error and has no parameters in place of numbers.
 
 use std::cell::{Cell, RefCell};
 use std::ops::{Range, RangeInclusive};
@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
         Self { reader, place, span, table, read_keys: RefCell::default(), failed: Cell::new(false) }
     }
 
-    /// Makes a key a known one.
+    /// Marks a key as known.
     pub(crate) fn know(&self, key: &'static str) {
         let mut keys = self.read_keys.borrow_mut();
         if !keys.contains(&key) {
@@ -54,14 +54,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of a key that may be absent.
+    /// The value of an optional key.
     pub(crate) fn optional(&self, key: &'static str) -> Option<Entry<'_>> {
         self.know(key);
         let value = self.table.get(key)?;
         Some(Entry { section: self, key, value })
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(crate) fn required(&self, key: &'static str, example: &str) -> Option<Entry<'_>> {
         self.optional(key).or_else(|| {
             let message = format!("{} has no `{key}`", self.place);
@@ -69,7 +69,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A key's value if it is there, or if there is no `default`.
+    /// A key's value if it is present, or if there is no `default`.
     fn unless<T>(
         &self,
         default: Option<&T>,
@@ -91,7 +91,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Notes every key that was not read.
+    /// Reports every key that was not read.
     pub(crate) fn finish(&self) {
         let known = self.read_keys.borrow();
         for entry in self.entries() {
@@ -103,12 +103,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes an error of the section as a whole.
+    /// Reports an error in the section as a whole.
     pub(crate) fn error<T>(&self, message: impl Into<String>, hint: impl Hint) -> Option<T> {
         self.error_in(self.span.clone(), message, hint)
     }
 
-    /// Notes an error at the value of a key.
+    /// Reports an error at the value of a key.
     pub(crate) fn error_at<T>(
         &self,
         key: &'static str,
@@ -130,14 +130,14 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// Notes an error of the whole unless it is `good`, or something is wrong already.
+    /// Reports an error in the whole section unless it is `good`, or has failed already.
     pub(crate) fn check(&self, good: bool, message: impl Into<String>, hint: impl Hint) {
         if !good && !self.failed.get() {
             self.error::<()>(message, hint);
         }
     }
 
-    /// Notes an error at a key's value unless it is `good`, or something is wrong already.
+    /// Reports an error at a key's value unless it is `good`, or the section has failed already.
     pub(crate) fn check_at(
         &self,
         key: &'static str,
@@ -150,35 +150,35 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes ends in the wrong order.
+    /// Reports bounds in the wrong order.
     pub(crate) fn check_order(&self, good: bool) {
         let message = format!("`max` of {} must be above its `min`", self.place);
         self.check_at("max", good, message, "swap the two");
     }
 
-    /// What was made of the section, if nothing was wrong.
+    /// The result of the section, unless it has failed.
     pub(crate) fn good<T>(&self, made: T) -> Option<T> {
         (!self.failed.get()).then_some(made)
     }
 
-    /// Forgets that something was wrong; it stays noted.
+    /// Clears the failure; the error stays reported.
     pub(super) fn forgive(&self) {
         self.failed.set(false);
     }
 
-    /// Text with its parameters filled in.
+    /// Text with parameters substituted.
     pub(crate) fn text(&self, key: &'static str) -> String {
         let entry = self.required(key, "\"…\"");
         entry.and_then(Entry::text).unwrap_or_default()
     }
 
-    /// Text with its parameters filled in, or an empty one.
+    /// Text with parameters substituted, empty if absent.
     pub(crate) fn text_or_empty(&self, key: &'static str) -> String {
         let entry = self.optional(key);
         entry.and_then(Entry::text).unwrap_or_default()
     }
 
-    /// One of a few words; absent, it is `default`, or an error if there is none.
+    /// One of several words; if absent, `default`, or an error if there is none.
     pub(crate) fn word<T: Copy>(
         &self,
         key: &'static str,
@@ -192,7 +192,7 @@ impl<'a> Section<'a> {
         entry.word(&format!("`{key}`"), words)
     }
 
-    /// A whole number within `range`; absent, it is `default`, or an error if there is none.
+    /// A whole number within `range`; if absent, `default`, or an error if there is none.
     pub(crate) fn integer(
         &self,
         key: &'static str,
@@ -217,7 +217,7 @@ impl<'a> Section<'a> {
         least
     }
 
-    /// The same without a sign, from `least` on.
+    /// The same as an unsigned number, from `least` on.
     pub(crate) fn natural(&self, key: &'static str, least: i64, default: Option<i64>) -> u64 {
         self.integer(key, least..=i64::MAX, default).unsigned_abs()
     }
@@ -239,15 +239,15 @@ impl<'a> Section<'a> {
         duration.max(1)
     }
 
-    /// A point in time in milliseconds since 1970.
+    /// A timestamp in milliseconds since 1970.
     pub(crate) fn timestamp(&self, key: &'static str) -> i64 {
         let entry = self.required(key, "\"2016-01-01T00:00:00Z\"");
         let read = entry.and_then(|entry| entry.number(ParameterKind::Timestamp));
         read.unwrap_or(0)
     }
 
-    /// A finite number, also that of a parameter of any type that is one; absent, it is `default`,
-    /// or an error if there is none.
+    /// A finite number, also from a parameter of any type with a numeric value; if absent, `default`, or an error if
+    /// there is none.
     pub(crate) fn float(&self, key: &'static str, default: Option<f64>) -> f64 {
         let entry = self.unless(default.as_ref(), key, "1.0");
         let read = entry.and_then(|entry| {
@@ -260,17 +260,17 @@ impl<'a> Section<'a> {
         read.or(default).unwrap_or(0.0)
     }
 
-    /// The section below a key that may be absent.
+    /// The section of an optional key.
     pub(crate) fn section(&self, key: &'static str) -> Option<Section<'_>> {
         self.optional(key)?.section(format!("`{key}` of {}", self.place))
     }
 
-    /// A table of names below the root, which messages call `place`.
+    /// A table of names below the root, called `place` in messages.
     pub(crate) fn part(&self, key: &'static str, place: &str) -> Option<Section<'_>> {
         self.optional(key)?.section(place.to_owned())
     }
 
-    /// A required table from dialects to something.
+    /// A required table from dialects to values.
     pub(crate) fn per_dialect(&self, key: &'static str) -> Option<Section<'_>> {
         let entry = self.required(key, "{ DIALECT = \"…\" }")?;
         let part = entry.section(format!("`{key}` of {}", self.place))?;
@@ -287,7 +287,7 @@ impl<'a> Section<'a> {
         entry.and_then(Entry::list).unwrap_or_default()
     }
 
-    /// The elements of a list that are texts.
+    /// The text elements of a list.
     pub(crate) fn texts(&self, key: &'static str) -> Vec<String> {
         self.list(key).into_iter().filter_map(Entry::text).collect()
     }
@@ -307,12 +307,12 @@ impl<'s> Entry<'s> {
         key.map_or(self.span(), |(key, _)| key.span())
     }
 
-    /// Notes an error at the value.
+    /// Reports an error at the value.
     pub(crate) fn error<T>(self, message: impl Into<String>, hint: impl Hint) -> Option<T> {
         self.section.error_in(self.span(), message, hint)
     }
 
-    /// Notes an error at a word of the text; at all of it if the word is empty or not found.
+    /// Reports an error at a word of the text; at the whole text if the word is empty or not found.
     pub(crate) fn error_word(self, word: &str, message: String, hint: String) {
         let at = match word {
             "" => self.span(),
@@ -321,24 +321,24 @@ impl<'s> Entry<'s> {
         self.section.error_in::<()>(at, message, hint);
     }
 
-    /// Notes an error at the key.
+    /// Reports an error at the key.
     pub(crate) fn key_error(self, message: impl Into<String>, hint: impl Hint) {
         self.section.error_in::<()>(self.key_span(), message, hint);
     }
 
-    /// What TOML calls its type.
+    /// TOML's name of its type.
     pub(crate) fn type_name(self) -> &'static str {
         self.value().type_str()
     }
 
-    /// Notes that it has another type than expected.
+    /// Reports a type other than the expected one.
     pub(crate) fn wrong_type<T>(self, expected: &str, found: &str) -> Option<T> {
         let (key, place) = (self.key, &self.section.place);
         let message = format!("`{key}` of {place} must be {expected}, not {found}");
         self.error(message, format!("write {}", example_of(expected)))
     }
 
-    /// Its text, with parameters filled in.
+    /// Its text, with parameters substituted.
     pub(crate) fn text(self) -> Option<String> {
         match self.value() {
             DeValue::String(text) => Some(self.section.reader.interpolate(text, &self.span())),
@@ -346,7 +346,7 @@ impl<'s> Entry<'s> {
         }
     }
 
-    /// Its text, which is one of a few words.
+    /// Its text, which must be one of several words.
     pub(crate) fn word<T: Copy>(self, what: &str, words: &[(&'static str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text);
@@ -356,7 +356,7 @@ impl<'s> Entry<'s> {
         })
     }
 
-    /// The elements of the list that it is.
+    /// Its elements as a list.
     pub(crate) fn list(self) -> Option<Vec<Entry<'s>>> {
         let element = |value| Entry { value, ..self };
         match self.value() {
@@ -365,7 +365,7 @@ impl<'s> Entry<'s> {
         }
     }
 
-    /// It as a section.
+    /// Its content as a section.
     pub(crate) fn section(self, place: String) -> Option<Section<'s>> {
         match self.value() {
             DeValue::Table(table) => {
@@ -393,7 +393,7 @@ impl<'s> Entry<'s> {
         literal.or_else(|| self.wrong_type(kind.example(), &found))
     }
 
-    /// The number of a parameter that has a type.
+    /// The number of a parameter with a type.
     fn parameter(self, name: &str, negative: bool, kind: ParameterKind) -> Option<i64> {
         let setting = self.known_parameter(name)?;
         if setting.kind() != kind {
@@ -436,7 +436,7 @@ impl<'s> Entry<'s> {
     }
 }
 
-/// What to write where the value has another type.
+/// An example for a value of another type.
 fn example_of(expected: &str) -> &str {
     match expected {
         "a table" => "{ key = value }",
@@ -450,7 +450,7 @@ fn example_of(expected: &str) -> &str {
     }
 }
 
-/// The parameter that a text consists of, and whether its negative is meant.
+/// The parameter that a text consists of, and whether it is negated.
 fn parameter_in(text: &str) -> Option<(&str, bool)> {
     let (rest, negative) = match text.strip_prefix('-') {
         Some(rest) => (rest, true),

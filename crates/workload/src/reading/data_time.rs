@@ -4,7 +4,7 @@ use crate::definition::{DataTime, DataTimeMode};
 use crate::input::Section;
 use crate::parameter::ParameterKind;
 
-/// Reads `[data_time]`; absent, the data's time never follows the clock.
+/// Reads `[data_time]`; if absent, the data's time never follows the clock.
 pub(super) fn read_data_time(root: &Section<'_>) -> Option<DataTime> {
     let of = root.part("data_time", "`data_time`")?;
     let modes = [

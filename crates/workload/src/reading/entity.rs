@@ -6,7 +6,7 @@ use crate::generators::spec::read_generator;
 use crate::input::Section;
 use highwater_model::op::ColumnType;
 
-/// Attributes that a repeated one becomes, at most.
+/// Maximum number of copies of a repeated attribute.
 const MAX_REPEAT: i64 = 1_000;
 
 /// Reads `[entities]`.

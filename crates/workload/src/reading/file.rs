@@ -1,7 +1,7 @@
-//! A whole workload file: from its text to its [`Definition`], with all its errors.
+//! Reads a whole workload file: from its text to its [`Definition`], with all errors.
 //!
-//! What could not be read is replaced by a placeholder, so that one error does not make others out
-//! of every reference to it; a definition is returned only if nothing is wrong.
+//! Unreadable parts are replaced by placeholders, so that one error does not cause others at every reference; a
+//! definition is returned only without errors.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::definition::Definition;
 use crate::input::{Reader, Section, check_name};
 use highwater_model::input_error::InputError;
 
-/// Bytes of a workload file, at most.
+/// Maximum size of a workload file, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
 /// The version of the format that this module reads.
@@ -52,7 +52,7 @@ pub(crate) fn read(
     }
 }
 
-/// Errors in the order of the file; those that are not in it come first.
+/// Errors in the order of the file; those outside the file come first.
 fn in_order(mut errors: Vec<InputError>) -> Vec<InputError> {
     errors.sort_by_key(|error| (error.line, error.column));
     errors
@@ -67,7 +67,7 @@ fn read_root(root: &Section<'_>, settings: &BTreeMap<String, String>) -> Option<
     }
     let version = root.integer("version", 1..=1_000_000, None);
     let summary = root.text("summary");
-    // For readers of the file: nothing is made of it.
+    // For readers of the file; not used.
     root.text_or_empty("source");
     let entities = read_entities(root);
     let tables = read_tables(root, &entities);

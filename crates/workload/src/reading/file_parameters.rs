@@ -1,6 +1,5 @@
-//! `[parameters]`: what can be set in a workload, and the values that a user chose.
-//!
-//! What must not be here: the parameters of queries.
+//! `[parameters]`: the parameters of a workload, and the values that a user chose. Must not read the parameters of
+//! queries.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +8,7 @@ use crate::input::{Entry, Hint, Reader, Section};
 use crate::parameter::{ParameterKind, ParameterSpec, Setting};
 use highwater_model::input_error::{InputError, suggest};
 
-/// Reads `[parameters]` and puts the chosen or default values into the reader.
+/// Reads `[parameters]` and passes the chosen or default values to the reader.
 pub(super) fn read_parameters(
     root: &Section<'_>,
     settings: &BTreeMap<String, String>,
@@ -74,7 +73,7 @@ fn read_parameter(
     })
 }
 
-/// The `values` that a text parameter may have; empty where any will do.
+/// The allowed `values` of a text parameter; empty if any are.
 fn read_values(of: &Section<'_>, kind: Option<ParameterKind>) -> Vec<String> {
     if let Some(entry) = of.optional("values")
         && kind.is_some_and(|kind| kind != ParameterKind::Text)
@@ -112,8 +111,8 @@ fn chosen_setting(
     setting
 }
 
-/// Notes a value that is none of `values`, where there are some, or not within `bounds`; `span` is its
-/// place, if the file has it.
+/// Reports a value that is not one of `values`, if there are any, or not within `bounds`; `span` is its position, if it
+/// is in the file.
 fn check_value(
     reader: &Reader<'_>,
     name: &str,
@@ -143,7 +142,7 @@ fn check_value(
     note(reader, span, format!("parameter `{name}` is {value}; it must be {wrong}"), hint);
 }
 
-/// Notes an error at its place, or elsewhere if it is not the file's.
+/// Reports an error at its position, or outside the file without one.
 fn note(reader: &Reader<'_>, span: Option<Range<usize>>, message: String, hint: impl Hint) {
     match span {
         Some(span) => reader.report(span, message, hint),

@@ -1,4 +1,4 @@
-//! `[invariants]`: what must be so of the data after a run, whatever was sent in between.
+//! `[invariants]`: conditions on the data after any run.
 
 use toml::de::DeValue;
 
@@ -9,7 +9,7 @@ use crate::input::Entry;
 /// Reads an invariant of `[invariants]`.
 pub(super) fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
     let of = entry.section(format!("invariant `{}`", entry.key))?;
-    // For readers of the file: nothing is made of it.
+    // For readers of the file; not used.
     of.text_or_empty("summary");
     let equals = of.required("equals", "0").and_then(read_expected);
     let sql = read_sql(&of, &[]);
@@ -21,7 +21,7 @@ pub(super) fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
     Some(InvariantDefinition { name: entry.key.to_owned(), sql, equals: equals? })
 }
 
-/// What the one value of the answer must be, as text.
+/// The expected single value of the response, as text.
 fn read_expected(entry: Entry<'_>) -> Option<String> {
     match entry.value() {
         DeValue::String(_) => entry.text(),

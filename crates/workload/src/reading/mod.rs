@@ -1,6 +1,5 @@
-//! From the text of a workload file to its definition; all errors are collected.
-//!
-//! What must not be here: rows, ops and SQL; a definition is data.
+//! From the text of a workload file to its definition; all errors are collected. Must not hold rows, ops, or SQL; a
+//! definition is data.
 
 mod data_time;
 mod entity;

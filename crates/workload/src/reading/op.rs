@@ -1,4 +1,4 @@
-//! Ops, and what is loaded first.
+//! Ops, and the rows loaded first.
 
 use super::statement::Statements;
 use super::writes;
@@ -64,7 +64,7 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
     of.finish();
 }
 
-/// Reads `answer`: how many rows the answer has, as `min` and `max`, times something.
+/// Reads `answer`: the number of rows in the response, as `min` and `max`, times a factor.
 fn read_answer(of: &Section<'_>) -> Option<(u64, u64)> {
     let part = of.section("answer")?;
     let min = part.natural("min", 0, Some(0));

@@ -1,4 +1,4 @@
-//! What an op sends: its statements in each dialect, and their parameters.
+//! An op's statements in each dialect, and their parameters.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use highwater_model::input_error::suggest;
 /// The parameters that an op's statements use.
 pub(super) struct Statements {
     parameters: Vec<QueryParameter>,
-    /// Also those of what could not be read.
+    /// Including the names of unreadable ones.
     names: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Statements {
         all
     }
 
-    /// Reads `sql`: for each dialect one statement, which uses all parameters.
+    /// Reads `sql`: a statement per dialect, which uses all parameters.
     pub(super) fn query(self, of: &Section<'_>) -> OpBodyDefinition {
         OpBodyDefinition::Query {
             sql: read_sql(of, &self.names),
@@ -66,8 +66,7 @@ impl Statements {
         }
     }
 
-    /// Reads `transaction`: for each dialect a list of statements, which together use all
-    /// parameters.
+    /// Reads `transaction`: a list of statements per dialect, which together use all parameters.
     pub(super) fn transaction(self, of: &Section<'_>) -> OpBodyDefinition {
         let read = |entry: Entry<'_>, place: &str| read_list(entry, place, &self.names);
         let sql = read_dialects(of, "transaction", read);
@@ -76,7 +75,7 @@ impl Statements {
     }
 }
 
-/// Reads what there is for each dialect; messages call it by a place.
+/// Reads a value per dialect, with its name in messages.
 fn read_dialects<T>(
     of: &Section<'_>,
     key: &'static str,
@@ -94,7 +93,7 @@ fn read_dialects<T>(
     sql
 }
 
-/// Reads `sql`: for each dialect one statement, which uses all of `names`.
+/// Reads `sql`: a statement per dialect, which uses all of `names`.
 pub(super) fn read_sql(of: &Section<'_>, names: &[String]) -> BTreeMap<String, Sql> {
     read_dialects(of, "sql", |entry, place| {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -110,7 +109,7 @@ pub(super) fn read_sql(of: &Section<'_>, names: &[String]) -> BTreeMap<String, S
     })
 }
 
-/// The statements of a transaction in one dialect; none if something is wrong with them.
+/// The statements of a transaction in one dialect; `None` if any has an error.
 fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>> {
     let elements = entry.list()?;
     if elements.is_empty() || elements.len() > MAX_STATEMENTS {
@@ -141,7 +140,7 @@ fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>
     None
 }
 
-/// Notes what is wrong with a statement; `several` is what to write instead of several ones.
+/// Reports an error in a statement; `several` is the suggested fix for several statements.
 fn report(entry: Entry<'_>, place: &str, names: &[&str], error: SqlInputError, several: &str) {
     let (word, message, hint) = match error {
         SqlInputError::UnknownParameter(name) => (

@@ -1,4 +1,4 @@
-//! The streams that mix ops.
+//! Streams, which mix ops.
 
 use toml::de::DeValue;
 
@@ -7,7 +7,7 @@ use crate::input::{Entry, Section};
 use crate::parameter::ParameterKind;
 use highwater_model::op::OpId;
 
-/// The weight that makes the others up to a hundred.
+/// The weight that completes the others to a hundred.
 const REST: &str = "rest";
 
 /// Reads a stream of `[streams]`.
@@ -60,8 +60,8 @@ fn read_weight(entry: Entry<'_>) -> Option<u32> {
     })
 }
 
-/// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of
-/// queries has none. Where some of them write, each op looks at all weights.
+/// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of queries has none. If some
+/// of its ops write, each op visits all weights.
 fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
     let mix = || stream.ops.iter().filter_map(|(id, _)| ops.get(usize::from(id.0)));
     let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });

@@ -39,7 +39,7 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
         let hint = format!("add [[tables.{}.columns]]", table.name);
         of.error::<()>(format!("{} has no columns", of.place), hint);
     }
-    // Kept beside the table that it is of, whose columns grow.
+    // Copied, because the table's columns are extended below.
     let name = table.name.clone();
     let mut scopes: Vec<_> = earlier.iter().map(Table::scope).collect();
     scopes.push(TableScope::new(&name));
@@ -103,7 +103,7 @@ fn read_column(
     }
 }
 
-/// Reads `key`: per dialect what leads from a row to its index.
+/// Reads `key`: an expression per dialect for the index of a row.
 fn read_key(of: &Section<'_>, table: &mut Table) {
     let Some(part) = of.per_dialect("key") else {
         return;
@@ -123,7 +123,7 @@ fn read_key(of: &Section<'_>, table: &mut Table) {
     }
 }
 
-/// Reads `[values.DIALECT]`: per column an integer expression for what stands for its value.
+/// Reads `[values.DIALECT]`: an integer expression per column that represents its value.
 fn read_values(of: &Section<'_>, table: &mut Table) {
     let Some(all) = of.section("values") else {
         return;
@@ -145,7 +145,7 @@ fn read_values(of: &Section<'_>, table: &mut Table) {
     }
 }
 
-/// Reads `[locate]`: per dialect a condition that an index answers.
+/// Reads `[locate]`: a condition per dialect that an index can serve.
 fn read_locate(of: &Section<'_>, table: &mut Table) {
     let Some(part) = of.section("locate") else {
         return;
@@ -176,7 +176,7 @@ fn other_dialect(table: &Table, dialect: &str) -> Option<String> {
     suggest(dialect, table.create.keys().map(String::as_str))
 }
 
-/// One statement or a list of them; one that is a table counts under a condition only.
+/// One statement or a list of them; a statement in a table has a condition.
 fn read_create(part: &Section<'_>, entry: Entry<'_>) -> Vec<String> {
     let elements = match entry.value() {
         DeValue::Array(_) => entry.list().unwrap_or_default(),
@@ -197,7 +197,7 @@ fn read_create(part: &Section<'_>, entry: Entry<'_>) -> Vec<String> {
     statements
 }
 
-/// `{ sql = "…", when = ["${parameter}", "value"] }`, or `unless`: the statement, if it counts.
+/// `{ sql = "…", when = ["${parameter}", "value"] }`, or `unless`: the statement, if its condition holds.
 fn read_conditional(part: &Section<'_>, entry: Entry<'_>) -> Option<String> {
     let of = entry.section(format!("a statement for `{}` of {}", entry.key, part.place))?;
     let sql = of.text("sql");

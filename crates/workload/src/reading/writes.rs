@@ -1,11 +1,11 @@
-//! Statements that write rows which replace each other: `upserts` and `deletes`.
+//! Statements that write rows that replace each other: `upserts` and `deletes`.
 
 use crate::definition::{OpBodyDefinition, QueryParameter, WriteKind, Writes};
 use crate::generators::parameters::{ParameterGenerator, Written};
 use crate::input::Section;
 use crate::table::Table;
 
-/// Reads what a query does to the rows of a table, if it says so.
+/// Reads the effect of a query on the rows of a table, if stated.
 pub(super) fn read(of: &Section<'_>, body: &mut OpBodyDefinition, tables: &[Table]) {
     let OpBodyDefinition::Query { parameters, writes, .. } = body else {
         return;

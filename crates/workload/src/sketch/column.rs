@@ -1,6 +1,4 @@
-//! From what a column holds to a generator that comes near to it.
-//!
-//! What must not be here: other parts of a table.
+//! Selects a generator that approximates the contents of a column. Must not depend on other parts of a table.
 
 use crate::generators::plain::{MAX_LENGTH, MAX_WORD, MAX_WORDS, letters};
 use highwater_model::op::ColumnType;
@@ -11,10 +9,10 @@ use super::toml_text::quoted;
 /// Options of a generator, in order: key and value as TOML.
 pub(super) type Options = Vec<(&'static str, String)>;
 
-/// Letters of random text of which no two among 10¹² are the same.
+/// Random texts of this many letters have no duplicates among 10¹².
 const UNIQUE_LETTERS: u64 = 16;
 
-/// Whether a generator can stand for it, and a workload file can name it.
+/// Whether a generator can produce it, and a workload file can name it.
 pub(super) fn is_made(column: &ColumnShape) -> bool {
     let name = &column.name;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -27,17 +25,17 @@ pub(super) fn is_made(column: &ColumnShape) -> bool {
     holds && !column.generated && plain && begins && name.len() <= 63
 }
 
-/// Fields that a generator can stand for: there is none for times within objects.
+/// Fields that a generator can produce: times within objects are not supported.
 fn made_fields(column: &ColumnShape) -> impl Iterator<Item = &ColumnShape> {
     column.fields.iter().filter(|field| is_made_field(field))
 }
 
-/// Whether a generator can stand for it as a field of an object.
+/// Whether a generator can produce it as a field of an object.
 pub(super) fn is_made_field(column: &ColumnShape) -> bool {
     is_made(column) && column.kind != Some(ColumnType::Timestamp)
 }
 
-/// Fields that no generator makes, with the path to them.
+/// Paths of the fields that no generator can produce.
 pub(super) fn left_out_fields(column: &ColumnShape) -> Vec<String> {
     let mut left = Vec::new();
     for field in &column.fields {
@@ -51,14 +49,14 @@ pub(super) fn left_out_fields(column: &ColumnShape) -> Vec<String> {
     left
 }
 
-/// Least and greatest as integers.
+/// The least and greatest value as integers.
 pub(super) fn ends(column: &ColumnShape) -> Option<(i64, i64)> {
     let end = |text: Option<&String>| text?.parse::<i64>().ok();
     Some((end(column.min.as_ref())?, end(column.max.as_ref())?))
 }
 
-/// Start and step of whole numbers of which no two rows have the same: evenly spaced ones, or
-/// about so where a key needs them to be different.
+/// Start and step of whole numbers that are distinct in all rows: evenly spaced ones, or approximately so if a key
+/// requires distinct ones.
 pub(super) fn steps(column: &ColumnShape, rows: u64, alone: bool) -> Option<(i64, u64)> {
     let whole = matches!(column.kind, Some(ColumnType::Integer | ColumnType::Bigint));
     let (min, max) = ends(column)?;
@@ -68,7 +66,7 @@ pub(super) fn steps(column: &ColumnShape, rows: u64, alone: bool) -> Option<(i64
     (different && (alone || span.is_multiple_of(gaps))).then_some((min, (span / gaps).max(1)))
 }
 
-/// Whether its generator is a time line.
+/// Whether its generator is a timeline.
 pub(super) fn is_timeline(column: &ColumnShape) -> bool {
     column.kind == Some(ColumnType::Timestamp) && ends(column).is_some()
 }
@@ -84,13 +82,13 @@ pub(super) fn looks_like_uuid(column: &ColumnShape) -> bool {
         && column.max.as_ref().is_some_and(uuid)
 }
 
-/// Whether it is text made anew for each row, with six random bits in each of many letters.
+/// Whether it is long text that differs in every row, to be generated with six random bits per letter.
 pub(super) fn is_long_and_different(column: &ColumnShape, rows: u64) -> bool {
     let text = column.kind == Some(ColumnType::Text);
     text && rows > LISTED_MAX && column.distinct == rows && column.lengths.0 >= UNIQUE_LETTERS
 }
 
-/// Whether all its values are listed, and can stand in a file.
+/// Whether all its values are listed, and can be written in a file.
 fn is_listed(column: &ColumnShape) -> bool {
     let few = !column.common.is_empty() && column.distinct <= LISTED_MAX;
     let kind = !matches!(
@@ -100,12 +98,12 @@ fn is_listed(column: &ColumnShape) -> bool {
     few && kind && !column.common.iter().any(|(value, _)| value.contains("${"))
 }
 
-/// Milliseconds between rows whose times are these.
+/// Milliseconds between rows with this range of times.
 pub(super) fn interval(min: i64, max: i64, rows: u64) -> u64 {
     (max.abs_diff(min) / rows.saturating_sub(1).max(1)).max(1)
 }
 
-/// The generator of a column; `alone` if a key needs its values to be different.
+/// The generator of a column; `alone` if a key requires distinct values.
 pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options {
     if let Some((start, step)) = steps(column, rows, alone) {
         let step = (step > 1).then(|| ("step", step.to_string()));
@@ -129,7 +127,7 @@ pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options
     }
 }
 
-/// A generator of values that are not listed.
+/// A generator for values that are not listed.
 fn described(column: &ColumnShape, rows: u64) -> Options {
     match column.kind {
         Some(ColumnType::Integer | ColumnType::Bigint) => {
@@ -145,7 +143,7 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
         }
         Some(ColumnType::Boolean) => named("choice", [("values", "[true, false]".to_owned())]),
         _ if looks_like_uuid(column) => named("uuid", []),
-        // Values that come again and again.
+        // Repeated values.
         _ if column.distinct.saturating_mul(5) < rows && column.distinct > 0 => {
             let size =
                 column.distinct_all.unwrap_or(0).max(column.distinct).min(MAX_WORDS.unsigned_abs());
@@ -184,7 +182,7 @@ fn choice(column: &ColumnShape) -> Options {
     )
 }
 
-/// The fields of an object as a list of TOML, one a line.
+/// The fields of an object as a TOML list, one per line.
 fn fields(column: &ColumnShape, rows: u64) -> String {
     let lines = made_fields(column).map(|field| {
         let kind = quoted(field.kind.unwrap_or(ColumnType::Text).name());

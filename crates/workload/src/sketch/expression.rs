@@ -1,6 +1,4 @@
-//! Parts of SQL expressions: values, their places, and comparisons.
-//!
-//! What must not be here: what becomes of a statement that has them.
+//! Parts of SQL expressions: values, placeholders, and comparisons. Must not rewrite statements.
 
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
@@ -17,7 +15,7 @@ pub(super) fn compares(op: &BinaryOperator) -> bool {
     )
 }
 
-/// Whether it is one value: a literal or the place of one, perhaps with a type.
+/// Whether it is a single value: a literal or a placeholder, optionally with a type.
 pub(super) fn is_value(expr: &Expr) -> bool {
     match expr {
         Expr::Value(value) => match &value.value {

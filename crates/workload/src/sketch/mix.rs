@@ -1,7 +1,5 @@
-//! The mix of queries that a target recorded, as ops with the number of calls as weights. Other
-//! statements become comments, with the reason.
-//!
-//! What must not be here: how one statement becomes an op.
+//! The mix of queries recorded by a target, as ops weighted by the number of calls. Other statements become comments
+//! with a reason. Must not convert a statement to an op.
 
 use std::collections::BTreeMap;
 // Writing to a string cannot fail.
@@ -14,24 +12,24 @@ use super::column;
 use super::statement::{self, OpText, Rejection};
 use super::toml_text::{quoted, text};
 
-/// Ops of a mix, at most: the most frequent ones.
+/// Maximum number of ops in a mix: the most frequent ones.
 const OPS_MAX: usize = 20;
-/// Statements without an op that are listed one by one.
+/// Maximum number of statements without an op that are listed individually.
 const LISTED_MAX: usize = 30;
 /// Characters of a statement in a comment.
 const SHOWN_MAX: usize = 300;
-/// Why a statement that does not query is left out.
+/// Why a statement other than a query is left out.
 const NO_QUERY: &str = "no query";
-/// The greatest weight that a stream takes.
+/// Maximum weight in a stream.
 const WEIGHT_MAX: u64 = 1_000_000;
 
-/// The queries on the table that a target recorded.
+/// The queries on the table recorded by a target.
 pub(super) struct Mix {
-    /// The most frequent first.
+    /// Most frequent first.
     ops: Vec<MixOp>,
     /// By reason and text.
     left_out: Vec<LeftOut>,
-    /// Calls that the ops stand for, and all that were on the table.
+    /// Calls covered by the ops, and all calls on the table.
     calls: (u64, u64),
 }
 
@@ -43,12 +41,12 @@ struct MixOp {
 struct LeftOut {
     reason: String,
     shown: String,
-    /// Different texts.
+    /// Number of distinct texts.
     texts: u64,
     calls: u64,
 }
 
-/// The mix of a table whose sketch is called `like`.
+/// The mix of a table whose sketch is named `like`.
 pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
     let mut ops: BTreeMap<String, MixOp> = BTreeMap::new();
     let mut left: BTreeMap<(String, String), LeftOut> = BTreeMap::new();
@@ -93,18 +91,18 @@ pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
     Mix { ops, left_out, calls: (kept, all) }
 }
 
-/// A statement as one line of a comment.
+/// A statement as a single comment line.
 fn shown(sql: &str) -> String {
     let words: Vec<&str> = sql.split_whitespace().collect();
     foreign(&words.join(" "), SHOWN_MAX)
 }
 
 impl Mix {
-    /// Names and weights for the stream; none without ops.
+    /// Names and weights for the stream; `None` without ops.
     pub(super) fn weights(&self) -> Option<String> {
         let most = self.ops.first()?.calls;
         let weights = self.ops.iter().enumerate().map(|(number, op)| {
-            // In proportion to the greatest one, where that is more than a weight can be.
+            // In proportion to the greatest one, if that exceeds the maximum weight.
             let weight = scaled(op.calls, most);
             format!("recorded-{} = {}", number + 1, weight.max(1))
         });
@@ -180,7 +178,7 @@ impl Mix {
     }
 }
 
-/// The same part of the greatest weight as of the most calls, if these are more than that.
+/// The calls scaled such that the most calls get the maximum weight, if they exceed it.
 fn scaled(calls: u64, most: u64) -> u64 {
     let weight = u128::from(calls) * u128::from(most.min(WEIGHT_MAX)) / u128::from(most.max(1));
     u64::try_from(weight).unwrap_or(WEIGHT_MAX)

@@ -1,6 +1,5 @@
-//! A workload file from an existing table: its columns, what they hold, generators that come near to
-//! it, and the queries that the target recorded. It is a start for a user's file, not a copy of the
-//! data.
+//! Generates a workload file from an existing table: its columns, generators that approximate their contents, and the
+//! queries recorded by the target. It is a starting point for a user's file, not a copy of the data.
 
 mod column;
 mod expression;

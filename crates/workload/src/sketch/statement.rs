@@ -1,7 +1,5 @@
-//! One statement that a target recorded, made into the SQL of an op: on the sketched table, with a
-//! parameter for every value that is compared with a column.
-//!
-//! What must not be here: the weights of ops.
+//! Converts one statement recorded by a target to the SQL of an op: on the sketched table, with a parameter for every
+//! value that is compared with a column. Must not set the weights of ops.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow::{self, Continue};
@@ -28,7 +26,7 @@ use super::toml_text::quoted;
 pub(super) struct OpText {
     pub(super) sql: String,
     pub(super) parameters: Vec<OpParameter>,
-    /// What differs from the recorded statement.
+    /// Differences from the recorded statement.
     pub(super) remarks: Vec<&'static str>,
 }
 
@@ -36,21 +34,21 @@ pub(super) struct OpText {
 pub(super) struct OpParameter {
     pub(super) name: String,
     pub(super) kind: ColumnType,
-    /// Its generator, and how many values it stands for.
+    /// Its generator, and its number of values.
     pub(super) options: Options,
     /// The value in the statement, if it was recorded.
     value: Option<String>,
 }
 
-/// Why a statement is no op.
+/// Why a statement does not become an op.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
 pub(super) enum Rejection {
-    /// It is not on this table at all.
+    /// It does not use this table.
     Elsewhere,
-    /// It writes, or does something else than query; the word that it begins with.
+    /// It writes, or is not a query for another reason; its first word.
     NoQuery(String),
-    /// Anything else, as a phrase, and the statement without the values that it compares with
-    /// columns, if it is understood.
+    /// Any other reason, as a phrase, and the statement without the values that it compares with columns, if it was
+    /// parsed.
     Because(String, Option<String>),
 }
 
@@ -60,7 +58,7 @@ const LIMIT: &str =
     "the number of its LIMIT was not recorded: it is the mean number of rows of a result";
 const OFFSET: &str = "the number of its OFFSET was not recorded: it is 0";
 
-/// Reads a statement on `table` and moves it to the table `like`.
+/// Parses a statement on `table` and moves it to the table `like`.
 pub(super) fn read(
     recorded: &StatementText,
     table: &TableShape,
@@ -90,7 +88,7 @@ pub(super) fn read(
         let word = first_word(&recorded.sql);
         return Err(not_understood(&recorded.sql, table, Rejection::NoQuery(word)));
     }
-    // It never breaks off.
+    // The visitor never stops early.
     let ControlFlow::Continue(()) = statement.visit(&mut rewriter);
     if !rewriter.met {
         return Err(Rejection::Elsewhere);
@@ -113,7 +111,7 @@ fn because(what: impl Into<String>) -> Rejection {
     Rejection::Because(what.into(), None)
 }
 
-/// A statement that was not parsed: not on this table, no query, or what `otherwise` says.
+/// The reason for a statement that cannot be parsed: not on this table, not a query, or `otherwise`.
 fn not_understood(sql: &str, table: &TableShape, otherwise: Rejection) -> Rejection {
     const QUERY: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
     let word = first_word(sql);
@@ -126,26 +124,26 @@ fn not_understood(sql: &str, table: &TableShape, otherwise: Rejection) -> Reject
     }
 }
 
-/// The word that a statement begins with, in capitals.
+/// The first word of a statement, in upper case.
 fn first_word(sql: &str) -> String {
     let word = sql.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = word.find(|c: char| !c.is_alphanumeric());
     word.get(..end.unwrap_or(word.len())).unwrap_or_default().to_uppercase()
 }
 
-/// Moves a statement to another table and takes its values out.
+/// Moves a statement to another table and replaces its values by parameters.
 struct StatementRewriter<'a> {
     table: &'a TableShape,
     like: &'a str,
-    /// Rows of a result, on average.
+    /// Mean number of rows per result.
     rows: Option<u64>,
-    /// Names that a WITH gives.
+    /// Names defined by a WITH clause.
     with: Vec<Ident>,
-    /// Whether the table was met.
+    /// Whether the table was found.
     met: bool,
     parameters: Vec<OpParameter>,
     remarks: Vec<&'static str>,
-    /// The first reason against it.
+    /// The first reason to reject it.
     rejection: Option<Rejection>,
 }
 
@@ -193,7 +191,7 @@ impl VisitorMut for StatementRewriter<'_> {
     }
 
     fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Infallible> {
-        // A statement within a WITH that writes names its table elsewhere than in a FROM.
+        // A writing statement within a WITH clause names its table outside a FROM clause.
         self.met |= self.is_own(relation);
         Continue(())
     }
@@ -208,7 +206,7 @@ impl VisitorMut for StatementRewriter<'_> {
             };
             part.as_ident().is_some_and(|part| same(with, &part.value))
         };
-        // A function that gives rows, or what a WITH gives.
+        // A table function, or a name defined by a WITH clause.
         if args.is_some() || self.with.iter().any(of_with) {
             return Continue(());
         }
@@ -217,7 +215,7 @@ impl VisitorMut for StatementRewriter<'_> {
             return Continue(());
         }
         self.met = true;
-        // Under its old name, so that `table.column` still means the same.
+        // Its old name becomes the alias, so that `table.column` keeps its meaning.
         if alias.is_none() {
             *alias = Some(TableAlias {
                 explicit: true,
@@ -251,7 +249,7 @@ impl VisitorMut for StatementRewriter<'_> {
             Expr::Identifier(name) => self.check_column(name),
             Expr::CompoundIdentifier(parts) => {
                 if let [_, _, _] = parts.as_slice() {
-                    // The schema before the table's old name, which is an alias now.
+                    // Removes the schema before the table's old name, which is now an alias.
                     parts.remove(0);
                 }
                 if let Some(name) = parts.last_mut() {
@@ -294,7 +292,7 @@ impl<'a> StatementRewriter<'a> {
         self.rejection.get_or_insert(rejection);
     }
 
-    /// Whether a name is that of the table.
+    /// Whether a name refers to the table.
     fn is_own(&self, name: &ObjectName) -> bool {
         let parts = name.0.iter().map(ObjectNamePart::as_ident);
         match parts.collect::<Option<Vec<_>>>().as_deref() {
@@ -307,7 +305,7 @@ impl<'a> StatementRewriter<'a> {
         }
     }
 
-    /// Puts a parameter in the place of a value that is compared with a column.
+    /// Replaces a value that is compared with a column by a parameter.
     fn parameterize(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
         let literal = (!is_placeholder(value)).then(|| value.to_string());
         if let Some(name) = self.parameter(side, 1, literal) {
@@ -318,7 +316,7 @@ impl<'a> StatementRewriter<'a> {
         }
     }
 
-    /// The path to the column, or to the field of an object, that an expression is.
+    /// The path to the column, or to the field of an object, in an expression.
     fn column(&self, expr: &Expr) -> Option<Vec<&'a ColumnShape>> {
         match expr {
             Expr::Nested(inner) => self.column(inner),
@@ -346,8 +344,8 @@ impl<'a> StatementRewriter<'a> {
         }
     }
 
-    /// The generator that samples the values of a column, or of the field of an object, from existing
-    /// rows; none if the sketched table does not have it.
+    /// The generator that samples the values of a column, or of an object's field, from existing rows; `None` if the
+    /// sketched table does not have it.
     fn reference_to(&self, path: &[&ColumnShape]) -> Option<Options> {
         let (column, fields) = path.split_first()?;
         let is_value = path.last()?.kind != Some(ColumnType::Object);
@@ -366,8 +364,8 @@ impl<'a> StatementRewriter<'a> {
         Some(options)
     }
 
-    /// The name of a parameter made as the column is made that an expression names; none if it is
-    /// no column. A `value` that is compared twice with a column is one parameter.
+    /// The name of a parameter with the generator of the column in an expression; `None` if that is not a column. A
+    /// `value` that is compared twice with a column is one parameter.
     fn parameter(&mut self, side: &Expr, count: usize, value: Option<String>) -> Option<String> {
         let path = self.column(side)?;
         let names: Vec<&str> = path.iter().map(|column| column.name.as_str()).collect();
@@ -376,8 +374,8 @@ impl<'a> StatementRewriter<'a> {
             let names = names.join(".");
             self.reject(because(format!("no values can be sampled like those of `{names}`")));
         }
-        // A rejected statement is rewritten to its end, so that statements that differ only in values
-        // are listed as one.
+        // A rejected statement is also rewritten completely, so that statements that differ only in values are listed
+        // as one.
         let mut options = options.unwrap_or_default();
         let kind = path.last().and_then(|column| column.kind);
         let kind = kind.unwrap_or(ColumnType::Text);
@@ -405,7 +403,7 @@ impl<'a> StatementRewriter<'a> {
         let Some(column) = find(&self.table.columns, name) else {
             return;
         };
-        // The same statement, however it was written.
+        // Normalizes spelling, so that equal statements have equal texts.
         if name.quote_style.is_none() {
             name.value.make_ascii_lowercase();
         }
@@ -419,7 +417,7 @@ fn find<'a>(columns: &'a [ColumnShape], name: &Ident) -> Option<&'a ColumnShape>
     columns.iter().find(|column| same(name, &column.name))
 }
 
-/// Whether an identifier names this; without quotes its case does not count.
+/// Whether an identifier has this name; case is ignored without quotes.
 fn same(name: &Ident, known: &str) -> bool {
     match name.quote_style {
         None => name.value.eq_ignore_ascii_case(known),

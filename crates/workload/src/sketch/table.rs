@@ -1,6 +1,5 @@
-//! A workload file from an existing table: its columns, its statements, and its ops.
-//!
-//! What must not be here: generators of columns, and the statements that the target recorded.
+//! Generates the sections of a workload file for an existing table: columns, statements, and ops. Must not choose
+//! column generators, or convert recorded statements.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -16,10 +15,10 @@ use super::column::{
 use super::mix::{self, Mix};
 use super::toml_text::{quoted, text};
 
-/// Letters of a table's name; what is added to it must fit into 63.
+/// Maximum letters of a table's name; with suffixes it must fit into 63.
 const NAME_MAX: usize = 50;
 
-/// A workload file for a table of its own with such columns, named after the original.
+/// A workload file for a new table with such columns, named after the original.
 pub fn sketch(table: &TableShape) -> String {
     let name = format!("{}_like", plain_name(&table.name));
     let mix = mix::mix(table, &name);
@@ -39,7 +38,7 @@ pub fn sketch(table: &TableShape) -> String {
     text
 }
 
-/// Small letters, digits and `_`, beginning with a letter.
+/// Lower-case letters, digits, and `_`, beginning with a letter.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
@@ -108,13 +107,13 @@ fn column_of<'t>(table: &'t TableShape, name: &str) -> Option<&'t ColumnShape> {
     table.columns.iter().find(|column| column.name == name)
 }
 
-/// Whether a unique key is made of this column alone.
+/// Whether this column alone is a unique key.
 fn is_key(table: &TableShape, name: &str) -> bool {
     let alone = |index: &IndexShape| index.unique && index.columns == [name];
     table.indexes.iter().any(alone)
 }
 
-/// Whether no two rows are made alike in these columns.
+/// Whether generated rows are unique in these columns.
 fn stays_unique(table: &TableShape, columns: &[String]) -> bool {
     let mut columns = columns.iter().filter_map(|name| column_of(table, name));
     columns.any(|column| {
@@ -174,7 +173,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
     let _ = write!(out, "\n[tables.{name}.create]\n{} = {statements}\n", table.dialect);
 }
 
-/// An expression that leads from a row to its index: a sequence, or the time line.
+/// An expression for a row's index: from a sequence, or from the timeline.
 fn write_key(out: &mut String, name: &str, table: &TableShape) {
     let made = || table.columns.iter().filter(|column| is_made(column));
     let sequence = made().find_map(|column| {
@@ -243,7 +242,7 @@ fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
     }
 }
 
-/// The column that distinguishes most rows: a query selects by its value.
+/// The most selective column, for a query by its value.
 fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
     let scalar = |column: &&ColumnShape| {
         !matches!(column.kind, Some(ColumnType::Float | ColumnType::Object))
@@ -256,7 +255,7 @@ fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
     })
 }
 
-/// A name as SQL takes it, whatever its letters are; names that are made need no more.
+/// A valid SQL name for any letters; generated names need no quoting.
 fn name_in_sql(table: &TableShape, name: &str) -> String {
     format!("{0}{name}{0}", table.quote)
 }

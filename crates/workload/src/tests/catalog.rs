@@ -1,5 +1,5 @@
-//! Every workload of the catalog: fingerprints that fail when its content changes, and the same
-//! ops on any number of load generators.
+//! Every built-in workload: fingerprints that change with its content, and the same ops on any number of load
+//! generators.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(super) fn digest(text: &str) -> String {
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// A digest of some rows, and one of the first ops; `Debug` writes every value out.
+/// A digest of some rows, and one of the first ops, from the `Debug` output of all values.
 fn content(workload: &Workload) -> (String, String) {
     let mut rows = String::new();
     for row in [0, 1, 999, 123_456_789] {
@@ -45,7 +45,7 @@ fn content(workload: &Workload) -> (String, String) {
     (digest(&rows), digest(&ops))
 }
 
-/// One row of the first table; of coded values only the row's own.
+/// One row of the first table; of a dictionary, only the row's value.
 fn row_text(workload: &Workload, row: u64) -> String {
     use highwater_model::op::ColumnData::{ObjectDictionary, TextDictionary};
     let batch = workload.row_batch(0, row, 1);
@@ -58,9 +58,8 @@ fn row_text(workload: &Workload, row: u64) -> String {
     columns.join(" ")
 }
 
-/// If this fails, rows or ops changed: raise `version` in the workload's file (or
-/// GENERATOR_VERSION when no file changed), because tables filled before cannot be continued or
-/// audited any more.
+/// If this fails, rows or ops changed: increment `version` in the workload's file (or GENERATOR_VERSION if no file
+/// changed), because tables filled before can no longer be continued or audited.
 #[test]
 fn golden_fingerprints_of_definitions_rows_and_ops() {
     let found: Vec<String> = catalog()
@@ -76,8 +75,7 @@ fn golden_fingerprints_of_definitions_rows_and_ops() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// As the test above, of ops that are dealt and of keys that were written before: kv has none of them
-/// unless they are asked for.
+/// Like the test above, for shuffled ops and for keys that were written before: kv has neither by default.
 #[test]
 fn golden_fingerprints_of_kv_with_every_kind_of_op() {
     let settings = [
@@ -118,7 +116,7 @@ fn fields_and_tags_of_cpu_are_parameters() {
     let metrics =
         |tick: u64| super::integers(&uniform.row_batch(0, tick * 4_000, 4_000), 2).to_vec();
     let steps: i64 = metrics(1).iter().zip(metrics(0)).map(|(a, b)| (a - b).abs()).sum();
-    // Two independent numbers of 0..=100 are 33.7 apart on average, walks less than one.
+    // Two independent numbers in 0..=100 are 33.7 apart on average, those of walks less than one.
     assert!((128_000..141_000).contains(&steps), "{steps}");
 }
 
@@ -142,7 +140,7 @@ fn nib_cpu_strict_has_as_many_different_rows_as_a_batch() {
     assert_eq!(workload("nib-cpu", &[], 1).distinct_rows(), None);
 }
 
-/// Ops of these lanes, each with its place: stream, round and lane.
+/// Ops of these lanes, each with its stream, round, and lane.
 fn ops_of(workload: &Workload, lanes: &[u32]) -> Vec<((usize, u64, u32), Op)> {
     let context = OpContext { first_row: 90_000 };
     let streams = workload.streams();
@@ -166,7 +164,7 @@ proptest! {
         of in 1..=LANES,
         entry in 0..catalog().len(),
     ) {
-        // Two workloads, as on two machines.
+        // Two workload instances, like on two machines.
         let name = catalog()[entry].name;
         let settings: &[_] = if name == "kv" { &[("read_percent", "50")] } else { &[("batch", "3")] };
         let [here, there] = [0, 1].map(|_| workload(name, settings, 9));
@@ -177,7 +175,7 @@ proptest! {
             together.extend(ops_of(&there, &share.lanes()));
         }
         together.sort_by_key(|(place, _)| *place);
-        // Without a message: what differs would be pages of rows.
+        // Without a message: the difference would be pages of rows.
         prop_assert!(together == ops_of(&here, &all));
     }
 }

@@ -1,4 +1,4 @@
-//! The cpu workload: its shape, and fingerprints that fail when its content changes.
+//! The cpu workload: its structure, and fingerprints that change with its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::{Arrivals, OpContext, Unit, Workload, builtin};
 use highwater_model::op::{Op, OpBody, OpId, Value};
 use highwater_model::units::Seed;
 
-/// A digest of what the first rows and ops are; `Debug` writes every value out.
+/// A digest of the first rows and ops, from the `Debug` output of all values.
 fn content(workload: &Workload) -> String {
     let mut parts = Vec::new();
     for row in [0, 1, 999, 123_456_789] {
@@ -29,8 +29,8 @@ fn content(workload: &Workload) -> String {
     digest(&parts.concat())
 }
 
-/// If this fails, rows or ops changed: raise `version` in cpu.toml (or GENERATOR_VERSION when
-/// no file changed), because tables filled before cannot be continued or audited any more.
+/// If this fails, rows or ops changed: increment `version` in cpu.toml (or GENERATOR_VERSION if no file changed),
+/// because tables filled before can no longer be continued or audited.
 #[test]
 fn golden_fingerprints_of_definition_rows_and_ops() {
     let found: Vec<(u64, String, String)> = [1, 42]
@@ -111,7 +111,7 @@ fn what_changes_rows_or_ops_changes_the_fingerprint_and_nothing_else_does() {
     let reseeded = cpu(&[], 2);
     assert_ne!(reseeded.fingerprint(), base.fingerprint());
     assert_eq!(reseeded.unseeded_fingerprint(), base.unseeded_fingerprint());
-    // A table may be loaded in several runs of different length.
+    // A table may be loaded in several runs of different lengths.
     assert_eq!(cpu(&[("rows", "1M")], 1).fingerprint(), base.fingerprint());
     assert_eq!(
         cpu(&[("hosts", "4k"), ("start", "2016-01-01T01:00:00+01:00")], 1).fingerprint(),
@@ -171,7 +171,7 @@ fn tags_are_those_of_the_original_and_stay_for_life() {
         let (region, datacenter) = (&tags["region"], tags["datacenter"].as_str().unwrap());
         assert_eq!(datacenter[..datacenter.len() - 1], *region.as_str().unwrap());
     }
-    // Uniform over nine regions: 444 hosts each, give or take four deviations.
+    // Uniform over nine regions: 444 hosts each, within four deviations.
     for region in distinct("region") {
         let hosts = tags[..4_000].iter().filter(|tags| tags["region"] == region).count();
         assert!((364..=524).contains(&hosts), "{region}: {hosts}");
@@ -255,7 +255,7 @@ fn queries_ask_for_hosts_in_the_middle_half() {
 fn recent_means_recent_in_the_data() {
     let workload = cpu(&[], 1);
     let stream = workload.stream("recent-snapshot").unwrap();
-    // 400 ticks of ten seconds are there; the last one began 3,990 s after the first.
+    // There are 400 ticks of ten seconds; the last one began 3,990 s after the first.
     let context = OpContext { first_row: 400 * 4_000 };
     let op = workload.op(&stream, 5, &context);
     let since = 1_451_606_400_000 + 3_990_000 - 300_000;

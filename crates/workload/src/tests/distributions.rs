@@ -1,6 +1,6 @@
-//! Every distribution against its formula, through the file: Kolmogorov–Smirnov on 100,000 draws.
-//! The limit is the 99.9% quantile, 1.95 / √100,000; seeds are fixed, so that nothing fails by
-//! chance. Each test has its negative: the same draws against a slightly wrong parameter fail.
+//! Every distribution against its formula, through the file: Kolmogorov–Smirnov on 100,000 samples. The limit is the
+//! 99.9% quantile, 1.95 / √100,000; seeds are fixed, so nothing fails at random. Each test has a negative: the same
+//! samples fail against a slightly wrong parameter.
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -35,7 +35,7 @@ batch = 1
     workload.row_batch(0, 0, rows)
 }
 
-/// How often each of 0..items came.
+/// Counts of each of 0..items.
 fn counts(generator: &str, items: usize) -> Vec<u64> {
     let batch = rows("bigint", generator, DRAWS);
     let mut counts = vec![0; items];
@@ -50,7 +50,7 @@ fn real(number: impl TryInto<u64>) -> f64 {
     number.try_into().ok().unwrap() as f64
 }
 
-/// The greatest distance between what was counted and a distribution function over 0..items.
+/// The greatest distance between the counts and a distribution function over 0..items.
 fn distance(counts: &[u64], cdf: impl Fn(f64) -> f64) -> f64 {
     let mut seen = 0;
     let distances = counts.iter().enumerate().map(|(item, count)| {
@@ -60,20 +60,20 @@ fn distance(counts: &[u64], cdf: impl Fn(f64) -> f64) -> f64 {
     distances.fold(0.0, f64::max)
 }
 
-/// `right` fits the draws, `wrong` does not.
+/// `right` fits the samples, `wrong` does not.
 fn check(counts: &[u64], right: impl Fn(f64) -> f64, wrong: impl Fn(f64) -> f64) {
     let (right, wrong) = (distance(counts, right), distance(counts, wrong));
     assert!(right < LIMIT, "distance {right}, limit {LIMIT}");
     assert!(wrong > LIMIT, "the negative passes: {wrong}");
 }
 
-/// Σ i^-theta, added up one by one.
+/// Σ i^-theta, summed directly.
 fn zeta(items: u32, theta: f64) -> f64 {
     (1..=items).map(|i| f64::from(i).powf(-theta)).sum()
 }
 
-/// The probability of the first `k` ranks by the generator of Gray et al.: the first two exact,
-/// the others by the power function that stands for the zipfian sum.
+/// The probability of the first `k` ranks with the generator of Gray et al.: exact for the first two, then the power
+/// function that approximates the zipfian sum.
 fn gray(items: u32, theta: f64) -> impl Fn(f64) -> f64 {
     let (all, n) = (zeta(items, theta), f64::from(items));
     let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - zeta(2, theta) / all);
@@ -94,7 +94,7 @@ fn uniform_numbers_are_all_alike() {
 fn zipfian_ranks_are_those_of_gray() {
     let counts = counts(r#""zipfian", min = 0, max = 999, order = "ranked""#, 1_000);
     check(&counts, gray(1_000, 0.99), gray(1_000, 0.95));
-    // The approximation of the original stays within 2% of the zipfian distribution itself.
+    // The original's approximation stays within 2% of the zipfian distribution itself.
     let exact = |k: f64| {
         (1..=1_000)
             .take_while(|i| f64::from(*i) <= k)
@@ -112,7 +112,7 @@ fn latest_numbers_are_zipfian_from_the_end() {
     check(&counts, gray(500, 0.8), gray(500, 0.77));
 }
 
-/// The share of the draws that the hottest of so many items gets.
+/// The fraction of the samples of the hottest of `items` items.
 fn hottest(items: u64, theta: f64) -> f64 {
     let generator = format!(r#""zipfian", min = 0, max = {}, theta = {theta}"#, items - 1);
     let batch = rows("bigint", &generator, DRAWS);
@@ -132,7 +132,7 @@ fn the_hottest_of_scrambled_zipfian_items_gets_3_78_percent_whatever_their_numbe
         let found = hottest(items, 0.99);
         assert!((found - share).abs() < 4.0 * deviation, "{items}: {found}");
     }
-    // Among few items the hottest gets its part of the other ranks too.
+    // With few items the hottest also gets its part of the other ranks.
     let found = hottest(1_000, 0.99);
     let expected = share + (1.0 - share) / 1_000.0;
     assert!((found - expected).abs() < 4.0 * deviation, "{found}");
@@ -145,7 +145,7 @@ fn scrambled_items_are_those_of_the_hash() {
     let batch = rows("bigint", r#""zipfian", min = 0, max = 999999"#, DRAWS);
     let hot = integers(&batch, 0);
     let of = |item: i64| real(hot.iter().filter(|value| **value == item).count()) / real(DRAWS);
-    // FNV-1a of 0 and of 1, as YCSB takes them, modulo the number of items.
+    // FNV-1a of 0 and of 1, like in YCSB, modulo the number of items.
     let (first, second) =
         (6_284_781_860_667_377_211 % 1_000_000, 8_517_097_267_634_966_620 % 1_000_000);
     assert!((of(first) - 0.037_78).abs() < 0.003, "{}", of(first));
@@ -169,7 +169,7 @@ fn a_hotspot_gets_its_share_and_is_flat_within_and_without() {
 
 /// The distribution function of keys whose probability is proportional to (v + key)^-s.
 fn power_law(s: f64, v: f64) -> impl Fn(f64) -> f64 {
-    // Over all keys up to 2⁶³ − 1: some thousand one by one, the others by the integral.
+    // Over all keys up to 2⁶³ − 1: some thousand individually, the others by the integral.
     let (from, part) = (10_000, |k: i32| (v + f64::from(k)).powf(-s));
     let few: f64 = (0..from).map(part).sum();
     let area = |x: f64| x.powf(1.0 - s) / (1.0 - s);
@@ -187,7 +187,7 @@ fn power_law(s: f64, v: f64) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// How often each key came; what is beyond a thousand is counted together, as the last one.
+/// Counts of each key; keys beyond a thousand are counted together, as the last one.
 fn zipfian_keys(options: &str) -> Vec<u64> {
     let batch = rows("bigint", &format!(r#""keys", order = "zipfian", {options}"#), DRAWS);
     let mut counts = vec![0; 1_001];
@@ -267,7 +267,7 @@ fn normal_numbers_follow_the_normal_distribution() {
     assert!(distance(10.4) > LIMIT, "{}", distance(10.4));
 }
 
-/// How often each word of a dictionary of 500 is picked, and the words.
+/// Counts of each word of a dictionary of 500, and the words.
 fn picked(options: &str) -> (Vec<u64>, Vec<Box<str>>) {
     let mut batch = rows("text", options, DRAWS);
     let ColumnData::TextDictionary(words) = batch.columns.remove(0) else { panic!("coded text") };
@@ -295,7 +295,7 @@ fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
 fn words_of_a_dictionary_are_all_alike_where_nothing_else_is_said() {
     let (counts, _) = picked(r#""dictionary", size = 500, length = 7"#);
     check(&counts, |k| k / 500.0, |k| (k / 490.0).min(1.0));
-    // Two hundred each; the last one, too.
+    // Two hundred each, including the last one.
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
 
@@ -306,7 +306,7 @@ fn texts(batch: &RowBatch) -> &[Box<str>] {
     }
 }
 
-/// Bytes of 200 texts of 4,096 characters, compressed one by one, per byte of text.
+/// Bytes of 200 texts of 4,096 characters, compressed individually, per byte of text.
 fn compressed(repeat: &str) -> f64 {
     let batch = rows("text", &format!(r#""text", length = 4096, repeat = {repeat}"#), 200);
     let shares = texts(&batch).iter().map(|text| {
@@ -321,7 +321,7 @@ fn compressed(repeat: &str) -> f64 {
 #[test]
 fn text_shrinks_by_its_repetition() {
     let random = compressed("1");
-    // 64 characters carry six bits of eight; a compressor's own part comes on top.
+    // Each of 64 characters has six bits of eight; the compressor adds overhead.
     assert!((0.75..0.78).contains(&random), "{random}");
     for (repeat, share) in [("2", 0.5), ("4", 0.25), ("1.5", 0.667)] {
         let found = compressed(repeat) / random;
@@ -354,7 +354,7 @@ fn uuids_are_random_but_for_version_and_variant() {
     }
     let fixed = [62, 63, 76, 77, 78, 79];
     for (bit, ones) in ones.iter().enumerate().filter(|(bit, _)| !fixed.contains(bit)) {
-        // Half of 100,000, give or take five deviations.
+        // Half of 100,000, within five deviations.
         assert!(ones.abs_diff(50_000) < 791, "bit {bit}: {ones}");
     }
     assert_eq!(fixed.map(|bit| ones[bit] / 100_000), [0, 1, 0, 0, 1, 0]);

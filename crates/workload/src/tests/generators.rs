@@ -1,4 +1,4 @@
-//! Every generator: what it makes, and that a row or an op depends on nothing but its index.
+//! Every generator: its values, and that a row or an op depends only on its index.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn everything(seed: u64) -> Workload {
     parsed(EVERYTHING).instantiate(&[].into(), Seed(seed)).unwrap()
 }
 
-/// The values of one row, written out.
+/// The values of one row, as text.
 fn row(batch: &RowBatch, row: usize) -> Vec<String> {
     let value = |column: &ColumnData| match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values[row].to_string(),
@@ -98,7 +98,7 @@ fn generators_keep_their_ranges() {
     assert!(floats(&batch, 19).iter().all(|value| (0.0..=1.0).contains(value)));
     let ColumnData::Boolean(ok) = &batch.columns[12] else { panic!("ok is a boolean") };
     let good = ok.iter().filter(|ok| **ok).count();
-    // Nine in ten of 20,000, give or take four deviations.
+    // Nine in ten of 20,000, within four deviations.
     assert!((17_830..=18_170).contains(&good), "{good}");
     assert_eq!(timestamps(&batch, 0)[9], 1_582_977_600_000 + 250);
 }
@@ -109,7 +109,7 @@ fn ops_have_the_parameters_of_their_file() {
     let stream = workload.stream("read").unwrap();
     assert_eq!((stream.unit, stream.ops.as_slice()), (Unit::Queries, &[(OpId(1), 1)][..]));
     for index in 0..50 {
-        // Twelve rows of five things: the last one is of tick 2.
+        // Twelve rows of five entities: the last one is in tick 2.
         let op = workload.op(&stream, index, &OpContext { first_row: 12 });
         let OpBody::Query(values) = op.body else { panic!("a query") };
         let Value::Text(thing) = &values[0] else { panic!("{values:?}") };
@@ -175,7 +175,7 @@ fn settings_are_checked_and_explained() {
         assert_eq!(error.hint.unwrap_or_default(), hint, "{message}");
         assert_eq!((error.span, error.line), (0..0, 0));
     }
-    // A good setting that makes another place wrong is explained at that place.
+    // A valid setting that invalidates another place is reported at that place.
     let error = spec.instantiate(&owned(&[("tick", "0s")]), Seed(1)).unwrap_err();
     assert!(error.message.contains("must be longer than nothing"), "{error}");
     assert!(error.line > 0);
@@ -212,7 +212,7 @@ proptest! {
         let large = workload.row_batch(0, first, 1_000);
         let index = first + offset as u64;
         prop_assert_eq!(row(&workload.row_batch(0, index, 1), 0), row(&large, offset));
-        // In the middle of another batch, in memory that held something else.
+        // In the middle of another batch, in memory with other content.
         let mut again = workload.row_batch(0, 3, dirty);
         let start = index.saturating_sub(before);
         let rows = usize::try_from(index - start).unwrap() + 1;

@@ -1,4 +1,4 @@
-//! Errors in workload files: all of them are found, each with place, cause and hint.
+//! Errors in workload files: all are found, each with position, cause, and hint.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ fn errors(text: &str) -> Vec<InputError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
 }
 
-/// One line an error: place, what stands there, cause, hint.
+/// One line per error: position, text there, cause, hint.
 pub(super) fn shown(text: &str) -> String {
     errors(text).iter().fold(String::new(), |mut all, error| {
         let there: String = text[error.span.clone()].chars().take(24).collect();
@@ -37,7 +37,7 @@ fn the_catalog_has_no_errors() {
     }
 }
 
-/// The page about the format has one whole file, and fragments.
+/// The page about the format has one complete file, and fragments.
 #[test]
 fn the_example_of_the_reference_page_has_no_errors() {
     let page = include_str!("../../../../docs/reference/workload-file.md");
@@ -112,7 +112,7 @@ fn errors_are_bounded() {
     assert_eq!(errors(&long).len(), 1);
 }
 
-/// A workload with this many columns, parameters of a query, or fields of an object.
+/// A workload with these numbers of columns, query parameters, and fields of an object.
 fn wide(columns: usize, parameters: usize, fields: usize) -> String {
     let some = |count: usize, rest: &str| -> String {
         (0..count).fold(String::new(), |text, n| text + &format!("{{ name = \"s{n}\", {rest} }},"))
@@ -152,7 +152,7 @@ fn no_column_parameter_or_field_is_left_out() {
             panic!("{errors:?}");
         };
         assert_eq!(only.message, things);
-        // The first one beyond the bound.
+        // The first one beyond the maximum.
         assert!(text.get(only.span.clone()).unwrap().starts_with('{'));
     }
 }

@@ -1,4 +1,4 @@
-//! The workload kv: which keys are written, read and deleted, and what tells its rows apart.
+//! The kv workload: which keys are written, read, and deleted, and how its rows are distinguished.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ fn kv(settings: &[(&str, &str)]) -> Workload {
     spec.instantiate(&owned(settings), Seed(3)).unwrap()
 }
 
-/// The message of what is wrong with these settings.
+/// The error message for these settings.
 fn refused(settings: &[(&str, &str)]) -> String {
     let spec = parsed(builtin("kv").unwrap().text);
     let error = spec.instantiate(&owned(settings), Seed(3)).unwrap_err();
@@ -266,13 +266,13 @@ fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
     let ColumnData::Text(texts) = &rows.columns[1] else {
         panic!();
     };
-    // Behind the number of the row.
+    // After the number of the row.
     assert!(texts.iter().all(|text| text[8..28] == text[28..48]));
     let hottest = |v: &str| {
         let rows = kv(&[("order", "zipfian"), ("zipfian_v", v)]).row_batch(0, 0, 10_000);
         integers(&rows, 0).iter().filter(|key| **key == 0).count()
     };
-    // The first key's share is v^-1.1 / Σ (v + k)^-1.1: 9% of all, and half a percent.
+    // The first key's fraction is v^-1.1 / Σ (v + k)^-1.1: 9%, and half a percent.
     let (first, flat) = (hottest("1"), hottest("10"));
     assert!((700..1_200).contains(&first) && flat < 200, "{first} {flat}");
     assert_eq!(kv(&[("insert_count", "800")]).rows_to_load(), 800);

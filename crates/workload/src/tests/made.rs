@@ -1,5 +1,5 @@
-//! What is made rather than drawn: objects of each row, references, order, repetition, lists of
-//! parameters, and the data's time.
+//! Generated rather than sampled values: objects per row, references, order, repetition, lists of parameters, and the
+//! data's time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ fn texts(batch: &RowBatch, column: usize) -> Vec<&str> {
     }
 }
 
-/// Rows written out, one a line.
+/// Rows as text, one per line.
 fn lines(batch: &RowBatch) -> String {
     let value = |column: &ColumnData, row: usize| match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values[row].to_string(),
@@ -65,7 +65,7 @@ fn drawn_rows_are_about_entities_all_alike_and_each_is_a_tick() {
     for id in texts(&batch, 1) {
         *counts.entry(id).or_default() += 1;
     }
-    // A thousand each, give or take five deviations.
+    // A thousand each, within five deviations.
     assert!(counts.len() == 40 && counts.values().all(|n| n.abs_diff(1_000) < 158));
     let tags = objects(&batch, 2);
     for (id, tags) in texts(&batch, 1).iter().zip(&tags) {
@@ -97,7 +97,7 @@ fn the_number_of_repeated_attributes_and_fields_is_a_parameter() {
 #[test]
 fn a_repeated_table_has_no_more_different_rows() {
     let workload = made(&[], 1);
-    // The other table has no end.
+    // The other table is unbounded.
     assert_eq!(workload.distinct_rows(), None);
     let batch = workload.row_batch(1, 0, 120);
     let all = lines(&batch);
@@ -118,7 +118,7 @@ fn references_are_to_rows_that_are_there() {
     let uuids: Vec<&str> = texts(&sampled, 3);
     let parents = texts(&batch, 9);
     assert!(parents.iter().all(|parent| uuids.contains(parent)));
-    // Eight of ten are among the first twenty: 40 of 50, give or take four deviations.
+    // Eight of ten are among the first twenty: 40 of 50, within four deviations.
     let hot = parents.iter().filter(|p| uuids[..20].contains(p)).count();
     assert!((29..=50).contains(&hot), "{hot}");
 }
@@ -144,7 +144,7 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
         .replace(":week\"", ":week, :asked\"")
         .replace("offset = \"10s\" },\n", &format!("offset = \"10s\" }},{requested}\n"));
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
-    // Its rows come again after these.
+    // Its rows repeat after these.
     let batch = workload.row_batch(1, 0, 50);
     let nested = objects(&batch, 7);
     let first = batch.columns.len() - 4;
@@ -170,7 +170,7 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
         let Some(Value::Text(word)) = values.last() else { panic!("{values:?}") };
         assert!(nested.iter().any(|there| there["deep"]["w"] == **word), "{word}");
     }
-    // Fractions are of one row: that they are many says that many rows are sampled from.
+    // Each fraction is from one row: many fractions show that many rows are sampled.
     let fractions = floats(&batch, first + 1).iter().map(|f| f.to_bits());
     assert!(fractions.collect::<BTreeSet<_>>().len() > 20);
 }
@@ -202,7 +202,7 @@ fn parameters_are_lists_windows_sums_and_references() {
         else {
             panic!("{rest:?}")
         };
-        // Sixty seconds are there: a window of ten ends with them at the latest.
+        // There are sixty seconds: a window of ten ends with them at the latest.
         assert!((start..=start + 50_000).contains(since) && *until == since + 10_000);
         assert!((0..600).contains(row));
         assert_eq!(uuid.len(), 36);
@@ -230,11 +230,11 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
     let workload = spec.instantiate(&backfill, Seed(1)).unwrap();
     let last = workload.row_batch(0, 599, 1);
     assert_eq!(timestamps(&last, 0), [1_800_000_000_000]);
-    // What a command loads instead ends then, too.
+    // A different number of rows from a command also ends then.
     let fewer = spec.settled(&owned(&[("mode", "backfill")]), now, Some(300)).unwrap();
     let workload = spec.instantiate(&fewer, Seed(1)).unwrap();
     assert_eq!(timestamps(&workload.row_batch(0, 299, 1), 0), [now]);
-    // Who goes on with the data says when they began.
+    // Continuing the data requires stating when they began.
     let start = workload.start_by_clock().unwrap();
     assert_eq!(start, ("start", fewer["start"].as_str()));
     let going_on = [("mode", "backfill"), start];

@@ -1,4 +1,4 @@
-//! What the workload module promises, from the outside.
+//! Guarantees of the workload crate, through its public interface.
 
 mod catalog;
 mod cpu;
@@ -29,12 +29,12 @@ fn owned(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Identity of a workload's rows in PostgreSQL.
+/// Row identity of a workload in PostgreSQL.
 fn identity(workload: &Workload) -> String {
     workload.row_identity(&["postgresql".to_owned()]).unwrap()
 }
 
-/// A workload file that is known to be good.
+/// Parses a valid workload file.
 fn parsed(text: &str) -> WorkloadSpec {
     WorkloadSpec::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of workload files: it accepts what reading accepts, and knows every key.
+//! The JSON Schema of workload files: it accepts valid files, and has every key.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn validator() -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// A file as editors hand it to a schema: points in time are texts.
+/// A file as editors pass it to a schema: timestamps are texts.
 fn as_json(text: &str) -> Value {
     fn convert(value: toml::Value) -> Value {
         match value {

@@ -1,4 +1,4 @@
-//! Workloads from SQL files: what pgbench's words become, and what is wrong at its place.
+//! Workloads from SQL files: conversion of pgbench's syntax, and errors at their position.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn several_files_are_a_mix_by_their_weights() {
 
 #[test]
 fn ops_have_the_names_of_their_files_in_letters_that_a_name_may_have() {
-    // The stream of a mix is called `files`.
+    // The stream of a mix is named `files`.
     let names = ["files", "1st query", "a.b"];
     let scripts = names.map(|name| script(name, "SELECT 1", 1));
     let workload = workload(&scripts, &[]);
@@ -95,7 +95,7 @@ fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
     assert_eq!(means, [7, 50, 23, 5]);
 }
 
-/// What a parameter of this expression is for the first ops; `:scale` is 3.
+/// The values of a parameter with this expression in the first ops; `:scale` is 3.
 fn sampled(expression: &str, ops: u64) -> Vec<i64> {
     let text = format!("\\set x {expression}\nSELECT :x");
     let scale = [("scale", "3")];
@@ -128,7 +128,7 @@ fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
     }
 }
 
-/// As pgbench's documentation has it: the range is 2 · parameter deviations wide.
+/// Per pgbench's documentation: the range is 2 · parameter deviations wide.
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "numbers up to 100")]
 fn the_parameter_of_a_bell_says_how_narrow_it_is() {

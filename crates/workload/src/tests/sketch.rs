@@ -1,4 +1,4 @@
-//! Workload files sketched from tables: they are read without an error, and make what was seen.
+//! Workload files sketched from tables: they are valid, and generate similar rows.
 
 use super::{integers, parsed, timestamps};
 use crate::{Workload, sketch};
@@ -104,7 +104,7 @@ fn names_stand_between_what_the_target_puts_around_them() {
 fn what_statistics_report_of_the_whole_table_is_in_the_sketch() {
     let mut table = orders();
     assert!(sketch(&table).contains("from table orders, which has about 5,000,000\""));
-    // Statistics are older than the rows.
+    // Statistics may be older than the rows.
     for all in [None, Some(900), Some(1_000)] {
         table.rows_all = all;
         assert!(!sketch(&table).contains("which has about"), "{all:?}");
@@ -125,7 +125,7 @@ fn a_table_without_anything_that_distinguishes_rows_says_so() {
     parsed(&text);
 }
 
-/// The sketch of the orders, of which the target recorded these statements with their calls.
+/// The sketch of the orders table, with these recorded statements and call counts.
 fn sketch_with(texts: &[(&str, u64, u64)]) -> (String, Workload) {
     let mut table = orders();
     let texts = texts.iter().map(|(sql, calls, rows)| StatementText {
@@ -144,7 +144,7 @@ fn sketch_with(texts: &[(&str, u64, u64)]) -> (String, Workload) {
     (text, workload)
 }
 
-/// The statement of an op with what its parameters are made of.
+/// The statement of an op with the generators of its parameters.
 fn statement(text: &str, op: &str) -> String {
     let (_, part) = text.split_once(&format!("[ops.{op}]\n")).unwrap();
     part.split("\n\n").next().unwrap().to_owned()
@@ -261,7 +261,7 @@ fn only_the_most_frequent_statements_are_ops_and_weights_stay_in_proportion() {
     let (text, workload) = sketch_with(&texts);
     let stream = workload.stream("queries").unwrap();
     let weights: Vec<u32> = stream.ops.iter().map(|(_, weight)| *weight).collect();
-    // The greatest weight that a stream takes is a million.
+    // The maximum weight in a stream is a million.
     let expected: Vec<u32> = (6..=25).rev().map(|n| n * 40_000).collect();
     assert_eq!(weights, expected);
     assert!(
@@ -321,7 +321,7 @@ fn whole_numbers_of_a_key_stay_different_although_some_are_missing() {
     assert!(text.contains("(\"id\" - (100)) / 5"), "{text}");
 }
 
-/// The orders with a column of objects.
+/// The orders table with a column of objects.
 fn orders_with_objects() -> TableShape {
     let mut table = orders();
     let few = ColumnShape {
@@ -362,7 +362,7 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let height = |o: &serde_json::Value| o["size"]["height"].as_i64().unwrap();
     assert!(made.iter().all(|o| (3..=9).contains(&height(o))));
     assert!(text.contains("# left out: seen timestamp"), "{text}");
-    // Statements that no op can ask are listed as one where they differ in values only.
+    // Statements that cannot become ops are listed as one if they differ only in values.
     let listed = "# 3 × SELECT * FROM orders WHERE tags['seen'] > 1 and 1 with other values · \
                 no values can be sampled like those of `tags.seen`";
     assert!(text.contains(listed), "{text}");

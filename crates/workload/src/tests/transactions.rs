@@ -1,5 +1,4 @@
-//! Ops of several statements: what each of them takes, from files of both kinds, and every error
-//! at its place.
+//! Ops of several statements: the parameters of each, from both kinds of files, and every error at its position.
 
 use super::input_errors::shown;
 use super::{owned, parsed, values};
@@ -58,7 +57,7 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
         .iter()
         .map(|statement| (statement.sql.as_str(), statement.values.as_slice()))
         .collect();
-    // The op's values: aid, tid, two of bids, delta.
+    // The op's values: aid, tid, two values of bids, delta.
     let expected: [(&str, &[usize]); 5] = [
         ("UPDATE accounts SET abalance = abalance + $2 WHERE aid = $1", &[0, 4]),
         ("SELECT abalance FROM accounts WHERE aid = $1", &[0]),
@@ -72,7 +71,7 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
     }
     let question = &statements(&workload, PlaceholderStyle::Question)[4].sql;
     assert!(question.ends_with("VALUES (?2, ?1, ?3)"), "{question}");
-    // All of them see one draw.
+    // All of them use the same sample.
     let sampled = values(&workload, 7);
     let of = |statement: usize| -> Vec<Value> {
         bound[statement].values_of(&sampled).cloned().collect()
@@ -99,8 +98,7 @@ fn a_transaction_is_a_query_to_its_stream_and_nobody_knows_its_rows() {
     assert!(!reads.changes_unknown_rows());
 }
 
-/// If this fails, transactions have other parameters or another fingerprint than before: see the
-/// catalog's test.
+/// If this fails, transactions have other parameters or another fingerprint than before: see the test of the catalog.
 #[test]
 fn fingerprints_and_first_ops_are_these_for_two_seeds() {
     let reported = |seed| {
@@ -220,7 +218,7 @@ fn errors_in_a_transaction_are_found_at_their_places() {
     "#);
 }
 
-/// In the example a transaction is there as a comment, because not every target has them.
+/// The example has a transaction as a comment, because not every target supports transactions.
 #[test]
 fn the_transaction_of_the_example_has_no_errors() {
     let uncommented: String = EXAMPLE

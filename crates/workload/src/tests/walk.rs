@@ -1,6 +1,5 @@
-//! What the walks of the cpu workload look like, as numbers: the distribution of their values,
-//! their steps, their memory and their independence. Limits are four standard errors or more;
-//! seeds are fixed, so that nothing here fails by chance.
+//! Properties of the walks of the cpu workload: the distribution of their values, their steps, autocorrelation, and
+//! independence. Limits are four standard errors or more; seeds are fixed, so nothing fails at random.
 
 use super::{cpu, floats, integers, parsed};
 use crate::Workload;
@@ -73,7 +72,7 @@ fn correlation(left: &[f64], right: &[f64]) -> f64 {
     mean(&products) / (variance(left) * variance(right)).sqrt()
 }
 
-/// Pearson's statistic of twenty bins of five against the uniform distribution.
+/// Pearson's statistic for twenty bins of five against the uniform distribution.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
 #[expect(clippy::cast_precision_loss, reason = "a few thousand values")]
 fn chi_square(values: &[f64]) -> f64 {
@@ -94,7 +93,7 @@ fn values_are_uniform_at_anchors_and_everywhere_between() {
     for tick in [0, 1, 37, 64, 128, 200, 255, 256, 100_000 + 96] {
         let values = metrics_at(&workload, tick).concat();
         let found = (mean(&values), variance(&values), chi_square(&values));
-        // Truncation of a uniform number on 0..100: mean 49.5, variance 10,000 / 12.
+        // A uniform number on 0..100, truncated: mean 49.5, variance 10,000 / 12.
         assert!((found.0 - 49.5).abs() < 0.6, "tick {tick}: mean {}", found.0);
         assert!((found.1 - 833.3).abs() < 15.0, "tick {tick}: variance {}", found.1);
         assert!(found.2 < CHI_SQUARE_LIMIT, "tick {tick}: chi-square {}", found.2);
@@ -112,7 +111,7 @@ fn every_value_is_in_range() {
     }
 }
 
-/// Deviation of the step from one tick to the next, over a whole epoch.
+/// Standard deviation of the step between ticks, over a whole epoch.
 fn step_deviation(workload: &Workload) -> f64 {
     let mut steps = Vec::new();
     for tick in (0..256).step_by(15) {
@@ -125,9 +124,9 @@ fn step_deviation(workload: &Workload) -> f64 {
 #[test]
 fn a_step_is_about_one_as_in_the_original() {
     let deviation = step_deviation(&float_walk(""));
-    // √2 · 0.7 of the noise, and what the bridge moves meanwhile.
+    // √2 · 0.7 from the noise, and the change of the bridge.
     assert!((0.96..=1.04).contains(&deviation), "{deviation}");
-    // The test can tell: a little less noise, a little more and short epochs are out of the range.
+    // The test is sensitive: slightly less noise, slightly more, and short epochs are out of the range.
     for wrong in ["noise = 0.65", "noise = 0.75", "epoch = 32"] {
         let deviation = step_deviation(&float_walk(wrong));
         assert!(!(0.96..=1.04).contains(&deviation), "{wrong}: {deviation}");
@@ -188,7 +187,7 @@ fn fields_and_hosts_are_independent() {
         for other in &fields[..position] {
             assert!(correlation(field, other).abs() < 0.03);
         }
-        // A host and the next one.
+        // A host and the next.
         let neighbors = correlation(&field[..field.len() - 1], &field[1..]);
         assert!(neighbors.abs() < 0.03, "{neighbors}");
     }

@@ -15,24 +15,24 @@ fn throughput(comparison: &Comparison) -> &Compared {
     figures.find(|c| c.figure.name == "throughput").unwrap()
 }
 
-/// Runs that differ from each other by this, relative standard deviation.
+/// Relative standard deviation between runs.
 const SPREAD: f64 = 0.02;
 
-/// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
+/// Runs with independent noise, throughput changed by a factor; `first` is their first number.
 fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
     let case = Case { runs, spread: SPREAD, faster };
     case.group(faster, random, first)
 }
 
-/// Of 200 pairs of equal groups at most 5% may be called better or worse anywhere; the number is
-/// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests. Where noise
-/// is far above what matters, nothing is called equal, and the whole 5% are used up.
+/// Of 200 pairs of equal groups, at most 5% may be called better or worse anywhere. The count is binomial: 10 are
+/// expected at most, and 16 are exceeded in 2 of 100 such tests. If noise is far above the threshold, nothing is called
+/// equal, and the whole 5% are used.
 #[test]
 fn equal_groups_are_seldom_called_different() {
     const PAIRS: u64 = 200;
     const MOST: usize = 16;
     let random = Draws::of(Seed(7), &["equal groups"]);
-    // Noise below what matters, and far above it.
+    // Noise below the threshold, and far above it.
     for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
         let equal = Case { runs, spread, faster: 1.0 };
         let different = (0..PAIRS)
@@ -48,13 +48,13 @@ fn equal_groups_are_seldom_called_different() {
     }
 }
 
-/// With the repeats that a comparison names, a difference of the practical size is found in 80% of
-/// the cases or more; of 200 that is 160, and 148 with 98% certainty.
+/// With the stated number of runs, a difference of the practical size is found in at least 80% of the cases: of 200
+/// that is 160, and at least 148 with 98% certainty.
 #[test]
 fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
     const PAIRS: u64 = 200;
     const FEWEST: usize = 148;
-    // Two groups that differ by just that much between their runs.
+    // Two groups that differ by exactly this much between their runs.
     let apart = |by: f64| [run(1.0, 1.0), run((by * 2f64.sqrt()).exp(), 1.0)];
     let repeats = u64::from(throughput(&verdict_of(&apart(SPREAD), &apart(SPREAD))).repeats);
     assert!((3..=20).contains(&repeats), "{repeats}");
@@ -84,7 +84,7 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
         assert_eq!(compared.effect, None);
         assert!(compared.repeats >= 3);
     }
-    // A spread of 3%, a difference of 5%, a level of 4.5%: as of the noncentral distribution.
+    // A spread of 3%, a difference of 5%, a level of 4.5%: from the noncentral distribution.
     assert_eq!(throughput(&comparison).repeats, 8);
     let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
@@ -189,9 +189,9 @@ fn of_tunings_the_best_configurations_are_compared() {
     assert!(mixed.is_guarded() && mixed.figures.is_empty());
 }
 
-/// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`. The difference that is
-/// found is that of the noncentral distribution of t, integrated numerically: 0.104442. The
-/// approximation is above it by 0.8% at 4 degrees of freedom, and may be by 1%.
+/// Results of SciPy 1.x for the same logarithms: `ttest_ind(equal_var=False)`. The detectable difference is that of the
+/// noncentral t distribution, integrated numerically: 0.104442. The approximation is above it by 0.8% at 4 degrees of
+/// freedom; 1% is allowed.
 #[test]
 fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
@@ -208,10 +208,9 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     assert!((1.0..=1.01).contains(&over), "{over}");
 }
 
-/// The smallest n at which t of the noncentral distribution with 2 (n - 1) degrees of freedom
-/// exceeds the quantile of the level with a chance of 80%, integrated numerically. The
-/// approximation of the difference is above the exact one by 1% at most from three runs on, and n
-/// goes with its square, so that it could be 2% greater. Of these none is.
+/// The smallest n at which t of the noncentral distribution with 2 (n - 1) degrees of freedom exceeds the quantile of
+/// the level with probability 80%, integrated numerically. The approximated difference is above the exact one by 1% at
+/// most from three runs on; n grows with its square, so it could be 2% greater. In none of these cases it is.
 #[test]
 fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
     for (risk, spread, exact) in [
@@ -229,7 +228,7 @@ fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
         (0.005 / 8.0, 0.05, 42),
         (0.005 / 8.0, 0.1, 156),
     ] {
-        // Two values that are this far from their mean have just that spread.
+        // Two values this far from their mean have exactly that spread.
         let away = spread / 2f64.sqrt();
         let group = [-away, away].map(|log: f64| Value { value: log.exp(), of: 1.0 });
         let pair = Pair::new(Scale::Ratio, &[group.to_vec(), group.to_vec()]);

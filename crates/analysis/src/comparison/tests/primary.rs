@@ -1,4 +1,4 @@
-//! The question's own figure: which it is, what testing it first brings, and what it costs.
+//! The primary figure: how it is chosen, what testing it first gains, and what it costs.
 
 use super::*;
 use crate::comparison::accuracy::{Case, draws};
@@ -40,10 +40,9 @@ fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
 const EQUAL: Case = Case { runs: 5, spread: SPREAD, faster: 1.0 };
 const FASTER: Case = Case { faster: 1.05, ..EQUAL };
 
-/// Welch finds 91 of 100 (t of 8 degrees, noncentrality 3.9). A level of 4.5 instead of 5%, and
-/// intervals that are called equal, cost 2.4. The allowances are three standard deviations: of the
-/// number that is found 5.5 points of 300 pairs and 2.1 of 2,000; of those that only one of both
-/// finds 2.7 and 1.1, as both look at the same pairs.
+/// Welch finds 91 of 100 (t with 8 degrees of freedom, noncentrality 3.9). A level of 4.5 instead of 5%, and intervals
+/// that are called equal, cost 2.4 points. The allowances are three standard deviations: 5.5 points of the number found
+/// in 300 pairs and 2.1 in 2,000; 2.7 and 1.1 points of those that only one test finds, as both test the same pairs.
 fn check_power(pairs: u64, cost: f64, fewest: f64) {
     let found = FASTER.rates(pairs, &draws("power"));
     println!("Welch {:.1}%, compared {:.1}%", found.welch, found.better);
@@ -66,7 +65,7 @@ fn long_power_and_false_alarms_of_comparisons_are_as_stated() {
     assert!(equal.different <= 5.0 + 1.5, "{}", equal.different);
 }
 
-/// Else a rise of failures beside an equal rate would be seen nowhere.
+/// Otherwise more failures at an equal rate would not be reported.
 #[test]
 fn the_others_are_tested_even_if_the_first_one_is_equal() {
     let runs = |failed: [u64; 5]| -> Vec<RunRecord> {
@@ -86,7 +85,7 @@ fn the_others_are_tested_even_if_the_first_one_is_equal() {
     assert_eq!(compared.verdict(), Verdict::Worse);
 }
 
-/// Whatever else is known.
+/// Regardless of the other figures.
 #[test]
 fn an_inconclusive_first_figure_makes_the_result_inconclusive() {
     let runs = |noise: [f64; 3], slower: f64| noise.map(|n| run(n, slower));
@@ -115,7 +114,7 @@ fn another_seed_is_the_same_question_where_the_rest_is_the_same() {
     for (seed, unseeded, guarded) in [
         (2, Some("cpu"), false),
         (2, Some("other"), true),
-        // Of an older record nobody knows.
+        // Unknown in an older record.
         (2, None, true),
         (1, None, false),
     ] {

@@ -1,10 +1,10 @@
-//! Shares of failed ops and of seconds without answers: most of them are 0, and no ratio helps.
+//! Fractions of failed ops and of seconds without responses: most of them are 0, so ratios are useless.
 
 use super::*;
 use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 use highwater_model::record::{ImportedRecord, Record};
 
-/// A run in which so many ops failed, of those that the fixture has.
+/// A run in which `failed` of the fixture's ops failed.
 fn failing(failed: u64) -> RunRecord {
     let mut record = run(1.0, 1.0);
     let errors = &mut record.results[0].errors;
@@ -12,7 +12,7 @@ fn failing(failed: u64) -> RunRecord {
     record
 }
 
-/// A run of so many seconds, of which some were slow, and some of those without any answer.
+/// A run of `of` seconds, some of them slow, some of these without any response.
 fn seconds(of: usize, slow: u64, silent: u64) -> RunRecord {
     let mut record = run(1.0, 1.0);
     record.availability.acknowledged_per_s = vec![100; of];
@@ -56,7 +56,7 @@ fn ops_that_were_never_sent_have_failed_too() {
     assert_eq!(verdict_on("failed", &well, &badly), Verdict::Worse);
 }
 
-/// From one op in a thousand on: what is known to be less is equal, however sure it is.
+/// One op in a thousand is the threshold; less is equal, however certain it is.
 #[test]
 fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
     let many = |failed: u64| {
@@ -76,7 +76,7 @@ fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
         record.results[0].sent = offered;
         record
     };
-    // Of 300 in all none failed: that one in a thousand does is not excluded.
+    // None of 300 failed: a rate of one in a thousand is not excluded.
     let none = [few(100), few(100), few(100)];
     assert_eq!(verdict_on("failed", &none, &none), Verdict::Inconclusive);
     let none = [few(10_000), few(10_000), few(10_000)];
@@ -98,8 +98,7 @@ fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
     assert_eq!(verdicts(&silent, &well), [Verdict::Better; 2]);
 }
 
-/// Nothing was slow in either group. Of a few seconds that says little, of many it says that less
-/// than one in a hundred are.
+/// No second was slow in either group. A few seconds show little; many show that less than one in a hundred is slow.
 #[test]
 fn enough_seconds_without_any_slow_one_are_equal() {
     for (length, expected) in [(20, Verdict::Inconclusive), (200, Verdict::Equal)] {
@@ -108,7 +107,7 @@ fn enough_seconds_without_any_slow_one_are_equal() {
         let slow = figure(&compared, "slow seconds").unwrap();
         assert_eq!(slow.verdict, expected, "{length}");
         assert!(slow.effect.unwrap().difference.abs() < 1e-12);
-        // The repeats that are named are enough.
+        // The stated number of runs is enough.
         let needed = usize::try_from(slow.repeats).unwrap();
         let repeated = vec![seconds(length, 0, 0); needed];
         let found = verdict_on("slow seconds", &repeated, &repeated);
@@ -116,9 +115,9 @@ fn enough_seconds_without_any_slow_one_are_equal() {
     }
 }
 
-/// The chance of a false alarm that the first figure leaves is shared out among the others; a share
-/// that is 0 everywhere cannot raise one. The first figure's own part depends on none of them, so
-/// another one shows it.
+/// The part of the false-alarm risk that the primary figure leaves is divided among the others; a fraction that is 0
+/// everywhere cannot raise a false alarm. The part of the primary figure does not depend on the others, so another
+/// figure shows it.
 #[test]
 fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
     let a = group(5, 1.0, &Draws::of(Seed(3), &[]), 0);
@@ -134,7 +133,7 @@ fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
     let p95 = |comparison| figure(comparison, "p95").unwrap();
     assert_eq!(p95(&with).repeats, p95(&without).repeats);
     assert_eq!(p95(&with).detectable, p95(&without).detectable);
-    // One slow second somewhere is something that could be taken for a difference.
+    // One slow second could be taken for a difference.
     let mut slow = a;
     slow[0].availability.seconds_below_half = 1;
     let slow = verdict_of(&slow, &slow);
@@ -142,8 +141,7 @@ fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
     assert_eq!(throughput(&slow).detectable, throughput(&with).detectable);
 }
 
-/// As [`equal_groups_are_seldom_called_different`], where some runs have an outage, and others some
-/// failures that come one by one.
+/// Like [`equal_groups_are_seldom_called_different`], but some runs have an outage, and others have single failures.
 #[test]
 fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
     const PAIRS: u64 = 200;
@@ -185,13 +183,13 @@ fn one_run_of_each_shows_no_share_and_says_how_many_would() {
     assert_eq!(failed.verdict, Verdict::Inconclusive);
     assert_eq!(failed.effect, None);
     assert_eq!(failed.detectable, None);
-    // 401 of 8,426 with one more of each, a difference of 0.1 points, a level of 0.5% for seven: as
-    // of the noncentral distribution.
+    // 401 of 8,426 with one more of each, a difference of 0.1 points, a level of 0.5% for seven figures: from the
+    // noncentral distribution.
     assert_eq!(failed.repeats, 388);
     assert_eq!(compared.verdict(), Verdict::Inconclusive);
 }
 
-/// What pgbench wrote, in closed load.
+/// Output of pgbench in closed load.
 fn of_pgbench() -> ImportRecord {
     ImportRecord {
         tool: "pgbench".to_owned(),
@@ -209,8 +207,8 @@ fn imported(origin: ImportRecord) -> Record {
     Record::Imported(Box::new(ImportedRecord { origin, run }))
 }
 
-/// Figures of two tools, of two beginnings of latency, of open and of closed load answer different
-/// questions; those of two versions of a tool do not.
+/// Figures of two tools, of two definitions of latency, and of open and closed load answer different questions; those
+/// of two versions of a tool do not.
 #[test]
 fn runs_that_were_measured_in_other_ways_are_guarded_against() {
     let compared_with = |b: Record| {
@@ -261,7 +259,7 @@ fn what_another_tool_does_not_report_is_not_compared() {
     }
 }
 
-/// What failed never ended, and no latency is longer than that.
+/// A failed op never ended, so it ranks above every latency.
 #[test]
 fn a_percentile_that_only_one_group_has_is_worse_in_the_other() {
     let endless = |names: &[&str]| {
@@ -282,9 +280,9 @@ fn a_percentile_that_only_one_group_has_is_worse_in_the_other() {
     let p99 = figure(&compared, "p99").unwrap();
     assert!(p99.effect.is_none() && p99.b[1].is_infinite() && p99.a[1].is_finite());
     assert_eq!(verdict_on("p50", &well, &badly), Verdict::Equal);
-    // That needs no second run: it does not vary.
+    // This needs no second run: it does not vary.
     assert_eq!(verdict_on("p99", &well[..1], &badly[1..2]), Verdict::Worse);
-    // Too few ops for a percentile are no failure.
+    // Too few ops for a percentile are not failures.
     let mut short = endless(&[]);
     short.results[0].latency_ns.p999 = None;
     assert_eq!(figure(&verdict_of(&well, &[short]), "p99.9"), None);

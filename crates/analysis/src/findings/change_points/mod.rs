@@ -1,4 +1,4 @@
-//! Rules about the course of a run: changes for good, and slowdowns that come again.
+//! Rules about a run over time: lasting changes, and periodic slowdowns.
 
 use crate::change_points::{ChangePoint, Figure, TelemetryShift, change_points, slowdowns};
 use highwater_model::display::{count, duration, percent, plain, rate};
@@ -7,20 +7,20 @@ use highwater_model::target_telemetry::{names, units};
 
 use super::rule::{RuleFinding, RuleInput};
 
-/// A smaller change of throughput, and of latency, is nothing to tell.
+/// Smaller changes of throughput or latency are not reported.
 const THROUGHPUT: f64 = 0.05;
 const LATENCY: f64 = 0.25;
-/// Slowdowns less deep are nothing to tell.
+/// Shallower slowdowns are not reported.
 const DEPTH: f64 = 0.1;
-/// Series of telemetry that are named with a change.
+/// Maximum number of telemetry series named with a change.
 const MOVED_SHOWN: usize = 4;
 
-/// Throughput changed for good.
+/// A lasting change of throughput.
 pub(super) fn throughput_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     changed(read, Figure::Throughput, THROUGHPUT, "throughput_changed")
 }
 
-/// Latency changed for good.
+/// A lasting change of latency.
 pub(super) fn latency_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     changed(read, Figure::Latency, LATENCY, "latency_changed")
 }
@@ -91,7 +91,7 @@ fn one(shift: &TelemetryShift) -> String {
     format!("{}{node} {before} → {after}", shift.name)
 }
 
-/// By what moved most likely first.
+/// The hint for the likeliest cause.
 fn hint(shifts: &[TelemetryShift]) -> &'static str {
     let rose = |name: &str| shifts.iter().any(|m| m.name == name && m.after > m.before);
     let fell = |name: &str| shifts.iter().any(|m| m.name == name && m.after < m.before);
@@ -114,7 +114,7 @@ fn hint(shifts: &[TelemetryShift]) -> &'static str {
     }
 }
 
-/// Throughput falls again and again, at a regular distance, if not to below half.
+/// Throughput falls periodically, though not to below half.
 pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
     if super::target::periodic_stalls(read).is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! A course that changes, one that does not, and what is told of the time of the change.
+//! Series with and without a change, and the telemetry that is reported with a change.
 
 use super::super::findings;
 use super::*;
@@ -136,7 +136,7 @@ fn short_phases_have_no_course() {
     assert_eq!(findings_over_time(&record), []);
 }
 
-/// What the only rule of the course that speaks of this record says.
+/// The finding of the only rule about changes that reports one.
 #[track_caller]
 fn only(record: &RunRecord) -> RuleFinding {
     let mut found = findings_over_time(record);
@@ -144,7 +144,7 @@ fn only(record: &RunRecord) -> RuleFinding {
     found.remove(0)
 }
 
-/// A level from each of these seconds of the phase on.
+/// Steps: a level from each of these seconds of the phase on.
 fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
     let steps = steps.to_vec();
     move |t| {
@@ -164,7 +164,7 @@ fn of_several_changes_the_largest_is_reported_and_the_others_are_counted() {
 
 #[test]
 fn telemetry_is_compared_up_to_the_changes_beside_one() {
-    // Half a minute lies between the two; a whole one is looked at elsewhere.
+    // Half a minute lies between the two; telemetry is compared over a whole minute.
     for (ops, busy) in
         [([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]), ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5])]
     {
@@ -173,7 +173,7 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
             levels(&[0, 1, 2].map(|step| (from[step], values[step])))
         };
         let mut record = record_of(fixture::closed(), steps(300, ops), |_| 4.0);
-        // A sample tells of the second before it.
+        // A sample describes the second before it.
         let busy = steps(303, busy);
         add_series(&mut record, "cpu_busy", busy);
         let found = only(&record);
@@ -190,7 +190,7 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
     add_series(&mut record, "cpu_busy", moves(0.9, 0.6));
     add_series(&mut record, "cpu_busy", moves(0.9, 0.2));
     add_series(&mut record, "memory_used", moves(0.5, 0.55));
-    // Scattered over all there is, it moves by chance.
+    // Scattered this widely, it shifts at random.
     let scattered = moves(0.0, 0.12);
     add_series(&mut record, "heap_used", |second| {
         scattered(second) + f64::from(u8::from(second % 2 == 0))
@@ -198,7 +198,7 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
     add_series(&mut record, "disk_busy", moves(0.1, 0.9));
     let series = &mut record.target_telemetry.as_mut().unwrap().series;
     series[1].node = Some("n2".to_owned());
-    // Two answers before the change and two behind it are hardly any.
+    // Two values before the change and two after it are too few.
     let told_at = [250, 270, 320, 340];
     for (second, value) in series[4].values.iter_mut().enumerate() {
         *value = value.filter(|_| told_at.contains(&second));
@@ -220,7 +220,7 @@ fn a_stream_is_described_by_its_own_seconds() {
         record.intervals.extend([of_other_stream, of_other_phase]);
     }
     assert_eq!(findings_over_time(&record), []);
-    // Where it was asked now and then only, there is no course.
+    // With only occasional ops there is no time series.
     record.intervals = own;
     record.intervals.retain(|interval| interval.second % 3 == 0);
     assert_eq!(findings_over_time(&record), []);

@@ -1,4 +1,4 @@
-//! Rules about what the target said of itself while it was measured.
+//! Rules about the target's own telemetry during the measurement.
 
 use crate::judge::shares::rejected_ops;
 use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
@@ -9,27 +9,27 @@ use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::rule::{RuleFinding, RuleInput};
 
-/// A disk this busy is at its limit, where the CPU is no busier than that.
+/// A disk this busy is at its limit if the CPU is not busier.
 const DISK_BUSY: f64 = 0.9;
 const CPU_FREE: f64 = 0.7;
-/// A node so many times as busy as all on average, and at least this busy.
+/// A node that is this many times as busy as the average, and at least this busy.
 const UNEQUAL: f64 = 1.5;
 const NODE_BUSY: f64 = 0.5;
-/// This share of the sessions waits for locks, and one of them at least.
+/// This fraction of the sessions waits for locks, and at least one session.
 const LOCKED: f64 = 0.1;
-/// The setting with the number of a partition's parts from which on the target holds inserts up.
+/// The setting for the number of parts per partition from which on the target delays inserts.
 const PARTS_LIMIT: &str = "parts_to_delay_insert";
-/// Throughput in samples with a checkpoint is this much lower than in the others, of each of which
-/// there are at least so many.
+/// Throughput in samples with a checkpoint is lower by this fraction than in the others, with at least this many
+/// samples of each kind.
 const CHECKPOINT_COST: f64 = 0.2;
 const CHECKPOINT_SAMPLES: usize = 5;
-/// The last third of the measured time has so many times the queue of the first, and at least so
-/// many pieces.
+/// The queue in the last third of the measured time is this many times that of the first, and holds at least this many
+/// tasks.
 const BACKLOG: f64 = 2.0;
 const BACKLOG_PIECES: f64 = 10.0;
-/// The hypervisor took this share.
+/// The hypervisor took this fraction.
 const STOLEN: f64 = 0.05;
-/// A closed load that keeps nothing of the target busier than this has too few sessions.
+/// A closed load has too few sessions if nothing in the target is busier than this.
 const IDLE: f64 = 0.5;
 const IDLE_QUEUE: f64 = 0.1;
 
@@ -41,7 +41,7 @@ fn of_node(series: &TelemetrySeries) -> String {
     series.node.clone().unwrap_or_else(|| series.source.clone())
 }
 
-/// A disk is at work all the time while CPU is left.
+/// A disk is always busy while CPU is left.
 pub(super) fn disk_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let (series, busy) = inside.greatest(names::DISK_BUSY)?;
@@ -84,7 +84,7 @@ pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// What most of these sessions wait for, in the words of the evidence, and what to try.
+/// The kind of lock that most of these sessions wait for, worded for the evidence, and the hint.
 fn lock_kind(inside: &OverTime<'_>, waiting: f64) -> (String, &'static str) {
     const ROWS: &str = "ops that write the same rows take turns: more keys (--set), fewer sessions (-c), or \
                         shorter transactions";
@@ -109,7 +109,7 @@ fn lock_kind(inside: &OverTime<'_>, waiting: f64) -> (String, &'static str) {
     )
 }
 
-/// Each insert is a part of its own until it is merged, and merging does not keep up.
+/// Each insert is a separate part until it is merged, and merging does not keep up.
 pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let most = inside.highest(names::PARTS_OF_PARTITION)?;
@@ -130,7 +130,7 @@ pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// Less was acknowledged while there were checkpoints.
+/// Throughput was lower during checkpoints.
 pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let telemetry = inside.telemetry;
@@ -186,7 +186,7 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
     Some(highwater_model::display::ratio(acknowledged, seconds))
 }
 
-/// A network carries what its speed allows.
+/// A network transfers as much as its speed allows.
 pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let (series, carried, speed) = inside.full_network()?;
@@ -200,7 +200,7 @@ pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// Ever more work waits inside the target.
+/// The queue inside the target keeps growing.
 pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let TimeRange { from_ns: from, to_ns: to } = inside.range;
@@ -226,7 +226,7 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// The target rejected work that its clients did not hear of.
+/// The target rejected work internally, without its clients receiving a rejection.
 pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
     let client_rejections: u64 = read
@@ -244,7 +244,7 @@ pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// Another machine got the CPU.
+/// Another machine used the CPU.
 pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (_, stolen) = inside(read)?.greatest(names::CPU_STEAL)?;
     (stolen >= STOLEN).then(|| RuleFinding {
@@ -274,7 +274,7 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// What is acknowledged may be lost.
+/// Acknowledged rows may be lost.
 pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
     // What the tables set for themselves is in force there.

@@ -24,7 +24,7 @@ fn codes_after(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     reported_of(fixture::closed(), change)
 }
 
-/// A busy enough CPU, so that no rule says that nothing was busy.
+/// A CPU busy enough that no rule reports an idle target.
 fn cpu(record: &mut RunRecord, busy: f64) {
     add_levels(record, "cpu_busy", "n1", |_| busy);
 }
@@ -62,7 +62,7 @@ fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
     };
     assert_eq!(parts(150.0, Some("150"), 0.0), ["too_many_parts"]);
     assert_eq!(parts(149.0, Some("150"), 0.0), NONE);
-    // A table may have a limit of its own.
+    // A table may have its own limit.
     assert_eq!(parts(20.0, Some("150"), 1.0), ["too_many_parts"]);
     assert_eq!(parts(900.0, None, 0.0), NONE, "nobody knows the limit");
     // As it was given, and as the target has it, whoever made the table.
@@ -168,7 +168,7 @@ fn checkpoints_are_reported_where_less_is_acknowledged_during_them() {
     let checkpoints = |during: u64, from: u32| {
         codes_after(|record| {
             seconds(record, |second| if second >= 7 { during } else { 100 });
-            // A sample at the end of a second tells what happened in it.
+            // A sample at the end of a second describes that second.
             let blocks = |second: u32| f64::from(u8::from(second > from)) * 50.0;
             add_counts(record, "checkpoint_blocks", "n1", blocks);
         })
@@ -187,7 +187,7 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
         add_counts(record, "checkpoints", "n1", begun);
     });
     assert_eq!(number_alone, ["checkpoints_slow"]);
-    // One begins in each second; but blocks are written in some only.
+    // A checkpoint begins in each second, but blocks are written in some seconds only.
     let both = |blocks: fn(u32) -> f64, number: fn(u32) -> f64| {
         codes_after(|record| {
             seconds(record, slow_from);
@@ -197,7 +197,7 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
     };
     assert_eq!(both(begun, |_| 1.0), ["checkpoints_slow"]);
     assert_eq!(both(|_| 0.0, begun), NONE);
-    // Of the warm-up nothing was measured: without it there are four seconds of checkpoints.
+    // The warm-up is not measured: without it there are four seconds of checkpoints.
     let early = codes_after(|record| {
         let pattern = record.intervals[0].clone();
         let interval = |second| highwater_model::record::IntervalRecord {
@@ -225,7 +225,7 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
         });
         add_counts(record, "checkpoint_blocks", "n1", begun);
     });
-    // What filled the tables was not measured.
+    // Loading the tables is not measured.
     assert_eq!(beside_a_load, ["checkpoints_slow"]);
 }
 
@@ -273,7 +273,7 @@ fn rejections_that_no_client_heard_of_are_reported_and_miss_an_objective_of_none
     let value = |record: &RunRecord| judge(record).objective.value;
     assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
     assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
-    // They are no share of ops.
+    // They are not a fraction of ops.
     assert_eq!(value(&rejecting(7.0, 1_000)), ObjectiveValue::Met);
     let said = &judge(&rejecting(7.0, 0)).objective.reasons[0].evidence;
     assert!(said.contains("7 tasks internally"), "{said}");
@@ -301,7 +301,7 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
     };
     assert_eq!(codes_after(idle(0.4, "queue", 0.0)), ["few_sessions"]);
     assert_eq!(codes_after(idle(0.5, "queue", 0.0)), NONE, "busy");
-    // Something waits, the disk is busy, they wait for the disk, or for each other.
+    // Sessions wait for something unnamed, the disk is busy, sessions wait for the disk, or for each other.
     for (name, value) in
         [("queue", 0.2), ("disk_busy", 0.6), ("disk_waits", 1.0), ("lock_waits", 0.5)]
     {

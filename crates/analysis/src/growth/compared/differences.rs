@@ -1,7 +1,5 @@
-//! A growth as it is compared, and what differs between two of them besides their figures: the question, how far they
-//! can be trusted, the settings.
-//!
-//! What must not be here: figures, and what follows from a difference.
+//! The inputs of a comparison of two growths, and their differences other than figures: questions, trust, and settings.
+//! Must not hold figures, or draw conclusions from differences.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +7,17 @@ use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::sample::Kind;
 use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
 
-/// A growth with the record that it is part of.
+/// A growth with its record.
 #[derive(Debug, Clone, Copy)]
 pub struct Grown<'a> {
-    /// The whole, with the last run.
+    /// The whole record, with the last run.
     pub record: &'a ExperimentRecord,
-    /// Its question, with the sizes.
+    /// The sizes and the definition of the growth.
     pub scale: &'a ScaleRecord,
 }
 
 impl<'a> Grown<'a> {
-    /// The growth of a record; absent of another kind of record.
+    /// The growth of a record; absent for other kinds of record.
     pub fn of(record: RecordRef<'a>) -> Option<Self> {
         let record = record.experiment()?;
         let scale = record.scale()?;
@@ -27,29 +25,29 @@ impl<'a> Grown<'a> {
     }
 }
 
-/// Something else that differs.
+/// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrowthDifference {
-    /// How grave it is.
+    /// Its severity.
     pub kind: Kind,
-    /// What.
+    /// Its name.
     pub name: String,
-    /// In A; empty where it has none, and of objectives, for which reports have the words.
+    /// Value in A; empty if A has none, and for objectives, which reports put into words.
     pub a: String,
-    /// In B, likewise.
+    /// Value in B, likewise.
     pub b: String,
 }
 
-/// Whether growths that differ so answer different questions.
+/// Whether these differences mean that the growths answer different questions.
 pub(super) fn is_guarded(differences: &[GrowthDifference]) -> bool {
     let mut differences = differences.iter();
     differences.any(|difference| difference.kind == Kind::Question)
 }
 
-/// What a growth says of a trait, as people read it.
+/// The value of a trait, as displayed.
 type Trait = fn(Grown<'_>) -> String;
 
-/// Growths that differ in one of these answer different questions.
+/// Growths that differ in one of these traits answer different questions.
 const QUESTIONS: [(&str, Trait); 6] = [
     ("each size", |grown| grown.scale.each.name().to_owned()),
     ("stream", |grown| grown.scale.stream.clone()),
@@ -62,7 +60,7 @@ const QUESTIONS: [(&str, Trait); 6] = [
     }),
 ];
 
-/// Perhaps just what is compared.
+/// May be the very settings under comparison.
 const SETTINGS: [(&str, Trait); 6] = [
     ("target", |grown| grown.scale.targets.join(" ")),
     ("target version", |grown| grown.record.last_run.target.version.clone()),
@@ -75,7 +73,7 @@ const SETTINGS: [(&str, Trait); 6] = [
     ("Highwater", |grown| grown.record.header.highwater.version.clone()),
 ];
 
-/// What differs, the gravest first.
+/// All differences, most severe first.
 pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
     let of = |kind, name: &str, value: Trait| differing(kind, name, [value(a), value(b)]);
     let mut found: Vec<GrowthDifference> =
@@ -93,8 +91,8 @@ fn differing(kind: Kind, name: &str, values: [String; 2]) -> Option<GrowthDiffer
     differs.then(|| GrowthDifference { kind, name: name.to_owned(), a, b })
 }
 
-/// In what the last runs show that the questions differ: objective, workload, parameters, plan. What depends on the
-/// size, or is tuned, says nothing of two runs of different sizes or configurations.
+/// Differences of the question shown by the last runs: objective, workload, parameters, plan. Traits that depend on the
+/// size, or are tuned, are ignored in runs of different sizes or configurations.
 fn of_last_runs(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
     let [run_a, run_b] = [&a.record.last_run, &b.record.last_run];
     let [plan_a, plan_b] = [&run_a.plan.definition, &run_b.plan.definition];
@@ -131,7 +129,7 @@ fn of_last_runs(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
     found
 }
 
-/// Settings in which the last runs differ although the questions may be the same.
+/// Settings in which the last runs may differ without changing the question.
 fn varied(a: Grown<'_>, b: Grown<'_>) -> BTreeSet<String> {
     let mut varied = BTreeSet::new();
     if last_size(a.scale) != last_size(b.scale) {
@@ -148,7 +146,7 @@ fn varied(a: Grown<'_>, b: Grown<'_>) -> BTreeSet<String> {
     varied
 }
 
-/// The size of the last run: the last one whose target was reached.
+/// The size of the last run: the last size whose target was reachable.
 fn last_size(scale: &ScaleRecord) -> Option<&ScaleSize> {
     let mut trials = scale.trials.iter().rev();
     let last = trials.find(|trial| trial.figures.judgments.is_some());
@@ -156,7 +154,7 @@ fn last_size(scale: &ScaleRecord) -> Option<&ScaleSize> {
     last.map(|trial| &trial.size)
 }
 
-/// As much of a hash as shows a reader that it differs.
+/// Enough characters of a hash to show that it differs.
 fn short(hash: &str) -> String {
     hash.chars().take(8).collect()
 }

@@ -1,9 +1,7 @@
-//! Two growths beside each other: at each size that both have, what B makes of what A makes, and what can be said of
-//! the difference.
+//! Comparison of two growths: for each size of both, the change from A to B and a verdict.
 //!
-//! A size is measured once, so its noise is what measurements of one cluster differ by: the growth's own first size
-//! and the same again say how much. What must not be here: words for people, and comparisons of runs, whose noise is
-//! the spread between them.
+//! A size is measured once, so its noise is the difference between measurements of one cluster, as shown by the first
+//! size and its repeat. Must not hold text for users, or compare runs, whose noise is the spread between runs.
 
 mod differences;
 #[cfg(test)]
@@ -19,30 +17,30 @@ use differences::{differences, is_guarded};
 
 pub use differences::{Grown, GrowthDifference};
 
-/// What can be said of a size.
+/// Verdict on a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeChange {
-    /// B makes less.
+    /// B is slower.
     Worse,
-    /// The change is no larger than what measurements of one cluster differ by.
+    /// The change is within the difference between measurements of one cluster.
     NotDistinguished,
-    /// Whatever the noise, the change is smaller than what matters.
+    /// The change is smaller than the threshold, including noise.
     Equal,
-    /// B makes more.
+    /// B is faster.
     Better,
 }
 
-/// By how much two measurements of a growth's cluster may differ.
+/// The possible difference between two measurements of a growth's cluster.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GrowthNoise {
-    /// As a part: 95 of 100 pairs differ by less.
+    /// As a fraction: 95 of 100 pairs differ by less.
     pub part: f64,
-    /// Whether the first size was measured again; else runs are taken to differ as runs of one day do.
+    /// Whether the first size was repeated; otherwise the usual difference between runs of one day is assumed.
     pub is_repeated: bool,
 }
 
 impl GrowthNoise {
-    /// What the first size and the same again say; at least what they differ by.
+    /// The noise shown by the first size and its repeat; at least their difference.
     fn of(scale: &ScaleRecord) -> Self {
         let Some(repeated) = drift(scale) else {
             return Self { part: (Z95 * REPEAT_ERROR * SQRT_2).exp_m1(), is_repeated: false };
@@ -59,60 +57,60 @@ pub struct SharedSize<'a> {
     pub a: &'a ScaleTrial,
     /// In B.
     pub b: &'a ScaleTrial,
-    /// Units per second of A and of B; of a search the middle of its estimate, which errs to both sides alike.
+    /// Units per second of A and of B; for a search, the middle of its estimate, which errs to both sides alike.
     pub per_s: [f64; 2],
-    /// What B makes more, as a part of A.
+    /// The change from A to B, as a fraction of A.
     pub change: f64,
-    /// By how much B may differ where nothing changed, as a part: the largest of the noise of both growths and of what
-    /// the intervals of this size say.
+    /// The possible difference without any change, as a fraction: the largest of the noise of both growths and that of
+    /// this size's intervals.
     pub noise: f64,
-    /// What can be said; absent where the questions differ.
+    /// The verdict; absent if the questions differ.
     pub verdict: Option<SizeChange>,
 }
 
 /// Why the other growth has no figure for a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoneReason {
-    /// It has no such number of nodes.
+    /// It does not have this number of nodes.
     NotMeasured,
     /// It measured this size, but the figure does not count.
     NoFigure,
-    /// It measured as many nodes with other settings.
+    /// It measured the same number of nodes with other settings.
     OtherSettings,
 }
 
 /// A size that counts in one growth only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoneSize<'a> {
-    /// As it was measured.
+    /// The measurement.
     pub trial: &'a ScaleTrial,
-    /// Why the other growth has none.
+    /// Why the other growth has no figure.
     pub why: LoneReason,
 }
 
-/// Growth A against growth B.
+/// Comparison of growths A and B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedGrowths<'a> {
-    /// The relative change that matters, as a part.
+    /// The relative change that matters, as a fraction.
     pub practical: f64,
-    /// Of A and of B.
+    /// Noise of A and of B.
     pub noise: [GrowthNoise; 2],
     /// The sizes that count in both, ascending.
     pub sizes: Vec<SharedSize<'a>>,
-    /// Those that count in A only, and in B only.
+    /// The sizes that count in A only, and in B only.
     pub lone: [Vec<LoneSize<'a>>; 2],
-    /// What else differs, the gravest first.
+    /// Other differences, most severe first.
     pub differences: Vec<GrowthDifference>,
 }
 
 impl ComparedGrowths<'_> {
-    /// Whether the growths answer different questions, so that no verdict stands.
+    /// Whether the growths answer different questions, so that no verdict is valid.
     pub fn is_guarded(&self) -> bool {
         is_guarded(&self.differences)
     }
 
-    /// Worse if any size is; else not distinguished if any size is not, or has no figure in one growth although
-    /// both measured it; else better if any size is. Absent where the questions differ, or no size is in both.
+    /// Worse if any size is; else not distinguished if any size is not, or has no figure in one growth although both
+    /// measured it; else better if any size is. Absent if the questions differ, or the growths share no size.
     pub fn verdict(&self) -> Option<SizeChange> {
         if self.is_guarded() || self.sizes.is_empty() {
             return None;
@@ -135,7 +133,7 @@ impl ComparedGrowths<'_> {
     }
 }
 
-/// Compares two growths; a relative change of `practical` matters, as a part above 0.
+/// Compares two growths; `practical` is the relative change that matters, above 0.
 pub fn compare_growths<'a>(a: Grown<'a>, b: Grown<'a>, practical: f64) -> ComparedGrowths<'a> {
     let differences = differences(a, b);
     let guarded = is_guarded(&differences);
@@ -167,7 +165,7 @@ pub fn compare_growths<'a>(a: Grown<'a>, b: Grown<'a>, practical: f64) -> Compar
     }
 }
 
-/// What to make of a change with such a noise, both in the logarithm.
+/// The verdict on a change with this noise, both logarithmic.
 fn judged(change: f64, noise: f64, practical: f64) -> SizeChange {
     let ends = [change - noise, change + noise].map(f64::exp_m1);
     if ends[0] > -practical && ends[1] < practical {
@@ -181,7 +179,7 @@ fn judged(change: f64, noise: f64, practical: f64) -> SizeChange {
     }
 }
 
-/// The sizes of a growth for which the other one has no figure, ascending.
+/// The sizes of a growth for which the other has no figure, ascending.
 fn lone<'a>(scale: &'a ScaleRecord, other: &ScaleRecord) -> Vec<LoneSize<'a>> {
     let sizes = counted(scale).filter_map(|trial| {
         let why = lone_reason(&trial.size, other)?;
@@ -192,7 +190,7 @@ fn lone<'a>(scale: &'a ScaleRecord, other: &ScaleRecord) -> Vec<LoneSize<'a>> {
     sizes
 }
 
-/// Absent where the other growth has a figure.
+/// Absent if the other growth has a figure.
 fn lone_reason(size: &ScaleSize, other: &ScaleRecord) -> Option<LoneReason> {
     let has = |is_so: &dyn Fn(&ScaleTrial) -> bool| other.trials.iter().any(is_so);
     if counted(other).any(|trial| trial.size == *size) {

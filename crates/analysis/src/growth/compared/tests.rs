@@ -1,4 +1,4 @@
-//! What is said of sizes in tables, what guards a verdict, and how often seeded growths are called different.
+//! Verdicts on sizes, guards against different questions, and how often simulated growths are called different.
 
 use super::*;
 use crate::fixture;
@@ -12,7 +12,7 @@ use highwater_model::scale::{ClusterStart, ScaleEach, SizeVerdict};
 
 const LINEAR: [(u32, f64); 3] = [(1, 100.0), (2, 200.0), (3, 300.0)];
 
-/// A growth of runs; the first size again makes `again`.
+/// A growth of runs; the repeat of the first size has the rate `again`.
 fn measured(sizes: &[(u32, f64)], again: f64) -> ExperimentRecord {
     let mut scale = grown(sizes);
     scale.each = ScaleEach::Run;
@@ -40,7 +40,7 @@ fn compared<'a>(
     compare_growths(a, b, practical)
 }
 
-/// `1~ 2< 3>`: nodes with what is said of them.
+/// `1~ 2< 3>`: numbers of nodes with their verdicts.
 fn said(compared: &ComparedGrowths<'_>) -> String {
     let sizes = compared.sizes.iter().map(|size| {
         let sign = match size.verdict {
@@ -132,7 +132,7 @@ fn the_verdict_of_the_whole_is_that_of_the_worst_size() {
         let a = linear();
         assert_eq!(compared(&a, &b, practical).verdict(), verdict);
     }
-    // What both measured and one could not show is open.
+    // A size that both measured, but one without a figure, is inconclusive.
     let (a, mut b) = (linear(), measured(&LINEAR, 100.0));
     scale(&mut b).trials[2].figures.verdict = SizeVerdict::NotMeasured;
     let verdict = compared(&a, &b, 0.1).verdict();
@@ -182,7 +182,7 @@ fn no_verdict_stands_where_the_questions_differ() {
     assert_eq!(other.differences[0].name, "target");
 }
 
-/// One growth ended at another size than the other, and rows depend on the size.
+/// The growths ended at different sizes, and rows depend on the size.
 #[test]
 fn what_depends_on_the_size_is_no_other_question() {
     let (mut a, mut b) = (linear(), linear());
@@ -206,10 +206,10 @@ fn what_depends_on_the_size_is_no_other_question() {
     assert!(!compared(&a, &b, 0.05).is_guarded());
 }
 
-/// 400 pairs of growths whose measurements differ by 3 % (standard deviation), as runs of one day do. At two sizes
-/// nothing changed: 5 of 100 at most are called different, which of 800 are 40 ± 6.2, so at most 59 (3 standard
-/// deviations). At the third B makes a fifth more, 4.3 standard deviations of a difference: 1.96 of them are noise,
-/// so that 99 of 100 are found where no drift widens the noise, and 95 of 100 in any case.
+/// 400 pairs of growths whose measurements have a standard deviation of 3%, like runs of one day. At two sizes nothing
+/// changed: at most 5 of 100 are called different, which of 800 are 40 ± 6.2, so at most 59 (3 standard deviations). At
+/// the third, B is faster by a fifth, 4.3 standard deviations of a difference, of which 1.96 are noise: 99 of 100 are
+/// found if no drift widens the noise, and 95 of 100 in any case.
 #[test]
 fn seeded_growths_are_called_different_where_they_are() {
     let (mut wrong, mut found) = (0, 0);

@@ -1,7 +1,7 @@
-//! Findings about a growth: what its sizes together say of the cluster, or of the load generator.
+//! Findings about a growth: observations about the cluster or the load generator from all sizes together.
 //!
-//! A rule reads the growth's record and changes nothing; what the run of one size shows is the business of
-//! `crate::findings`.
+//! A rule reads the growth's record and changes nothing. Must not report on the run of a single size; `crate::findings`
+//! does.
 
 use highwater_model::display::{count, percent, percent_whole, rate};
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
@@ -16,19 +16,19 @@ use crate::judge::measurement::CLIENT_CPU_LIMIT;
 #[cfg(test)]
 mod tests;
 
-/// Where the node with most shards has so many times its equal share of them, it is full long before the others.
+/// Above this many times its fair share of shards, the fullest node is saturated long before the others.
 const UNBALANCED: f64 = 1.1;
-/// A size that lost this part of what unequal shards can cost is taken to have lost it by them.
+/// A size that lost at least this fraction of the possible cost of unequal shards is taken to have lost it to them.
 const LOST: f64 = 0.5;
-/// Where at least this part of what the rule of nodes expects is missing, replicas cost something.
+/// If at least this fraction of the rate expected by the node rule is missing, replicas have a cost.
 const REPLICAS_COST: f64 = 0.1;
 
 type Rule = fn(&ScaleRecord) -> Option<RuleFinding>;
 
-/// In the order in which they are reported.
+/// In reporting order.
 const RULES: &[Rule] = &[client_limits_growth, unbalanced_shards, replica_cost, unequal_alone];
 
-/// What all rules say of a growth.
+/// The findings of all rules for a growth.
 pub fn findings(scale: &ScaleRecord) -> Vec<RuleFinding> {
     RULES.iter().filter_map(|rule| rule(scale)).collect()
 }
@@ -39,12 +39,12 @@ fn nodes(trial: &ScaleTrial) -> String {
     format!("{} node{plural}", trial.size.nodes)
 }
 
-/// The sizes that count, each after the one before it.
+/// Consecutive pairs of the sizes that count.
 fn steps(scale: &ScaleRecord) -> impl Iterator<Item = (&ScaleTrial, &ScaleTrial)> {
     counted(scale).zip(counted(scale).skip(1))
 }
 
-/// The load generator gave out at a size.
+/// The load generator was saturated at a size.
 fn client_limits_growth(scale: &ScaleRecord) -> Option<RuleFinding> {
     let mut trials = scale.trials.iter();
     let limited = trials.find(|trial| trial.figures.verdict == SizeVerdict::ClientCeiling)?;
@@ -84,7 +84,7 @@ fn unbalanced_shards(scale: &ScaleRecord) -> Option<RuleFinding> {
     uneven(scale).or_else(|| hot_node(scale))
 }
 
-/// Nodes do not divide the shards, and as much throughput is missing as the fullest node explains.
+/// The number of nodes does not divide the shards, and the missing throughput matches the fullest node.
 fn uneven(scale: &ScaleRecord) -> Option<RuleFinding> {
     let (_, trial, excess) = steps(scale)
         .filter_map(|(before, trial)| {
@@ -114,7 +114,7 @@ fn uneven(scale: &ScaleRecord) -> Option<RuleFinding> {
     })
 }
 
-/// Shards of the fullest node over its equal share; 1 is balanced.
+/// Shards of the fullest node over its fair share; 1 is balanced.
 fn excess_of(trial: &ScaleTrial) -> Option<f64> {
     let shards = u32::try_from(trial.figures.shards?).ok()?;
     let pieces = shards.checked_mul(replicas_of(trial) + 1)?;
@@ -125,7 +125,7 @@ fn excess_of(trial: &ScaleTrial) -> Option<f64> {
     })
 }
 
-/// At a larger size one node was at its limit while the others had room, though the smallest was not.
+/// At a larger size one node was at its limit while the others were not, unlike at the smallest size.
 fn hot_node(scale: &ScaleRecord) -> Option<RuleFinding> {
     fn is_hot(trial: &ScaleTrial) -> Option<&LimitingResource> {
         let by = trial.figures.limit.as_ref()?.by.as_ref()?;
@@ -150,7 +150,7 @@ fn hot_node(scale: &ScaleRecord) -> Option<RuleFinding> {
     })
 }
 
-/// A size with more replicas than the one before it made less than its nodes alone would explain.
+/// A size with more replicas than the one before was slower than its number of nodes explains.
 fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
     let costs = steps(scale).filter_map(|(before, trial)| {
         let expected = SizedRate::of(trial).without_replicas(SizedRate::of(before));
@@ -179,7 +179,7 @@ fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
     })
 }
 
-/// Nodes that were measured alone differ, so that gains depend on which node a size adds.
+/// Nodes measured alone differ, so gains depend on which node a size adds.
 fn unequal_alone(scale: &ScaleRecord) -> Option<RuleFinding> {
     let spread = node_spread(scale).filter(NodeSpread::is_unequal)?;
     let of_first = spread.of_first.map_or_else(String::new, |part| {

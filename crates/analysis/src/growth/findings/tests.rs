@@ -1,4 +1,4 @@
-//! Each finding on both sides of its bound.
+//! Each finding, on both sides of its bound.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::limit::{Evidence, Limit, LimitingResource, SaturationSign};
@@ -8,7 +8,7 @@ use super::*;
 use crate::fixture::growth::{add, grown, of_verdict};
 use crate::growth::tests::add_alone;
 
-/// Codes and sentences of what is reported.
+/// Codes and sentences of the findings.
 fn reported(scale: &ScaleRecord) -> Vec<(&'static str, String)> {
     let said = |finding: &RuleFinding| format!("{}: {}", finding.sentence, finding.evidence);
     findings(scale).into_iter().map(|found| (found.code, said(&found))).collect()
@@ -18,7 +18,7 @@ fn codes(scale: &ScaleRecord) -> Vec<&'static str> {
     reported(scale).into_iter().map(|(code, _)| code).collect()
 }
 
-/// A growth of sizes with this many shards and replicas.
+/// A growth of sizes with these shards and replicas.
 fn laid_out(sizes: &[(u32, f64)], shards: &[u64], replicas: &[u64]) -> ScaleRecord {
     let mut scale = grown(sizes);
     let layouts = shards.iter().zip(replicas);
@@ -86,7 +86,7 @@ fn a_load_generator_that_gave_out_is_named_with_the_size_that_still_shows_the_ta
 #[test]
 fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
     let sizes = |third| [(1, 1_000.0), (2, 2_000.0), (3, third)];
-    // Two of four shards on one of three nodes: full at half of what they can do together.
+    // Two of four shards are on one of three nodes: it is saturated at half of the total capacity.
     let uneven = laid_out(&sizes(2_050.0), &[4, 4, 4], &[0, 0, 0]);
     let sentence =
         "with 3 nodes one node had more shards than the others, and was full before them";
@@ -94,14 +94,14 @@ fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
     let expected = ("unbalanced_shards", format!("{sentence}: {evidence}"));
     assert_eq!(reported(&uneven), [expected]);
     let none: [&str; 0] = [];
-    // A sixth of what is linear is half of the third that the shards explain.
+    // A loss of a sixth of the linear rate is half of the third that the shards explain.
     let of = |third, shards| codes(&laid_out(&sizes(third), &[shards; 3], &[0, 0, 0]));
     assert_eq!(of(2_499.0, 4), ["unbalanced_shards"]);
     assert_eq!(of(2_510.0, 4), none, "it grew");
     assert_eq!(of(2_050.0, 6), none, "divided");
     // 31 on 3 nodes: one more than 30.
     assert_eq!(of(2_050.0, 31), none, "few more");
-    // The copies are what is spread.
+    // The copies are spread over the nodes.
     let copies = laid_out(&[(3, 3e3), (4, 2e3)], &[4, 3], &[2, 2]);
     let said = reported(&copies)[0].1.clone();
     assert!(said.contains("3 shards in 3 copies on 4 nodes"), "{said}");
@@ -126,7 +126,7 @@ fn a_hot_node_is_told_where_the_first_size_had_none() {
     assert_eq!(reported(&growth), [("unbalanced_shards", said.to_owned())]);
     let none: [&str; 0] = [];
     assert_eq!(codes(&with(&sizes, &[Resource::Cpu, Resource::Cpu])), none);
-    // One that is hot at every size, each run says by itself.
+    // A node that is hot at every size is reported by each run.
     let always = with(&[(2, 1e3), (3, 1.3e3)], &[Resource::HotNode, Resource::HotNode]);
     assert_eq!(codes(&always), none);
 }
@@ -135,7 +135,7 @@ fn a_hot_node_is_told_where_the_first_size_had_none() {
 fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
     let with =
         |second: f64, replicas: &[u64]| laid_out(&[(1, 1_000.0), (2, second)], &[8, 8], replicas);
-    // The 0.8 rule expects 1,800 of two nodes; one node holds no replica, however many are asked for.
+    // The 0.8 rule expects 1,800 of two nodes; one node holds no replica, however many are requested.
     let sentence = "from 1 node to 2 nodes the number of replicas grew, too, which cost 44.4% of the throughput";
     let evidence = "1,000 with no replica, 1,000 with 1 replica; without more replicas the 0.8 rule expects 1,800";
     let expected = [("replica_cost", format!("{sentence}: {evidence}"))];
@@ -151,7 +151,7 @@ fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
 
 #[test]
 fn nodes_are_unequal_when_they_differ_by_more_than_measurements_do() {
-    // Three measurements that scatter by 3% are apart by up to exp(3.314 × 0.03) - 1 = 10.5%.
+    // Three measurements that scatter by 3% differ by up to exp(3.314 × 0.03) - 1 = 10.5%.
     let of_nodes = |rates: [f64; 3]| {
         let mut scale = grown(&[(1, 1e3), (2, 1.9e3), (3, 2.7e3)]);
         scale.alone.nodes = 3;
@@ -175,7 +175,7 @@ fn nodes_are_unequal_when_they_differ_by_more_than_measurements_do() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // One that varied too much for an interval may be as fast as the others.
+    // A node that varied too much for an interval may be as fast as the others.
     unequal.alone.trials[2].figures.interval = None;
     assert!(codes(&unequal).is_empty());
     unequal.alone.trials[1].figures.interval = Some([0.0, 2_000.0]);

@@ -1,4 +1,4 @@
-//! The contract of any driver, and the facts of this one.
+//! The general driver contract, and the facts of this driver.
 
 use highwater_model::op::{BoundOpKind, PlaceholderStyle};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
@@ -95,7 +95,7 @@ fn tables_are_created_once_and_recreated_only_with_drop() {
             .await
             .unwrap();
         assert_eq!(found(&target, &clock).await, 0);
-        // A session from before fills the new table.
+        // An existing session fills the new table.
         session.execute(&mut insert(1, 10, 10)).await;
         assert_eq!(counts(&target, &clock, 5).await, [(2, 5), (3, 5)]);
         assert_eq!(admin.storage_bytes(&workload()).await.unwrap(), None);

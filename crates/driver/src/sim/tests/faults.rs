@@ -14,8 +14,7 @@ use crate::{TablePolicy, TargetErrorKind};
 const BATCHES: u64 = 400;
 const ROWS: u64 = 1_000;
 
-/// Loads 400 batches of 1,000 rows, each sent once, and returns the outcomes by batch. A session
-/// that is lost is opened again.
+/// Loads 400 batches of 1,000 rows, each sent once, and returns the outcomes by batch. A lost session is reopened.
 fn load(target: &SimTarget, clock: &Clock, sessions: u64) -> BTreeMap<u64, Outcome> {
     let outcomes = RefCell::new(BTreeMap::new());
     let op = |session: u64| -> BoxFuture<'_, ()> {
@@ -118,7 +117,7 @@ fn a_retry_samples_new_numbers_and_stores_again() {
     assert_eq!(clock.block_on(found(&target, &clock)), tries * 10);
 }
 
-/// When each of 200 ops that arrive every 2 ms was answered, and how, with one session an op.
+/// The time and outcome of each of 200 ops that arrive every 2 ms, with one session per op.
 fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outcome)>, Planted) {
     let clock = Clock::default();
     let target = target("drop=0.01&lose_ack=0.1&fail=0.1&query=8ms&cores=2", seed);

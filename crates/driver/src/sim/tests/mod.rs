@@ -1,6 +1,6 @@
 //! The model against theory, and the driver against its contract.
 //!
-//! Here: a timeline without a clock, and the smallest workload that has everything.
+//! This file has a timeline without a clock, and the smallest workload with every kind of op.
 
 mod conformance;
 mod contract;
@@ -33,7 +33,7 @@ use crate::contract::{Admin, BoxFuture, Connect, Request, Session, Target, Targe
 use crate::table_registry::TablePolicy;
 use crate::target_url::TargetUrl;
 
-/// Time that stands still while any task can move, then jumps to the next deadline.
+/// Time that stands still while any task can run, then jumps to the next deadline.
 #[derive(Default)]
 struct VirtualTime {
     now: Cell<Nanos>,

@@ -1,4 +1,4 @@
-//! The cluster's rules, each in the smallest model that shows it; times by hand.
+//! The cluster's rules, each in the smallest model that shows it; times calculated by hand.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn cluster(query: &str) -> Cluster {
     cluster
 }
 
-/// Asks a query at this millisecond; when the answer comes, and what it is.
+/// Sends a query at this millisecond; returns when the response arrives, and the outcome.
 fn query_at(cluster: &mut Cluster, millis: u64) -> (Nanos, Outcome) {
     submit_at(cluster, millis, Work::Query)
 }
@@ -52,7 +52,7 @@ fn work_waits_for_a_core_in_order_of_arrival() {
 fn an_answer_takes_the_round_trip_on_top() {
     let mut far = cluster("nodes=1&cores=1&shards=1&rtt=3ms");
     assert_eq!(query_at(&mut far, 0), (ms(13), Outcome::answered(1, 128)));
-    // The core was free again before the answer arrived.
+    // The core was idle again before the response arrived.
     assert_eq!(query_at(&mut far, 11).0, ms(24));
 }
 
@@ -65,7 +65,7 @@ fn a_piece_that_finds_the_queue_full_is_rejected() {
     assert!(is_rejected(&answers[3]) && is_rejected(&answers[4]));
     assert_eq!(answers[3].0, ms(1));
     assert_eq!(one.planted().rejected_ops, 2);
-    // At 10 ms one that waited starts, so there is room for one more, which is done at 40 ms.
+    // At 10 ms a waiting query starts, so one more is accepted, which ends at 40 ms.
     assert!(is_rejected(&query_at(&mut one, 9)));
     assert_eq!(query_at(&mut one, 10).0, ms(41));
     assert!(is_rejected(&query_at(&mut one, 10)));
@@ -103,7 +103,7 @@ fn a_stall_prolongs_what_runs_and_delays_what_has_not_begun() {
     let mut two = cluster(&format!("{stalls}&cores=2"));
     // Five of its ten milliseconds are done when the stall begins.
     assert_eq!(query_at(&mut two, 0).0, ms(30));
-    // A core is idle, but begins only when the stall ends.
+    // A core is idle, but starts only when the stall ends.
     assert_eq!(query_at(&mut two, 6).0, ms(35));
     // Starts at 30 ms on the first core; 8 ms are done when the second stall begins.
     assert_eq!(query_at(&mut two, 7).0, ms(1_040));
@@ -149,7 +149,7 @@ fn rows_are_dealt_evenly_to_the_shards() {
 
 #[test]
 fn a_hot_shard_gets_its_part_of_the_rows_besides() {
-    // Of 20 rows 10 for shard 0, the others for all four: 13 and 2 or 3 of 1 ms, a node each.
+    // Of 20 rows, 10 go to shard 0, the others to all four: 13 and 2 or 3 of 1 ms, one node each.
     let mut four = cluster("nodes=4&cores=1&shards=4&request=0&row=1ms&hot_shard=0.5");
     let ends = (0..20).map(|op| insert_at(&mut four, 1_000 * op, 20).0.0 - 1_000_000_000 * op);
     let ends: Vec<u64> = ends.map(|ns| ns / 1_000_000).collect();
@@ -163,7 +163,7 @@ fn a_hot_shard_gets_its_part_of_the_rows_besides() {
     assert!((hot - 1_600.0).abs() < 1e-6, "{hot}");
     let none_left = capacity("nodes=4&cores=1&shards=4&hot_shard=1");
     assert!((none_left - 1_000.0).abs() < 1e-6, "{none_left}");
-    // Few rows of which none is dealt to shard 0 otherwise are a piece of their own.
+    // A few hot rows are a separate piece if shard 0 gets no other row.
     let mut alone = cluster("nodes=4&cores=1&shards=4&request=0&row=1ms&hot_shard=1");
     assert_eq!(insert_at(&mut alone, 0, 2).0, ms(2));
     assert_eq!(insert_at(&mut alone, 0, 2).0, ms(4));
@@ -223,7 +223,7 @@ fn a_free_model_still_takes_time() {
 fn what_is_under_way_when_the_target_dies_is_unknown() {
     let mut dying = cluster("nodes=1&cores=1&shards=1&request=10ms&row=0&die=25ms&rtt=1ms");
     assert_eq!(insert_at(&mut dying, 0, 1).1, Outcome::applied(1));
-    // Done at 20 ms, and the answer arrives in time.
+    // Ends at 20 ms, and the response arrives in time.
     assert_eq!(insert_at(&mut dying, 5, 1).1, Outcome::applied(1));
     let (at, outcome) = insert_at(&mut dying, 6, 1);
     assert_eq!((at, outcome.certainty), (ms(25), Certainty::Unknown));

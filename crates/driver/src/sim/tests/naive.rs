@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use super::super::cluster::{Cluster, SimOp, Work};
 use super::{ms, parse, workload};
 
-/// A node in milliseconds: what runs, what waits, who ended when.
+/// A node in milliseconds: running, waiting, and ended jobs.
 struct Naive {
-    /// Per core, the job and what is left of it.
+    /// Per core, the job and its remaining time.
     cores: Vec<Option<(usize, u64)>>,
     waiting: VecDeque<(usize, u64)>,
     queue: usize,
@@ -21,7 +21,7 @@ struct Naive {
 }
 
 impl Naive {
-    /// Runs jobs (arrival, length), ascending, and says when each ended; none for rejected ones.
+    /// Runs jobs (arrival, length), ascending, and returns when each ended; `None` for rejected ones.
     fn run(mut self, jobs: &[(u64, u64)]) -> Vec<Option<Nanos>> {
         self.ends = vec![None; jobs.len()];
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! The text form of the parameters, and the capacity that follows from them.
+//! The text form of the parameters, and the resulting capacity.
 
 use highwater_model::units::Nanos;
 
@@ -92,7 +92,7 @@ fn stalls_that_overlap_or_touch_are_one() {
     assert_eq!(parameters.stall, [stall(1, 1), stall(10, 7)]);
 }
 
-/// One over the busiest node's core time per op, worked out by hand.
+/// One over the busiest node's core time per op, calculated by hand.
 #[test]
 fn capacity_is_that_of_the_busiest_node() {
     for (query, rows, expected) in [
@@ -101,7 +101,7 @@ fn capacity_is_that_of_the_busiest_node() {
         ("nodes=1&cores=4&shards=1&replicas=0&request=1ms&row=9us", 1_000, 400.0),
         // Three nodes share three parts of 1 ms + 333⅓ × 9 us = 4 ms.
         ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us", 1_000, 250.0),
-        // A replica costs as much again, or a half.
+        // A replica costs the same again, or half.
         ("nodes=3&cores=1&shards=3&replicas=1&request=1ms&row=9us", 1_000, 125.0),
         (
             "nodes=3&cores=1&shards=3&replicas=1&replica_cost=0.5&request=1ms&row=9us",
@@ -110,7 +110,7 @@ fn capacity_is_that_of_the_busiest_node() {
         ),
         // Four shards on three nodes: one node has two of them, 2 × (1 ms + 250 × 9 us).
         ("nodes=3&cores=1&shards=4&replicas=0&request=1ms&row=9us", 1_000, 1_000.0 / 6.5),
-        // The slow node decides.
+        // The slow node is the limit.
         ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us&slow_node=2:0.5", 1_000, 125.0),
         // A single row goes to one of three nodes: 1.009 ms every third op.
         ("nodes=3&cores=1&shards=3&replicas=0&request=1ms&row=9us", 1, 3_000.0 / 1.009),

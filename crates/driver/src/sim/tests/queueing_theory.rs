@@ -1,12 +1,11 @@
 //! Queues with closed forms: the model must reproduce their means and percentiles.
 //!
-//! Tolerances are three standard errors. Latencies of a queue are correlated, so for n ops the
-//! variance of a mean is σ²/n · (1 + 2λ/γ) at most, γ being the slowest rate at which the queue
-//! forgets its state (for a reversible chain: the spectral gap bounds every autocovariance by
-//! Var·exp(−γt)). For M/M/c, γ is at most (√(cμ) − √λ)², which it equals for c = 1 and in heavy
-//! traffic, and at most μ, which it nears with many cores; half of the smaller is used for c > 1.
-//! M/D/1 forgets faster than M/M/1. The variance σ² is that of the latency, or p(1 − p) for the
-//! share of ops above a percentile. Draws are fixed by the seed, so the tests cannot flicker.
+//! Tolerances are three standard errors. Latencies of a queue are correlated, so for n ops the variance of a mean is at
+//! most σ²/n · (1 + 2λ/γ), where γ is the slowest rate at which the queue forgets its state (for a reversible chain:
+//! the spectral gap bounds every autocovariance by Var·exp(−γt)). For M/M/c, γ is at most (√(cμ) − √λ)², which it
+//! equals for c = 1 and in heavy traffic, and at most μ, which it approaches with many cores; half of the smaller is
+//! used for c > 1. M/D/1 forgets faster than M/M/1. The variance σ² is that of the latency, or p(1 − p) for the
+//! fraction of ops above a percentile. The seed fixes all random numbers, so the tests are deterministic.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -37,8 +36,8 @@ struct Theory {
     tail: Box<dyn Fn(f64) -> f64>,
 }
 
-/// Latencies, in units of the service time, of queries that arrive as a Poisson process. The
-/// first twentieth, in which the queue fills from empty, is left out.
+/// Latencies, in units of the service time, of queries that arrive as a Poisson process. The first twentieth, in which
+/// the queue fills, is omitted.
 fn latencies(parameters: &str, lambda: f64, ops: u32) -> Vec<f64> {
     let parameters = parse(&format!("{ONE_QUEUE}&{parameters}")).unwrap();
     let mut cluster = Cluster::new(Arc::new(parameters), Seed(1));
@@ -87,7 +86,7 @@ fn check(parameters: &str, ops: u32, theory: &Theory) {
 
 /// Where the tail falls to 1 − p, from above, by bisection.
 fn quantile(tail: &dyn Fn(f64) -> f64, p: f64) -> f64 {
-    // In small steps up, because Erlang's alternating sum loses its digits far above.
+    // In small steps upward, because Erlang's alternating sum loses precision for large values.
     let mut high = 1.0;
     while tail(high) > 1.0 - p {
         high += 1.0;
@@ -181,7 +180,7 @@ fn one_core_with_constant_service_is_m_d_1() {
 
 #[test]
 fn infinitely_many_cores_never_make_anyone_wait() {
-    // M/G/∞: latencies are independent draws of the service law, at any load.
+    // M/G/∞: latencies are independent samples of the service distribution, at any load.
     let theory = Theory {
         lambda: 50.0,
         mean: 1.0,
@@ -194,9 +193,9 @@ fn infinitely_many_cores_never_make_anyone_wait() {
 
 #[test]
 fn lognormal_service_keeps_its_mean_and_its_spread() {
-    // M/G/1 by Pollaczek and Khinchine: W = λ (1 + cv²) / (2 (1 − ρ)). Standard error after
-    // Whitt (1989): relative variance 2 (1 + cv²) / ((1 − ρ)² n), here 26 / n, so 0.5% of W;
-    // six of them, because that form is for heavy traffic and lighter tails.
+    // M/G/1 by Pollaczek and Khinchine: W = λ (1 + cv²) / (2 (1 − ρ)). Standard error after Whitt (1989): relative
+    // variance 2 (1 + cv²) / ((1 − ρ)² n), here 26 / n, so 0.5% of W; the tolerance is six of them, because that form
+    // is for heavy traffic and lighter tails.
     let (load, cv) = (0.5, 1.5_f64);
     let measured = latencies("cores=1&service=lognormal:1.5", load, 1_000_000);
     let mean = measured.iter().sum::<f64>() / measured.len() as f64;

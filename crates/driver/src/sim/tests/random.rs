@@ -1,4 +1,4 @@
-//! Draws have the moments of their laws, and are apart from each other.
+//! Random numbers have the moments of their distributions, and are uncorrelated.
 
 #![expect(clippy::cast_precision_loss, reason = "counts of a million are exact in a double")]
 
@@ -8,7 +8,7 @@ use super::super::random::{Purpose, RandomKey};
 
 const DRAWS: u64 = 1_000_000;
 
-/// Mean and variance over a million keys that count up.
+/// Mean and variance over a million consecutive keys.
 fn moments(random: impl Fn(RandomKey) -> f64) -> (f64, f64) {
     let root = RandomKey::new(Seed(11), Purpose::Op);
     let values: Vec<f64> = (0..DRAWS).map(|index| random(root.with(index))).collect();

@@ -65,7 +65,7 @@ proptest! {
 fn a_hundred_million_rows_of_sixteen_sessions_stay_small() {
     let mut rows = RowSet::default();
     let mut most = 0;
-    // Of 16 batches under way, the last one asked is always the first one done.
+    // Of 16 batches in flight, the last one sent is always the first one done.
     for group in 0..6_250_u64 {
         for batch in (0..16).rev() {
             let first = (group * 16 + batch) * 1_000;
@@ -86,7 +86,7 @@ fn rows_at_the_end_of_the_number_range_do_no_harm() {
     assert_eq!(table.count_by_key(1).buckets.len(), 5);
 }
 
-/// A table of two columns of rows that are made again, with these faults.
+/// A table of two columns with regenerated rows, with these faults.
 fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
     let columns =
         vec![BoundColumn::new("n", ColumnType::Bigint), BoundColumn::new("text", ColumnType::Text)];
@@ -127,7 +127,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
         "alter=0.001&swap=0.001&offset=0.001&drop=0.001&duplicate=0.001",
     ] {
         let (mut table, bound, generator) = altered(faults);
-        // Batches of odd sizes cut pairs apart.
+        // Batches of odd sizes split pairs.
         let mut planted = RowFaults::default();
         for first in (0..ROWS).step_by(7) {
             let done = table.apply(first, 7.min(ROWS - first));

@@ -1,4 +1,4 @@
-//! What a run learns of the servers as a whole, and who keeps its tables. Must not read a table.
+//! Operations on all servers together, and the maintenance of their tables. Must not read a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ impl ServerAdmin for Cluster {
         })
     }
 
-    /// Of all servers, and then of what they have to pass on, to which no statement adds any more.
+    /// First all servers, and then their spools, to which no statement adds rows any more.
     fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(async move {
             let mut opened = self.all().await?;
@@ -58,7 +58,7 @@ impl ServerAdmin for Cluster {
         })
     }
 
-    /// Of the servers that are connected: one that is away must not end the run.
+    /// Of the connected servers: an unavailable one must not end the run.
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             let opened = self.members.iter_mut();
@@ -69,14 +69,14 @@ impl ServerAdmin for Cluster {
         })
     }
 
-    /// What one server refuses is refused.
+    /// A refusal by one server counts as a refusal.
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let mut opened = self.all().await?;
             let tried = each(&mut opened, |server| server.own.try_rights(table));
             let is_refused = |right: &Right| right.refusal.is_some();
             let known = tried.await?.into_iter().flatten();
-            // Of those whose user may do all, one is like the other.
+            // Servers whose user has all privileges are equivalent.
             Ok(known.max_by_key(|rights| rights.iter().any(is_refused)))
         })
     }

@@ -1,29 +1,29 @@
-//! Which cluster the hosts of a URL are, by what each of them says of itself. Must not do I/O.
+//! Determines the cluster that a URL's hosts form, from each server's list of clusters. Must not do I/O.
 
 use std::collections::BTreeMap;
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql_query::Texts;
 
-/// The setting of `--with` that names a cluster.
+/// The `--with` setting that names a cluster.
 pub(super) const CLUSTER: &str = "cluster";
-/// What a server says of the clusters that it knows: each of their places, and which of them is its own.
+/// Query for a server's known clusters: each replica, and whether it is this server.
 pub(super) const PLACES: &str =
     "SELECT cluster, shard_num, replica_num, is_local FROM system.clusters";
-/// Clusters that a message names, at most.
+/// Maximum clusters named in a message.
 const NAMED_MAX: usize = 10;
 
-/// What a server knows of one cluster.
+/// A server's view of one cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ClusterView {
-    /// How many servers it has.
+    /// Number of servers.
     places: usize,
-    /// The shards that are the server's own.
+    /// The server's own shards.
     own: Vec<String>,
 }
 
-/// The clusters whose shards are these hosts, each of them one, and no other ones; `answers` are those to
-/// [`PLACES`], one of each host. An error if there is none.
+/// The clusters that consist of exactly these hosts, each as one shard; `answers` are the responses to [`PLACES`], one
+/// per host. An error if there is none.
 pub(super) fn covering(answers: &[Texts]) -> Result<Vec<String>, TargetError> {
     let known: Vec<BTreeMap<String, ClusterView>> = answers.iter().map(read).collect();
     let Some(first) = known.first() else {
@@ -37,7 +37,7 @@ pub(super) fn covering(answers: &[Texts]) -> Result<Vec<String>, TargetError> {
     Ok(found)
 }
 
-/// The cluster of a table that is made: the one that is named, or the only one.
+/// The cluster for new tables: the named one, or the only one.
 pub(super) fn choose(covering: &[String], named: Option<&str>) -> Result<String, TargetError> {
     let names = covering.join(", ");
     match (named, covering) {
@@ -125,7 +125,7 @@ fn none_covers(
 mod tests {
     use super::*;
 
-    /// What host `own` of `hosts` says of a cluster that has these shards, by the number of each host.
+    /// The response of host `own` about clusters with these shards, given by host numbers.
     fn answer(clusters: &[(&str, &[u32])], own: usize) -> Texts {
         clusters
             .iter()
@@ -150,13 +150,13 @@ mod tests {
             [("three", &[1, 2, 3]), ("two", &[1, 2]), ("again", &[3, 1, 2])];
         assert_eq!(found(&clusters, &[2, 0, 1]).unwrap(), ["again", "three"]);
         assert_eq!(found(&clusters, &[1, 0]).unwrap(), ["two"]);
-        // One is missing, or named twice.
+        // One is missing, or listed twice.
         for hosts in [&[0, 2][..], &[0, 0, 1], &[0, 0]] {
             let error = found(&clusters, hosts).unwrap_err();
             assert!(error.message.contains("three ("), "{error}");
             assert!(error.hint.is_some());
         }
-        // Two replicas of a shard hold the same rows.
+        // Two replicas of a shard contain the same rows.
         assert!(found(&[("one", &[1, 1])], &[0, 1]).is_err());
         assert!(found(&[], &[0, 1]).unwrap_err().message.contains("no cluster"));
     }

@@ -1,9 +1,9 @@
-//! Several servers as one target: each has tables of its own in the database `NAME_local`, and in the
-//! database of the URL a table above those of all servers (`Distributed`), which queries read.
+//! Several servers as one target: each has its own tables in the database `NAME_local`, and in the URL's database a
+//! `Distributed` table over all servers, which queries read.
 //!
-//! Around the load all of them are queried; what is of the target as a whole, such as leases, is kept by one,
-//! which is the same in whatever order the URL names them. Connections are made when they are needed: of the
-//! one with the first address at once. Must not be used by a session.
+//! All servers are queried before and after the load. State of the target as a whole, such as leases, is kept by one
+//! server, independent of the order in the URL. Connections are made when needed, except that of the server with the
+//! first address. Must not be used by a session.
 
 use std::rc::Rc;
 
@@ -29,22 +29,22 @@ mod spread;
 mod tables;
 
 const DIALECT: Dialect = Dialect::ClickHouse;
-/// The engine of a table above those of all servers.
+/// The engine of a table over all servers.
 pub(super) const ABOVE: &str = "Distributed";
 
-/// Everything around the load.
+/// Operations before and after the load.
 pub(super) struct Cluster {
-    /// At least one; the first one keeps what is of the target as a whole.
+    /// At least one; the first one keeps the state of the target as a whole.
     members: Vec<Member>,
     mode: Mode,
     timeline: Rc<dyn Timeline>,
-    /// The clusters whose shards the members are; none until they were queried.
+    /// The clusters whose shards are the members; `None` until queried.
     clusters: Vec<String>,
-    /// Of the rows that were there when the tables were made.
+    /// About rows that existed when the tables were created.
     remarks: Vec<String>,
 }
 
-/// A server, with connections from the first question on.
+/// A server, connected on first use.
 struct Member {
     node: Node,
     opened: Option<Opened>,
@@ -53,14 +53,14 @@ struct Member {
 /// Connections to a server.
 struct Opened {
     node: Node,
-    /// To the tables above those of all servers.
+    /// To the `Distributed` tables.
     above: SqlAdmin<ClickHouseServer>,
-    /// To the server's own.
+    /// To the server's own tables.
     own: SqlAdmin<ClickHouseServer>,
 }
 
 impl Cluster {
-    /// Around the load of sessions on these servers.
+    /// For sessions on these servers.
     pub(super) async fn open(
         nodes: &[Node],
         mode: Mode,
@@ -80,15 +80,15 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The server that keeps what is of the target as a whole.
+    /// The server that keeps the state of the target as a whole.
     async fn first(&mut self) -> Result<&mut Opened, TargetError> {
         let first = self.members.first_mut();
         let first = first.ok_or_else(highwater_driver::hosts::none_given)?;
         first.open(self.mode, &self.timeline).await
     }
 
-    /// All servers, in the order of their addresses, once they are known to be those of a cluster: rows on
-    /// a server that is not named would be missing.
+    /// All servers, in address order, after checking that they form a cluster: rows on an unlisted server would be
+    /// missing.
     async fn all(&mut self) -> Result<Vec<&mut Opened>, TargetError> {
         let (mode, timeline) = (self.mode, &self.timeline);
         let opening = self.members.iter_mut().map(|member| member.open(mode, timeline));
@@ -104,7 +104,7 @@ impl Cluster {
     }
 }
 
-/// What each server answers, all queried at once; the first error, if there is one.
+/// The response of each server, queried concurrently; the first error, if any.
 async fn each<'o, T>(
     opened: &'o mut [&mut Opened],
     ask: impl Fn(&'o mut Opened) -> Response<'o, T>,
@@ -119,7 +119,7 @@ impl Member {
         mode: Mode,
         timeline: &Rc<dyn Timeline>,
     ) -> Result<&mut Opened, TargetError> {
-        // Not a match: what is borrowed would be for the whole of it.
+        // Not a match, which would borrow for its whole length.
         if self.opened.is_none() {
             let node = &self.node;
             let mut above = connect::open(node, timeline).await?;
@@ -140,12 +140,12 @@ impl Member {
     }
 }
 
-/// Makes the database of the server's own tables, if it is not there.
+/// Creates the database of the server's own tables, if it does not exist.
 async fn make_database(wire: &mut Wire, node: &Node) -> Result<(), TargetError> {
     let name = node.own_database();
     let literal = DIALECT.literal(&name);
     let there = format!("SELECT count() FROM system.databases WHERE name = {literal}");
-    // To say that it may be there takes a right that its user need not have.
+    // IF NOT EXISTS requires a privilege that the user may lack.
     if number(&rows_of(wire, &node.shown, &there).await?, 0) == 0 {
         let name = DIALECT.identifier(&name);
         let create = format!("CREATE DATABASE IF NOT EXISTS {name}");

@@ -1,5 +1,5 @@
-//! Reads the tables of all servers as one, for the audit: each server its own, all at once, and what they
-//! answer is added up here. So no server adds up what it got from the others, and none can be left out.
+//! Reads the tables of all servers as one, for the audit: each server reads its own concurrently, and the results are
+//! combined here. So no server aggregates others' results, and none can be left out.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use super::{ABOVE, Cluster, DIALECT, Opened, each};
 use crate::admin::ClickHouseServer;
 
 impl Opened {
-    /// The connection to the table of that name that has rows of its own: a table that the user made on each
+    /// The connection to the table of that name with its own rows: a table that the user created on each server has the
+    /// name of the `Distributed` one.
     /// server has the name of the one above.
     async fn holder(
         &mut self,
@@ -94,8 +95,7 @@ impl TableReader for Cluster {
 }
 
 impl TableDescriber for Cluster {
-    /// A sample of all servers' rows; the order, and how many rows there are, as the servers' own tables
-    /// say.
+    /// A sample of all servers' rows; the order and the number of rows are those of the servers' own tables.
     fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         Box::pin(async move {
             let mut shape = self.first().await?.above.describe(table).await?;
@@ -112,7 +112,7 @@ impl TableDescriber for Cluster {
     }
 }
 
-/// What the servers have by bucket, in one list.
+/// The servers' counts by bucket, in one list.
 fn counts_together(counts: Vec<KeyCounts>) -> KeyCounts {
     let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
     let mut without_key = 0;
@@ -125,7 +125,7 @@ fn counts_together(counts: Vec<KeyCounts>) -> KeyCounts {
     KeyCounts { buckets: buckets.into_iter().collect(), without_key }
 }
 
-/// The same of checksums, which are sums modulo 2⁶⁴ of the rows of whatever server.
+/// The same for checksums, which are sums modulo 2⁶⁴ over the rows of any server.
 fn sums_together(all: Vec<KeySums>) -> KeySums {
     let mut together = KeySums::default();
     let mut buckets: Vec<BucketSums> = Vec::new();

@@ -1,5 +1,5 @@
-//! How the rows that a run goes on with lie on the servers: what is added is given none of them. Must not judge
-//! the rows of the run itself.
+//! The distribution of existing rows over the servers, which new rows do not correct. Must not judge the rows of the
+//! run itself.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::describe::number;
@@ -7,7 +7,7 @@ use highwater_driver::table_registry::RegistryEntry;
 
 use super::{Cluster, DIALECT, each};
 
-/// A sentence for each table with rows that lie unevenly on the servers.
+/// A sentence for each table whose rows are unevenly distributed.
 pub(super) async fn remarks(
     cluster: &mut Cluster,
     entries: &[RegistryEntry],
@@ -28,7 +28,7 @@ pub(super) async fn remarks(
     Ok(remarks)
 }
 
-/// Says so where a server has less than half of its share.
+/// A sentence if a server has less than half of its fair share.
 fn remark(table: &str, rows: &[(String, u64)]) -> Option<String> {
     let all = rows.iter().fold(0_u64, |sum, (_, rows)| sum.saturating_add(*rows));
     let share = all / (rows.len() as u64).max(1);

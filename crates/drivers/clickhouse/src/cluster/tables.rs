@@ -1,4 +1,4 @@
-//! Makes the tables of a workload on every server, with one above those of all. Must not read rows.
+//! Creates the tables of a workload on every server, with a `Distributed` table over all. Must not read rows.
 
 use highwater_driver::contract::{TableAdmin, TargetError, TargetErrorKind};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
@@ -9,8 +9,8 @@ use super::spread;
 use super::{ABOVE, Cluster, DIALECT, Opened, each};
 use crate::spooling;
 
-/// See [`TableAdmin::create_tables`]. Each server registers its own tables and those above, so that a run
-/// against one server alone knows whose they are.
+/// See [`TableAdmin::create_tables`]. Each server registers its own and its `Distributed` tables, so that a run against
+/// a single server knows their owner.
 pub(super) async fn create(
     cluster: &mut Cluster,
     workload: &BoundWorkload,
@@ -23,7 +23,7 @@ pub(super) async fn create(
         ))
         .with_hint("name one server"));
     }
-    // Finds the clusters that the servers are.
+    // Determines the clusters of the servers.
     drop(cluster.all().await?);
     let is_name = |setting: &&(String, String)| setting.0.eq_ignore_ascii_case(CLUSTER);
     let named = policy.settings.iter().find(is_name);
@@ -60,7 +60,7 @@ pub(super) async fn create(
     Ok(entries)
 }
 
-/// See [`TableAdmin::update_registry`]: first where it is read first.
+/// See [`TableAdmin::update_registry`]: updates first the registry that is read first.
 pub(super) async fn update(
     opened: &mut [&mut Opened],
     entries: &[RegistryEntry],
@@ -73,7 +73,7 @@ pub(super) async fn update(
 }
 
 impl Opened {
-    /// Fails with a table that would be kept, although it is not above those of this cluster.
+    /// Fails if a table that would be kept is not a `Distributed` table over this cluster.
     async fn check_engines(
         &mut self,
         workload: &BoundWorkload,
@@ -108,8 +108,8 @@ impl Opened {
     }
 }
 
-/// Whether an engine is above tables of this database of this cluster, by its text in the server's catalog, such as
-/// `Distributed(c, d_local, t, rand())`; newer servers quote the names.
+/// Whether an engine is `Distributed` over tables of this database of this cluster, from its text in the server's
+/// catalog, such as `Distributed(c, d_local, t, rand())`; newer servers quote the names.
 fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
     let behind = |text: &str, name: &str| {
         let names = [name.to_owned(), DIALECT.literal(name), DIALECT.identifier(name)];
@@ -124,7 +124,7 @@ fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
     tables().is_some()
 }
 
-/// The tables above those of a workload: a row that is inserted there goes to any of the servers.
+/// The `Distributed` tables of a workload: a row inserted there goes to any of the servers.
 fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> BoundWorkload {
     let (identifier, literal) = (DIALECT.identifier(database), DIALECT.literal(database));
     let tables = workload.tables.iter().map(|table| {
@@ -140,8 +140,8 @@ fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> Boun
     BoundWorkload { tables: tables.collect(), ..BoundWorkload::default() }
 }
 
-/// The entries of tables that servers have for themselves: a server that was added has made its own just
-/// now, so that its entry is that of a new table. The first of the others counts.
+/// The entries of the servers' own tables. A server that was added has just created its tables, so its entry is that of
+/// a new table; the first other entry is used.
 fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<RegistryEntry> {
     let Some(first) = registered.first() else {
         return Vec::new();
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_whose_name_is_part_of_anothers_is_not_that_one() {
+    fn a_cluster_whose_name_is_part_of_another_name_is_not_that_one() {
         for engine in [
             "Distributed(shards, t_local, cpu, rand())",
             "Distributed('shards', 't_local', 'cpu', rand())",

@@ -1,8 +1,8 @@
-//! From an op to its request bytes: a statement with its values in it, or an insert with its rows behind it:
-//! one block in the format Native, column by column, or rows one after the other.
+//! Encodes an op as request bytes: a statement with its values in it, or an insert followed by its rows, as one block
+//! in Native format, column by column, or row by row.
 //!
-//! An encoder cannot fail. A batch with a value that its column's type cannot hold has no bytes: the server
-//! would store another value, and say nothing.
+//! An encoder cannot fail. A batch with a value that its column's type cannot hold gets no bytes, because the server
+//! would silently store another value.
 
 use std::rc::Rc;
 
@@ -20,23 +20,23 @@ mod words;
 pub(super) use native_type::{NativeColumn, NativeType, Source};
 use words::Words;
 
-/// Rows of a batch that the server takes as one block, at most, where it makes blocks of rows as they come:
-/// less than the least of its defaults (`min_insert_block_size_rows`).
+/// Maximum rows of a batch that the server takes as one block, in formats for which the server forms blocks from rows:
+/// below its smallest default (`min_insert_block_size_rows`).
 const BLOCK_ROWS_MAX: u64 = 1_000_000;
-/// Bytes of such a batch, at most: a quarter of the least of its defaults (`min_insert_block_size_bytes`),
-/// as rows in memory may be larger.
+/// Maximum bytes of such a batch: a quarter of the smallest default (`min_insert_block_size_bytes`), because rows may
+/// be larger in memory.
 const BLOCK_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How a session sends one op of the workload.
 #[derive(Debug)]
 pub(super) enum Plan {
-    /// A statement with its values in its text: versions of today have parameters, and 18.16 has none.
+    /// A statement with its values in its text: current versions have parameters, but 18.16 has none.
     Query {
-        /// Cut where values go.
+        /// Split at the values.
         sql: LiteralSql,
-        /// It changes nothing, whatever becomes of it.
+        /// It never changes anything.
         reads: bool,
-        /// Rows that it has in its text and inserts; the server does not say how many it stored.
+        /// Rows in its text that it inserts; the server does not report how many it stored.
         inserts: u64,
     },
     /// A batch insert.
@@ -46,28 +46,27 @@ pub(super) enum Plan {
 /// How batches are inserted.
 #[derive(Debug)]
 pub(super) struct InsertPlan {
-    /// `INSERT INTO … FORMAT Native` and the line feed behind it.
+    /// `INSERT INTO … FORMAT Native` and the line feed after it.
     pub(super) head: Vec<u8>,
-    /// In the order of the head.
+    /// In the order of the statement's column list.
     pub(super) columns: Vec<NativeColumn>,
     /// How rows are written.
     pub(super) format: Format,
     /// A block is stored as a whole or not at all.
     pub(super) is_atomic: bool,
-    /// Rows go to other servers, some of which may have theirs when one fails.
+    /// Rows are forwarded to other servers, some of which may store theirs when one fails.
     pub(super) is_distributed: bool,
 }
 
 impl InsertPlan {
-    /// Whether a batch of so many rows is stored as a whole or not at all, once its request of so many bytes
-    /// came as a whole.
+    /// Whether a batch of this size is stored as a whole or not at all, once its complete request has arrived.
     pub(super) fn is_whole(&self, rows: u64, bytes: usize) -> bool {
         let is_block =
             self.format == Format::Native || (rows <= BLOCK_ROWS_MAX && bytes <= BLOCK_BYTES_MAX);
         self.is_atomic && is_block
     }
 
-    /// Whether a request that was cut adds nothing: its first half is no request.
+    /// Whether a truncated request adds nothing: its first part is not a valid request.
     pub(super) fn refuses_cuts(&self) -> bool {
         self.format == Format::Native
     }
@@ -115,7 +114,7 @@ impl Encoder for BlockEncoder {
     }
 }
 
-/// Writes the rows of a batch; none if a value does not fit.
+/// Writes the rows of a batch; `None` if a value does not fit.
 fn put_batch(
     out: &mut Vec<u8>,
     plan: &InsertPlan,

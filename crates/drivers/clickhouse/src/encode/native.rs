@@ -1,4 +1,4 @@
-//! Columns of a block in the format Native: name, type, then the values one after the other.
+//! Columns of a block in Native format: name, type, then the values.
 //!
 //! Must not know an op.
 
@@ -7,7 +7,7 @@ use highwater_model::op::{ColumnData, RowBatch};
 use super::native_type::{NativeColumn, NativeType};
 use super::words::Words;
 
-/// Writes a number of as few bytes as it needs, seven bits each.
+/// Writes a number in a variable length, seven bits per byte.
 pub(super) fn put_length(out: &mut Vec<u8>, length: usize) {
     let mut rest = length;
     while rest >= 0x80 {
@@ -23,7 +23,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Writes a column; none if a value does not fit, or is not there.
+/// Writes a column; `None` if a value does not fit, or is missing.
 pub(super) fn put_column(
     out: &mut Vec<u8>,
     column: &NativeColumn,
@@ -75,9 +75,9 @@ pub(super) fn put_boolean(out: &mut Vec<u8>, native: NativeType, value: bool) ->
     Some(())
 }
 
-/// Writes whole numbers in the width of their column.
+/// Writes integers in the width of their column.
 pub(super) fn put_integers(out: &mut Vec<u8>, native: NativeType, values: &[i64]) -> Option<()> {
-    /// Those of one type; `None` where one does not fit.
+    /// Integers of one type; `None` if one does not fit.
     fn put<T: TryFrom<i64>, const N: usize>(
         out: &mut Vec<u8>,
         values: &[i64],
@@ -108,7 +108,7 @@ pub(super) fn put_integers(out: &mut Vec<u8>, native: NativeType, values: &[i64]
     }
 }
 
-/// The double of a whole number, if it has one of its own.
+/// An integer as a double, if it is exactly representable.
 #[expect(clippy::cast_precision_loss, reason = "the bound keeps it exact")]
 fn double(value: i64) -> Option<f64> {
     NativeType::Float64.holds(value).then_some(value as f64)

@@ -1,4 +1,4 @@
-//! The types of ClickHouse in which values are sent, and of which values. Must not write one.
+//! The ClickHouse types in which values are sent, and the workload types that they accept. Must not write one.
 
 use highwater_model::op::ColumnType;
 
@@ -9,25 +9,25 @@ pub(crate) struct NativeColumn {
     pub(crate) name: String,
     /// Its type, in the server's words.
     pub(crate) declared: String,
-    /// The same, without its nulls.
+    /// The type without `Nullable`.
     pub(crate) native: NativeType,
-    /// It can be null, so that a byte a row says whether it is.
+    /// It is nullable, so each row has a byte for null.
     pub(crate) nullable: bool,
-    /// Where its values are.
+    /// The source of its values.
     pub(crate) source: Source,
 }
 
-/// Where the values of a column are.
+/// The source of a column's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// In the column of a batch at this position.
     Column(usize),
-    /// In the objects there, under this name.
+    /// In objects at this position, under this name.
     Attribute(usize, String),
 }
 
 impl Source {
-    /// The column of the batch, and the attribute of its objects, if it is one.
+    /// The column of the batch, and the attribute of its objects, if any.
     pub(crate) fn place(&self) -> (usize, Option<&str>) {
         match self {
             Self::Column(position) => (*position, None),
@@ -36,16 +36,15 @@ impl Source {
     }
 }
 
-/// Whole numbers up to this one have a double of their own.
+/// Integers up to this one are exactly representable as doubles.
 const EXACT_MAX: i64 = 1 << 53;
 
-/// A type in which values are sent. What is not among them would be rounded, cut or hashed otherwise than
-/// the audit expects.
+/// A type in which values are sent. Other types would round, truncate, or hash values differently from the audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NativeType {
-    /// Whole numbers of so many bytes, with a sign.
+    /// Signed integers of this many bytes.
     Signed(u8),
-    /// The same without one.
+    /// Unsigned integers of this many bytes.
     Unsigned(u8),
     /// Double precision.
     Float64,
@@ -54,7 +53,7 @@ pub(crate) enum NativeType {
 }
 
 impl NativeType {
-    /// From the server's name of it.
+    /// Parses the server's type name.
     pub(crate) fn of(declared: &str) -> Option<Self> {
         Some(match declared {
             "Int8" => Self::Signed(1),
@@ -71,7 +70,7 @@ impl NativeType {
         })
     }
 
-    /// Whether it has a whole number as it is.
+    /// Whether it can hold an integer exactly.
     pub(crate) fn holds(self, value: i64) -> bool {
         match self {
             Self::Signed(bytes @ ..8) => value >> (u32::from(bytes) * 8 - 1) == value >> 63,
@@ -83,7 +82,7 @@ impl NativeType {
         }
     }
 
-    /// Whether values of the workload's type are sent in it.
+    /// Whether values of the workload's type can be sent in it.
     pub(crate) fn takes(self, kind: ColumnType) -> bool {
         match kind {
             ColumnType::Integer | ColumnType::Bigint => self != Self::Text,

@@ -13,7 +13,7 @@ use crate::insert_mode::Format;
 struct Column<'b> {
     native: NativeType,
     nullable: bool,
-    /// What stands before a value as text: a comma, and the name of the column.
+    /// Precedes a value as text: a comma, and the name of the column.
     key: Vec<u8>,
     values: Values<'b>,
 }
@@ -27,7 +27,7 @@ enum Values<'b> {
     Entries(Entries<'b>),
 }
 
-/// Writes all rows of a batch; none if a value does not fit, or is not there.
+/// Writes all rows of a batch; `None` if a value does not fit, or is missing.
 pub(super) fn put_rows(
     out: &mut Vec<u8>,
     format: Format,
@@ -102,9 +102,9 @@ impl Column<'_> {
                 out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
             }
             Values::Floats(values) => {
-                // Others have no form in JSON.
+                // Others are not representable in JSON.
                 let value = values.get(row).filter(|value| value.is_finite())?;
-                // The shortest text that stands for this value and no other one.
+                // The shortest text that identifies this value.
                 write!(out, "{value:?}").ok()?;
             }
             Values::Booleans(values) => out.push(b'0' + u8::from(*values.get(row)?)),
@@ -121,14 +121,14 @@ fn put_object(out: &mut Vec<u8>, columns: &[Column<'_>], row: usize, words: &Wor
         out.extend_from_slice(&column.key);
         column.put_json(out, row, words)?;
     }
-    // In place of the first comma.
+    // Replaces the first comma.
     *out.get_mut(begin)? = b'{';
     out.extend_from_slice(b"}\n");
     Some(())
 }
 
-/// Writes a text between quotes, with escapes.
+/// Writes a quoted text, with escapes.
 pub(super) fn put_json_text(out: &mut Vec<u8>, text: &str) {
-    // Writing to a vector cannot fail, and a text has a form.
+    // Writing to a vector cannot fail, and every text is representable.
     drop(serde_json::to_writer(out, text));
 }

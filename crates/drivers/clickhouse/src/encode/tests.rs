@@ -1,4 +1,4 @@
-//! Blocks, read again by a reader of their own.
+//! Blocks, read back by an independent reader.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use highwater_model::op::{ColumnData, Dictionary, OpId, RowBatch, Value};
 
 use super::*;
 
-/// Reads what the format's description says, and nothing of the encoder.
+/// Reads according to the format's specification, independent of the encoder.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -67,7 +67,7 @@ fn encoded_as(
     let mut encoder = BlockEncoder::new(&Rc::from([plan]));
     let mut request = Request::empty();
     request.op.body = OpBody::Insert(RowBatch { first_row: 0, rows, columns: data });
-    // Twice: what the first one left behind must not be seen.
+    // Twice, to check that no state remains.
     encoder.encode(&mut request);
     encoder.encode(&mut request);
     request.bytes

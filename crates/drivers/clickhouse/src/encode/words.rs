@@ -1,16 +1,16 @@
-//! Entries of dictionaries as they are written, kept from batch to batch: the same hosts come again. Must not
-//! know the format that they are written in.
+//! Encoded entries of dictionaries, kept between batches, because the same entries recur. Must not know the format of
+//! the entries.
 
 use std::sync::Arc;
 
 use highwater_model::op::Dictionary;
 
-/// Entries of a dictionary that are kept encoded; those of a larger one are encoded row by row.
+/// Maximum entries of a dictionary that are kept encoded; those of a larger one are encoded row by row.
 const ENTRIES_KEPT: usize = 100_000;
-/// Dictionaries that are kept, at most, beside those of one batch.
+/// Maximum dictionaries kept, in addition to those of one batch.
 const KEPT_MAX: usize = 2_000;
 
-/// See the module.
+/// See the module documentation.
 pub(super) struct Words {
     kept: Vec<Encoded>,
     /// Writes a text.
@@ -22,7 +22,7 @@ struct Encoded {
     values: Arc<[Box<str>]>,
     attribute: Option<String>,
     bytes: Vec<u8>,
-    /// Where each entry begins, and where the last one ends.
+    /// Start of each entry, and end of the last one.
     begins: Vec<usize>,
 }
 
@@ -35,30 +35,30 @@ impl Encoded {
     }
 }
 
-/// A dictionary of a batch, as [`Words::find`] found it.
+/// A dictionary of a batch, as returned by [`Words::find`].
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'b> {
     coded: &'b Dictionary,
     attribute: Option<&'b str>,
-    /// Where its entries are kept, if they are.
+    /// Position of its encoded entries, if kept.
     kept: Option<usize>,
 }
 
 impl Words {
-    /// Of a format that writes a text so.
+    /// For a format that writes texts this way.
     pub(super) fn new(put_text: fn(&mut Vec<u8>, &str)) -> Self {
         Self { kept: Vec::new(), put_text }
     }
 
-    /// Makes room for the dictionaries of a batch: what was found in an earlier one is not there any more.
+    /// Frees space for the dictionaries of a batch: results for an earlier batch become invalid.
     pub(super) fn begin_batch(&mut self) {
-        // A batch may bring dictionaries of its own each time.
+        // Each batch may have new dictionaries.
         if self.kept.len() >= KEPT_MAX {
             self.kept.clear();
         }
     }
 
-    /// Looks a dictionary up, and encodes it the first time.
+    /// Looks up a dictionary, and encodes it on first use.
     pub(super) fn find<'b>(
         &mut self,
         coded: &'b Dictionary,
@@ -69,7 +69,7 @@ impl Words {
         Entries { coded, attribute, kept }
     }
 
-    /// Writes the entries of so many rows; none if one has none.
+    /// Writes the entries of this many rows; `None` if one is missing.
     pub(super) fn put_all(
         &self,
         out: &mut Vec<u8>,
@@ -90,7 +90,7 @@ impl Words {
         Some(())
     }
 
-    /// Writes the entry of a row; none if there is none.
+    /// Writes the entry of a row; `None` if it is missing.
     pub(super) fn put(&self, out: &mut Vec<u8>, entries: &Entries<'_>, row: usize) -> Option<()> {
         let code = usize::try_from(*entries.coded.codes.get(row)?).ok()?;
         if let Some(kept) = entries.kept {
@@ -132,8 +132,7 @@ impl Words {
     }
 }
 
-/// An attribute of a JSON object as text, as the checksum of the object reads it; empty where it is not
-/// there.
+/// An attribute of a JSON object as text, as in the object's checksum; empty if it is missing.
 fn attribute_text(json: &str, name: &str) -> String {
     let object: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     match object.get(name) {

@@ -1,5 +1,5 @@
-//! The table of certainties in `docs/reference/clickhouse.md`, line by line: each error is provoked on a
-//! real server, and what the outcome says of it is compared with what the table holds afterwards.
+//! The table of certainties in `docs/reference/clickhouse.md`, line by line: provokes each error on a real server, and
+//! compares the outcome with the table's content afterwards.
 
 use highwater_driver::TargetErrorKind;
 use highwater_model::op::{BoundColumn, BoundWorkload, ColumnData, ColumnType, OpBody, Value};
@@ -42,7 +42,7 @@ fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
     });
 }
 
-/// Inserts as texts, as those of `kv`.
+/// Inserts as text, like those of `kv`.
 #[test]
 fn rows_in_the_text_of_a_statement_count_and_those_that_cannot_be_read_are_refused() {
     on_stage(started(), async |server, target, mut stage| {
@@ -84,7 +84,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
         (url("nobody"), "Code: 192"),
         (url(USER), "Code: 194"),
         (url(&format!("{USER}:wrong")), "Code: 193"),
-        // He may not say how his statements are run.
+        // This user may not change settings.
         (url(READER), "Code: 164"),
         (format!("clickhouse://127.0.0.1:{}/nowhere", server.port()), "Code: 81"),
     ] {
@@ -105,7 +105,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
 #[test]
 fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
     on_server(started(), async |server, target| {
-        // Inserts are slowed down before they are rejected: here at the same number of parts.
+        // Inserts are delayed before they are rejected: here at the same number of parts.
         let settings = [("parts_to_throw_insert", "5"), ("parts_to_delay_insert", "5")];
         let mut stage = stage_with(target.as_ref(), points(), &settings).await;
         server.sql("SYSTEM STOP MERGES");
@@ -122,7 +122,7 @@ fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
         }
         assert_eq!(count(&server), acknowledged);
         assert_eq!(acknowledged, 50);
-        // Where a batch becomes several parts, some of them may be there.
+        // If a batch becomes several parts, some of them may exist.
         server.sql("DROP TABLE points");
         let parted = POINTS.replace("ORDER BY k", "PARTITION BY k % 2 ORDER BY k");
         let mut stage = stage_with(target.as_ref(), points_of(&parted, "$1"), &settings).await;

@@ -1,4 +1,4 @@
-//! A target and a workload of one small table, for the tests beside this file.
+//! A target and a workload of one small table, for the tests in this directory.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Target>, TargetError> {
     ClickHouseDriver.open(&[TargetUrl::parse(url)?], &support::options())
 }
 
-/// A target on a server, with this way to insert.
+/// A target on a server, with this insert mode.
 pub(crate) fn open_as(server: &ClickHouse, insert: &str) -> Arc<dyn Target> {
     let options = TargetOptions { insert: Some(insert.to_owned()), ..support::options() };
     let url = TargetUrl::parse(&server.url(SUPERUSER)).expect("a URL");
@@ -29,12 +29,12 @@ pub(crate) fn target(server: &ClickHouse) -> Arc<dyn Target> {
     open(&server.url(SUPERUSER)).expect("a target")
 }
 
-/// A server of its own; nothing if ClickHouse is left out.
+/// A separate server; `None` if ClickHouse is skipped.
 pub(crate) fn started() -> Option<ClickHouse> {
     (!skipped()).then(ClickHouse::start)
 }
 
-/// The same, with this among its configuration and this among the settings of its users.
+/// The same, with this configuration and these user settings added.
 pub(crate) fn started_with(configuration: &str, settings: &str) -> Option<ClickHouse> {
     (!skipped()).then(|| ClickHouse::start_with(configuration, settings))
 }
@@ -61,7 +61,7 @@ pub(crate) fn on_stage(
     });
 }
 
-/// The statement that makes the table of [`points`].
+/// The statement that creates the table of [`points`].
 pub(crate) const POINTS: &str =
     "CREATE TABLE points (k Int64, word String) ENGINE = MergeTree ORDER BY k";
 
@@ -70,7 +70,7 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
     points_of(POINTS, "$1")
 }
 
-/// The tables of a workload anew, with these settings, as of `--with`.
+/// Recreates the tables of a workload with these settings, as from `--with`.
 pub(crate) async fn stage_with(
     target: &dyn Target,
     workload: Arc<BoundWorkload>,

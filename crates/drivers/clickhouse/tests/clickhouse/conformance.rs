@@ -1,5 +1,5 @@
-//! ClickHouse keeps every rule of the conformance suite but that of unique keys, which it does not have; so do three
-//! shards together.
+//! ClickHouse passes every rule of the conformance suite except that of unique keys, which it does not have; so do
+//! three shards together.
 
 use crate::client::started;
 use crate::rules;
@@ -10,7 +10,7 @@ use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_testing::clickhouse::SUPERUSER;
 
-/// Types of other widths, and columns that can be null.
+/// Types of other widths, and nullable columns.
 fn other_type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Integer | ColumnType::Timestamp => "Nullable(Int64)",
@@ -42,13 +42,13 @@ fn columns_of_other_types_are_stored_exactly_too() {
 /// The rule that takes as long on three shards as all others together.
 const SLOWEST: &str = "abandoned_batches_are_whole";
 
-/// Three shards keep the rules of these names.
+/// Checks the rules of these names on three shards.
 fn check_shards(is_among: impl Fn(&str) -> bool) {
     let Some(shards) = cluster::started() else {
         return;
     };
     let sql = SqlWords {
-        // The table above, and the server's own, if they are there.
+        // The `Distributed` table and the server's own, if they exist.
         drop: |table| {
             ["default", "default_local"]
                 .map(|database| format!("DROP TABLE IF EXISTS {database}.{table}"))

@@ -1,4 +1,4 @@
-//! What becomes of a batch whose request or answer is cut on its way, by a proxy.
+//! Batches whose request or response is cut by a proxy.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::support::block_on;
 /// Where a proxy cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
-    /// It passes on so many bytes of the first insert, and then closes both connections.
+    /// It forwards this many bytes of the first insert, and then closes both connections.
     Request(usize),
-    /// It passes on the whole request, and closes the client's connection in place of an answer.
+    /// It forwards the complete request, and closes the client's connection instead of responding.
     Answer,
 }
 
-/// Passes bytes on between clients and a server, and cuts the first insert of a batch.
+/// Forwards bytes between clients and a server, and cuts the first insert of a batch.
 async fn proxy(listener: TcpListener, port: u16, cut: Cut) {
     loop {
         let (mut client, _) = listener.accept().await.unwrap();
@@ -41,7 +41,7 @@ async fn proxy(listener: TcpListener, port: u16, cut: Cut) {
                             }
                             Cut::Answer if is_insert => {
                                 server.write_all(bytes).await.unwrap();
-                                // All of it: the answer begins when it is done.
+                                // Completely: the response begins when the insert is done.
                                 server.read_exact(&mut answer[..1]).await.unwrap();
                                 return;
                             }
@@ -58,7 +58,7 @@ async fn proxy(listener: TcpListener, port: u16, cut: Cut) {
     }
 }
 
-/// Inserts a batch through a proxy that cuts it; what the outcome says.
+/// Inserts a batch through a proxy that cuts it; returns the certainty of the outcome.
 async fn inserted(server: &ClickHouse, cut: Cut) -> Certainty {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let through = listener.local_addr().unwrap().port();
@@ -72,7 +72,7 @@ async fn inserted(server: &ClickHouse, cut: Cut) -> Certainty {
         let mut client = Client::connect(target.as_ref(), &Arc::clone(&workload)).await.unwrap();
         let outcome = client.insert(0, 100).await;
         assert!(!outcome.is_success() && !outcome.session_usable, "{outcome:?}");
-        // What was cut may still be read.
+        // The truncated request may still be read.
         let mut admin = admin(target.as_ref()).await.unwrap();
         assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());
         outcome.certainty
@@ -88,7 +88,7 @@ fn of_a_block_that_was_cut_nothing_is_stored_and_of_one_that_was_not_answered_al
     block_on(async {
         let target = target(&server);
         let _stage = Stage::set(target.as_ref(), points()).await;
-        // In the head, behind it, in the columns, and before the last byte of 100 rows of 12 bytes.
+        // In the head, after it, in the columns, and before the last byte of 100 rows of 12 bytes.
         for length in [50, 300, 700, 1_000] {
             let certainty = inserted(&server, Cut::Request(length)).await;
             assert_eq!(certainty, Certainty::Unknown, "{length}");

@@ -1,4 +1,4 @@
-//! What becomes of ops when sessions and servers end early, or when connections are idle.
+//! Ops whose sessions or servers end early, and idle connections.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
             found == acknowledged || found == acknowledged + unknown,
             "{round}: {acknowledged} acknowledged, {unknown} unknown, {found} found"
         );
-        // The one under way may have been answered before the end.
+        // The batch in flight may have been acknowledged before the end.
         assert!(acknowledged >= 20 * ROWS.unsigned_abs(), "{round}");
     }
 }
@@ -53,7 +53,7 @@ fn an_insert_whose_client_left_while_the_server_stood_still_is_applied_later_and
         drop(stage.client);
         server.thaw();
         assert!(stage.admin.quiesce(Nanos::from_secs(30)).await.unwrap());
-        // The whole request had left, and nothing cancels it.
+        // The complete request had been sent, and nothing cancels it.
         assert_eq!(count(&server), 20);
     });
 }
@@ -63,7 +63,7 @@ fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
     let configuration = "<keep_alive_timeout>1</keep_alive_timeout>";
     on_stage(started_with(configuration, ""), async |_server, _, mut stage| {
         assert!(stage.client.insert(0, 10).await.is_success());
-        // Longer than a connection is kept by either side, and watched as a worker does.
+        // Longer than either side keeps a connection, and watched as by a worker.
         let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
         let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
         let _watched = closed.await;

@@ -1,4 +1,4 @@
-//! What an insert leaves in a table, and what is recorded of the server.
+//! The stored result of inserts, and the recorded facts of the server.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn a_batch_is_one_part_and_the_same_batch_again_is_a_second_one() {
     on_stage(started(), async |server, _, mut stage| {
         server.sql("SYSTEM STOP MERGES");
         for batches in 1..4_u64 {
-            // More rows than a part of the server's own making has.
+            // More rows than a part formed by the server has.
             let outcome = stage.client.insert(0, 1_200_000).await;
             assert!(outcome.is_success() && outcome.rows_applied == 1_200_000, "{outcome:?}");
             let parts = "SELECT count(), sum(rows) FROM system.parts \
@@ -175,7 +175,7 @@ fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
     let Some(server) = started() else {
         return;
     };
-    // 18.16 reads most numbers exactly; these two it does not.
+    // 18.16 parses most numbers exactly, but not these two.
     let fractions = [-1.0 / 3.0, 1.071_566_039_146_582_6e-75, -8.750_186_241_947_517e123];
     server.sql("CREATE TABLE fractions (n UInt8, x Float64) ENGINE = MergeTree ORDER BY n");
     let rows: String =
@@ -185,7 +185,7 @@ fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
     let found: Vec<f64> = found.lines().map(|x| x.parse().unwrap()).collect();
     let is_exact = found == fractions;
     let setting = "SELECT count() FROM system.settings WHERE name = 'precise_float_parsing'";
-    // Whoever has the setting may be inexact without it.
+    // A server that has the setting may be inexact without it.
     let has_setting = server.sql(setting) == "1";
     assert!(!is_exact || has_setting, "{found:?}");
     let refused = block_on(admin(open_as(&server, "jsoneachrow").as_ref())).err();

@@ -1,4 +1,4 @@
-//! Leases on a server that has neither transactions nor updates.
+//! Leases on a server without transactions or updates.
 
 use highwater_driver::{Lease, LeaseAction};
 
@@ -40,7 +40,7 @@ fn of_takers_at_the_same_moment_one_has_it_and_all_see_the_same() {
             assert_eq!(tokens(&first), tokens(&second));
             assert_eq!(tokens(&first), tokens(&third));
             winners.insert(first[0].token.clone());
-            // Those who lost have nothing that is theirs when the winner ends.
+            // The losers hold nothing when the winner ends.
             let left = one.leases(LeaseAction::End(&first[0].token)).await.unwrap();
             assert!(left.is_empty(), "{left:?}");
         }
@@ -58,7 +58,7 @@ fn whoever_ended_can_take_again_and_who_died_while_he_took_holds_up_nobody_for_l
             assert_eq!(tokens(&taken), ["a"]);
             assert!(one.leases(LeaseAction::End("a")).await.unwrap().is_empty());
         }
-        // As of a process that was killed between the two statements, eleven seconds ago.
+        // Left by a process that was killed between the two statements, eleven seconds ago.
         server.sql(
             "INSERT INTO highwater_leases (table_name, share, token, event, at_ms) \
              SELECT 'points', 1, 'dead', 'choosing', (toUnixTimestamp(now()) - 11) * 1000",

@@ -8,17 +8,17 @@ use highwater_driver::http::Sink;
 use highwater_driver::network::one_line;
 use serde::Deserialize;
 
-/// The entry of a row that was applied: nearly all of them.
+/// The entry of an applied row: nearly all of them.
 const APPLIED: &[u8] = b"{\"rowcount\":1}";
-/// Containers inside each other, at most; values deeper than that are not what the server sends.
+/// Maximum nesting of containers; the server does not send deeper values.
 const DEPTH_MAX: usize = 128;
-/// Text that is kept of a message, in bytes.
+/// Maximum bytes kept of a message.
 const TEXT_BYTES_MAX: usize = 400;
-/// Rows that were not applied, at most.
+/// Maximum number of rows that were not applied.
 const UNAPPLIED_MAX: usize = 1_000_000;
-/// Different reasons in one answer, at most; a server has a handful.
+/// Maximum different reasons in one response; a server uses a handful.
 const REASONS_MAX: usize = 64;
-/// Bytes that are read of an answer that is an error: the server echoes what it cannot parse.
+/// Maximum bytes read of an error response: the server echoes what it cannot parse.
 const ERROR_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A row that was not applied.
@@ -28,16 +28,16 @@ pub(super) struct Unapplied {
     pub(super) row: u32,
     /// The server's count, such as -2.
     pub(super) count: i64,
-    /// Position in [`Answer::reasons`]; none where the server gives none.
+    /// Position in [`Answer::reasons`]; `None` if the server gives no reason.
     pub(super) reason: Option<usize>,
 }
 
-/// A code, and the text that came with it.
+/// An error code with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub(super) struct Reason {
-    /// CrateDB's own code, such as 4091; 0 where none came.
+    /// CrateDB's error code, such as 4091; 0 if missing.
     pub(super) code: i64,
-    /// The beginning of the text.
+    /// The start of the text.
     #[serde(rename = "message")]
     pub(super) text: String,
 }
@@ -45,15 +45,15 @@ pub(super) struct Reason {
 /// The content of a response.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// HTTP status; 0 before it came.
+    /// HTTP status; 0 until received.
     pub(super) status: u16,
     /// Bytes of the body.
     pub(super) bytes: u64,
-    /// Rows of the answer.
+    /// Rows of the response.
     pub(super) rows: u64,
-    /// Columns of the answer.
+    /// Columns of the response.
     pub(super) columns: u64,
-    /// The count of a request that is not bulk.
+    /// The count of a non-bulk request.
     pub(super) rowcount: Option<i64>,
     /// Entries of `results`.
     pub(super) entries: u64,
@@ -66,12 +66,12 @@ pub(super) struct Answer {
     pub(super) reasons: Vec<Reason>,
     /// Why the whole request failed.
     pub(super) error: Option<Reason>,
-    /// The text of an answer that is not JSON.
+    /// The text of a non-JSON response.
     plain: Vec<u8>,
     scan: Scan,
 }
 
-/// Keys that matter.
+/// Relevant keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Key {
     #[default]
@@ -85,7 +85,7 @@ enum Key {
     Message,
 }
 
-/// What the next byte belongs to.
+/// The token of the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Lex {
     #[default]
@@ -93,7 +93,7 @@ enum Lex {
     Text,
     /// After a backslash.
     Escape,
-    /// So many hexadecimal digits of a character are to come.
+    /// This many hexadecimal digits of a character remain.
     Unicode(u8),
     /// A number or a literal.
     Word,
@@ -104,14 +104,14 @@ struct Scan {
     lex: Lex,
     /// Whether each open container is an object.
     objects: Vec<bool>,
-    /// The key that each of the first four containers is at.
+    /// The current key of each of the first four containers.
     keys: [Key; 4],
     /// The next text is a key.
     at_key: bool,
-    /// Text or word so far, as far as it matters.
+    /// The relevant part of the current text or word.
     token: Vec<u8>,
     character: u32,
-    /// The first value began, and ended.
+    /// Whether the first value began, and ended.
     begun: bool,
     whole: bool,
     wrong: bool,
@@ -146,12 +146,12 @@ impl Sink for Answer {
 }
 
 impl Answer {
-    /// Whether a whole JSON object came.
+    /// Whether a complete JSON object was received.
     pub(super) fn is_whole(&self) -> bool {
         self.scan.whole && !self.scan.wrong
     }
 
-    /// The text of an answer that is not JSON, one line.
+    /// The text of a non-JSON response, one line.
     pub(super) fn plain_text(&self) -> String {
         one_line(&String::from_utf8_lossy(&self.plain))
     }
@@ -200,7 +200,7 @@ impl Answer {
         self.scan.objects.len() == 2 && self.scan.keys[0] == Key::Results
     }
 
-    /// Counts the entries of applied rows that `bytes` begins with; what is left.
+    /// Counts the entries of applied rows at the start of `bytes`; returns the rest.
     fn take_applied<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
         while let Some(rest) = bytes.strip_prefix(APPLIED) {
             self.entries += 1;
@@ -222,7 +222,7 @@ impl Answer {
             b',' => self.scan.at_key = self.scan.objects.last() == Some(&true),
             b':' => self.scan.at_key = false,
             _ if byte.is_ascii_whitespace() => {}
-            // Nothing but an object is an answer.
+            // A response must be an object.
             _ if !self.scan.begun => self.scan.wrong = true,
             _ => {
                 self.count_element();
@@ -267,7 +267,7 @@ impl Answer {
         }
     }
 
-    /// A value begins: an element of `rows` or `cols` is counted.
+    /// At the start of a value: counts an element of `rows` or `cols`.
     fn count_element(&mut self) {
         if self.scan.objects.len() != 2 || self.scan.objects.last() != Some(&false) {
             return;
@@ -279,7 +279,7 @@ impl Answer {
         }
     }
 
-    /// Reads on in a text; what is left.
+    /// Continues reading a text; returns the rest.
     fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let end = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
         let (piece, rest) = bytes.split_at(end);
@@ -300,12 +300,12 @@ impl Answer {
         }
     }
 
-    /// Whether the text at hand is a key or a message that is read.
+    /// Whether the current text is a key or message to read.
     fn is_needed(&self) -> bool {
         self.scan.objects.len() <= 4 && (self.scan.at_key || self.key() == Key::Message)
     }
 
-    /// The key that the innermost container is at.
+    /// The current key of the innermost container.
     fn key(&self) -> Key {
         let at = self.scan.objects.len().wrapping_sub(1);
         self.scan.keys.get(at).copied().unwrap_or_default()
@@ -332,7 +332,7 @@ impl Answer {
         self.scan.character = self.scan.character * 16 + digit;
         self.scan.lex = Lex::Unicode(left - 1);
         if left == 1 {
-            // Halves of a pair become two replacement characters; it is only a message.
+            // Surrogates become two replacement characters; it is only a message.
             let character = char::from_u32(self.scan.character).unwrap_or('\u{fffd}');
             self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
             self.scan.lex = Lex::Text;
@@ -372,7 +372,7 @@ impl Answer {
         }
     }
 
-    /// The error that the innermost object is about: of a row, or of the whole request.
+    /// The error described by the innermost object: of a row, or of the whole request.
     fn reason(&mut self) -> Option<&mut Reason> {
         let keys = &self.scan.keys;
         match self.scan.objects.len() {
@@ -393,7 +393,7 @@ impl Answer {
         let entry = std::mem::take(&mut self.scan.entry);
         match entry.count {
             Some(count) if count > 0 && entry.reason.is_none() => self.applied += 1,
-            // More than any batch has: the answer is not one to it.
+            // More than any batch has: the response cannot belong to it.
             _ if self.unapplied.len() == UNAPPLIED_MAX => self.scan.wrong = true,
             count => {
                 let reason = entry.reason.map(|reason| self.reason_number(reason));
@@ -402,8 +402,8 @@ impl Answer {
         }
     }
 
-    /// Texts differ in details such as the values of the row: reasons are the same if their codes
-    /// and their kinds of exception are.
+    /// Texts differ in details such as the values of the row: reasons are equal if their codes and kinds of exception
+    /// are.
     fn reason_number(&mut self, reason: Reason) -> usize {
         let same = |known: &Reason| known.code == reason.code && known.kind() == reason.kind();
         if let Some(position) = self.reasons.iter().position(same) {
@@ -418,14 +418,14 @@ impl Answer {
     }
 }
 
-/// Keeps bytes of a text as far as there is room.
+/// Keeps bytes of a text up to the limit.
 fn append(text: &mut Vec<u8>, bytes: &[u8]) {
     let room = TEXT_BYTES_MAX.saturating_sub(text.len());
     text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
 }
 
 impl Reason {
-    /// The exception's name, which the text begins with.
+    /// The exception's name at the start of the text.
     pub(super) fn kind(&self) -> &str {
         let end = self.text.find(['[', ' ', '(']).unwrap_or(self.text.len());
         self.text.get(..end).unwrap_or_default()

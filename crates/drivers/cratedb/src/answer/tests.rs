@@ -1,4 +1,4 @@
-//! Answers as they were recorded, whole and in pieces.
+//! Recorded responses, whole and in pieces.
 
 use proptest::prelude::*;
 

@@ -1,9 +1,8 @@
-//! From an op to the body of its request. The insert modes differ in nothing but this:
-//! `bulk` one statement and one array of values a row, `values` one multi-row INSERT, `unnest` one
-//! INSERT from an array a column.
+//! Encodes an op as the body of its request. The insert modes differ only here: `bulk` sends one statement and one
+//! array of values per row, `values` one multi-row INSERT, `unnest` one INSERT from one array per column.
 //!
-//! The hot path of a load: columns are read as they are, text that repeats is quoted once for its
-//! dictionary, numbers are written without the formatting machinery.
+//! This is the hot path of a load: columns are read directly, repeated texts are quoted once per dictionary, and
+//! numbers are written without the formatting machinery.
 
 use std::io::Write as _;
 use std::rc::Rc;
@@ -21,18 +20,18 @@ use highwater_driver::contract::{Encoder, Request};
 /// Encodes for one session.
 pub(super) struct BodyEncoder {
     plans: Rc<[Plan]>,
-    /// Level of compression, and room for what is compressed.
+    /// Compression level, and a buffer for the compressed body.
     gzip: Option<(u32, Vec<u8>)>,
     quoted: Quoted,
 }
 
-/// Dictionaries whose values were quoted already, one a column.
+/// Quoted dictionaries, by column.
 #[derive(Default)]
 struct Quoted(Vec<Option<QuotedDictionary>>);
 
 /// The values of a dictionary as JSON texts, one after the other.
 struct QuotedDictionary {
-    /// Kept, so that no other dictionary can be at its address.
+    /// Kept, so that no other dictionary can have the same address.
     source: Arc<[Box<str>]>,
     text: Vec<u8>,
     /// Where each value ends.
@@ -63,7 +62,7 @@ impl Encoder for BodyEncoder {
     }
 }
 
-/// An empty body stays empty: it stands for an op without a request.
+/// An empty body stays empty: it means that the op needs no request.
 pub(super) fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
     if body.is_empty() {
         return;
@@ -74,8 +73,7 @@ pub(super) fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
     drop(encoder.finish());
 }
 
-/// Writes the body that asks `op`; nothing where no request is needed, or the op does not fit its
-/// plan.
+/// Writes the body for `op`; nothing if no request is needed, or if the op does not fit its plan.
 fn encode(plans: &[Plan], quoted: &mut Quoted, op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
         (Some(Plan::Query { head }), OpBody::Query(values)) => {
@@ -111,7 +109,7 @@ fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8
             rows(batch, quoted, [b'[', b']'], out);
             out.push(b'}');
         }
-        // Neither has a form for no row at all.
+        // Neither mode can represent an empty batch.
         Mode::Values | Mode::Unnest if batch.rows == 0 => {}
         Mode::Values => {
             out.extend_from_slice(&plan.head);
@@ -139,7 +137,7 @@ fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8
     }
 }
 
-/// The values of one column, with commas between.
+/// The values of one column, separated by commas.
 fn column_of(
     column: &ColumnData,
     dictionary: Option<&QuotedDictionary>,
@@ -163,12 +161,12 @@ fn column_of(
 
 /// Columns that are written together.
 enum Part<'a> {
-    /// Whole numbers side by side.
+    /// Adjacent integer columns.
     Numbers(Vec<&'a [i64]>),
     Cell(&'a ColumnData, Option<&'a QuotedDictionary>),
 }
 
-/// An array of all rows, the values of each between `around`.
+/// An array of all rows; the values of each are enclosed in `around`.
 fn rows(batch: &RowBatch, quoted: &Quoted, around: [u8; 2], out: &mut Vec<u8>) {
     let [before, after] = around;
     let parts = parts(batch, quoted);
@@ -200,7 +198,7 @@ fn rows(batch: &RowBatch, quoted: &Quoted, around: [u8; 2], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// The columns of a batch, those of whole numbers that stand side by side together.
+/// The columns of a batch, with adjacent integer columns grouped.
 fn parts<'a>(batch: &'a RowBatch, quoted: &'a Quoted) -> Vec<Part<'a>> {
     let mut parts = Vec::with_capacity(batch.columns.len());
     for (position, column) in batch.columns.iter().enumerate() {
@@ -213,7 +211,7 @@ fn parts<'a>(batch: &'a RowBatch, quoted: &'a Quoted) -> Vec<Part<'a>> {
     parts
 }
 
-/// The values of a column that holds a whole number for each of so many rows.
+/// The values of a column with an integer for each of these rows.
 fn whole_numbers(column: &ColumnData, rows: usize) -> Option<&[i64]> {
     match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values.get(..rows),
@@ -221,7 +219,7 @@ fn whole_numbers(column: &ColumnData, rows: usize) -> Option<&[i64]> {
     }
 }
 
-/// The value of a row; a row that is not there is null.
+/// The value of a row; a missing row is null.
 #[inline]
 fn put_cell(
     out: &mut Vec<u8>,
@@ -264,7 +262,7 @@ fn put_value(out: &mut Vec<u8>, value: &Value) {
 }
 
 impl Quoted {
-    /// Quotes the dictionaries of a batch that were not seen before.
+    /// Quotes the dictionaries of a batch that are new.
     fn learn(&mut self, batch: &RowBatch) {
         self.0.resize_with(batch.columns.len(), || None);
         for (column, quoted) in batch.columns.iter().zip(&mut self.0) {

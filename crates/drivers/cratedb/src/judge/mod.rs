@@ -1,36 +1,35 @@
-//! From a response to the outcome of an op: rows applied, refused, and unknown.
+//! Determines the outcome of an op from a response: rows applied, refused, and unknown.
 //!
-//! Around the loss of a node the server retries writes by itself, and then reports stored rows as
-//! refused. So a refusal counts only if the cluster is stable, or if the server decides it before
-//! it writes. Must not do I/O.
+//! Around the loss of a node, the server itself retries writes, and then reports stored rows as refused. So a refusal
+//! counts only if the cluster is stable, or if the server decides it before it writes. Must not do I/O.
 
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::{Answer, Unapplied};
 use super::errors::{self, Classification, NotAppliedIf};
 
-/// Entries of one shard that carry an error; the rest of the shard's refusals are bare.
+/// Maximum entries with an error per shard; the shard's other refusals have none.
 const EXPLAINED_PER_SHARD: usize = 10;
 
-/// A row that the statement's own ON CONFLICT left out.
+/// A row omitted by the statement's ON CONFLICT clause.
 const SKIPPED: Classification = Classification {
     class: ErrorClass::Constraint,
     not_applied_if: NotAppliedIf::StableWithKey,
     capped: false,
 };
 
-/// What the outcome depends on besides the response.
+/// The inputs of the outcome other than the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context {
     /// Rows of the op; 0 for a query.
     pub(super) rows: u64,
     /// It is an insert.
     pub(super) insert: bool,
-    /// One entry a row is expected.
+    /// One entry per row is expected.
     pub(super) bulk: bool,
     /// The table has a primary key.
     pub(super) has_key: bool,
-    /// There was no sign of a lost node around the op.
+    /// No node loss was detected around the op.
     pub(super) stable: bool,
 }
 
@@ -58,7 +57,7 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
     } else if !answer.is_whole() {
         unknown(protocol("the answer is not the JSON that was expected"))
     } else if !context.insert {
-        // A statement without columns has one empty row.
+        // A statement without columns returns one empty row.
         let rows = if answer.columns == 0 { 0 } else { answer.rows };
         let counted = answer.rowcount.filter(|_| answer.columns == 0);
         Outcome {
@@ -74,7 +73,7 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
     outcome
 }
 
-/// The whole request failed.
+/// For a request that failed completely.
 fn failed(answer: &Answer, context: Context) -> Outcome {
     let reason = errors::reason_of(answer);
     let mut classification = errors::classify_request(answer.status, &reason);
@@ -100,7 +99,7 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
     if refused == 0 {
         return Outcome::applied(applied);
     }
-    // The server gives no reason. Without a key it cannot have been a duplicate.
+    // The server gives no reason. Without a key, it cannot be a duplicate.
     let class = if context.has_key { ErrorClass::Constraint } else { ErrorClass::Rejected };
     let error = OpError {
         class,
@@ -159,7 +158,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
         let here = failed.next_if(|entry| entry.row == row);
         here.map_or(Certainty::Applied, certainty)
     });
-    // What holds for the whole batch needs no list of rows.
+    // An outcome of the whole batch needs no list of rows.
     if outcome.rows_unknown == context.rows {
         return unknown(error);
     }
@@ -170,8 +169,8 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     outcome
 }
 
-/// Classifies a refusal without a reason: as the others of its shard, if they are so many that the
-/// server stopped giving reasons; otherwise unclear.
+/// Classifies a refusal without a reason: like the others of its shard, if there are so many that the server stopped
+/// giving reasons; otherwise unclear.
 fn classify_bare(
     answer: &Answer,
     classifications: &[Classification],

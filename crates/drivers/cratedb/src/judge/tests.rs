@@ -1,4 +1,4 @@
-//! Every case of the protocol, from its recorded answer to its outcome.
+//! Every case of the protocol, from its recorded response to its outcome.
 
 use super::super::recordings::{answer, recording};
 use super::*;
@@ -48,7 +48,7 @@ fn c06_a_type_error_refuses_the_whole_batch() {
         "06l-bulk-inner-array",
         "06m-bulk-bad-timestamp",
     ] {
-        // The values are read before anything is written: certain in any weather.
+        // The values are checked before anything is written: certain in any case.
         for stable in [true, false] {
             let context = Context { stable, ..BULK };
             check(name, context, (NotApplied, 0, 3, Some(ErrorClass::Data)));
@@ -183,7 +183,7 @@ fn c24_a_killed_statement_is_unknown_for_an_insert() {
     assert_eq!(summary(&judge(&answer(500, &text), QUERY)), expected);
 }
 
-/// The answer of a statement that ran out of time; its recording is a list of answers.
+/// The response of a statement that timed out; its recording is a list of responses.
 fn recording_of_35() -> String {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cratedb/recordings");
     let text = std::fs::read_to_string(format!("{directory}/35-session-and-disconnect.txt"));
@@ -199,13 +199,13 @@ fn c25_a_refusal_by_the_write_pool_is_reported_by_its_text() {
     let context = Context { rows: 2, has_key: false, ..BULK };
     let outcome = judge(&rejected, context);
     assert_eq!(summary(&outcome), (NotApplied, 0, 2, Some(ErrorClass::Rejected)));
-    // The same code with another text is another thing.
+    // The same code with another text has another meaning.
     let other = recording("28d-nomaster-count").answer();
     assert_eq!(summary(&judge(&other, BULK)), (Unknown, 0, 0, Some(ErrorClass::Unavailable)));
     let one = Context { rows: 1, ..COUNTED };
     let expected = (NotApplied, 0, 1, Some(ErrorClass::Rejected));
     check("25b-write-pool-rejection-single-row", one, expected);
-    // Around a failover the attempt before may have been carried out.
+    // Around a failover, the previous attempt may have been executed.
     assert_eq!(judge(&rejected, stable(context, false)).certainty, Unknown);
 }
 
@@ -226,7 +226,7 @@ fn c27_around_a_failover_refused_rows_are_unknown() {
     let bare = "{\"rowcount\":-2}";
     let duplicate = "{\"rowcount\":-2,\"error\":{\"code\":4091,\"message\":\
         \"DuplicateKeyException[A document with the same primary key exists already]\"}}";
-    // As a survivor answered: 18 bare, 10 duplicates of a table without a key.
+    // As a surviving node responded: 18 without a reason, 10 duplicates of a table without a key.
     let recorded = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/cratedb/recordings/27-cluster-kill-master.txt"
@@ -237,7 +237,7 @@ fn c27_around_a_failover_refused_rows_are_unknown() {
     let body = format!("{{\"cols\":[],\"duration\":1.0,\"results\":[{}]}}", entries.join(","));
     let answer = answer(200, &body);
     let context = Context { rows: 200, has_key: false, ..BULK };
-    // Without a key there are no duplicates but the server's own repetition, however calm it looks.
+    // Without a key, duplicates come only from the server's own retries, however stable it looks.
     let counts = |context| {
         let outcome = judge(&answer, context);
         (outcome.rows_applied, outcome.rows_refused, outcome.rows_unknown)
@@ -323,6 +323,6 @@ fn queries_say_how_many_rows_they_returned() {
     let outcome = judged("09c-select-row", QUERY);
     assert_eq!((outcome.response_rows, outcome.rows_applied), (1, 0));
     assert!(outcome.is_success() && outcome.response_bytes > 400);
-    // A statement without columns answers one empty row.
+    // A statement without columns returns one empty row.
     assert_eq!(judged("05-drop-if-exists", QUERY).response_rows, 0);
 }

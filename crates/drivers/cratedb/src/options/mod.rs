@@ -1,6 +1,6 @@
-//! From a target URL and the environment to what a connection needs: hosts, login, TLS, schema.
+//! Converts a target URL and the environment to connection options: hosts, login, TLS, schema.
 //!
-//! No I/O here: files that are named are read at the first connection.
+//! No I/O: named files are read at the first connection.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,29 +13,29 @@ use highwater_driver::http::checked_login;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
-/// Parameters of a URL that are understood; the names are libpq's where it has one.
+/// Supported URL parameters; with libpq's names if it has them.
 const PARAMETERS: &[&str] =
     &["connect_timeout", "gzip", "password", "sslcert", "sslkey", "sslmode", "sslrootcert", "user"];
-/// The port of CrateDB's HTTP endpoint where the URL names none.
+/// The default port of CrateDB's HTTP endpoint.
 const DEFAULT_PORT: u16 = 4200;
-/// The scheme that asks for TLS.
+/// The scheme that enables TLS.
 const TLS_SCHEME: &str = "crate+https";
-/// The schema where the URL names none, as in CrateDB.
+/// The default schema, as in CrateDB.
 const DEFAULT_SCHEMA: &str = "doc";
-/// Who one is without saying so, as in CrateDB.
+/// The default user, as in CrateDB.
 const DEFAULT_USER: &str = "crate";
 
-/// One server that sessions may talk to.
+/// A server for sessions.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) host: String,
     pub(super) port: u16,
     /// The URL for display and records.
     pub(super) shown: String,
-    /// What every request begins with, up to the value of its length.
+    /// The start of every request, up to the value of its length.
     pub(super) request: Arc<Secret>,
     pub(super) tls: Arc<Tls>,
-    /// With `prefer` and `allow`: the first kind of connection was tried, and is not spoken.
+    /// With `prefer` and `allow`: the first kind of connection was tried, and is not supported.
     pub(super) second_kind: Arc<AtomicBool>,
     /// Requests are compressed, at this level.
     pub(super) gzip: Option<u32>,
@@ -106,7 +106,7 @@ fn schema(url: &TargetUrl) -> Result<String, TargetError> {
     if schema.is_empty() {
         return Ok(DEFAULT_SCHEMA.to_owned());
     }
-    // It goes into a header as it is.
+    // It is inserted into a header unchanged.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if schema.chars().all(plain) {
         Ok(schema.to_owned())

@@ -52,7 +52,7 @@ fn requests_name_host_schema_and_login() {
         "POST /_sql HTTP/1.1\r\nHost: h:4200\r\nContent-Type: application/json\r\n\
          Default-Schema: metrics\r\nAuthorization: Basic YmVuY2g6c2VjcmV0\r\nContent-Length: "
     );
-    // Nobody in particular is CrateDB's own superuser, without a password.
+    // The default user is CrateDB's superuser, without a password.
     assert!(head("crate://h", &[]).contains("Basic Y3JhdGU6\r\n"));
     assert!(head("crate://h?gzip=1", &[]).contains("Content-Encoding: gzip\r\n"));
 }

@@ -1,4 +1,4 @@
-//! A target, sessions, and requests made from what was recorded.
+//! A target, sessions, and requests from recordings.
 #![expect(clippy::expect_used, reason = "a recording that is not one fails its test")]
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
     cpu.extend(metrics.iter().map(String::as_str));
     let table = |name: &str, columns: &[&str], create: &str| BoundTable {
         name: name.to_owned(),
-        // What every column holds is JSON as it was recorded.
+        // Every column has the recorded JSON.
         columns: columns.iter().map(|name| BoundColumn::new(*name, ColumnType::Object)).collect(),
         create: vec![create.to_owned()],
         key: "id".to_owned(),

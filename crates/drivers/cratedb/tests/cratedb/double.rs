@@ -1,7 +1,6 @@
-//! A server that knows some recorded requests and answers them as the real one did.
+//! A server that responds to recorded requests like the real one.
 //!
-//! A request that was not recorded is noted, and fails the test that ends with
-//! [`Double::finish`].
+//! It notes a request that was not recorded, and [`Double::finish`] then fails the test.
 #![expect(clippy::expect_used, reason = "a double that cannot start fails its test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +12,7 @@ use std::thread;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// A request as it was recorded, and its answer.
+/// A recorded request, with its response.
 pub(crate) struct Recording {
     request: String,
     answer: Vec<u8>,
@@ -41,7 +40,7 @@ impl Recording {
     }
 }
 
-/// The same request, written by another client: names without quotes and schema, no spaces.
+/// The same request from another client: names without quotes and schema, no spaces.
 fn normal(body: &str) -> String {
     let Ok(Value::Object(mut request)) = serde_json::from_str(body) else {
         return body.to_owned();
@@ -49,7 +48,7 @@ fn normal(body: &str) -> String {
     if let Some(Value::String(statement)) = request.get_mut("stmt") {
         *statement = statement.replace("doc.", "").replace(['"', ' ', '\n', ';'], "");
     }
-    // Without parameters is as with none.
+    // Missing parameters are equivalent to none.
     if request.get("args") == Some(&Value::Array(Vec::new())) {
         request.remove("args");
     }
@@ -72,8 +71,8 @@ pub(crate) struct Double {
 }
 
 impl Double {
-    /// Starts one that knows these recordings. Of several answers to one request each is given
-    /// once, and the last for ever.
+    /// Starts a double with these recordings. Several responses to one request are each returned once, and the last one
+    /// forever.
     pub(crate) fn start(names: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -91,7 +90,7 @@ impl Double {
         double
     }
 
-    /// Learns another recording; of an answer that is known already it takes the place.
+    /// Adds a recording; replaces an existing response to the request.
     pub(crate) fn learn(&self, name: &str) {
         let recording = Recording::read(name);
         let mut state = self.state.lock().expect("a state");
@@ -99,7 +98,7 @@ impl Double {
         answers.push(recording.answer);
     }
 
-    /// Closes the connection after this recording's request, without an answer.
+    /// Closes the connection after this recording's request, without a response.
     pub(crate) fn close_after(&self, name: &str) {
         let request = Recording::read(name).request;
         self.state.lock().expect("a state").closing.insert(request);
@@ -109,17 +108,17 @@ impl Double {
         format!("crate://127.0.0.1:{}/doc", self.port)
     }
 
-    /// How many requests came.
+    /// Number of requests received.
     pub(crate) fn requests(&self) -> usize {
         self.state.lock().expect("a state").seen.len()
     }
 
-    /// Whether some request went unanswered, or came before the answer to the one before.
+    /// Requests without a response, or received before the response to the previous one.
     pub(crate) fn wrong(&self) -> Vec<String> {
         self.state.lock().expect("a state").wrong.clone()
     }
 
-    /// Fails if a request came that was not recorded.
+    /// Fails if a request was not recorded.
     pub(crate) fn finish(&self) {
         let wrong = self.wrong();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -157,7 +156,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     drop(stream.shutdown(Shutdown::Both));
 }
 
-/// Whether bytes came although the last request was not answered yet.
+/// Whether bytes arrived before the last request was answered.
 fn is_pipelined(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).expect("a socket");
     let waiting = stream.peek(&mut [0]);
@@ -166,7 +165,7 @@ fn is_pipelined(stream: &TcpStream) -> bool {
         || matches!(waiting, Err(error) if error.kind() != ErrorKind::WouldBlock)
 }
 
-/// The body of the next request; none at the end, or if a client wants to speak TLS.
+/// The body of the next request; `None` at the end, or if a client starts TLS.
 fn request(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! Batches whose answers were recorded.
+//! Batches with recorded responses.
 
 use highwater_model::outcome::{Certainty, ErrorClass, RowSpan};
 use serde_json::json;
@@ -46,7 +46,7 @@ fn the_row_that_was_refused_is_named() {
 
 #[test]
 fn a_duplicate_in_a_cluster_that_got_worse_is_unknown() {
-    // GREEN when the session connected, YELLOW when the answer made it look.
+    // GREEN when the session connected, YELLOW when the response triggered a check.
     let double = Double::start(&[GREEN, YELLOW, DUPLICATE]);
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();

@@ -1,7 +1,7 @@
-//! The driver for CrateDB against a double that answers with recorded bytes, and with nothing else.
+//! The driver for CrateDB against a double that responds only with recorded bytes.
 //!
-//! No claim about CrateDB rests on the double alone: what it says was said by a real server, and
-//! `conformance_named` and `answers` run against one that is named.
+//! No claim about CrateDB rests on the double alone: its responses come from a real server, and `conformance_named` and
+//! `answers` run against a named one.
 
 mod client;
 mod double;

@@ -1,4 +1,4 @@
-//! Connecting: who answers, who refuses, and who is not there yet.
+//! Connecting to servers that respond, refuse, or are not ready yet.
 #![expect(clippy::unwrap_used, reason = "a server that cannot start fails its test")]
 
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use crate::client::{CPU, Client, open};
 use crate::double::{Double, Recording};
 use crate::support::block_on;
 
-/// Serves one answer to every request, whatever was asked.
+/// Serves the same response to every request.
 fn always(answer: &str) -> String {
     use std::io::{Read, Write};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -19,7 +19,7 @@ fn always(answer: &str) -> String {
         for mut stream in listener.incoming().flatten() {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut bytes) {
-                // To TLS it says what CrateDB says: nothing of use.
+                // It responds to TLS like CrateDB: with nothing useful.
                 if bytes[..count].first() != Some(&b'P')
                     || stream.write_all(answer.as_bytes()).is_err()
                 {
@@ -85,7 +85,7 @@ fn a_cluster_without_a_master_is_waited_for_and_then_unreachable() {
 
 #[test]
 fn a_node_that_starts_is_waited_for() {
-    // As `32-startup-window` saw it: no master, then a cluster that is not well, then GREEN.
+    // As seen in `32-startup-window`: no master, then an unhealthy cluster, then GREEN.
     let double = Double::start(&["44-look-no-master", "41-look-yellow", "40-look-green"]);
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();

@@ -1,4 +1,4 @@
-//! The execution of a prepared statement, its values in the binary form of the protocol.
+//! The execution of a prepared statement, with its values in the protocol's binary format.
 
 use highwater_driver::calendar::CivilTime;
 use highwater_driver::cell::Cell;
@@ -22,7 +22,7 @@ pub(super) fn execute<'c>(
     let at = packet::start(out, 0);
     out.push(command::STMT_EXECUTE);
     out.extend_from_slice(&statement.to_le_bytes());
-    // No cursor, once.
+    // No cursor, one iteration.
     out.extend_from_slice(&[0, 1, 0, 0, 0]);
     let bitmap = out.len();
     let mut count = 0;
@@ -60,7 +60,7 @@ fn type_of(cell: Cell<'_>) -> u8 {
     }
 }
 
-/// Whether the server has such a year; others are sent as a text, which it refuses.
+/// Whether the server supports the year; others are sent as text, which it rejects.
 fn has_binary_form(ms: i64) -> bool {
     (0..=9_999).contains(&CivilTime::of_ms(ms).year)
 }

@@ -1,9 +1,9 @@
-//! From an op to its request bytes. Everything that can be done before the clock of the op starts is
-//! done here; a session only writes the result.
+//! Encodes an op as request bytes. All preparation happens here, before the op's start time; a session only writes the
+//! result.
 //!
-//! The insert modes differ in nothing but these bytes: `values` multi-row INSERTs with their values as
-//! text, `prepared` one INSERT a row, `load-data` a LOAD DATA LOCAL and its lines. Several commands are
-//! one transaction: [`OPEN`] stands before them.
+//! The insert modes differ only in these bytes: `values` sends multi-row INSERTs with their values as text, `prepared`
+//! one INSERT per row, `load-data` a LOAD DATA LOCAL and its lines. Several commands form one transaction, which
+//! [`OPEN`] precedes.
 
 use std::rc::Rc;
 
@@ -17,36 +17,36 @@ use super::packet;
 mod binary;
 mod text;
 
-/// Begins the transaction of a batch of several commands. Unlike BEGIN it holds after a deadlock too,
-/// which rolls back: what comes then is in a new transaction, and not committed by itself.
+/// Begins the transaction of a batch of several commands. Unlike BEGIN, it stays in force after a deadlock, which rolls
+/// back: later commands are in a new transaction, and not committed separately.
 pub(super) const OPEN: &str = "SET autocommit = 0";
 /// Ends what [`OPEN`] began, after COMMIT or ROLLBACK.
 pub(super) const CLOSE: &str = "SET autocommit = 1";
-/// Begins a transaction of statements, each of which is sent when the one before it is answered.
+/// Begins a transaction of statements, each of which is sent after the response to the previous one.
 const BEGIN: &str = "START TRANSACTION";
 /// Ends it.
 pub(super) const COMMIT: &str = "COMMIT";
-/// A packet of LOAD DATA's lines is ended after this many bytes, so that the server can work as it reads.
+/// A packet of LOAD DATA's lines is ended after this many bytes, so that the server can work while it reads.
 const LINES_BYTES: usize = 64 * 1024;
 /// Sequence number of the first packet of lines: after the statement and the server's request.
 const LINES_SEQUENCE: u8 = 2;
 
-/// Ways to insert.
+/// Insert modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// `INSERT … VALUES (…), (…)`, its values in the text.
+    /// `INSERT … VALUES (…), (…)`, with its values in the text.
     Values,
-    /// `INSERT … VALUES (…)` a row, prepared, all sent at once.
+    /// `INSERT … VALUES (…)` per row, prepared, all sent at once.
     Prepared,
-    /// `LOAD DATA LOCAL INFILE`, its lines from memory.
+    /// `LOAD DATA LOCAL INFILE`, with its lines from memory.
     LoadData,
 }
 
 impl Mode {
-    /// The names of `--insert`, the default first.
+    /// The values of `--insert`, the default first.
     pub(super) const NAMES: &[&str] = &["values", "prepared", "load-data"];
 
-    /// The name of `--insert`.
+    /// The value of `--insert`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Values => "values",
@@ -55,12 +55,12 @@ impl Mode {
         }
     }
 
-    /// From a name of `--insert`.
+    /// Parses a value of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
         [Self::Values, Self::Prepared, Self::LoadData].into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Whether a batch is applied as a whole or not at all. LOAD DATA LOCAL skips what it cannot store.
+    /// Whether a batch is applied as a whole or not at all. LOAD DATA LOCAL skips rows that it cannot store.
     pub(super) fn is_atomic(self) -> bool {
         self != Self::LoadData
     }
@@ -82,9 +82,9 @@ pub(super) enum Plan {
 /// A prepared statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prepared {
-    /// The server's number of it.
+    /// The server's statement id.
     pub(super) id: u32,
-    /// Of each placeholder, which of the statement's values it stands for.
+    /// For each placeholder, the index of its value.
     pub(super) values: Vec<usize>,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct InsertPlan {
     /// The statement's text: INSERT up to its rows, or LOAD DATA.
     pub(super) sql: String,
     pub(super) columns: usize,
-    /// Bytes of one statement, at most, unless a row alone is longer.
+    /// Maximum bytes of one statement, unless a single row is longer.
     pub(super) bytes_max: usize,
 }
 
@@ -122,7 +122,7 @@ impl Encoder for WireEncoder {
     }
 }
 
-/// Writes the request bytes of `op`; nothing where the op does not fit its plan, or has no rows.
+/// Writes the request bytes of `op`; nothing if the op does not fit its plan, or has no rows.
 pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
         (Some(Plan::Query(prepared)), OpBody::Query(values)) => {
@@ -157,7 +157,7 @@ fn execute<'v>(
     binary::execute(out, prepared.id, cells);
 }
 
-/// One command a statement, so that each can wait for the answer to the one before.
+/// One command per statement, so that each can wait for the response to the previous one.
 fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
     packet::query(out, BEGIN);
     for (prepared, statement) in statements {
@@ -183,7 +183,7 @@ fn rows_as_values(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
             packet::finish(out, at);
             at = start_values(out, plan);
             first = out.len();
-            // Without its comma.
+            // Without the leading comma.
             out.extend_from_slice(moved.get(1..).unwrap_or_default());
             statements += 1;
         }
@@ -211,7 +211,7 @@ fn rows_prepared(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     }
 }
 
-/// The statement; then, for when the server asks for them, the lines and what ends them.
+/// The statement; then, for the server's request, the lines and their end.
 fn rows_as_lines(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     packet::query(out, &plan.sql);
     let mut sequence = LINES_SEQUENCE;

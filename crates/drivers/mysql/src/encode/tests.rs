@@ -39,7 +39,7 @@ const ROW: &str = "'a\\\\\\'b\t\n\\0','2016-11-19 00:00:00.123',-5e-1,1,NULL)";
 
 #[test]
 fn values_are_literals_with_backslashes() {
-    // Quotes are written with a backslash too.
+    // Quotes are also escaped with a backslash.
     let expected = format!("INSERT (0,{ROW},(1,{ROW}");
     assert_eq!(texts(&encoded(Mode::Values, 2, 1_000)), [expected]);
     assert!(encoded(Mode::Values, 0, 1_000).is_empty());
@@ -50,7 +50,7 @@ fn a_batch_beyond_the_server_s_limit_is_a_transaction_of_several_statements() {
     let row = |number| format!("INSERT ({number},{ROW}");
     let expected = [OPEN.to_owned(), row(0), row(1), row(2)];
     assert_eq!(texts(&encoded(Mode::Values, 3, 60)), expected);
-    // A row alone may be longer than the limit.
+    // A single row may exceed the limit.
     assert_eq!(texts(&encoded(Mode::Values, 1, 5)), [row(0)]);
 }
 
@@ -109,7 +109,7 @@ fn values_of_a_query_stand_where_their_numbers_are() {
     };
     let mut out = Vec::new();
     encode(&[plan], &op, &mut out);
-    // A value that is not there is null.
+    // A missing value is null.
     let types = [1, 0, 8, 0, 1, 0, 6, 0];
     let values = [1, 5, 0, 0, 0, 0, 0, 0, 0, 1];
     assert!(out.ends_with(&[&[0b1000, 1][..], &types, &values].concat()), "{out:?}");

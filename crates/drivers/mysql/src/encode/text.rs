@@ -1,6 +1,6 @@
 //! Values as text: literals of a statement, and fields of a line of LOAD DATA.
 //!
-//! An encoder cannot fail. What has no form here is written so that the server refuses it.
+//! An encoder cannot fail. A value that cannot be represented is written so that the server rejects it.
 
 use std::io::Write;
 
@@ -58,7 +58,7 @@ pub(super) fn line<'c>(out: &mut Vec<u8>, cells: impl Iterator<Item = Cell<'c>>)
     out.push(b'\n');
 }
 
-/// Writes a text with a backslash, and what `escaped` says, in place of some bytes.
+/// Writes a text in which some bytes are replaced by a backslash and the result of `escaped`.
 fn escape(out: &mut Vec<u8>, text: &str, escaped: impl Fn(u8) -> Option<u8>) {
     let bytes = text.as_bytes();
     let mut plain = 0;
@@ -72,22 +72,22 @@ fn escape(out: &mut Vec<u8>, text: &str, escaped: impl Fn(u8) -> Option<u8>) {
     out.extend_from_slice(bytes.get(plain..).unwrap_or_default());
 }
 
-/// Writes what needs no quotes.
+/// Writes a value that needs no quotes.
 fn number(out: &mut Vec<u8>, cell: Cell<'_>) {
     match cell {
         Cell::Integer(v) => {
             out.extend_from_slice(itoa::Buffer::new().format(v).as_bytes());
         }
         Cell::Boolean(v) => out.push(if v { b'1' } else { b'0' }),
-        // Without an exponent it would be a decimal.
+        // Without an exponent, it would be a decimal.
         Cell::Float(v) if v.is_finite() => drop(write!(out, "{v:e}")),
-        // There is no such number: one beyond the greatest is refused.
+        // There is no such literal: a value beyond the maximum is rejected.
         Cell::Float(v) => out.extend_from_slice(if v < 0.0 { b"-1e999" } else { b"1e999" }),
         Cell::Null | Cell::Text(_) | Cell::TimestampMs(_) => {}
     }
 }
 
-/// `2026-01-31 23:59:59.123`; the server refuses years that it does not have.
+/// `2026-01-31 23:59:59.123`; the server rejects years that it does not support.
 pub(super) fn timestamp(out: &mut Vec<u8>, ms: i64) {
     let time = CivilTime::of_ms(ms);
     if (0..=9_999).contains(&time.year) {

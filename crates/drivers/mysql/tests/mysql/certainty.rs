@@ -1,5 +1,5 @@
-//! The table of certainties in `docs/reference/mariadb.md`, line by line: each error is provoked on a real
-//! server, and what the outcome says of it is compared with what the table holds afterwards.
+//! The table of certainties in `docs/reference/mariadb.md`, line by line: provokes each error on a real server, and
+//! compares the outcome with the table's content afterwards.
 
 use highwater_model::op::{ColumnData, ColumnType, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass};
@@ -87,7 +87,7 @@ fn a_lock_that_was_not_had_undoes_the_whole_batch() {
                 assert_eq!(outcome.rows_refused, 5);
                 assert!(blocker.send(2, nothing()).await.is_success());
                 assert_eq!(count(&server), "0", "{mode} {rolls_back}");
-                // Nothing of a later batch is committed by itself, or held back.
+                // A later batch is neither committed separately nor held back.
                 assert!(stage.client.insert(3, 5).await.is_success());
                 assert_eq!(count(&server), "5", "{mode} {rolls_back}");
             });
@@ -131,13 +131,13 @@ fn a_statement_longer_than_the_server_takes_is_cut_into_a_transaction() {
         async |server, _, mut stage| {
             let outcome = stage.client.insert(0, 20_000).await;
             assert!(outcome.is_success() && outcome.rows_applied == 20_000, "{outcome:?}");
-            // The last of them is there already.
+            // The last of them already exists.
             let mut rows: Vec<i64> = (20_000..40_000).collect();
             rows.push(0);
             let outcome = stage.client.send(0, keys(&rows, "w")).await;
             assert_eq!(said(&outcome), refused(1062, ErrorClass::Constraint));
             assert_eq!(count(&server), "20000");
-            // One value that is longer by itself: the server closes.
+            // A single value that exceeds the limit: the server closes the connection.
             let long = "x".repeat(200_000);
             let outcome = stage.client.send(0, words(50_000, &[&long])).await;
             assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
@@ -153,7 +153,7 @@ fn a_connection_that_is_killed_leaves_its_statement_unknown_and_the_next_one_und
         let ops = queries(&[("KILL CONNECTION_ID()", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
-        // 1317 comes if the server answers its own end; else there is only the end.
+        // The server reports 1317 if it responds to being killed; otherwise, the connection just ends.
         assert!(!outcome.is_success(), "{outcome:?}");
         let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
@@ -178,7 +178,7 @@ fn a_query_that_is_killed_was_not_applied() {
             }
         };
         let seconds = OpBody::Query(vec![highwater_model::op::Value::Integer(60)]);
-        // `sleep` itself ends with 1 when it is killed; what is asked with it is refused.
+        // A killed `sleep` itself returns 1; the rest of the query is rejected.
         let (outcome, _) = tokio::join!(client.send(0, seconds), kill);
         assert!(outcome.session_usable, "{outcome:?}");
         if !outcome.is_success() {
@@ -221,7 +221,7 @@ fn an_account_that_used_up_what_it_may_is_rejected() {
          GRANT ALL ON bench.* TO one@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1",
     );
     let of_root = target(&server, None);
-    // Statements that are prepared do not count.
+    // Prepared statements do not count.
     let limited = open(&server.url("few"), Some("values")).unwrap();
     block_on(async {
         let stage = Stage::set(of_root.as_ref(), points()).await;
@@ -241,7 +241,7 @@ fn an_account_that_used_up_what_it_may_is_rejected() {
         assert!(batches > 0);
         assert_eq!(count(&server), (3 * batches).to_string());
 
-        // Further connections than it may have.
+        // More connections than allowed.
         let limited = open(&server.url("one"), None).unwrap();
         let ops = queries(&[("SELECT 1", &[])]);
         let mut first = Client::connect(limited.as_ref(), &ops).await.unwrap();

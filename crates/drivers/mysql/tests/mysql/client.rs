@@ -1,4 +1,4 @@
-//! A target and a workload of one small table, for the tests beside this file.
+//! A target and a workload of one small table, for the tests in this directory.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, points
 use crate::support;
 pub(crate) use crate::transaction::transaction;
 
-/// Ways to insert.
+/// Insert modes.
 pub(crate) const MODES: [&str; 3] = ["values", "prepared", "load-data"];
 
 /// Opens a target.
@@ -25,7 +25,7 @@ pub(crate) fn target(server: &MariaDb, insert: Option<&str>) -> Arc<dyn Target> 
     open(&server.url(SUPERUSER), insert).expect("a target")
 }
 
-/// A server of its own; nothing if MariaDB is left out.
+/// A separate server; `None` if MariaDB is skipped.
 pub(crate) fn started() -> Option<MariaDb> {
     (!skipped()).then(MariaDb::start)
 }

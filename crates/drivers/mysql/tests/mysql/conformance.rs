@@ -1,4 +1,4 @@
-//! MariaDB keeps every rule of the conformance suite, in every insert mode.
+//! MariaDB passes every rule of the conformance suite, in every insert mode.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::client::started;
 use crate::rules;
 use crate::words::words;
 
-/// Types of other widths, and texts in another character set than UTF-8.
+/// Types of other widths, and texts in a character set other than UTF-8.
 fn other_type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Integer | ColumnType::Bigint => "DECIMAL(20)",

@@ -1,4 +1,4 @@
-//! Ways to connect: methods of authentication, TLS as `sslmode` says, sockets, wrong places.
+//! Ways to connect: authentication methods, TLS according to `sslmode`, sockets, wrong addresses.
 
 use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::outcome::Certainty;
@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use crate::client::{Client, admin, nothing, open, queries, started};
 use crate::support::block_on;
 
-/// Connects and asks; the server's words where that fails.
+/// Connects and sends a query; returns the server's message on failure.
 fn try_url(url: &str) -> Result<u64, TargetError> {
     block_on(async {
         let target = open(url, None)?;

@@ -1,4 +1,4 @@
-//! What is said of a server and of somebody else's table.
+//! The facts of a server, and the description of a table that Highwater did not create.
 
 use highwater_model::op::ColumnType;
 use highwater_model::units::Nanos;
@@ -49,7 +49,7 @@ fn facts_name_product_dialects_and_durability() {
     assert_eq!([0, 1, 2].map(|number| target.host_of(number, 0)), [0, 1, 0]);
     assert_eq!(target.host_of(0, 1), 1);
     block_on(async {
-        // The admin takes the first host that answers.
+        // The admin uses the first host that responds.
         let mut admin = admin(target.as_ref()).await.unwrap();
         let facts = admin.facts().await.unwrap();
         assert!(facts.version.contains("MariaDB"), "{}", facts.version);

@@ -1,4 +1,4 @@
-//! What becomes of ops when sessions and servers end early, and of transactions of several statements.
+//! Ops whose sessions or servers end early, and transactions of several statements.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
             found == acknowledged || found == acknowledged + unknown,
             "{mode}: {acknowledged} acknowledged, {unknown} unknown, {found} found"
         );
-        // The one under way may have been answered before the end.
+        // The batch in flight may have been acknowledged before the end.
         assert!(acknowledged >= 40 * ROWS.unsigned_abs(), "{mode}");
     }
 }
@@ -85,7 +85,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
             let outcome = client.send(op, nothing()).await;
             assert_eq!(outcome.response_rows, if op == 1 { 1 } else { 301 }, "{outcome:?}");
         }
-        // A row that goes on in a second packet, and one behind it.
+        // A row that continues in a second packet, and one after it.
         let long = "SELECT repeat('x', 16777000 + 500) UNION ALL SELECT 'y'";
         server.sql("SET GLOBAL max_allowed_packet = 33554432");
         let ops = queries(&[(long, &[]), ("SELECT 1", &[])]);
@@ -97,7 +97,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
     });
 }
 
-/// Adds the op's value to the account, and notes it; a note of 13 fails.
+/// Adds the op's value to the account, and stores it in a log; a value of 13 fails.
 const TRANSFER: [&str; 3] = [
     "UPDATE account SET balance = balance + ?1",
     "SELECT balance, 'text' FROM account",

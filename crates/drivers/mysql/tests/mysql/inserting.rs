@@ -1,4 +1,4 @@
-//! What each way to insert leaves in the table, and which tables are refused.
+//! The stored result of each insert mode, and rejected tables.
 
 use highwater_driver::{TablePolicy, TargetErrorKind};
 use highwater_model::op::OpBody;
@@ -16,7 +16,7 @@ use crate::support::block_on;
 fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowledged() {
     on_stage(started(), Some("load-data"), async |server, _, mut stage| {
         assert!(stage.client.insert(0, 10).await.is_success());
-        // Keys 5 to 9 are there.
+        // Keys 5 to 9 exist.
         let outcome = stage.client.insert(5, 20).await;
         assert_eq!(outcome.certainty, Certainty::Applied);
         assert_eq!((outcome.rows_applied, outcome.rows_refused), (15, 5));
@@ -25,7 +25,7 @@ fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowled
         assert!(error.message.contains("Skipped: 5"), "{error:?}");
         assert!(outcome.session_usable);
         assert_eq!(server.sql("SELECT count(*), max(k) FROM points"), "25\t24");
-        // Too long: cut, which the audit finds.
+        // Too long: truncated, which the audit finds.
         let long = "y".repeat(30);
         let outcome = stage.client.send(0, words(100, &[&long])).await;
         assert!(outcome.is_success() && outcome.rows_applied == 1, "{outcome:?}");
@@ -40,7 +40,7 @@ fn tables_are_as_large_as_their_files_at_once_and_the_cache_of_data_is_a_fact() 
     on_stage(started(), Some("values"), async |_server, _, mut stage| {
         let empty = stage.admin.storage_bytes(&stage.workload).await.unwrap();
         assert!(empty < Some(1_000_000), "{empty:?}");
-        // The server's statistics of a table follow later.
+        // The server's table statistics are updated later.
         for batch in 0..20 {
             assert!(stage.client.insert(batch * 5_000, 5_000).await.is_success());
         }
@@ -140,7 +140,7 @@ fn a_second_session_sees_what_was_acknowledged_in_every_mode() {
                     highwater_model::op::Value::Integer(5_000),
                 ])
             };
-            // Changed and new, then found as it is: between as many as there are and twice that.
+            // Updated and new, then found unchanged: the count is between one and two per row.
             for applied in [3, 2] {
                 let outcome = client.send(0, values()).await;
                 assert_eq!(outcome.rows_applied, applied, "{outcome:?}");

@@ -1,4 +1,4 @@
-//! The driver for the MySQL wire protocol against a real MariaDB, and against three nodes with Galera.
+//! The driver for the MySQL wire protocol against a real MariaDB, and against three Galera nodes.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! Further lines of the table of certainties in `docs/reference/mariadb.md`: errors of single statements,
-//! deadlocks, a full table, and who may not enter.
+//! More lines of the table of certainties in `docs/reference/mariadb.md`: errors of single statements, deadlocks, a
+//! full table, and rejected logins.
 
 use highwater_driver::TargetErrorKind;
 use highwater_model::op::ColumnType;
@@ -68,7 +68,7 @@ fn what_a_statement_may_not_do_is_an_error_of_the_statement_and_the_session_goes
             ("SELECT 1", &[]),
             ("SET SESSION TRANSACTION READ WRITE", &[]),
         ]);
-        // This one is refused when it is prepared, before a run begins.
+        // This one is rejected during preparation, before a run begins.
         let of_admins = queries(&[("SET GLOBAL max_connections = 100", &[])]);
         let denied = Client::connect(ann.as_ref(), &of_admins).await.err().unwrap();
         assert!(denied.message.contains("(1227)"), "{denied:?}");

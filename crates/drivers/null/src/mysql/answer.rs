@@ -1,28 +1,27 @@
-//! What the sink says: its greeting, and the packets that answer a command. Must not read one.
+//! The sink's responses: its greeting, and the packets for a command. Must not read one.
 
-/// Where an answer of no rows ends: the state of the session, which commits each statement.
+/// The end of a response without rows: the session's state, which commits each statement.
 const AUTOCOMMIT: [u8; 2] = [2, 0];
-/// What the server can do: found rows, long flags, a database, local files, protocol 4.1, transactions,
-/// the hashed password, several results, methods by name, attributes, and passwords of any length. No TLS,
-/// no compression.
+/// Server capabilities: found rows, long flags, a database, local files, protocol 4.1, transactions, the hashed
+/// password, several results, methods by name, attributes, and passwords of any length. No TLS, no compression.
 const CAPABILITIES: u32 = 0x003e_a28e;
-/// The numbers of utf8mb4 and of what is no text.
+/// The collation ids of utf8mb4 and of binary data.
 const UTF8MB4: u8 = 45;
 const BINARY: u8 = 63;
-/// Types of a column.
+/// Column types.
 const LONGLONG: u8 = 8;
 const VAR_STRING: u8 = 253;
-/// The password's hash is made with it; any is right.
+/// Used for hashing the password; any password is accepted.
 const NONCE: &[u8] = b"highwater's own sink";
 
-/// The packets of an answer, whose numbers follow that of the command.
+/// The packets of a response; their sequence numbers follow that of the command.
 pub(super) struct Answer<'o> {
     out: &'o mut Vec<u8>,
     sequence: u8,
 }
 
 impl<'o> Answer<'o> {
-    /// After a packet of the client with that number.
+    /// After a packet of the client with that sequence number.
     pub(super) fn after(sequence: u8, out: &'o mut Vec<u8>) -> Self {
         Self { out, sequence }
     }
@@ -32,9 +31,9 @@ impl<'o> Answer<'o> {
         put(self.out, self.sequence, parts);
     }
 
-    /// Success; so many rows were written.
+    /// Success; this many rows were written.
     pub(super) fn done(&mut self, rows: u64) {
-        // A number of eight bytes; no identifier was made, and nothing is warned of.
+        // A number of eight bytes; no insert id, and no warnings.
         self.packet(&[&[0, 0xfe], &rows.to_le_bytes(), &[0], &AUTOCOMMIT, &[0, 0]]);
     }
 
@@ -50,10 +49,10 @@ impl<'o> Answer<'o> {
         self.end_of_packets();
     }
 
-    /// One row of this number, as a prepared statement answers it.
+    /// One row with this number, as the result of a prepared statement.
     pub(super) fn binary_row(&mut self, value: i64) {
         self.head(1, LONGLONG);
-        // It begins with a zero, and which values are null.
+        // It begins with a zero, and the null bitmap.
         self.packet(&[&[0, 0], &value.to_le_bytes()]);
         self.end_of_packets();
     }
@@ -66,7 +65,7 @@ impl<'o> Answer<'o> {
     fn columns(&mut self, count: usize, kind: u8) {
         for _ in 0..count {
             self.packet(&[
-                // Catalog; schema, table and its own name; name and its own name; what follows has 12 bytes.
+                // Catalog; schema, table, and original table; name and original name; 12 bytes follow.
                 b"\x03def\0\0\0\x01n\0\x0c",
                 &[BINARY, 0, 20, 0, 0, 0, kind],
                 &[0; 5],
@@ -81,7 +80,7 @@ impl<'o> Answer<'o> {
         self.packet(&[&[0xfe, 0, 0], &AUTOCOMMIT]);
     }
 
-    /// A statement was prepared under that number.
+    /// A statement was prepared with this id.
     pub(super) fn prepared(&mut self, number: u32, columns: u16, parameters: u16) {
         self.packet(&[
             &[0],
@@ -94,13 +93,13 @@ impl<'o> Answer<'o> {
         self.columns(usize::from(columns), LONGLONG);
     }
 
-    /// The lines of LOAD DATA are to come.
+    /// Requests the lines of LOAD DATA.
     pub(super) fn ask_for_lines(&mut self) {
         self.packet(&[b"\xfbhighwater"]);
     }
 }
 
-/// Writes what the server says first.
+/// Writes the server's greeting.
 pub(super) fn greet(out: &mut Vec<u8>) {
     let [a, b, c, d] = CAPABILITIES.to_le_bytes();
     let (first, second) = NONCE.split_at(8);
@@ -112,7 +111,7 @@ pub(super) fn greet(out: &mut Vec<u8>) {
         &[
             &[10],
             &version,
-            // The number of the connection.
+            // The connection id.
             &[1, 0, 0, 0],
             first,
             &[0, a, b, UTF8MB4],

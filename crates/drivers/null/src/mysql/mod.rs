@@ -1,8 +1,7 @@
 //! The server's side of the MySQL wire protocol: every statement succeeds.
 //!
-//! Packets are taken as they come, in pieces of any size; what they carry is passed over, but for the
-//! rows that a success must name. Source: MariaDB documentation, "Client/Server Protocol". Must not keep
-//! the rows of an insert.
+//! Packets are processed as they arrive, in pieces of any size; their content is skipped, except for the rows that a
+//! success must count. Source: MariaDB documentation, "Client/Server Protocol". Must not store the rows of an insert.
 
 use std::collections::HashMap;
 
@@ -19,27 +18,27 @@ mod value_rows;
 
 /// Length and sequence number.
 const HEADER: usize = 4;
-/// Payload of a packet that goes on in the next one.
+/// Payload of a packet that continues in the next one.
 const PAYLOAD_MAX: usize = 0xff_ffff;
-/// Bytes at the beginning of a command that are kept: whatever is no row is shorter.
+/// Bytes kept from the start of a command: everything other than rows is shorter.
 const COMMAND_BYTES: usize = 64 * 1024;
 
-/// What comes in now.
+/// The current input.
 #[derive(Debug, Default)]
 enum Stage {
     /// The reply to the greeting.
     #[default]
     Login,
-    /// A command; absent until its beginning is there.
+    /// A command; `None` until its start has arrived.
     Command(Option<Command>),
-    /// The lines of LOAD DATA; so many rows of them have come.
+    /// The lines of LOAD DATA; this many rows have arrived.
     Lines(u64),
 }
 
-/// A command, and with it what answers it.
+/// A command, with its kind of response.
 #[derive(Debug)]
 enum Command {
-    /// INSERT with its rows in its text.
+    /// INSERT with its rows in the text.
     Insert(ValueRows),
     /// Any other statement, and whether it was prepared.
     Execute(Effect, bool),
@@ -47,7 +46,7 @@ enum Command {
     Close(u32),
     Ping,
     Quit,
-    /// None that our driver sends.
+    /// A command that Highwater's driver does not send.
     Other,
 }
 
@@ -56,7 +55,7 @@ enum Command {
 pub(super) struct Server {
     stage: Stage,
     sequence: u8,
-    /// The packet under way is empty; goes on in the next one.
+    /// The current packet is empty; it continues in the next one.
     is_empty: bool,
     goes_on: bool,
     statements: HashMap<u32, Effect>,
@@ -86,7 +85,7 @@ impl Server {
         }
     }
 
-    /// The packet is whole, and no other belongs to it; false if the connection ends.
+    /// The packet is complete, and is the last one; false if the connection ends.
     fn answer(&mut self, out: &mut Vec<u8>) -> bool {
         let mut answer = Answer::after(self.sequence, out);
         let stage = std::mem::replace(&mut self.stage, Stage::Command(None));
@@ -146,7 +145,7 @@ impl Messages for Server {
         let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
         let continues = std::mem::replace(&mut self.goes_on, length == PAYLOAD_MAX);
         self.sequence = sequence;
-        // What follows a full packet may be empty, too.
+        // The packet after a full one may be empty.
         self.is_empty = length == 0 && !continues;
         let needed = match self.stage {
             Stage::Command(_) if !continues => length.min(COMMAND_BYTES),

@@ -1,13 +1,13 @@
-//! What a statement is, from its text: only as much of SQL as the answer needs. Must not do I/O.
+//! Classifies a statement by its text, with as little SQL as the response needs. Must not do I/O.
 
 use memchr::{memchr, memmem};
 
 use super::value_rows::ValueRows;
 
-/// What a driver is answered that wants to know version, product, and bytes of a statement at most: the
-/// default of the server that is played.
+/// The response to a driver's query for version, product, and maximum bytes of a statement: the default of the
+/// simulated server.
 pub(super) const FACTS: [&str; 3] = ["10.11.0-MariaDB", "Highwater's own sink", "16777216"];
-/// The setting by which that statement is recognized.
+/// The setting that identifies that query.
 const FACTS_SETTING: &str = "@@max_allowed_packet";
 
 /// The result of executing a statement.
@@ -19,7 +19,7 @@ pub(super) enum Effect {
     Answered,
     /// One row of [`FACTS`].
     Facts,
-    /// The rows are to come.
+    /// The rows follow.
     AsksForLines,
 }
 
@@ -27,12 +27,12 @@ pub(super) enum Effect {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) effect: Effect,
-    /// Values that its execution brings.
+    /// Number of values in its execution.
     pub(super) parameters: u16,
 }
 
 impl Statement {
-    /// From its text.
+    /// Parses its text.
     pub(super) fn read(sql: &[u8]) -> Self {
         let effect = match values(sql) {
             Some(rows) => Effect::Applied(ValueRows::of(rows).rows),
@@ -42,7 +42,7 @@ impl Statement {
     }
 }
 
-/// Of a statement without rows in its text.
+/// The effect of a statement without rows in its text.
 pub(super) fn effect(sql: &[u8]) -> Effect {
     let is = |words: &[&str]| words.iter().any(|word| begins_with(sql, word));
     if is(&["SELECT", "WITH", "SHOW", "("]) {
@@ -52,7 +52,7 @@ pub(super) fn effect(sql: &[u8]) -> Effect {
     if is(&["LOAD DATA"]) { Effect::AsksForLines } else { Effect::Applied(0) }
 }
 
-/// What follows `VALUES` in a statement that writes rows.
+/// The text after `VALUES` in a statement that writes rows.
 pub(super) fn values(sql: &[u8]) -> Option<&[u8]> {
     if !["INSERT", "REPLACE"].iter().any(|word| begins_with(sql, word)) {
         return None;
@@ -85,7 +85,7 @@ fn begins_exactly(sql: &[u8], word: &str) -> bool {
     first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Question marks outside of texts, quoted names and comments.
+/// Number of question marks outside texts, quoted names, and comments.
 fn placeholders(sql: &[u8]) -> u16 {
     let mut count: u16 = 0;
     let mut rest = sql;
@@ -108,7 +108,7 @@ fn placeholders(sql: &[u8]) -> u16 {
     count
 }
 
-/// Bytes of what is quoted, both quotes among them. In a text a backslash takes the next one.
+/// Length in bytes of a quoted part, including both quotes. In a text, a backslash escapes the next byte.
 fn quoted(rest: &[u8], quote: u8) -> usize {
     let mut escaped = false;
     for (at, byte) in rest.iter().enumerate().skip(1) {
@@ -122,7 +122,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
-/// Bytes up to the end of the line.
+/// Length in bytes up to the end of the line.
 fn line(rest: &[u8]) -> usize {
     memchr(b'\n', rest).unwrap_or(rest.len())
 }

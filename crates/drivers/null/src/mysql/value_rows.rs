@@ -1,36 +1,36 @@
-//! Counts the rows of `(…), (…)` as the text passes by, however it is cut into pieces.
+//! Counts the rows of `(…), (…)` as the text arrives, in pieces of any size.
 //!
-//! Most bytes are passed over by searching for a few characters at the speed of memory. Texts are taken
-//! to be in single quotes, as our driver writes them.
+//! Most bytes are skipped by searching for a few characters at memory speed. Assumes single-quoted texts, as written by
+//! Highwater's driver.
 
 use memchr::{memchr2, memchr3};
 
 /// Rows seen so far.
 #[derive(Debug, Default)]
 pub(super) struct ValueRows {
-    /// Those that have begun.
+    /// Rows begun.
     pub(super) rows: u64,
     place: Place,
 }
 
-/// Where the last piece ended.
+/// Position at the end of the last piece.
 #[derive(Debug, Default, Clone, Copy)]
 enum Place {
     /// Before a row, or between two.
     #[default]
     Between,
-    /// Within so many further parentheses of a row.
+    /// Within this many additional parentheses of a row.
     Row(u32),
     /// In a text there.
     Text(u32),
-    /// Behind a backslash there.
+    /// After a backslash there.
     Escaped(u32),
-    /// Behind the last row.
+    /// After the last row.
     Over,
 }
 
 impl ValueRows {
-    /// Of a text that begins so.
+    /// From the start of a text.
     pub(super) fn of(beginning: &[u8]) -> Self {
         let mut rows = Self::default();
         rows.take(beginning);
@@ -65,7 +65,7 @@ impl ValueRows {
                 },
                 Place::Text(depth) => match memchr2(b'\'', b'\\', piece) {
                     Some(at) if piece.get(at) == Some(&b'\\') => (Place::Escaped(depth), at + 1),
-                    // Of a quote that is doubled, the second one begins a text again.
+                    // The second quote of a doubled one starts a text again.
                     Some(at) => (Place::Row(depth), at + 1),
                     None => return,
                 },

@@ -1,20 +1,19 @@
-//! Reads the body of a `_sql` request as its bytes arrive, however they are cut: the kind of the
-//! statement, and the number of rows that a success must name.
+//! Reads the body of a `_sql` request as its bytes arrive, in pieces of any size: the kind of the statement, and the
+//! number of rows required for a success.
 //!
-//! A body is mostly values, which are passed over by searching for three characters at the speed
-//! of memory; only a piece with an escape or an array among its values is read byte by byte.
-//! Must not know HTTP, or responses.
+//! A body consists mostly of values, which are skipped by searching for three characters at memory speed; only a piece
+//! with an escape or an array among its values is read byte by byte. Must not know HTTP, or responses.
 
 use memchr::{memchr, memchr_iter};
 
-/// How every body of our driver begins.
+/// The start of every body of Highwater's driver.
 const PREFIX: &[u8] = b"{\"stmt\":\"";
 /// The text between the columns and the rows of an insert.
 const VALUES: &[u8] = b" VALUES ";
-/// Bytes that are kept of a statement, up to its rows.
+/// Maximum bytes kept of a statement, up to its rows.
 const STATEMENT_BYTES_MAX: usize = 1024 * 1024;
 
-/// The kind of a body's statement, and the rows that a success must name.
+/// The kind of a body's statement, and its number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodySummary {
     /// A statement with this many rows of arguments.
@@ -25,11 +24,11 @@ pub(super) enum BodySummary {
     Query,
     /// Any other statement.
     Done,
-    /// Not a body of our driver.
+    /// Not a body of Highwater's driver.
     Nonsense,
 }
 
-/// How far a body was read.
+/// The current position in a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
     #[default]
@@ -38,31 +37,31 @@ enum Stage {
     /// After the statement, before its arguments.
     Between,
     Arguments,
-    /// Nothing that follows matters.
+    /// The rest is ignored.
     Rest,
 }
 
-/// Which arrays stand around the next byte.
+/// The arrays that enclose the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Nest {
     depth: u32,
     in_text: bool,
     escaped: bool,
-    /// Objects that are open.
+    /// Open objects.
     objects: u32,
-    /// Arrays that have ended within the outermost one.
+    /// Arrays that have ended inside the outermost one.
     arrays: u64,
     /// Commas between the values of the first of them.
     commas: u64,
-    /// The first of them holds a value.
+    /// Whether the first of them contains a value.
     filled: bool,
 }
 
-/// A body under way.
+/// A body that is being read.
 #[derive(Debug, Default)]
 pub(super) struct SqlBody {
     stage: Stage,
-    /// Bytes of the prefix that came.
+    /// Bytes of the prefix received.
     prefix: usize,
     statement: Vec<u8>,
     escaped: bool,
@@ -92,7 +91,7 @@ impl SqlBody {
         }
     }
 
-    /// The summary of the whole body; the next one may begin.
+    /// The summary of the complete body; the next one may begin.
     pub(super) fn finish(&mut self) -> BodySummary {
         let body = std::mem::take(self);
         let first = |word: &[u8]| {
@@ -112,7 +111,7 @@ impl SqlBody {
     }
 
     fn prefix(&mut self, byte: u8) {
-        // After a byte that does not fit there is no next one that does.
+        // After a mismatch, no later byte can match.
         match PREFIX.get(self.prefix) {
             Some(expected) if *expected == byte => self.prefix += 1,
             _ => self.prefix = usize::MAX,
@@ -148,7 +147,7 @@ impl SqlBody {
                 self.nest.read(piece, u64::MAX);
             }
         } else if self.groups.is_none() {
-            // An array a column: the first one has the number of rows.
+            // One array per column: the size of the first one is the number of rows.
             self.nest.read(piece, 1);
         } else {
             self.stage = Stage::Rest;
@@ -160,12 +159,12 @@ impl SqlBody {
 }
 
 impl Nest {
-    /// Counts the arrays that end in a piece without reading each byte; false if that is not
-    /// possible, and then the counts are invalid.
+    /// Counts the arrays that end in a piece without reading each byte; false if that is not possible, in which case
+    /// the counts are invalid.
     ///
-    /// Between the end of one row and that of the next, an opening bracket other than the row's own
-    /// is an array among the values, or part of a text: both are left to [`Nest::read`]. An
-    /// even number of quotes means that a closing bracket is not part of a text.
+    /// Between the ends of two rows, an opening bracket other than the row's own belongs to an array among the values,
+    /// or to a text: both are left to [`Nest::read`]. If the number of quotes is even, a closing bracket is not part of
+    /// a text.
     fn pass_over(&mut self, mut piece: &[u8]) -> bool {
         if self.escaped || memchr(b'\\', piece).is_some() {
             return false;
@@ -194,7 +193,7 @@ impl Nest {
         }
     }
 
-    /// Reads byte by byte, until so many arrays have ended.
+    /// Reads byte by byte, until this many arrays have ended.
     fn read(&mut self, piece: &[u8], enough: u64) {
         for byte in piece {
             if self.in_text {

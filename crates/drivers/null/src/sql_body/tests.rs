@@ -54,7 +54,7 @@ fn the_next_body_starts_fresh() {
     }
 }
 
-/// Values of a row, with all that could be mistaken for its end.
+/// Values of a row, including everything that could be mistaken for its end.
 fn value() -> impl Strategy<Value = Value> {
     let text = "[a\\[\\]{},\"\\\\]{0,6}";
     let plain = prop_oneof![

@@ -1,9 +1,8 @@
-//! From an op to its request bytes. Everything that can be done before the clock of the op
-//! starts is done here; a session only writes the result.
+//! Encodes an op as request bytes. All preparation happens here, before the op's start time; a session only writes the
+//! result.
 //!
-//! The insert modes differ in nothing but these bytes:
-//! `copy` one COPY with its data, `values` multi-row INSERTs, `unnest` one INSERT from arrays,
-//! `prepared` one INSERT a row; each is one transaction.
+//! The insert modes differ only in these bytes: `copy` sends one COPY with its data, `values` multi-row INSERTs,
+//! `unnest` one INSERT from arrays, `prepared` one INSERT per row; each is one transaction.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,19 +22,19 @@ use scalar::{put_cell, put_text};
 
 mod scalar;
 
-/// Most parameters of one statement; the protocol counts them in 16 bits.
+/// Maximum parameters of one statement; the protocol counts them in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
-/// A `CopyData` message is ended after this many bytes, so that the server can work as it reads.
+/// A `CopyData` message is ended after this many bytes, so that the server can work while it reads.
 const COPY_MESSAGE_BYTES: usize = 64 * 1024;
 /// Signature, flags and extension length of binary COPY.
 const COPY_HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// The prepared statement that begins an explicit transaction.
 pub(super) const BEGIN: &str = "b";
-/// Ends what [`BEGIN`] began.
+/// Ends the transaction begun by [`BEGIN`].
 pub(super) const COMMIT: &str = "c";
 
-/// Ways to insert.
+/// Insert modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// `COPY … FROM STDIN`.
@@ -44,21 +43,21 @@ pub(super) enum Mode {
     Values,
     /// `INSERT … SELECT … FROM unnest(…)`.
     Unnest,
-    /// `INSERT … VALUES (…)` a row, pipelined.
+    /// `INSERT … VALUES (…)` per row, pipelined.
     Prepared,
 }
 
 impl Mode {
-    /// The names of `--insert` in the order of the modes, the default first.
+    /// The values of `--insert` in the order of the modes, the default first.
     pub(super) const NAMES: &[&str] = &["copy", "values", "unnest", "prepared"];
 
-    /// The name of `--insert`.
+    /// The value of `--insert`.
     pub(super) fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only, and YugabyteDB
-    /// makes it one transaction by a setting alone.
+    /// The mode without `--insert`. CockroachDB restricts COPY to administrators, and YugabyteDB makes it one
+    /// transaction only with a setting.
     pub(super) fn default_for(dialect: Dialect) -> Self {
         match dialect {
             Dialect::PostgreSql => Self::Copy,
@@ -66,13 +65,13 @@ impl Mode {
         }
     }
 
-    /// Whether a server of the dialect is to be sent rows so: as `prepared` it would be one row a statement,
-    /// and the others it does not know.
+    /// Whether the mode is used with servers of the dialect: `prepared` would be one statement per row, and the others
+    /// are not supported.
     pub(super) fn is_taken_by(self, dialect: Dialect) -> bool {
         dialect != Dialect::QuestDb || self == Self::Values
     }
 
-    /// From a name of `--insert`.
+    /// Parses a value of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
         [Self::Copy, Self::Values, Self::Unnest, Self::Prepared]
             .into_iter()
@@ -87,7 +86,7 @@ pub(super) enum Plan {
     Query(Prepared),
     /// A query with its values in its text: sent as a simple query, never prepared.
     Literal(LiteralSql),
-    /// Statements between [`BEGIN`] and [`COMMIT`], each sent when the one before it is answered.
+    /// Statements between [`BEGIN`] and [`COMMIT`], each sent after the response to the previous one.
     Transaction(Vec<(Prepared, BoundStatement)>),
     /// A batch insert.
     Insert(InsertPlan),
@@ -96,9 +95,9 @@ pub(super) enum Plan {
 /// A prepared statement.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// Its name; empty where a pooler shares the connections of the server.
+    /// Its name; empty if a pooler shares the server's connections.
     pub(super) name: String,
-    /// Parse, where it has no name: sent before each execution.
+    /// Parse for an unnamed statement: sent before each execution.
     pub(super) parse: Vec<u8>,
     pub(super) parameters: Vec<Field>,
 }
@@ -107,23 +106,23 @@ pub(super) struct Prepared {
 #[derive(Debug)]
 pub(super) struct InsertPlan {
     pub(super) mode: Mode,
-    /// Name of the statement; for `values` what its names begin with.
+    /// Name of the statement; for `values`, the prefix of the names.
     pub(super) statement: String,
     /// The statement's text: COPY, or INSERT up to its rows.
     pub(super) sql: String,
     pub(super) columns: Vec<Field>,
-    /// Rows of one statement for `values`, at most.
+    /// Maximum rows of one statement for `values`.
     pub(super) values_max: usize,
-    /// As of a query, for `unnest` and `prepared`.
+    /// The Parse message for `unnest` and `prepared`, as with a query.
     pub(super) parse: Vec<u8>,
-    /// The same for `values`, whose text has as many placeholders as the batch has values.
+    /// The same for `values`, whose text has one placeholder per value of the batch.
     pub(super) last_parse: Option<LastParse>,
-    /// Whether several statements need [`BEGIN`] and [`COMMIT`] to be one transaction.
+    /// Whether several statements need [`BEGIN`] and [`COMMIT`] to form one transaction.
     pub(super) wrap: bool,
 }
 
 impl InsertPlan {
-    /// Rows of one statement at most.
+    /// Maximum rows of one statement.
     pub(super) fn rows_per_statement(&self) -> usize {
         match self.mode {
             Mode::Copy | Mode::Unnest => usize::MAX,
@@ -137,7 +136,7 @@ impl InsertPlan {
         self.columns.iter().all(|field| field.form != Form::AsText)
     }
 
-    /// Name of the prepared statement for so many rows.
+    /// Name of the prepared statement for this many rows.
     pub(super) fn statement_for(&self, rows: usize) -> String {
         match self.mode {
             Mode::Values if self.last_parse.is_none() => format!("{}_{rows}", self.statement),
@@ -159,7 +158,7 @@ impl Encoder for WireEncoder {
     }
 }
 
-/// Writes the request bytes of `op`; nothing where the op does not fit its plan.
+/// Writes the request bytes of `op`; nothing if the op does not fit its plan.
 pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
         (Some(Plan::Query(prepared)), OpBody::Query(values)) => {
@@ -183,7 +182,7 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     }
 }
 
-/// One exchange a statement, so that each can wait for the answer to the one before.
+/// One exchange per statement, so that each can wait for the response to the previous one.
 fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
     let mut prepared = statements.iter().map(|(prepared, _)| prepared);
     let unnamed = prepared.any(|prepared| prepared.name.is_empty());
@@ -218,12 +217,12 @@ fn bind_query<'v>(
         let form = prepared.parameters.get(index).map_or(Form::AsText, |field| field.form);
         put_cell(out, form, Cell::of_value(given));
     }
-    // Answers come as text, which every type has.
+    // Results as text, which every type supports.
     put_count(out, 0);
     finish(out, at);
 }
 
-/// Format codes of `rows` times these fields: one for all where they agree.
+/// Format codes of `rows` times these fields: a single one if all are equal.
 fn put_formats(out: &mut Vec<u8>, fields: &[Field], rows: usize) {
     let first = fields.first().map_or(0, |field| field.format());
     if fields.iter().all(|field| field.format() == first) {
@@ -239,7 +238,7 @@ fn put_formats(out: &mut Vec<u8>, fields: &[Field], rows: usize) {
     }
 }
 
-/// Bind and Execute for each piece of the batch, one Sync: one transaction.
+/// Bind and Execute for each part of the batch, and one Sync: one transaction.
 fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     let piece = plan.rows_per_statement();
     let wrap = plan.wrap && batch.rows > piece;
@@ -253,7 +252,7 @@ fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     let mut parsed = 0;
     while first < batch.rows {
         let rows = piece.min(batch.rows - first);
-        // The unnamed statement is there until the next Parse.
+        // The unnamed statement exists until the next Parse.
         if let Some(last) =
             plan.last_parse.as_ref().filter(|_| plan.mode == Mode::Values && parsed != rows)
         {
@@ -290,7 +289,7 @@ fn put_row(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
     }
 }
 
-/// One array a column.
+/// One array per column.
 fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     out.extend_from_slice(&plan.parse);
     let at = start(out, b'B');
@@ -302,7 +301,7 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     for (index, field) in plan.columns.iter().enumerate() {
         let array = out.len();
         out.extend_from_slice(&[0; 4]);
-        // One dimension, no nulls announced (the server checks by itself), lower bound 1.
+        // One dimension, no nulls declared (the server checks itself), lower bound 1.
         out.extend_from_slice(&i32::from(batch.rows > 0).to_be_bytes());
         out.extend_from_slice(&0i32.to_be_bytes());
         out.extend_from_slice(&field.oid.to_be_bytes());
@@ -323,8 +322,8 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     out.extend_from_slice(&EXECUTE_SYNC);
 }
 
-/// The COPY statement and its data in one go; a server that refuses the statement ignores the
-/// data, as the protocol demands.
+/// The COPY statement and its data together; a server that rejects the statement ignores the data, as the protocol
+/// requires.
 fn copy(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     query(out, &plan.sql);
     let binary = plan.binary();
@@ -378,12 +377,12 @@ fn put_escaped(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Parse of an unnamed statement for as many rows as the last one, which is mostly what the next one needs.
+/// Parse of an unnamed statement for the last number of rows, which the next statement usually needs again.
 #[derive(Debug, Default)]
 pub(super) struct LastParse(RefCell<(usize, Vec<u8>)>);
 
 impl LastParse {
-    /// Writes Parse for so many rows.
+    /// Writes Parse for this many rows.
     fn write(&self, out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
         let mut last = self.0.borrow_mut();
         let (last_rows, bytes) = &mut *last;
@@ -396,7 +395,7 @@ impl LastParse {
     }
 }
 
-/// Parse of the statement that inserts so many rows by VALUES.
+/// Parse of the statement that inserts this many rows by VALUES.
 pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
     let sql = format!("{} VALUES {}", plan.sql, placeholders(rows, plan.columns.len()));
     let types: Vec<u32> =

@@ -1,7 +1,7 @@
-//! One value in the server's binary format, or as text where its column has another type.
+//! One value in the server's binary format, or as text if its column has another type.
 //!
-//! An encoder cannot fail. A value that does not fit is written in a width that the server
-//! refuses (SQLSTATE 22P03), so that the refusal is the target's own word.
+//! An encoder cannot fail. A value that does not fit is written in a width that the server rejects (SQLSTATE 22P03), so
+//! that the target itself refuses it.
 
 use std::io::Write;
 
@@ -40,16 +40,16 @@ pub(crate) enum Form {
     AsText,
 }
 
-/// A form, and the server's type that it was chosen for.
+/// A format, and the server type that it was chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) form: Form,
-    /// Type of the server (`pg_type.oid`).
+    /// Server type (`pg_type.oid`).
     pub(crate) oid: u32,
 }
 
 impl Field {
-    /// The best form for values of `kind` in a column or parameter of the type `oid`.
+    /// The best format for values of `kind` in a column or parameter of type `oid`.
     pub(crate) fn new(kind: ColumnType, oid: u32) -> Self {
         let (form, _) = form_and_array(oid).unwrap_or((Form::AsText, 0));
         let fits = match kind {
@@ -69,18 +69,18 @@ impl Field {
         i16::from(self.form != Form::AsText)
     }
 
-    /// Type of an array of this field's type, where it can be written in binary.
+    /// Array type of this field's type, if it has a binary format.
     pub(crate) fn array(self) -> Option<u32> {
         let (_, array) = form_and_array(self.oid).filter(|_| self.form != Form::AsText)?;
         Some(array)
     }
 }
 
-/// The binary form of a type of the server, and the type of an array of it.
+/// The binary format of a server type, and its array type.
 fn form_and_array(oid: u32) -> Option<(Form, u32)> {
     Some(match oid {
         16 => (Form::Bool, 1000),
-        // bytea takes the bytes of the text; then name.
+        // bytea takes the text's bytes; then name.
         17 => (Form::Text, 1001),
         19 => (Form::Text, 1003),
         20 => (Form::Int8, 1016),
@@ -162,7 +162,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, cell: Cell<'_>) {
     }
 }
 
-/// `2026-01-31 23:59:59.123+00`. Years before 1 are written as year 1 at the earliest.
+/// `2026-01-31 23:59:59.123+00`. Years before 1 are written as year 1.
 fn put_timestamp(out: &mut Vec<u8>, ms: i64) {
     let CivilTime { year, month, day, hour, minute, second, milli } = CivilTime::of_ms(ms);
     let year = year.max(1);

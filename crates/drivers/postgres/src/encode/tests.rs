@@ -98,7 +98,7 @@ fn values_are_written_in_the_form_of_their_column() {
         (Form::Int2, Cell::Integer(-2), &b"\0\0\0\x02\xff\xfe"[..]),
         (Form::Int4, Cell::Integer(1), b"\0\0\0\x04\0\0\0\x01"),
         (Form::Int8, Cell::Integer(1), b"\0\0\0\x08\0\0\0\0\0\0\0\x01"),
-        // Does not fit: written wider, so that the server refuses it.
+        // Does not fit: written wider, so that the server rejects it.
         (Form::Int4, Cell::Integer(1 << 40), b"\0\0\0\x08\0\0\x01\0\0\0\0\0"),
         (Form::Float8, Cell::Float(1.0), b"\0\0\0\x08\x3f\xf0\0\0\0\0\0\0"),
         (Form::Float4, Cell::Integer(1), b"\0\0\0\x04\x3f\x80\0\0"),
@@ -170,7 +170,7 @@ fn values_are_cut_at_the_most_parameters_and_stay_one_pipeline() {
     let bytes = encoded(Plan::Insert(plan), batch(columns.clone(), rows));
     assert_eq!(tags(&bytes), "BEBES");
     assert!(messages(&bytes)[2].1.starts_with(b"\0i0_4465\0"));
-    // Where a pipeline is no transaction of itself, it says that it is one.
+    // If a pipeline is not implicitly a transaction, it begins one explicitly.
     let mut plan = insert_plan(Mode::Values, vec![INT4]);
     plan.wrap = true;
     assert_eq!(tags(&encoded(Plan::Insert(plan), batch(columns, rows))), "BEBEBEBES");

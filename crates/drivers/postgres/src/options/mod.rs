@@ -1,7 +1,6 @@
-//! From a target URL and the environment to what a connection needs: hosts, login, TLS.
+//! Converts a target URL and the environment to connection options: hosts, login, TLS.
 //!
-//! No I/O here, but for a service file, which may name the hosts: other files that are named are read at the first
-//! connection.
+//! No I/O, except for a service file, which may name the hosts: other named files are read at the first connection.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -25,21 +24,21 @@ mod settings;
 mod tcp;
 mod words;
 
-/// Those that stand elsewhere in the URL that is shown.
+/// Parameters that are elsewhere in the displayed URL.
 const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "hostaddr", "port", "user"];
-/// The port where neither URL nor environment names one.
+/// The default port, if neither URL nor environment sets one.
 const DEFAULT_PORT: u16 = 5432;
-/// The scheme of URLs with another default, and that port.
+/// A scheme with another default port.
 const OTHER_PORT: (&str, u16) = ("cockroach", 26_257);
 
-/// What all hosts of one URL share.
+/// Shared by all hosts of one URL.
 #[derive(Debug)]
 pub(super) struct Login {
     pub(super) user: String,
     pub(super) password: Option<Secret>,
-    /// Where passwords are looked up when none is given.
+    /// The password file if no password is given.
     pub(super) passfile: Option<PathBuf>,
-    /// As named; a server knows what it means that none is.
+    /// As named; without one, the server uses its default.
     pub(super) database: Option<String>,
     /// As given; the default depends on the address.
     pub(super) sslmode: Option<SslMode>,
@@ -57,7 +56,7 @@ pub(super) struct Login {
     pub(super) host_order: HostOrder,
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// Host and port.
@@ -66,19 +65,19 @@ pub(super) enum Address {
     Socket(PathBuf, u16),
 }
 
-/// One server that sessions may talk to.
+/// A server for sessions.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) login: Arc<Login>,
     pub(super) address: Address,
-    /// Where its host is connected to, instead of where its name is looked up.
+    /// The address of its host, which replaces a name lookup.
     pub(super) host_address: Option<IpAddr>,
     /// The URL for display and records.
     pub(super) shown: String,
-    /// Backends that we left and that may still work.
+    /// Backends of closed connections that may still be running.
     pub(super) lingering: Arc<LingeringBackends>,
     pub(super) tls: Arc<Tls>,
-    /// Whether it is a pooler; known from the first connection on.
+    /// Whether it is a pooler; known after the first connection.
     pub(super) pooled: Arc<OnceLock<bool>>,
 }
 
@@ -127,7 +126,7 @@ pub(super) fn nodes(
     Ok(nodes)
 }
 
-/// What follows the user in the URL that is shown.
+/// The text after the user in the displayed URL.
 fn place(
     url: &TargetUrl,
     address: &Address,
@@ -202,7 +201,7 @@ fn parsed<T>(
     given.map(|text| parse(&text)).transpose()
 }
 
-/// `sslmode`, or what older clients and JDBC say instead.
+/// `sslmode`, or the equivalents of older clients and JDBC.
 fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
     if let Some(mode) = settings.get("sslmode") {
         return SslMode::parse(&mode).map(Some);
@@ -219,7 +218,7 @@ fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
     Ok(is_required.then_some(SslMode::Require))
 }
 
-/// Where the servers listen, each with the address of its host where that is given.
+/// The servers' addresses, each with the IP address of its host if given.
 fn addresses(
     url: &TargetUrl,
     settings: &Settings<'_>,

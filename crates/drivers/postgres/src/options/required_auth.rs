@@ -1,18 +1,18 @@
-//! `require_auth`: by which methods a server may authenticate this client. Must not exchange a message.
+//! `require_auth`: the methods by which a server may authenticate this client. Must not exchange messages.
 //!
-//! Without it every method is taken that is implemented, but a password in clear text only through TLS: any
-//! process that listens at the address could ask for it. libpq sends it.
+//! Without it, every implemented method is allowed, except a plain-text password without TLS, which any process
+//! listening at the address could request. libpq would send it.
 
 use highwater_driver::contract::TargetError;
 
-/// A way in which a server authenticates a client, in libpq's words.
+/// An authentication method, in libpq's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Method {
     /// The password in clear text.
     Password,
     Md5,
     ScramSha256,
-    /// The server lets the client in unasked, or by its certificate.
+    /// The server accepts the client without a request, or by its certificate.
     None,
     Gss,
     Sspi,
@@ -29,10 +29,10 @@ const METHODS: [(&str, Method); 7] = [
     ("oauth", Method::Oauth),
 ];
 
-/// The methods that a login takes.
+/// The methods that a login allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in super::super) struct RequiredAuth {
-    /// Those that are named, or all but those that are.
+    /// The named methods, or all except them.
     named: Option<(bool, Vec<Method>)>,
 }
 
@@ -48,7 +48,7 @@ impl Method {
 }
 
 impl RequiredAuth {
-    /// From libpq's list: names, or names that all begin with `!`.
+    /// Parses libpq's list: names, or names that all begin with `!`.
     pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
         let failed = |cause: &str| {
             let names: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
@@ -87,7 +87,7 @@ impl RequiredAuth {
             .is_none_or(|(are_taken, methods)| methods.contains(&method) == *are_taken)
     }
 
-    /// Why the server may not authenticate this client so; `encrypted` says whether TLS is used.
+    /// Why the server may not use this method; `encrypted` means that TLS is used.
     pub(in super::super) fn check(&self, method: Method, encrypted: bool) -> Result<(), Refusal> {
         if !self.takes(method) {
             return Err(Refusal::NotTaken(method));
@@ -100,17 +100,17 @@ impl RequiredAuth {
     }
 }
 
-/// Why a server's request for authentication is refused.
+/// Why a server's authentication request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Refusal {
-    /// `require_auth` does not take it.
+    /// `require_auth` does not allow it.
     NotTaken(Method),
-    /// The password would go over the network as it is.
+    /// The password would be sent unencrypted.
     ClearText,
 }
 
 impl Refusal {
-    /// As the error of a connection to `place`; nothing was sent.
+    /// Converts it to the error of a connection to `place`; nothing was sent.
     pub(in super::super) fn into_error(self, place: &str) -> TargetError {
         match self {
             Self::NotTaken(Method::None) => TargetError::refused(format!(
@@ -165,7 +165,7 @@ mod tests {
             (None, false, false),
             (Some("password"), false, true),
             (Some("scram-sha-256,password"), false, true),
-            // All but MD5 does not say that a password may be read by others.
+            // Excluding only MD5 does not allow sending a readable password.
             (Some("!md5"), false, false),
             (Some("!md5"), true, true),
         ] {

@@ -1,7 +1,7 @@
-//! libpq's service files: a section of parameters by the name of a service.
+//! libpq's service files: sections of parameters, each with the name of a service.
 //!
-//! The user's file comes first (`servicefile`, `PGSERVICEFILE`, `~/.pg_service.conf`), then the system's
-//! (`pg_service.conf` in `PGSYSCONFDIR`). Must not know what the parameters mean.
+//! The user's file is searched first (`servicefile`, `PGSERVICEFILE`, `~/.pg_service.conf`), then the system's
+//! (`pg_service.conf` in `PGSYSCONFDIR`). Must not know the meaning of parameters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_driver::target_url::Environment;
 
-/// Where Debian's libpq looks for the system's file, and where it does elsewhere.
+/// Directories of the system's file in Debian's libpq, and elsewhere.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 const SYSTEM_FILE: &str = "pg_service.conf";
-/// The user's, in the home directory.
+/// The user's file, in the home directory.
 const USER_FILE: &str = ".pg_service.conf";
 
-/// The parameters of a service; `file` is the one that the user names.
+/// The parameters of a service; `file` is the user's file.
 pub(super) fn read(
     service: &str,
     file: Option<&str>,
@@ -43,7 +43,7 @@ pub(super) fn read(
         .with_hint("define it in ~/.pg_service.conf, or name another file by PGSERVICEFILE"))
 }
 
-/// The parameters of a service in a file, if it is there.
+/// The parameters of a service in a file, if it has the section.
 fn section(service: &str, path: &Path) -> Result<Option<BTreeMap<String, String>>, TargetError> {
     let failed = |cause: &str| {
         let message = format!("service file `{}`: {cause}", path.display());
@@ -67,7 +67,7 @@ fn section(service: &str, path: &Path) -> Result<Option<BTreeMap<String, String>
         let Some(parameters) = &mut found else {
             continue;
         };
-        // Nothing of a line is quoted: it may hold a password.
+        // The line is not quoted: it may contain a password.
         let Some((name, value)) = line.split_once('=') else {
             let cause = format!("line {number} is not `name=value`; LDAP is not looked up");
             return Err(failed(&cause));

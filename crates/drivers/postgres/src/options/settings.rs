@@ -1,7 +1,7 @@
-//! libpq's parameters: which of them are obeyed, and where the value of each comes from.
+//! libpq's parameters: which of them are supported, and the source of each value.
 //!
-//! The order is libpq's: the URL, the service that it or `PGSERVICE` names, the environment. A parameter that
-//! cannot be obeyed is refused with its reason, wherever it stands. Must not know what the values mean.
+//! The order is libpq's: the URL, the service that it or `PGSERVICE` names, the environment. An unsupported parameter
+//! is rejected with the reason, whatever its source. Must not know the meaning of values.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use highwater_driver::target_url::{Environment, TargetUrl};
 
 use super::service;
 
-/// What is done with a parameter.
+/// How a parameter is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// What libpq does.
+    /// As by libpq.
     Obeyed,
-    /// One of these values means what is done anyway; any other is refused for this reason.
+    /// Only these values are accepted, because they match the behavior; others are rejected for this reason.
     Only(&'static [&'static str], &'static str),
-    /// Any value is refused for this reason.
+    /// Any value is rejected for this reason.
     Refused(&'static str),
 }
 
 /// A parameter of libpq.
 struct Parameter {
-    /// In a URL and in a service file; empty where it is a variable only.
+    /// Name in a URL and in a service file; empty if it is only a variable.
     name: &'static str,
-    /// In the environment; empty where there is none.
+    /// Environment variable; empty if there is none.
     variable: &'static str,
     rule: Rule,
 }
@@ -48,7 +48,7 @@ const NO_OAUTH: &str = "Highwater does not implement OAuth";
 const NO_KEYS: &str = "Highwater derives SCRAM keys from the password";
 const OFF: &[&str] = &["0", "off", "false", "no"];
 
-/// All that libpq documents, up to version 18.
+/// All parameters that libpq documents, up to version 18.
 const PARAMETERS: &[Parameter] = &[
     obeyed("application_name", "PGAPPNAME"),
     obeyed("channel_binding", "PGCHANNELBINDING"),
@@ -158,7 +158,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// What one URL and its surroundings say.
+/// The settings of one URL and its environment.
 pub(super) struct Settings<'a> {
     url: &'a TargetUrl,
     service: BTreeMap<String, String>,
@@ -170,13 +170,13 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     ///
-    /// An unknown parameter, one that is refused, or a service that cannot be read.
+    /// An unknown or rejected parameter, or an unreadable service.
     pub(super) fn read(
         url: &'a TargetUrl,
         environment: Environment<'a>,
     ) -> Result<Self, TargetError> {
         let named = PARAMETERS.iter().map(|parameter| parameter.name);
-        // As in libpq, for URLs that were written for JDBC.
+        // As in libpq, for URLs written for JDBC.
         let known: Vec<&str> = named.filter(|name| !name.is_empty()).chain(["ssl"]).collect();
         url.check_parameters(&known)?;
         let mut settings = Self { url, service: BTreeMap::new(), environment };
@@ -195,7 +195,7 @@ impl<'a> Settings<'a> {
         Ok(settings)
     }
 
-    /// The value of a parameter, by its name, or of a variable that is no parameter; never empty.
+    /// The value of a parameter, by its name, or of a variable without a parameter; never empty.
     pub(super) fn get(&self, name: &str) -> Option<String> {
         self.with_origin(name).map(|(value, _)| value)
     }
@@ -216,7 +216,7 @@ impl<'a> Settings<'a> {
         of_url.or_else(of_service).or_else(of_environment)
     }
 
-    /// Fails with the first value that cannot be obeyed.
+    /// Fails with the first unsupported value.
     fn check(&self) -> Result<(), TargetError> {
         for Parameter { name, variable, rule } in PARAMETERS {
             let key = if name.is_empty() { variable } else { name };

@@ -1,4 +1,4 @@
-//! libpq's options of a TCP connection. Must not connect.
+//! libpq's options for TCP connections. Must not connect.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use highwater_driver::contract::TargetError;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-/// How a lost peer is noticed; what is absent is the system's default.
+/// How a lost peer is detected; absent values mean the system's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct TcpOptions {
     /// Whether an idle connection is probed.
@@ -18,18 +18,18 @@ pub(in super::super) struct TcpOptions {
     interval: Option<u64>,
     /// Probes without a response after which the connection is lost.
     count: Option<u32>,
-    /// How long sent bytes may be without an acknowledgment.
+    /// Maximum time for which sent bytes may be unacknowledged.
     user_timeout: Option<Duration>,
 }
 
 impl TcpOptions {
-    /// Those that are given; 0 means the system's default, as in libpq.
+    /// The given options; 0 means the system's default, as in libpq.
     pub(super) fn of_settings(given: impl Fn(&str) -> Option<String>) -> Result<Self, TargetError> {
         let number = |name: &str| -> Result<Option<u64>, TargetError> {
             let Some(text) = given(name) else {
                 return Ok(None);
             };
-            // libpq takes a negative number for 0.
+            // libpq treats a negative number as 0.
             let value = text.trim().parse::<i32>().map_err(|_| {
                 TargetError::usage(format!("`{name}={text}` is not a whole number"))
                     .with_hint("0 is the default of the operating system")
@@ -46,7 +46,7 @@ impl TcpOptions {
         })
     }
 
-    /// Sets them on a connection.
+    /// Applies them to a connection.
     pub(in super::super) fn apply(self, stream: &TcpStream) -> io::Result<()> {
         let socket = SockRef::from(stream);
         if self.user_timeout.is_some() {

@@ -1,4 +1,4 @@
-//! URLs and the environment, as a table of what they mean.
+//! URLs and the environment, as a table of their meanings.
 
 use highwater_model::units::{Nanos, Seed};
 

@@ -1,43 +1,43 @@
-//! Parameters whose values are words of libpq. Must not look anything up.
+//! Parameters with a fixed set of libpq's values. Must not look anything up.
 
 use highwater_driver::contract::TargetError;
 
-/// `target_session_attrs`: which servers are taken.
+/// `target_session_attrs`: which servers are acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum SessionAttributes {
-    /// Every one.
+    /// Any server.
     Any,
-    /// Those whose sessions may write.
+    /// Servers whose sessions may write.
     ReadWrite,
-    /// Those whose sessions may not.
+    /// Servers whose sessions may not write.
     ReadOnly,
-    /// Those that are no standby.
+    /// Servers other than standbys.
     Primary,
     /// Standbys.
     Standby,
-    /// A standby if there is one, else any.
+    /// A standby if there is one, otherwise any.
     PreferStandby,
 }
 
-/// `load_balance_hosts`: where a session begins to look for a server.
+/// `load_balance_hosts`: the first host that a session tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum HostOrder {
-    /// Not given: each session at the host after that of the session before it.
+    /// Not given: each session starts at the host after the previous session's.
     InTurn,
-    /// `disable`: at the first host.
+    /// `disable`: the first host.
     AsGiven,
     /// `random`.
     Random,
 }
 
-/// `channel_binding`: whether authentication is tied to the TLS connection.
+/// `channel_binding`: whether authentication is bound to the TLS connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Binding {
     /// Never.
     Disable,
-    /// Where the server offers it.
+    /// If the server offers it.
     Prefer,
-    /// Or there is no connection.
+    /// Always; otherwise, connecting fails.
     Require,
 }
 

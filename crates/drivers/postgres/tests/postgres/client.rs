@@ -1,4 +1,4 @@
-//! A target and a workload of one small table, for the tests beside this file.
+//! A target and a workload of one small table, for the tests in this directory.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::points::points_of;
 pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, queries};
 use crate::support;
 
-/// Ways to insert.
+/// Insert modes.
 pub(crate) const MODES: [&str; 4] = ["copy", "values", "unnest", "prepared"];
 
 /// Opens a target.
@@ -24,7 +24,7 @@ pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, T
     PostgresDriver.open(&[TargetUrl::parse(url)?], &options)
 }
 
-/// A server of its own and a target there; nothing if the user excluded PostgreSQL.
+/// A separate server and a target there; `None` if PostgreSQL is skipped.
 pub(crate) fn started(insert: Option<&str>) -> Option<(Postgres, Arc<dyn Target>)> {
     if skipped() {
         return None;

@@ -1,6 +1,6 @@
-//! A relative that cannot be installed everywhere: a server that introduces itself as CockroachDB
-//! and gives the answers of its documentation ("Transaction retry error reference", "Common
-//! errors and solutions"); and the one statement of its own dialect that PostgreSQL can compute.
+//! A compatible server that cannot be installed everywhere: a double that identifies itself as CockroachDB and responds
+//! according to its documentation ("Transaction retry error reference", "Common errors and solutions"); and the only
+//! statement of its own dialect that PostgreSQL can execute.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,13 +17,13 @@ use crate::client::{Client, admin, open, points, queries};
 use crate::support;
 use crate::transaction::transaction;
 
-/// What the execution of a statement is answered with: a command tag, or SQLSTATE and message.
+/// The response to executing a statement: a command tag, or SQLSTATE and message.
 pub(crate) type Answer = Result<&'static str, (&'static str, &'static str)>;
 
-/// Texts that wait for whoever reads them.
+/// Maximum unread texts.
 const TEXTS_MAX: usize = 1_000;
 
-/// A server of this version for one connection: what it is told, and its URL up to the database.
+/// A server of this version for one connection: its received texts, and its URL up to the database.
 fn listening(version: &'static str, answers: Vec<Answer>) -> (Receiver<String>, String) {
     introduced("crdb_version", format!("CockroachDB CCL {version}"), answers)
 }
@@ -52,13 +52,13 @@ fn server(answers: Vec<Answer>) -> String {
     url + "/defaultdb?sslmode=disable"
 }
 
-/// Reports the client's message to the test, if the test reads it.
+/// Passes the client's message to the test, if the test reads it.
 fn report(received: &SyncSender<String>, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     drop(received.send(text.trim_matches('\0').replace('\0', " ")));
 }
 
-/// Start-up, up to the parameter that the server reports.
+/// Start-up, up to the reported parameter.
 fn greet(
     stream: &mut TcpStream,
     reported: &str,
@@ -91,7 +91,7 @@ fn serve(
         match tag {
             b'S' => {
                 if status == b'T' && more_is_there(stream)? {
-                    // A statement of a transaction waits for the answer to the one before.
+                    // A statement of a transaction must wait for the response to the previous one.
                     return Ok(());
                 }
                 out.extend(message(b'Z', &[status]));
@@ -108,7 +108,7 @@ fn serve(
                 out.clear();
             }
             b'X' => return Ok(()),
-            // After an error all is passed over until Sync.
+            // After an error, everything is skipped until Sync.
             _ if failed => {}
             b'P' => {
                 report(received, &body);
@@ -306,7 +306,7 @@ fn a_sketch_of_a_table_leaves_out_columns_that_the_server_hides() {
     assert!(columns.unwrap().contains("AND is_hidden = 'NO'"), "{texts:?}");
 }
 
-/// The table of kv as CockroachDB or PostgreSQL are told of it.
+/// The table of kv in the dialect of CockroachDB or PostgreSQL.
 fn kv(dialect: &str, settings: &[(&str, &str)]) -> BoundTable {
     let spec = WorkloadSpec::parse(builtin("kv").unwrap().text).unwrap();
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -327,7 +327,7 @@ fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_bucke
     for (settings, expected) in [
         ("", vec![-quarter, 0, quarter]),
         ("order=sequential cycle_length=1000", vec![250, 500, 750]),
-        // Fewer keys than places.
+        // Fewer keys than possible values.
         ("order=sequential cycle_length=2", vec![1]),
         ("order=sequential", positive.clone()),
         ("order=zipfian cycle_length=9", positive),
@@ -346,7 +346,7 @@ fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_bucke
         let places: Vec<i64> = received.lines().map(|line| line.trim().parse().unwrap()).collect();
         assert_eq!(places.len(), expected.len(), "{settings}: {places:?}");
         for (place, expected) in places.iter().zip(expected) {
-            // Divisions of numbers of 19 digits are rounded.
+            // Divisions of numbers with 19 digits are rounded.
             let within = u64::from(expected == 0 || expected.abs() >= 1_000);
             assert!(place.abs_diff(expected) <= within, "{settings}: {places:?}");
         }
@@ -369,7 +369,7 @@ fn what_stands_for_a_value_of_kv_is_computed_as_postgresql_does() {
         "(VALUES ('AAAAAAAB'::bytea), ('Zz09-_Aax'), ('short'), ('abcdefgh'), ('________'))";
     let explained =
         |pair: &str| server.sql("postgres", &format!("SELECT {pair} FROM {values} AS kv (v)"));
-    // Its whole numbers have 64 bits.
+    // Its integers have 64 bits.
     let received = explained(&pair(&ours).replace("- 1) *", "- 1::int8) *"));
     assert_eq!(received, explained(&pair(&theirs)));
     assert!(received.starts_with("1|"), "{received}");

@@ -1,4 +1,4 @@
-//! PostgreSQL keeps every rule of the conformance suite.
+//! PostgreSQL passes every rule of the conformance suite.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::client::started;
 use crate::rules;
 use crate::words::words;
 
-/// Types that have no binary form here or other widths.
+/// Types without a binary format here, or of other widths.
 fn other_type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Integer | ColumnType::Bigint => "numeric(20)",
@@ -48,7 +48,7 @@ fn every_rule_is_kept() {
 fn columns_without_a_binary_form_are_stored_exactly_too() {
     let mut broken =
         broken(SqlWords { type_name: other_type_name, ..words("postgresql").unwrap() });
-    // `unnest` says that it cannot send them.
+    // `unnest` reports that it cannot send them.
     broken.retain(|rule| !rule.contains("`--insert unnest` cannot send"));
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

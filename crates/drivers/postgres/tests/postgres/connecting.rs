@@ -1,4 +1,4 @@
-//! Ways to connect: every authentication, TLS as `sslmode` says, sockets, several hosts.
+//! Ways to connect: every authentication method, TLS according to `sslmode`, sockets, several hosts.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::support::block_on;
 
 const SECRET: &str = "gehe:im@/%20";
 
-/// Connects and asks; the server's words where that fails.
+/// Connects and sends a query; returns the server's message on failure.
 fn try_url(url: &str) -> Result<u64, TargetError> {
     block_on(async {
         let target = open(url, None)?;
@@ -53,7 +53,7 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
     let server = with_methods();
     let port = server.port();
     for user in ["u_md5", "u_scram", "u_password"] {
-        // A password in clear text is sent without TLS only where that is asked for.
+        // A plain-text password is sent without TLS only if explicitly allowed.
         let list = "require_auth=password,md5,scram-sha-256";
         let url = |login: &str| format!("postgres://{login}@127.0.0.1:{port}/postgres?{list}");
         let secret = "gehe%3Aim%40%2F%2520";
@@ -129,7 +129,7 @@ fn a_server_that_asks_for_nothing_or_for_too_little_is_refused_where_that_is_exc
         ("u_scram:gehe", "channel_binding=require", true),
         ("u_scram:gehe", "channel_binding=prefer", true),
         ("u_scram:gehe", "channel_binding=disable", true),
-        // Over TLS a password in clear text is read by the server alone.
+        // Over TLS, only the server can read a plain-text password.
         ("u_password:gehe", "sslmode=require", true),
         ("u_password:gehe", "channel_binding=require", false),
         ("postgres", "require_auth=scram-sha-256", false),
@@ -205,7 +205,7 @@ fn sessions_go_round_the_hosts_and_a_further_attempt_takes_the_next() {
     assert_eq!(target.urls().len(), 2);
     assert_eq!([0, 1, 2].map(|number| target.host_of(number, 0)), [0, 1, 0]);
     assert_eq!(target.host_of(0, 1), 1);
-    // The admin takes the first host that answers.
+    // The admin uses the first host that responds.
     let facts = block_on(async { admin(target.as_ref()).await?.facts().await }).unwrap();
     assert!(facts.version.starts_with("PostgreSQL"));
     assert_eq!(facts.dialects, ["postgresql"]);
@@ -251,8 +251,8 @@ fn tls_is_checked_as_far_as_sslmode_says() {
     }
 }
 
-/// Host, parameters, and whether a connection is made: `root` signed the certificate for
-/// `localhost` that is in `itself`, `other` did not.
+/// Host, parameters, and whether connecting succeeds: `root` signed the certificate for `localhost` that is in
+/// `itself`, `other` did not.
 fn tls_cases(root: &str, other: &str, itself: &str) -> Vec<(&'static str, String, bool)> {
     vec![
         ("127.0.0.1", String::new(), true),

@@ -1,4 +1,4 @@
-//! Tables that several programs create at one moment.
+//! Tables created by several programs at the same moment.
 
 use futures_util::future::join_all;
 use highwater_driver::{LeaseAction, TablePolicy};
@@ -8,9 +8,9 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use crate::client::{admin, open, points};
 use crate::support::block_on;
 
-/// Databases in which it is tried: the server refuses one of two only now and then.
+/// Number of databases to try: the server rejects one of two only occasionally.
 const TIMES: usize = 6;
-/// Programs that begin at one moment.
+/// Programs that start at the same moment.
 const PROGRAMS: usize = 4;
 
 #[test]

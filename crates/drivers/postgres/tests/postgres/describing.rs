@@ -1,4 +1,4 @@
-//! A table that is there becomes a workload file, which can be created and filled.
+//! An existing table becomes a workload file, which can be created and filled.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
     });
 }
 
-/// Whether these are alike in the table and in the one made after it.
+/// Whether these are equal in the table and in the one modeled on it.
 fn same(server: &Postgres, what: &str) -> String {
     let of = |table| format!("(SELECT row({what})::text FROM {table})");
     let sql = format!("SELECT {} = {}", of("shop"), of("shop_like"));

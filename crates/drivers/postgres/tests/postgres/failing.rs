@@ -1,4 +1,4 @@
-//! What becomes of ops when statements, sessions and servers end early.
+//! Ops whose statements, sessions, or servers end early.
 
 use highwater_driver::{RefusedStatement, TargetErrorKind};
 use highwater_model::op::{ColumnType, OpBody, Value};
@@ -26,7 +26,7 @@ fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
 #[test]
 fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
     on_server(None, async |_server, target| {
-        // The op ends its own backend, as an administrator would.
+        // The op ends its own backend, as an administrator could.
         let ops = queries(&[("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;

@@ -1,4 +1,4 @@
-//! Every insert mode: atomic, counted, and usable again after a refusal.
+//! Every insert mode: atomic, counted, and usable again after a rejection.
 
 use std::sync::Arc;
 
@@ -41,13 +41,13 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
 fn values_beyond_the_most_parameters_are_one_transaction() {
     on_server(Some("values"), async |server, target| {
         let Stage { workload, mut admin, mut client } = Stage::set(target.as_ref(), points()).await;
-        // The last row's key is there already: the pieces before it must go too.
+        // The last row's key already exists: the statements before it must be undone.
         assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
         let outcome = client.insert(0, 70_000).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
         assert_eq!(server.sql("postgres", "SELECT count(*) FROM points"), "1");
         assert_eq!(client.insert(100_000, 70_000).await.rows_applied, 70_000);
-        // Many different sizes: statements are closed and prepared anew.
+        // Many different sizes: statements are closed and prepared again.
         for rows in (1..40).chain(1..3) {
             let first = 1_000_000 + server_rows(&server);
             let outcome = client.insert(first, rows).await;
@@ -105,7 +105,7 @@ fn tables_go_to_the_schema_of_the_search_path() {
     });
 }
 
-/// So the time of the first op is not that of the preparing.
+/// So the first op's time does not include preparing.
 #[test]
 fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
     on_server(Some("values"), async |_server, target| {
@@ -121,7 +121,7 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
             },
         });
         let Stage { mut client, .. } = Stage::set(target.as_ref(), Arc::new(workload)).await;
-        // The announced batch is of 100 rows; another one is prepared when it comes.
+        // The announced batch has 100 rows; another size is prepared when it occurs.
         for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {
             let outcome = client.insert(first, rows).await;
             assert_eq!(outcome.rows_applied, u64::try_from(rows).unwrap());

@@ -1,4 +1,4 @@
-//! The driver behind PgBouncer in transaction mode, where each transaction may be on another connection of the server.
+//! The driver behind PgBouncer in transaction mode, where each transaction may use another server connection.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::support::{WallTimeline, block_on};
 use crate::transaction::transaction;
 use crate::words::words;
 
-/// Connections of the server that all sessions share.
+/// Server connections shared by all sessions.
 const CONNECTIONS: u32 = 2;
 
 fn started() -> Option<(Postgres, PgBouncer)> {
@@ -27,7 +27,7 @@ fn started() -> Option<(Postgres, PgBouncer)> {
     Some((server, pooler))
 }
 
-/// Sessions of one target, more than the server has connections for.
+/// Sessions of one target, more than there are server connections.
 async fn sessions(target: &dyn Target, workload: &Arc<BoundWorkload>) -> Vec<Client> {
     let mut clients = Vec::new();
     for number in 0..5 {
@@ -48,7 +48,7 @@ fn every_rule_is_kept_behind_a_pooler() {
         return;
     };
     let sql = words("postgresql").unwrap();
-    // Cutting a connection of the server does not end that of a client, which is the pooler's.
+    // Closing a server connection does not close that of a client, which belongs to the pooler.
     let broken = rules::broken(&PostgresDriver, &pooler.url("postgres"), sql, None);
     drop(server);
     assert!(broken.is_empty(), "{}", broken.join("\n"));
@@ -73,7 +73,7 @@ fn inserts_queries_and_transactions_of_sessions_that_share_connections_work() {
                     assert_eq!(outcome.response_rows, 1, "{mode}: {outcome:?}");
                 }
             }
-            // An error leaves the session in step.
+            // After an error, the session stays in sync.
             let outcome = clients[0].insert(0, 1).await;
             let error = outcome.error.unwrap();
             assert_eq!(error.code.as_deref(), Some("23505"), "{mode}");

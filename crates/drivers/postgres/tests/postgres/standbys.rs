@@ -1,4 +1,4 @@
-//! Which of a primary and a hot standby sessions are on.
+//! Which sessions use a primary and which a hot standby.
 
 use highwater_driver::{Connect, Session, Target, TargetError, TargetErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -7,7 +7,7 @@ use crate::client::{Client, admin, nothing, open, points, queries};
 use crate::points::Stage;
 use crate::support::{WallTimeline, block_on};
 
-/// Sessions that are opened for each URL.
+/// Sessions opened for each URL.
 const SESSIONS: u32 = 6;
 
 /// The URL of these servers, in this order.
@@ -17,7 +17,7 @@ fn url(servers: &[&Postgres], query: &str) -> String {
     format!("postgres://{SUPERUSER}@{}/postgres?{query}", hosts.join(","))
 }
 
-/// Of each session, whether it is on a standby; and the host that the target names for it.
+/// For each session, whether it is on a standby, and the host that the target reports for it.
 fn sessions(url: &str) -> Result<Vec<(bool, usize)>, TargetError> {
     block_on(async {
         let target = open(url, None)?;
@@ -75,7 +75,7 @@ fn sessions_are_on_the_servers_that_target_session_attrs_asks_for() {
     let error = sessions(&url(&[&primary], "target_session_attrs=standby")).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Unreachable);
     assert!(error.message.contains("target_session_attrs"), "{error}");
-    // One that is read-only by its own setting is no standby.
+    // A server that is read-only by its own setting is not a standby.
     primary.sql("postgres", "ALTER SYSTEM SET default_transaction_read_only = on");
     primary.sql("postgres", "SELECT pg_reload_conf()");
     assert!(sessions(&url(&[&primary], "target_session_attrs=read-write")).is_err());

@@ -1,4 +1,4 @@
-//! Ops of several statements: all of them or none, and what is certain when one ends early.
+//! Ops of several statements: all of them or none, and their certainty if one ends early.
 
 use highwater_model::op::{OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
@@ -8,8 +8,8 @@ use crate::client::{Client, on_server, started};
 use crate::support::block_on;
 use crate::transaction::transaction;
 
-/// Adds the op's only value to the account, says what it is then, and notes it; fails at a note of
-/// 13 at once, and at one of 14 when it is committed.
+/// Adds the op's only value to the account, returns the new balance, and stores the value in a log; a value of 13 fails
+/// at once, and one of 14 at commit.
 const TABLES: &str = "CREATE TABLE account (balance bigint NOT NULL); \
     INSERT INTO account VALUES (0); \
     CREATE TABLE known (delta bigint PRIMARY KEY); \
@@ -47,7 +47,7 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
         // Tag, length, columns, and two values with their lengths: `5` and `text`.
         assert_eq!(outcome.response_bytes, 1 + 4 + 2 + (4 + 1) + (4 + 4));
         assert_eq!(sums(&server), "5|1|5");
-        // In the middle, and by COMMIT itself: certain both times.
+        // In the middle, and by COMMIT itself: certain in both cases.
         for (number, code) in [(13, "23514"), (14, "23503")] {
             let outcome = client.send(0, delta(number)).await;
             let error = outcome.error.as_ref().unwrap();
@@ -55,7 +55,7 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
             assert_eq!(error.class, ErrorClass::Constraint);
             assert_eq!(outcome.certainty, Certainty::NotApplied, "{number}");
             assert!(outcome.session_usable, "{number}");
-            // What had been answered before, `18` or `19` and `text`, came all the same.
+            // The earlier response, `18` or `19` and `text`, was received.
             let answered = (outcome.response_rows, outcome.response_bytes);
             assert_eq!(answered, (1, 1 + 4 + 2 + (4 + 2) + (4 + 4)), "{number}");
             assert_eq!(sums(&server), "5|1|5", "{number}");

@@ -1,5 +1,5 @@
-//! A relative that was not run here: a server that introduces itself as YugabyteDB does (issue #5154 of
-//! yugabyte/yugabyte-db has the texts), and gives the answers of its documents.
+//! A compatible server that was not run here: a double that identifies itself like YugabyteDB (issue #5154 of
+//! yugabyte/yugabyte-db has the texts), and responds according to its documentation.
 
 use std::sync::mpsc::Receiver;
 
@@ -10,7 +10,7 @@ use crate::client::{Client, open, points, queries};
 use crate::cockroach::{Answer, introduced};
 use crate::support;
 
-/// A server for one connection: what it is sent, and its URL.
+/// A server for one connection: its received texts, and its URL.
 fn server(answers: Vec<Answer>) -> (Receiver<String>, String) {
     let version = "15.12-YB-2025.2.6.0-b0".to_owned();
     let (texts, url) = introduced("server_version", version, answers);
@@ -18,7 +18,7 @@ fn server(answers: Vec<Answer>) -> (Receiver<String>, String) {
     (texts, format!("{url}/yugabyte?sslmode=disable"))
 }
 
-/// What the server is sent until a session in this insert mode is ready.
+/// The texts that the server receives until a session in this insert mode is ready.
 fn sent(insert: Option<&str>) -> Vec<String> {
     let (texts, url) = server(vec![]);
     support::block_on(async {
@@ -32,7 +32,7 @@ fn sent(insert: Option<&str>) -> Vec<String> {
 fn a_copy_is_one_transaction_because_each_session_begins_without_commits_between_rows() {
     for insert in [None, Some("copy")] {
         let sent = sent(insert);
-        // The first one is the start-up.
+        // The first one is the start-up message.
         assert!(
             sent[1].contains("set_config(name, '0', false)")
                 && sent[1].contains("'yb_default_copy_from_rows_per_transaction'"),

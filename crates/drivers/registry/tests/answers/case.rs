@@ -1,4 +1,4 @@
-//! The same rows in SQLite and in another database, and the same questions.
+//! The same rows and queries in SQLite and in another database.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,21 +13,21 @@ use rusqlite::{Connection, params_from_iter, types};
 
 use crate::support;
 
-/// Ops of each query that are compared.
+/// Number of ops compared per query.
 const OPS: u64 = 6;
 
-/// Rows of cells; points in time in milliseconds.
+/// Rows of cells; times in milliseconds.
 pub(crate) type Answer = Vec<Vec<String>>;
 
 /// A database that runs statements as the driver sends them.
 pub(crate) trait Database {
-    /// Where the driver finds it.
+    /// Its URL for the driver.
     fn url(&self) -> String;
     /// How its driver writes literals.
     fn style(&self) -> LiteralStyle {
         LiteralStyle::Standard
     }
-    /// SqlQuery a statement with its parameters.
+    /// Runs a statement with its parameters.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer;
 }
 
@@ -47,7 +47,7 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
     let literal = Arc::new(workload.bind_literally(&dialects).unwrap());
     let policy = TablePolicy::new("test", Seed(1)).dropping(true);
     admin.create_tables(&bound, &policy).await.unwrap();
-    // On each host, in turn.
+    // On each host in turn.
     let mut sessions = Vec::new();
     for number in (0..).take(target.urls().len()) {
         let connect = Connect {
@@ -71,13 +71,13 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
         let outcome = session.execute(&mut request).await;
         assert_eq!(outcome.rows_applied, batch, "{outcome:?}");
     }
-    // What was written is to be seen.
+    // The writes must be visible.
     let limit = timeline.now().saturating_add(Nanos::from_secs(60));
     assert!(admin.quiesce(limit).await.unwrap());
     Words { prepared: bound, literal }
 }
 
-/// How many rows the driver's own session gets for each op.
+/// The number of rows that the driver's own session gets for each op.
 async fn answered(url: &str, words: &Arc<BoundWorkload>, ops: &[Op]) -> Vec<u64> {
     let timeline = support::WallTimeline::start();
     let target = highwater_drivers::open(&[url.to_owned()], &support::options()).unwrap();
@@ -150,7 +150,7 @@ impl Case {
         }
     }
 
-    /// With values in its text a query answers the same: as its own words say, and to the driver.
+    /// A query with values in its text returns the same rows, both directly and through the driver.
     fn compare_literals(&self, query: &str, index: u64, answers: [&Answer; 2]) {
         let values = self.parameters(query, index);
         let text = |words: &Words, timestamps| {
@@ -204,15 +204,15 @@ impl Case {
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Runs every query on both, and compares; how many queries there were. `equals` says where a
-    /// query leaves a choice open, and among which rows.
+    /// Runs every query on both, and compares the results; returns the number of queries. `equals` returns, for a query
+    /// with a free choice, the rows among which it may choose.
     pub(crate) fn compare(&self, equals: impl Fn(&str) -> Option<&'static str>) -> usize {
         let mut queries = 0;
         for op in &self.sqlite_words.prepared.ops {
             let BoundOpKind::Query { sql, .. } = &op.kind else {
                 continue;
             };
-            // Statements that write have no answer.
+            // Writing statements return no rows.
             if ["INSERT", "DELETE"].iter().any(|word| sql.starts_with(word)) {
                 continue;
             }
@@ -246,7 +246,7 @@ impl Case {
         queries
     }
 
-    /// A query of rows answers with as many as `counted` says of its parameters.
+    /// A query returns as many rows as `counted` computes from its parameters.
     pub(crate) fn check_rows(&self, query: &str, counted: impl Fn(&RowBatch, &[Value]) -> usize) {
         let rows = usize::try_from(self.rows).unwrap();
         let made = self.workload.row_batch(0, 0, rows);
@@ -283,7 +283,7 @@ fn sql_of<'a>(bound: &'a BoundWorkload, query: &str) -> &'a str {
     }
 }
 
-/// Both chose as many rows, and all of them from these.
+/// Both chose the same number of rows, all of them from these.
 fn expect_chosen(context: &str, equals: &Answer, chosen: [&Answer; 2]) {
     assert_eq!(chosen[0].len(), chosen[1].len(), "{context}");
     for row in chosen.into_iter().flatten() {
@@ -291,7 +291,7 @@ fn expect_chosen(context: &str, equals: &Answer, chosen: [&Answer; 2]) {
     }
 }
 
-/// The words of both may differ in the last digits of a mean or a sum.
+/// Results may differ in the last digits of a mean or a sum.
 fn expect_same(context: &str, ordered: bool, answers: [Answer; 2]) {
     let [mut one, mut other] = answers;
     if !ordered {

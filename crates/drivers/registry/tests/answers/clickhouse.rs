@@ -30,16 +30,16 @@ impl Database for Shards {
         LiteralStyle::Numbers
     }
 
-    /// By the last server, of all.
+    /// On the last server, over all servers.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         answer(self.server(2), sql, parameters)
     }
 }
 
-/// What a server answers, with each value in place of its placeholder.
+/// A server's response, with each value replacing its placeholder.
 fn answer(server: &ClickHouse, sql: &str, parameters: &[Value]) -> Answer {
     let mut text = sql.to_owned();
-    // From the last one on: `$1` begins `$10`.
+    // Starting with the last one: `$1` is a prefix of `$10`.
     for position in (0..parameters.len()).rev() {
         let mut literal = LiteralSql::default();
         literal.push_value(position);

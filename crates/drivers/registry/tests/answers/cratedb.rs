@@ -1,4 +1,4 @@
-//! A CrateDB that a developer named, queried over HTTP without its driver.
+//! A CrateDB named by a developer, queried over HTTP without its driver.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,10 +7,10 @@ use highwater_model::op::Value;
 
 use crate::case::{Answer, Database};
 
-/// Where the URLs are.
+/// The variable with the URLs.
 const NAMED: &str = "HIGHWATER_TEST_URLS";
 
-/// The CrateDBs among the URLs that are separated by commas or spaces.
+/// The CrateDB URLs in a list separated by commas or spaces.
 pub(crate) fn named() -> Vec<String> {
     let list = std::env::var(NAMED).unwrap_or_default();
     let crates = list.split([',', ' ', '\n', '\t']).filter(|url| url.starts_with("crate:"));
@@ -24,7 +24,7 @@ pub(crate) struct CrateDb {
 }
 
 impl CrateDb {
-    /// A schema of its own, named after the URL's.
+    /// A separate schema, named after the URL's.
     pub(crate) fn new(url: &str, schema: &str) -> Self {
         let rest = url.strip_prefix("crate://").unwrap();
         let (address, first) = rest.split_once('/').unwrap_or((rest, "doc"));

@@ -1,8 +1,9 @@
-//! Rows in the format JSONEachRow, as a real ClickHouse reads them: on one server, and on three shards through a
-//! Distributed table.
+//! Rows in JSONEachRow format, as read by a real ClickHouse: on one server, and on three shards through a `Distributed`
+//! table.
 //!
-//! 18.16 reads some fractions inexactly in it, so that the driver refuses to send it any; a sink, which refuses
-//! nothing, gets the driver's own request, and the server gets that. Fractions here are ones that it reads exactly.
+//! 18.16 reads some fractions inexactly in this format, so the driver refuses to send them to it. A sink, which refuses
+//! nothing, receives the driver's own request, which is then sent to the server. The fractions here are ones that it
+//! reads exactly.
 
 use std::sync::Arc;
 use std::thread;
@@ -19,10 +20,10 @@ use highwater_testing::clickhouse_shards::{CLUSTER, SHARDS, Shards};
 use crate::support;
 
 const ROWS: usize = 600;
-/// What the sink says of the table's columns, which the request is made for.
+/// The sink's description of the table's columns, for which the request is encoded.
 const COLUMNS: &str = "(k Int64, i Int32, f Float64, b UInt8, ts Int64, t String, w String, host String, quote String)";
 const INTEGERS: [i64; 4] = [0, -1, 2_147_483_647, -2_147_483_648];
-/// Of two rows, one has a key above this.
+/// One of two rows has a key above this.
 const GREAT: i64 = i64::MAX - 1_000;
 const FRACTIONS: [f64; 5] = [0.0, -0.5, 0.25, 15_000_000_000.0, 1_048_576.125];
 const TIMES: [i64; 4] = [0, -1, 1_479_513_600_123, 253_402_300_799_999];
@@ -115,7 +116,7 @@ fn at<T>(values: &[T], row: usize) -> &T {
     &values[row % values.len()]
 }
 
-/// A request of the driver's, statement and rows.
+/// A request of the driver: statement and rows.
 async fn request() -> String {
     let options = TargetOptions { insert: Some("jsoneachrow".to_owned()), ..support::options() };
     let target = highwater_drivers::open(&["null:clickhouse".to_owned()], &options).unwrap();
@@ -134,7 +135,7 @@ async fn request() -> String {
     String::from_utf8(request.bytes).unwrap()
 }
 
-/// As the server writes texts: two digits a byte.
+/// As the server prints texts: two digits per byte.
 fn hex(text: &str) -> String {
     highwater_model::plan::hex(text.as_bytes()).to_uppercase()
 }
@@ -160,7 +161,7 @@ fn expected() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every row of the table that the request is for.
+/// Every row of the request's table.
 fn found(server: &ClickHouse) -> String {
     server.sql(
         "SELECT k, i, f, b, ts, hex(t), hex(w), hex(host), hex(quote) FROM sink.json_rows ORDER BY k",
@@ -173,7 +174,7 @@ fn a_server_reads_rows_in_json_as_they_were_meant() {
         return;
     }
     let server = ClickHouse::start();
-    // Where the sink says that its table is.
+    // The database in which the sink reports its table.
     server.sql("CREATE DATABASE sink");
     server.sql(&format!("CREATE TABLE sink.json_rows {COLUMNS} ENGINE = MergeTree ORDER BY k"));
     let request = support::block_on(request());
@@ -199,7 +200,7 @@ fn three_shards_read_rows_in_json_as_they_were_meant_through_the_table_above_the
         ));
     }
     shards.server(0).sql(&support::block_on(request()));
-    // It answers when it has the rows itself, and passes them on afterwards.
+    // It responds once it has the rows itself, and forwards them afterwards.
     let all = ROWS.to_string();
     for _ in 0..1_200 {
         if shards.server(2).sql("SELECT count() FROM sink.json_rows") == all {

@@ -1,11 +1,10 @@
-//! Every query of every workload answers on other databases what it answers on SQLite, with the same
-//! seed and size, both filled through their drivers; and with as many rows as the workload's file
-//! promises. On PostgreSQL, MariaDB and ClickHouse (one server, and three shards), and on the CrateDBs
-//! among the URLs in `HIGHWATER_TEST_URLS`; those of kv not on three shards, each of which would replace
-//! rows of its own alone.
+//! Every query of every workload returns the same rows on other databases as on SQLite, with the same seed and size,
+//! both filled through their drivers; and the number of rows that the workload's file promises. On PostgreSQL, MariaDB,
+//! and ClickHouse (one server, and three shards), and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`. Queries
+//! of kv do not run on three shards, because each would replace only its own rows.
 //!
-//! Rows are compared in order where the query orders them, as a set where it does not. Where a query
-//! leaves the choice between equals open, what was chosen must be one of them.
+//! Rows are compared in order if the query orders them, and as a set otherwise. If a query may choose among equal rows,
+//! its choice must be one of them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
@@ -29,13 +28,12 @@ use highwater_testing::clickhouse_shards::Shards;
 use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
 
-/// Whether a query's answers are the same on the database that it starts; its rows are in SQLite in that directory, too.
+/// Whether a query's results are the same on the database that it starts; that directory has the rows in SQLite.
 type Check<'a> = &'a (dyn Fn(&dyn Fn() -> Box<dyn Database>, &Path) + Sync);
 
-/// On a PostgreSQL, a MariaDB and a ClickHouse where they are installed, and on all CrateDBs that were named, side by
-/// side.
+/// On PostgreSQL, MariaDB, and ClickHouse if they are installed, and on all named CrateDBs, concurrently.
 ///
-/// Tests run side by side, too: each has a schema of its own.
+/// Tests also run concurrently: each has a separate schema.
 fn on_each(schema: &str, check: Check<'_>) {
     thread::scope(|scope| {
         if !clickhouse_server::skipped() {
@@ -68,7 +66,7 @@ fn on(check: Check<'_>, start: &dyn Fn() -> Box<dyn Database>) {
     check(start, directory.path());
 }
 
-/// All rows, on SQLite, among which a query of cpu may choose: of the same rank as one it chose.
+/// All rows on SQLite among which a query of cpu may choose: of the same rank as a chosen one.
 fn equals(query: &str) -> Option<&'static str> {
     match query {
         "service" => Some(
@@ -93,7 +91,7 @@ fn equals(query: &str) -> Option<&'static str> {
 #[test]
 fn the_six_queries_of_cpu_answer_the_same() {
     on_each("cpu", &|database, directory| {
-        // The last tick is not whole.
+        // The last tick is incomplete.
         let settings = [("hosts", "60"), ("batch", "500")];
         let case = Case::new(directory, database(), "cpu", &settings, 6_500);
         case.check_keys();
@@ -101,8 +99,8 @@ fn the_six_queries_of_cpu_answer_the_same() {
     });
 }
 
-/// The generated rows with usage_user above 90 that a query of tsbs asks for: of a host or of all,
-/// from a time to another.
+/// The generated rows with usage_user above 90 that a query of tsbs selects: of one host or of all, within a time
+/// range.
 fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
     let [host @ .., Value::TimestampMs(since), Value::TimestampMs(until)] = parameters else {
         panic!("{parameters:?}");
@@ -135,7 +133,7 @@ fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
         let case = Case::new(directory, database(), "tsbs", &settings, 48_000);
         case.check_keys();
         assert_eq!(case.compare(|_| None), 16);
-        // How many rows these two have no file can promise.
+        // A file cannot promise the number of rows of these two.
         for query in ["high-cpu-1", "high-cpu-all"] {
             case.check_rows(query, busy_rows);
         }
@@ -145,7 +143,7 @@ fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
 #[test]
 fn the_three_queries_of_sensors_answer_the_same() {
     on_each("sensors", &|database, directory| {
-        // A reading a minute: fourteen days, that is two windows of a week.
+        // One reading per minute: fourteen days, or two windows of a week.
         let settings = [
             ("sensors", "200"),
             ("tenants", "7"),

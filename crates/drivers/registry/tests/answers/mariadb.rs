@@ -15,10 +15,10 @@ impl Database for MariaDb {
         LiteralStyle::Backslashes
     }
 
-    /// With each value in place of its placeholder, in the zone and the mode of the driver's sessions.
+    /// With each value replacing its placeholder, in the time zone and SQL mode of the driver's sessions.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         let mut text = sql.to_owned();
-        // From the last one on: `?1` begins `?10`.
+        // Starting with the last one: `?1` is a prefix of `?10`.
         for position in (0..parameters.len()).rev() {
             let mut literal = LiteralSql::default();
             literal.push_value(position);
@@ -32,7 +32,7 @@ impl Database for MariaDb {
     }
 }
 
-/// A point in time as the server shows it, in milliseconds; everything else as it is.
+/// Converts a time as printed by the server to milliseconds; leaves other cells unchanged.
 fn plain(cell: &str) -> String {
     if cell.len() == "2016-01-01 00:00:00.000".len() && cell.as_bytes()[10] == b' ' {
         return super::postgres::plain(&format!("{cell}+00"));

@@ -10,7 +10,7 @@ impl Database for Postgres {
         Self::url(self, SUPERUSER, "postgres")
     }
 
-    /// As the driver sends it: a prepared statement, timestamps declared.
+    /// As the driver sends it: a prepared statement with declared timestamps.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         let kinds = parameters.iter().map(|value| match value {
             Value::Text(_) => "text",
@@ -41,8 +41,8 @@ impl Database for Postgres {
     }
 }
 
-/// A point in time as PostgreSQL shows it, in milliseconds; bytes as the letters that they are;
-/// everything else as it is.
+/// Converts a time as printed by PostgreSQL to milliseconds, and bytes to their characters; leaves other cells
+/// unchanged.
 pub(super) fn plain(cell: &str) -> String {
     if let Some(digits) = cell.strip_prefix("\\x") {
         let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -60,7 +60,7 @@ pub(super) fn plain(cell: &str) -> String {
     let Some(([year, month, day], [hour, minute, second], millis)) = parts() else {
         return cell.to_owned();
     };
-    // Days of the years before, of the months before, of the month (Fliegel and Van Flandern).
+    // Days of the previous years, of the previous months, and of the month (Fliegel and Van Flandern).
     let shift = (14 - month) / 12;
     let (y, m) = (year + 4_800 - shift, month + 12 * shift - 3);
     let julian = day + (153 * m + 2) / 5 + 365 * y + y / 4 - y / 100 + y / 400 - 32_045;

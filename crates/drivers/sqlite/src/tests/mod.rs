@@ -1,4 +1,4 @@
-//! SQLite's settings, writer lock and error classes, which the conformance suite does not cover.
+//! SQLite's settings, writer lock, and error classes, which the conformance suite does not cover.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -81,7 +81,7 @@ fn query(name: &str, sql: &str) -> BoundOp {
     }
 }
 
-/// Statements that take the op's first value where they say `?1`.
+/// Statements that use the op's first value as `?1`.
 fn transaction(name: &str, statements: &[&str]) -> BoundOp {
     let statements = statements.iter().map(|sql| {
         let count = usize::from(sql.contains("?1"));
@@ -94,7 +94,7 @@ fn transaction(name: &str, statements: &[&str]) -> BoundOp {
     BoundOp { name: name.to_owned(), kind: BoundOpKind::Transaction(statements.collect()) }
 }
 
-/// A transaction that inserts `first` and the number behind it.
+/// A transaction that inserts `first` and the next number.
 fn pair(first: i64) -> Op {
     Op { body: OpBody::Query(vec![Value::Integer(first)]), ..query_op(3) }
 }
@@ -126,7 +126,7 @@ fn class(outcome: &Outcome) -> Option<ErrorClass> {
     outcome.error.as_ref().map(|error| error.class)
 }
 
-/// Runs `test` with statements on a fresh file that has the table.
+/// Runs `test` with statements on a new file with the table.
 fn with_statements(
     parameters: &str,
     create: &str,
@@ -137,7 +137,7 @@ fn with_statements(
     });
 }
 
-/// The same, and the database that all writers share.
+/// The same, with the database shared by all writers.
 fn with_database(
     parameters: &str,
     create: &str,
@@ -234,7 +234,7 @@ fn ops_that_do_not_fit_are_refused_and_leave_no_transaction() {
             batch.columns.pop();
         }
         assert_eq!(class(&s.execute(&short)), Some(ErrorClass::Data));
-        // An op that is not there, of the wrong kind, and one that would keep the lock.
+        // A missing op, one of the wrong kind, and one that would keep the lock.
         for op in [query_op(9), query_op(0), query_op(1)] {
             let outcome = s.execute(&op);
             assert_eq!(class(&outcome), Some(ErrorClass::Statement), "{outcome:?}");
@@ -261,7 +261,7 @@ fn an_abandoned_batch_is_undone_and_unknown() {
 fn many_writers_never_meet_sqlites_own_lock() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.db");
-    // Without a busy timeout any meeting would be an error.
+    // Without a busy timeout, any conflict would be an error.
     let url = format!("sqlite:{}?busy_timeout=0", path.display());
     let database = Database::new(settings(&url).unwrap());
     let workload = workload(PLAIN);
@@ -394,7 +394,7 @@ impl Timeline for NoTime {
     }
 }
 
-/// The connection around the load, which creates and registers tables and tries rights.
+/// The connection before and after the load, which creates and registers tables and tests privileges.
 #[test]
 fn the_admin_waits_for_the_writer() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! URLs become settings, or errors without their secrets.
+//! URLs are converted to settings, or to errors without their secrets.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The lock that lets one writer in after the other.
+//! The lock that admits one writer after the other.
 
 use super::*;
 

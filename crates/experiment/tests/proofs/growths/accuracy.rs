@@ -1,5 +1,5 @@
-//! The mark of every size, its limit, the prediction of the next one, a machine that drifts, and a load generator that
-//! gives out.
+//! The mark and the limit of every size, the prediction of the next one, a drifting machine, and a saturated load
+//! generator.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,22 +17,22 @@ use super::cluster::{Growing, KINDS, Shape};
 use super::order;
 use crate::making::code;
 
-/// What the growths of some seeds showed.
+/// The results of growths of several seeds.
 #[derive(Default)]
 struct Shown {
-    /// By kind: how many limits were named, and how many of them rightly.
+    /// By kind: the number of named limits, and of correct ones.
     limits: BTreeMap<&'static str, (usize, usize)>,
-    /// Of the mark of each size, as a part of the truth.
+    /// Of each size's mark, relative to the truth.
     errors: Vec<f64>,
-    /// Whether the interval that was predicted for a size held the mark that was measured there.
+    /// Whether the predicted interval of a size contained its measured mark.
     held: Vec<bool>,
-    /// Whether it held what the cluster of that size can do: where that was assumed from one size, and where growth
-    /// was measured.
+    /// Whether it contained the cluster's true capacity at that size: where growth was assumed from one size, and where
+    /// it was measured.
     held_truth: [Vec<bool>; 2],
     said: String,
 }
 
-/// Those of all these seeds, some of them on each core.
+/// The results of these seeds, distributed over the cores.
 fn shown(seeds: impl Iterator<Item = u64>, service: (&'static str, f64)) -> Shown {
     let seeds: Vec<u64> = seeds.collect();
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -86,7 +86,7 @@ fn shown_on_one_core(seeds: &[u64], service: (&'static str, f64)) -> Shown {
     shown
 }
 
-/// A load generator that gives out ends a growth.
+/// A saturated load generator ends a growth.
 fn outcome(shape: Shape) -> ScaleOutcome {
     match shape {
         Shape::Client(_) => ScaleOutcome::ClientCeiling,
@@ -123,7 +123,7 @@ impl Shown {
         self.said += &other.said;
     }
 
-    /// Kinds of growth of which less than nine in ten limits were named rightly.
+    /// Kinds of growth for which fewer than nine of ten limits were correct.
     fn misnamed(&self) -> Vec<&'static str> {
         self.limits
             .iter()
@@ -137,7 +137,7 @@ impl Shown {
     }
 }
 
-/// A part of all cases.
+/// A fraction of all cases.
 struct Part {
     of: usize,
     all: usize,
@@ -152,8 +152,8 @@ impl Part {
         len_to_f64(self.of) / len_to_f64(self.all)
     }
 
-    /// What it would be of very many cases, with 95 % confidence: of 245 it scatters by 1 % (the standard deviation of
-    /// a binomial proportion of 0.97).
+    /// Its value over very many cases, with 95% confidence: with 245 cases its standard deviation is 1% (of a binomial
+    /// proportion of 0.97).
     fn interval(&self) -> [f64; 2] {
         proportion_interval(self.of, self.all)
     }
@@ -177,10 +177,10 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
     assert!(held.fraction() >= 0.85, "{held}{}", shown.said);
 }
 
-/// Intervals of 90 % are for what is measured at the next size; the truth there should lie in them as often, in at least
-/// 85 and at most 97 %. How often depends on the clusters: of milder ones, with contention up to 0.25 and peaks from four
-/// nodes on, 97.3 % did. 600 clusters whose marks are made up are in
-/// `predictions_of_next_sizes_hold_on_clusters_of_known_growth`.
+/// Intervals of 90% apply to the measurement at the next size. They should contain the truth about as often: in 85% to
+/// 97% of cases. The fraction depends on the clusters: for milder ones, with contention up to 0.25 and peaks from four
+/// nodes on, it was 97.3%. `predictions_of_next_sizes_hold_on_clusters_of_known_growth` tests 600 clusters with
+/// synthetic marks.
 #[test]
 #[ignore = "270 clusters, each of three to five sizes"]
 fn long_growths_of_many_clusters_are_near_the_truth_and_as_predicted() {
@@ -211,7 +211,7 @@ fn a_load_generator_that_gives_out_is_not_taken_for_the_cluster() {
     let text = report::text(&record);
     assert_eq!(order(&record), [1, 2, 4, 1], "{text}");
     assert_eq!(reported(&record), ["client_limits_growth"], "{text}");
-    // What is predicted is that of the cluster, which grows as before.
+    // The prediction is for the cluster, which grows as before.
     let grown = growth::report(scale);
     assert_eq!(grown.sizes.len(), 2);
     let (next, predicted) = grown.next.unwrap();
@@ -236,7 +236,7 @@ fn a_machine_that_drifts_is_caught_by_the_first_size_again() {
 fn the_growth_stops_at_the_size_that_the_rate_needs() {
     let growing = Growing::new(Shape::Contention(0.1), &[1, 2, 3, 4, 6, 8]);
     for needed in [2, 4] {
-        // Between the sizes, and out of reach of what a mark errs by.
+        // Between the sizes, by more than the error of a mark.
         let until = growing.truth(needed) * 0.95;
         growing.made.set(0);
         let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Clusters that grow: what they can do at each size, and how their sizes are measured.
+//! Growing clusters: their capacity at each size, and how their sizes are measured.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,16 +21,16 @@ use crate::making::Watched;
 use crate::marks::Dice;
 use crate::support::{Job, closed};
 
-/// Rows of a batch: they are dealt evenly to each number of nodes here.
+/// Rows of a batch: divisible by each number of nodes here.
 const BATCH: u32 = 24;
-/// Seeds go through so many kinds of growth.
+/// Seeds cycle through this many kinds of growth.
 pub(super) const KINDS: u64 = 9;
 
-/// How capacity grows with nodes, as a multiple of one node's.
+/// Capacity by number of nodes, as a multiple of one node's.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     Linear,
-    /// Each further node adds 0.8 of what each node before had.
+    /// Each additional node adds 0.8 of the previous one's capacity.
     Rule,
     /// Amdahl's law with this contention.
     Contention(f64),
@@ -39,18 +39,18 @@ pub(super) enum Shape {
         contention: f64,
         peak: f64,
     },
-    /// Linear up to so many nodes, and no further.
+    /// Linear up to this many nodes, then constant.
     Limit(f64),
-    /// Linear, but with two nodes and more each shard has a replica, which costs so many times as much as the shard.
+    /// Linear, but with two or more nodes each shard has a replica, which costs this many times as much as the shard.
     Replica(f64),
-    /// Linear, but this part of all rows is for one shard.
+    /// Linear, but this fraction of all rows belongs to one shard.
     HotShard(f64),
-    /// Linear, but the load generator gets out no more than so many times what one node does.
+    /// Linear, but the load generator sends at most this many times one node's capacity.
     Client(f64),
 }
 
 impl Shape {
-    /// Its name, which all of a kind have.
+    /// The name of the kind.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -64,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// Of the work of rows; what other kinds add is in the parameters of the cluster.
+    /// Capacity for the work of rows; the other kinds' effects are in the parameters of the cluster.
     fn of(self, nodes: u32) -> f64 {
         let n = f64::from(nodes);
         match self {
@@ -94,25 +94,25 @@ impl Shape {
     }
 }
 
-/// A cluster that grows.
+/// A growing cluster.
 pub(super) struct Growing {
     pub(super) shape: Shape,
     /// Rows per second of one node.
     pub(super) one: f64,
     pub(super) nodes: Vec<u32>,
     pub(super) each: ScaleEach,
-    /// How service times scatter, and so how many ops a probe needs.
+    /// The variation of service times, which determines how many ops a probe needs.
     pub(super) service: (&'static str, f64),
     pub(super) seed: u64,
-    /// By how much slower the machine is at the end than at the beginning.
+    /// How much slower the machine is at the end than at the beginning.
     pub(super) drift: f64,
-    /// Sizes that were made so far.
+    /// Number of sizes started so far.
     pub(super) made: Cell<u32>,
-    /// What each node alone makes, as a part of what it should; empty: none is measured alone.
+    /// Each node's capacity alone, relative to its nominal one; empty: no node is measured alone.
     pub(super) of_nodes: Vec<f64>,
-    /// Nothing answers with so many nodes.
+    /// With this many nodes, nothing responds.
     pub(super) gone: Option<u32>,
-    /// A run that was planned.
+    /// A planned run.
     pub(super) job: RefCell<Option<Job>>,
 }
 
@@ -133,8 +133,8 @@ impl Growing {
         }
     }
 
-    /// That of a seed. How often predictions hold depends on the clusters that are drawn, so contention and peaks have the
-    /// ranges of `predictions_of_next_sizes_hold_on_clusters_of_known_growth`.
+    /// The cluster of a seed. How often predictions hold depends on the distribution of clusters, so contention and
+    /// peaks have the ranges of `predictions_of_next_sizes_hold_on_clusters_of_known_growth`.
     pub(super) fn seeded(seed: u64) -> Self {
         let mut dice = Dice(seed.wrapping_add(11 << 32));
         let (contention, peak) = (dice.between(0.02, 0.3), dice.between(2.0, 12.0));
@@ -146,7 +146,7 @@ impl Growing {
             5 => Shape::Limit(peak),
             6 => Shape::Replica(dice.between(0.5, 1.0)),
             7 => Shape::HotShard(dice.between(0.25, 0.5)),
-            // Below two thirds of its ceiling a load generator is not suspected of anything.
+            // Below two thirds of its ceiling, a load generator is not considered a limit.
             _ => Shape::Client(dice.between(3.1, 3.8)),
         };
         let nodes: [&[u32]; 5] =
@@ -190,7 +190,7 @@ impl Growing {
         self.target(nodes, 1.0 + self.drift * f64::from(made) / all)
     }
 
-    /// Those that depend on the size, as the command line has them.
+    /// The settings that depend on the size, as on the command line.
     fn settings(&self, nodes: u32) -> BTreeMap<String, String> {
         let is_given = matches!(self.shape, Shape::Replica(_));
         let replicas = self.shape.replicas(nodes).to_string();
@@ -238,7 +238,7 @@ impl Growing {
         self.grow_watched(root, scale, &Watched::silent())
     }
 
-    /// A growth that takes turns with others.
+    /// A growth that alternates with others.
     pub(super) fn side(&self, root: &Path) -> Side<'_, ScaleRecord, Self> {
         let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
         let first = first.plan(&first.workload(), 16);
@@ -270,14 +270,14 @@ impl Growing {
         job.settings = vec![("batch", BATCH.to_string())];
         job.sessions = 4 * nodes;
         job.warm_up = Nanos::from_secs(3);
-        // Rates are compared, not values: their sums would be more than half of the work.
+        // Only rates are compared: summing values would be more than half of the work.
         job.audit = AuditLevel::Count;
         job.step = self.length(nodes, 2.0);
         job.seed = self.seed;
         job
     }
 
-    /// As long as so many times the ops take that a probe needs.
+    /// This many times the duration of the ops that a probe needs.
     fn length(&self, nodes: u32, times: f64) -> Nanos {
         let ops_per_s = self.truth(nodes) / f64::from(BATCH);
         nanos((times * self.service.1 / ops_per_s).clamp(10.0, 900.0))

@@ -1,4 +1,4 @@
-//! What is stored of a growth, and how growths end and go on.
+//! The stored data of a growth, and the end and resumption of growths.
 
 use std::cell::Cell;
 
@@ -40,7 +40,7 @@ fn the_record_of_a_growth_is_stored_with_that_of_each_size_below_it() {
     }
 }
 
-/// A user who stops when so many sizes were measured, or in the middle of the next one.
+/// A user who stops after this many sizes, or in the middle of the next one.
 struct Impatient {
     sizes: u32,
     in_the_next: bool,
@@ -99,7 +99,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
     assert_eq!(scale.outcome, Some(ScaleOutcome::TargetLost));
     assert_eq!(order(&record), [1, 2, 2]);
     assert_eq!(code(&record), 5);
-    // Where nothing answers from the beginning, nothing is left.
+    // If the target never responds, nothing is stored.
     let none = tempfile::tempdir().unwrap();
     let growing = Growing { gone: Some(1), ..Growing::new(Shape::Linear, &[1, 2]) };
     let refused = growing.grow(none.path(), growing.scale());
@@ -138,7 +138,7 @@ fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
         for trial in alone {
             assert!(record::read(&directory.join(&trial.run)).is_ok(), "{trial:?}");
         }
-        // What was measured is not measured again.
+        // Measured sizes are not measured again.
         let mut resumed = growing.scale();
         (resumed.alone, resumed.trials) = (scale.alone.clone(), vec![scale.trials[0].clone()]);
         let whole = growing.grow(root.path(), resumed).unwrap();
@@ -160,7 +160,7 @@ fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
             Impatient { sizes, in_the_next: false, interrupter, seen: Cell::new(0) }
         });
         let Watched { observer, interrupts, .. } = &watched;
-        // Equal turns are the first one's.
+        // In a tie, the first one is next.
         let next = |trials: &[Option<&SizedTrial>]| {
             let turns = trials
                 .iter()
@@ -181,7 +181,7 @@ fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
     }
 }
 
-/// A user who lets the search of the first size wait behind its first probe, and resumes it at once.
+/// A user who holds the search of the first size after its first probe, and resumes it at once.
 struct Patient {
     interrupter: Interrupter,
     has_waited: Cell<bool>,

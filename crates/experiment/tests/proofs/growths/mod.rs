@@ -1,9 +1,9 @@
-//! Growths of simulated clusters whose capacity at each size is known: the mark of every size and its limit, the
-//! prediction of every next one before it is measured, a machine that drifts, a load generator that gives out, and how
-//! growths end and go on.
+//! Growths of simulated clusters with known capacity at each size: the mark and the limit of every size, the prediction
+//! of every next one before it is measured, a drifting machine, a saturated load generator, and the end and resumption
+//! of growths.
 //!
-//! A seed names a cluster: how its capacity grows, where it begins, and its sizes. A few run every day, all of them
-//! with the long tests. Every size is a search of its own, as exact as searches are: see `marks.rs`.
+//! A seed determines a cluster: how its capacity grows, its first size, and its other sizes. A few run every day, all
+//! of them with the long tests. Every size is a separate search, as exact as searches are: see `marks.rs`.
 
 mod accuracy;
 mod cluster;

@@ -1,4 +1,4 @@
-//! The real databases in which faults are planted, and how each of them is changed behind a run's back.
+//! The real databases in which faults are planted, and how each one is changed without the run's knowledge.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use highwater_testing::postgres::{self, Postgres};
 use super::planted::Planted;
 use crate::beside::wait_for;
 
-/// Checks a database, if it is there, with a directory for runs.
+/// Checks a database, if it is installed, with a directory for runs.
 pub(crate) fn on(database: Option<Database>, check: impl FnOnce(&Database, &Path)) {
     if let Some(database) = database {
         let root = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn on(database: Option<Database>, check: impl FnOnce(&Database, &Path
     }
 }
 
-/// Checks SQLite, and PostgreSQL where it is there.
+/// Checks SQLite, and PostgreSQL if it is installed.
 pub(crate) fn on_both(check: impl Fn(&Database, &Path)) {
     let root = tempfile::tempdir().unwrap();
     check(&Database::sqlite(root.path()), root.path());
@@ -42,17 +42,17 @@ impl Database {
         Self::Sqlite(root.join("meters.db"))
     }
 
-    /// Nothing where it is left out.
+    /// `None` if it is skipped.
     pub(crate) fn postgres() -> Option<Self> {
         (!postgres::skipped()).then(|| Self::Postgres(Arc::new(Postgres::start())))
     }
 
-    /// Nothing where it is left out.
+    /// `None` if it is skipped.
     pub(crate) fn mariadb() -> Option<Self> {
         (!mariadb::skipped()).then(|| Self::MariaDb(Arc::new(MariaDb::start())))
     }
 
-    /// Nothing where it is left out.
+    /// `None` if it is skipped.
     pub(crate) fn clickhouse() -> Option<Self> {
         (!clickhouse::skipped()).then(|| Self::ClickHouse(Arc::new(ClickHouse::start())))
     }
@@ -66,17 +66,17 @@ impl Database {
         }
     }
 
-    /// Whether a trigger on a table may change other rows of it.
+    /// Whether a trigger on a table can change other rows of it.
     pub(crate) fn has_triggers(&self) -> bool {
         matches!(self, Self::Sqlite(_) | Self::Postgres(_))
     }
 
-    /// Whether a connection lives as long as its session, and is not replaced when it was idle.
+    /// Whether a connection lives as long as its session, rather than being replaced when idle.
     pub(crate) fn has_sessions(&self) -> bool {
         matches!(self, Self::Postgres(_) | Self::MariaDb(_))
     }
 
-    /// Where a proxy can stand between.
+    /// Port for a proxy.
     pub(crate) fn port(&self) -> Option<u16> {
         match self {
             Self::Sqlite(_) => None,
@@ -99,7 +99,7 @@ impl Database {
         }
     }
 
-    /// The target, behind a proxy at `port`, with that insert mode.
+    /// The target, behind a proxy at `port`, with this insert mode.
     pub(crate) fn open(&self, port: Option<u16>, insert: Option<&str>) -> Arc<dyn Target> {
         let options = TargetOptions {
             insert: insert.map(str::to_owned),
@@ -130,7 +130,7 @@ impl Database {
         }
     }
 
-    /// Plants faults in the rows that are there.
+    /// Plants faults in existing rows.
     pub(crate) fn plant(&self, planted: &[Planted]) {
         match self {
             Self::ClickHouse(server) => {
@@ -142,7 +142,7 @@ impl Database {
         }
     }
 
-    /// Executes statements on a connection of its own; what they change is changed when it returns.
+    /// Executes statements on a separate connection; their changes are complete when it returns.
     pub(crate) fn execute(&self, sql: &str) {
         if sql.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What each level sees, on one and the same table.
+//! What each level detects, on the same table.
 
 use highwater_model::judgment::Data;
 use highwater_model::plan::AuditLevel;

@@ -1,5 +1,5 @@
-//! Each fault by itself, and none, in each database: one server for all of them, because starting it takes longer
-//! than a run.
+//! Each fault alone, and none, in each database: one server for all of them, because starting it takes longer than a
+//! run.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::planted::Planted;
 use super::tampered::{Faults, tampered};
 use crate::support::data_reasons;
 
-/// What is planted by itself.
+/// Faults to plant alone.
 const KINDS: [&[Planted]; 7] = [
     &[Planted::Dropped(123)],
     &[Planted::Duplicated(5)],
@@ -24,14 +24,14 @@ const KINDS: [&[Planted]; 7] = [
     &[Planted::Edited(0), Planted::Edited(ROWS - 1)],
     &[Planted::Strange(5)],
 ];
-/// What every row that is read back shows.
+/// All faults, for an audit that reads every row back.
 const ALL: &[Planted] = &[
     Planted::Dropped(9),
     Planted::Duplicated(10),
     Planted::Swapped(300, 500),
     Planted::Edited(799),
 ];
-/// What triggers plant during the load.
+/// Faults that triggers plant during the load.
 const BY_TRIGGER: &[Planted] = &[
     Planted::Dropped(9),
     Planted::Duplicated(10),
@@ -40,7 +40,7 @@ const BY_TRIGGER: &[Planted] = &[
     Planted::Edited(799),
     Planted::Strange(99),
 ];
-/// Clean runs of every day, and of the long tests.
+/// Clean runs in daily tests, and in the long ones.
 const CLEAN: usize = 3;
 const CLEAN_LONG: usize = 30;
 
@@ -49,7 +49,7 @@ fn audited(plan: &FaultPlan, database: &Database, level: AuditLevel) -> (RunReco
     carry_out(plan, database, level, root.path())
 }
 
-/// The record of a run with nothing planted, in which no fault is found.
+/// The record of a run without planted faults, in which no fault is found.
 fn clean(plan: &FaultPlan, database: &Database) -> RunRecord {
     let (record, _) = audited(plan, database, AuditLevel::Sums);
     assert_found(&record, &[], database.name());
@@ -64,7 +64,7 @@ fn expect_clean(database: &Database, runs: usize) {
         assert_eq!((audit.acknowledged, audit.found), (ROWS, ROWS));
         assert_eq!((audit.columns.len(), audit.unknown), (8, 0));
         assert_eq!(audit.level, AuditLevel::Sums);
-        // 200 draws of 800 rows, some of them twice.
+        // 200 samples of 800 rows, some of them twice.
         let read_back = audit.read_back;
         assert!((120..=200).contains(&read_back), "{read_back}");
     }
@@ -121,7 +121,7 @@ fn expect_changes_too_small_for_the_sums_in_the_sample(database: &Database) {
     assert_eq!(record.judgments.data.value, Data::Altered);
 }
 
-/// Acknowledgements that are lost, and a batch that is applied when its client has left.
+/// Lost acknowledgments, and a batch that is applied after its client has disconnected.
 fn expect_lost_answers_to_be_resolved(database: &Database) {
     let plan = FaultPlan {
         lost_answers: BTreeSet::from([0, 7]),
@@ -135,7 +135,7 @@ fn expect_lost_answers_to_be_resolved(database: &Database) {
     assert_eq!(data_reasons(&record), [ReasonCode::ResentUnknown]);
 }
 
-/// Acknowledgements that the server sent and no one received.
+/// Acknowledgments that the server sent and no client received.
 fn expect_answers_lost_on_the_wire_to_be_resolved(database: &Database) {
     let plan = FaultPlan { lost_on_wire: Some((3, 9_000)), ..FaultPlan::default() };
     assert_three_applied(&clean(&plan, database));
@@ -202,7 +202,7 @@ fn digits_below_a_millisecond_and_added_attributes_are_seen_by_reading_back() {
             let audit = &record.audit;
             assert_eq!((audit.altered, audit.missing), (1, 0), "{audit:?}");
             assert_eq!(audit.examples[0].column.as_deref(), Some(column));
-            // No sum has it, and the sample is of other rows.
+            // No sum includes it, and the sample has other rows.
             let (record, _) = audited(&plan, database, AuditLevel::Sums);
             assert_eq!(record.judgments.data.value, Data::Clean, "{column}");
         }

@@ -1,5 +1,5 @@
-//! Workload files whose own SQL is wrong: it is named, and a healthy database is accused of nothing.
-//! Where rows are really missing or altered, right SQL is trusted, whatever their number.
+//! Workload files with errors in their own SQL: the error is named, and a healthy database is not blamed. If rows are
+//! really missing or altered, correct SQL is trusted, whatever their number.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::support::{data_reasons, try_run_on};
 
 const METERS: &str = include_str!("meters.toml");
 
-/// Runs a file on a database where somebody does this between load and audit.
+/// Runs a file on a database that is changed this way between load and audit.
 fn record(
     text: &str,
     database: &Database,
@@ -39,7 +39,7 @@ fn record(
     job.run_on(target, root).record
 }
 
-/// The file with these parts in place of others.
+/// The file with these replacements.
 fn changed(changes: &[(&str, &str)]) -> String {
     let mut text = METERS.to_owned();
     for (from, to) in changes {
@@ -49,7 +49,7 @@ fn changed(changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// The file with these expressions for what stands for a column's value, on both databases.
+/// The file with these value expressions for columns, on both databases.
 fn with_values(values: &str) -> String {
     let sections = format!(
         "[tables.meters.values.sqlite]\n{values}\n[tables.meters.values.postgresql]\n{values}\n\
@@ -58,7 +58,7 @@ fn with_values(values: &str) -> String {
     changed(&[("[tables.meters.key]", &sections)])
 }
 
-/// The part, the column and the expression that the evidence must be about.
+/// The part, the column, and the expression that the evidence must name.
 struct Named {
     part: SqlPart,
     column: Option<&'static str>,
@@ -159,7 +159,7 @@ fn an_expression_for_a_value_that_is_wrong_is_named() {
 
 #[test]
 fn an_expression_for_a_value_of_another_type_is_named() {
-    // Texts that are kept as their lengths, which stand for no text.
+    // Texts that are stored as their lengths, which do not identify them.
     on_both(|database, root| {
         let text = with_values("note = \"length(note)\"");
         let named = Named {
@@ -182,12 +182,12 @@ fn an_expression_for_a_value_that_the_target_refuses_is_named() {
             evidence: "invalid input syntax",
         };
         let text = with_values("note = \"CAST(note AS bigint)\"");
-        // SQLite makes 0 of such a text.
+        // SQLite converts such a text to 0.
         assert_wrong(&text, database, root, &named);
     });
 }
 
-/// The audit's try before the load names the column.
+/// The canary before the load names the column.
 fn assert_named_before_the_load(text: &str, database: &Database, root: &Path, parts: [&str; 2]) {
     let mut job = job(AuditLevel::Sums);
     job.text = Some(Box::leak(text.to_owned().into_boxed_str()));
@@ -232,7 +232,7 @@ fn a_checksum_that_the_target_makes_otherwise_is_named() {
     });
 }
 
-/// The file with a condition by which rows are looked up.
+/// The file with a condition for looking up rows.
 fn with_locate(condition: &str) -> String {
     let section = format!(
         "[tables.meters.locate]\nsqlite = \"{condition}\"\npostgresql = \"{condition}\"\n\

@@ -1,4 +1,4 @@
-//! Fault plans: what is planted, and what the audit must say of it.
+//! Fault plans: planted faults, and the audit's expected findings.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,17 +28,17 @@ pub(crate) struct FaultPlan {
     pub(crate) applied_late: BTreeSet<u64>,
     /// Connections that a proxy cuts in the middle of a batch, and after how many bytes.
     pub(crate) cuts: Option<(u32, usize)>,
-    /// The same of connections whose next answer is lost there; not together with cuts.
+    /// The same for connections whose next response is lost; not together with cuts.
     pub(crate) lost_on_wire: Option<(u32, usize)>,
-    /// Triggers plant the faults during the load, and not somebody between load and audit.
+    /// Triggers plant the faults during the load, instead of SQL between load and audit.
     pub(crate) by_trigger: bool,
-    /// Done besides, between load and audit.
+    /// Additional SQL between load and audit.
     pub(crate) besides: &'static str,
 }
 
 impl FaultPlan {
-    /// Plan number `number`: every tenth without any fault, every tenth with lost answers and cut
-    /// connections alone, and of the others a third by triggers; each as far as the database has it.
+    /// Plan number `number`: every tenth has no fault, every tenth only lost responses and cut connections, and a third
+    /// of the others use triggers; as far as the database supports it.
     pub(crate) fn drawn(number: u64, database: &Database) -> Self {
         let draws = Draws::of(Seed(number), &["fault plan"]);
         let mut next = 0;
@@ -58,7 +58,7 @@ impl FaultPlan {
             plan.applied_late.insert(draw(BATCHES));
         }
         plan.lost_answers = &plan.lost_answers - &plan.applied_late;
-        // Where a cut falls nobody knows before, and a trigger must not be on such a row.
+        // The row of a cut is not predictable, and a trigger must not be on such a row.
         if database.has_sessions() && !plan.by_trigger && draw(2) == 0 {
             let count = u32::try_from(1 + draw(3)).unwrap();
             plan.cuts = Some((count, 1_500 + usize::try_from(draw(20_000)).unwrap()));
@@ -78,7 +78,7 @@ impl FaultPlan {
                 }
             };
             let one = row(None);
-            // Rows of different batches come in any order.
+            // Rows of different batches arrive in any order.
             let other = row(plan.by_trigger.then_some(one / BATCH));
             plan.planted.push(match draw(6) {
                 0 => Planted::Dropped(one),
@@ -97,7 +97,7 @@ impl FaultPlan {
     }
 }
 
-/// Runs a plan; the record, and what was planted in rows whose fate was known.
+/// Runs a plan; returns the record, and the faults planted in rows of known outcome.
 pub(crate) fn carry_out(
     plan: &FaultPlan,
     database: &Database,
@@ -124,7 +124,7 @@ pub(crate) fn carry_out(
         faults.made = Some(Box::new(move || changed.execute(&triggers)));
     } else {
         faults.tamper = Some(Box::new(move |unknown: &BTreeSet<u64>| {
-            // A row of unknown fate that is changed is nobody's loss: it may never have been there.
+            // A changed row of unknown outcome is not a loss: it may never have existed.
             let known = |planted: &Planted| {
                 let rows = planted.rows();
                 rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
@@ -140,7 +140,7 @@ pub(crate) fn carry_out(
     (record, planted)
 }
 
-/// A job on tables of its own.
+/// A job on separate tables.
 pub(crate) fn job(level: AuditLevel) -> Job {
     let mut job = Job::new("", &[("insert", closed(4))]);
     job.text = Some(include_str!("meters.toml"));
@@ -152,7 +152,7 @@ pub(crate) fn job(level: AuditLevel) -> Job {
     job
 }
 
-/// Everything planted is found and named, and nothing else.
+/// Every planted fault is found and named, and nothing else.
 pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) {
     let audit = &record.audit;
     let count = |fault: Fault| -> u64 {
@@ -179,7 +179,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     }
     let expected = match (audit.missing, audit.altered, audit.surplus) {
         (0, 0, 0) => Data::Clean,
-        // What somebody else wrote is no fault of the target.
+        // Rows of another writer are not a fault of the target.
         (0, 0, _) if audit.duplicated == 0 => Data::Unverified,
         (0, 0, _) => Data::Duplicated,
         (0, ..) => Data::Altered,

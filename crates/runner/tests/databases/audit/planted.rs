@@ -1,26 +1,26 @@
-//! What is planted in stored rows, and what the audit must call it.
+//! Faults planted in stored rows, and their names in the audit.
 
 use highwater_model::record::Fault;
 
-/// Something planted in the stored rows.
+/// A fault planted in the stored rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Planted {
-    /// A row is gone.
+    /// A row is deleted.
     Dropped(u64),
-    /// A row is there twice.
+    /// A row is duplicated.
     Duplicated(u64),
-    /// Two rows have each other's value of `n`.
+    /// Two rows have exchanged values of `n`.
     Swapped(u64, u64),
-    /// `n` of one row is greater by what it is smaller in the other.
+    /// `n` of one row is increased by as much as it is decreased in the other.
     Offset(u64, u64),
-    /// The last digit of `note` is another one.
+    /// The last digit of `note` is changed.
     Edited(u64),
-    /// Somebody wrote a row that has no key of ours.
+    /// A row without a key of this run.
     Strange(u64),
 }
 
 impl Planted {
-    /// The rows that are concerned.
+    /// The affected rows.
     pub(crate) fn rows(self) -> Vec<u64> {
         match self {
             Self::Dropped(row) | Self::Duplicated(row) | Self::Edited(row) => vec![row],
@@ -29,12 +29,12 @@ impl Planted {
         }
     }
 
-    /// How many rows are wrong.
+    /// Number of wrong rows.
     pub(crate) fn count(self) -> u64 {
         (self.rows().len() as u64).max(1)
     }
 
-    /// The row after which a trigger plants it: then all that are concerned are there.
+    /// The row after which a trigger plants it: all affected rows then exist.
     pub(crate) fn last_row(self) -> u64 {
         match self {
             Self::Strange(row) => row,
@@ -59,7 +59,7 @@ impl Planted {
             Self::Duplicated(row) => {
                 format!("INSERT INTO meters SELECT * FROM meters WHERE id = {row};")
             }
-            // 2001 apart from everything, so that the values of both differ for certain.
+            // 2001 apart, so that the values of both certainly differ.
             Self::Swapped(one, other) => format!(
                 "UPDATE meters SET n = (SELECT total FROM (SELECT sum(o.n) AS total FROM meters o \
                  WHERE o.id IN ({one}, {other})) AS pair) - n WHERE id IN ({one}, {other});"

@@ -1,5 +1,4 @@
-//! A proxy on loopback that cuts connections in the middle of what a client sends, or before what it is
-//! answered.
+//! A proxy on loopback that cuts connections in the middle of a client's request, or before its response.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,25 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
-/// What a client does not get through.
+/// The part that does not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// The rest of a request.
     Request,
-    /// The answer to a request that passed as a whole.
+    /// The response to a complete request.
     Answer,
 }
 
-/// Connections that are cut, at most one after another.
+/// Connections to cut, one after the other.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     open: Arc<AtomicBool>,
 }
 
 impl Proxy {
-    /// Passes bytes on to a port of this machine. So many connections are cut, each when this many
-    /// bytes of its client have passed; those after them are left alone, and so is the first: it
-    /// makes the tables, and without tables there is no run to audit.
+    /// Forwards bytes to a port of this machine. Cuts this many connections, each after this many bytes from its
+    /// client. Later connections are not cut, and neither is the first: it creates the tables, without which there is
+    /// no run to audit.
     pub(crate) fn start(to: u16, cut: Cut, cuts: u32, after: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -63,21 +62,21 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.open.store(false, Ordering::Release);
-        // Wakes the one that accepts.
+        // Wakes the accepting thread.
         drop(TcpStream::connect(("127.0.0.1", self.port)));
     }
 }
 
-/// When one connection is cut, and how.
+/// When and how to cut one connection.
 struct Plan {
     cut: Cut,
     /// Bytes of the client.
     after: usize,
-    /// The next answer does not come back.
+    /// Suppress the next response.
     mute: Arc<AtomicBool>,
 }
 
-/// Passes on what the server says, until that is to be lost: then its first byte ends the connection.
+/// Forwards the server's responses until one is to be lost: its first byte then ends the connection.
 fn answer(server: &mut TcpStream, client: &mut TcpStream, muted: &AtomicBool) {
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = server.read(&mut buffer) {
@@ -108,7 +107,7 @@ fn pass(mut client: TcpStream, mut server: TcpStream, left: &AtomicU32, plan: &P
             if server.write_all(&buffer[part..count]).is_err() {
                 break;
             }
-            // This one lives, or ends with its answer.
+            // This one stays, or ends with its response.
             drop(std::io::copy(&mut client, &mut server));
             break;
         }

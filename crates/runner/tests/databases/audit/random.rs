@@ -1,4 +1,4 @@
-//! Fault plans drawn from a seed: each kind of fault, alone and together, and none.
+//! Fault plans generated from a seed: each kind of fault, alone and combined, and none.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use highwater_model::plan::AuditLevel;
 use super::database::Database;
 use super::plans::{FaultPlan, assert_found, carry_out};
 
-/// Plans on each database; a run against a server takes longer.
+/// Plans on each database; a run on a server takes longer.
 const ON_SQLITE: Range<u64> = 0..100;
 const ON_POSTGRESQL: Range<u64> = 240..270;
 const ON_OTHER_SERVERS: Range<u64> = 320..332;

@@ -1,5 +1,5 @@
-//! Rows that replace each other: what was lost or is stale is found and named, and the order of
-//! overlapping writes is no alarm.
+//! Rows that replace each other: lost and stale ones are found and named, and the order of overlapping writes raises no
+//! false alarm.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::support::{Job, closed, data_reasons};
 
 const KEYS: u64 = 200;
 const WRITES: u64 = 2_000;
-/// Keys of one upsert, where it has many.
+/// Keys of an upsert of many keys.
 const KEYS_OF_MANY: u64 = 20;
 const KEYS_OF_MANY_TEXT: &str = "20";
 
-/// So many upserts to keys in turn.
+/// This many upserts, to keys in turn.
 fn upserts(settings: &[(&'static str, &str)]) -> Job {
     let mut job = Job::new("", &[("kv", closed(8))]);
     job.text = Some(builtin("kv").unwrap().text);
@@ -41,7 +41,7 @@ fn upserts(settings: &[(&'static str, &str)]) -> Job {
     job
 }
 
-/// The same, one after the other: of two writes of a key that overlap either may be the last.
+/// The same, one after the other: if two writes of a key overlap, either may be the last.
 fn upserts_in_turn(settings: &[(&'static str, &str)]) -> Job {
     let mut job = upserts(settings);
     job.streams[0].1 = vec![closed(1)];
@@ -53,14 +53,14 @@ fn run(job: &Job, database: &Database, faults: Faults, root: &Path) -> RunRecord
     job.run_on(target, root).record
 }
 
-/// On SQLite, and on PostgreSQL and MariaDB where they are there.
+/// On SQLite, and on PostgreSQL and MariaDB if they are installed.
 fn on_each(check: impl Fn(&Database, &Path, &str)) {
     let named = |database: &Database, root: &Path| check(database, root, database.name());
     on_both(named);
     on(Database::mariadb(), named);
 }
 
-/// A server that merges rows later: few upserts, each of many keys, because each makes a part.
+/// On a server that merges rows later: few upserts, each of many keys, because each creates a part.
 #[test]
 fn rows_that_clickhouse_replaces_when_it_merges_them_count_as_replaced() {
     let Some(database) = Database::clickhouse() else {
@@ -85,7 +85,7 @@ fn rows_that_clickhouse_replaces_when_it_merges_them_count_as_replaced() {
     }
 }
 
-/// The value that a row of the table was given.
+/// The value of a table's row.
 fn value_of(workload: &Workload, row: u64) -> String {
     match &workload.row_batch(0, row, 1).columns[1] {
         ColumnData::Text(values) => values[0].to_string(),
@@ -93,7 +93,7 @@ fn value_of(workload: &Workload, row: u64) -> String {
     }
 }
 
-/// The faults and the rows that the audit names.
+/// The faults and rows that the audit names.
 fn named(record: &RunRecord) -> Vec<(Fault, u64)> {
     record.audit.examples.iter().map(|e| (e.fault, e.first_key)).collect()
 }
@@ -115,7 +115,7 @@ fn every_key_has_the_value_of_its_last_write() {
 #[test]
 fn an_upsert_that_was_acknowledged_and_not_applied_is_lost() {
     on_each(|database, root, name| {
-        // Op 57 is replaced nine times; nobody can see that it was never there.
+        // Op 57 is replaced nine times, so its absence is undetectable.
         let faults = Faults { not_applied: BTreeSet::from([57, 1_990]), ..Faults::default() };
         let record = run(&upserts_in_turn(&[]), database, faults, root);
         assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
@@ -147,7 +147,7 @@ fn a_planted_stale_value_a_lost_row_and_an_edited_one_are_named() {
         assert_eq!((audit.missing, audit.altered, audit.surplus), (2, 1, 0), "{name}");
         let mut named = named(&record);
         named.sort_by_key(|(_, row)| *row);
-        // A row that is stale is named by what it holds, one that is gone by what it should be.
+        // A stale row is named by its content, a missing one by its expected content.
         assert_eq!(
             named,
             [(Fault::Missing, 607), (Fault::Missing, 1_833), (Fault::Altered, 1_850)],
@@ -186,7 +186,7 @@ fn values_without_room_for_a_number_leave_their_keys_to_compare() {
         let record = run(&job, database, Faults::default(), root);
         assert_eq!(record.judgments.data.value, Data::Unverified, "{name}");
         assert_eq!(data_reasons(&record), [ReasonCode::ValueTooShort], "{name}");
-        // Who asks for keys alone is told about them.
+        // An audit of keys alone detects them.
         let other = database.clone();
         let faults = Faults {
             tamper: Some(Box::new(move |_: &BTreeSet<u64>| {

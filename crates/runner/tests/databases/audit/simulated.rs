@@ -1,4 +1,4 @@
-//! Faults that the model plants: found to the row, at every level that looks at values.
+//! Faults planted by the model: found to the row, at every level that checks values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A target whose sessions lose answers and whose tables are changed behind its back, between the
-//! load and the audit.
+//! A target whose sessions lose responses, and whose tables are changed between the load and the audit without the
+//! run's knowledge.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -16,23 +16,23 @@ use highwater_model::units::Nanos;
 use crate::support::faulty::error;
 use crate::support::hooked::{AdminHooks, Hooked, HookedAdmin, Hooks};
 
-/// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
+/// Changes rows, once, after the load; receives the ops of unknown outcome.
 pub(crate) type Tamper = Box<dyn FnOnce(&BTreeSet<u64>) + Send>;
 
-/// What is done to a target.
+/// Faults of a target.
 #[derive(Default)]
 pub(crate) struct Faults {
     /// Ops, by index, that are applied and not acknowledged.
     pub(crate) lost_answers: BTreeSet<u64>,
-    /// Ops, by index, that their client gives up and the database applies later.
+    /// Ops, by index, that time out and that the database applies later.
     pub(crate) applied_late: BTreeSet<u64>,
-    /// When the tables have been made, before the first row.
+    /// Runs when the tables have been created, before the first row.
     pub(crate) made: Option<Box<dyn FnOnce() + Send>>,
     /// Ops, by index, that are acknowledged and not applied.
     pub(crate) not_applied: BTreeSet<u64>,
-    /// The column, by position, whose checksums the target makes otherwise.
+    /// The column, by position, whose checksums the target computes differently.
     pub(crate) other_sums_of: Option<usize>,
-    /// Runs on a connection of its own.
+    /// Runs on a separate connection.
     pub(crate) tamper: Option<Tamper>,
 }
 
@@ -128,7 +128,7 @@ struct Tampering {
 }
 
 impl Tampering {
-    /// The database does what clients gave up, and then somebody changes rows.
+    /// The database applies timed-out ops, and then rows are changed.
     async fn strike(&self) -> Result<(), TargetError> {
         let (late, workload, tamper, unknown) = {
             let mut state = self.state.lock().unwrap();
@@ -159,7 +159,7 @@ impl Tampering {
 impl AdminHooks for Tampering {
     fn quiesced(&mut self, deadline: Nanos, quiet: bool) -> Response<'_, bool> {
         Box::pin(async move {
-            // The first call only asks whether it answers.
+            // The first call only checks for a response.
             if deadline > Nanos::ZERO {
                 self.strike().await?;
             }
@@ -174,7 +174,7 @@ impl AdminHooks for Tampering {
         }
     }
 
-    /// Waiting for a counter to rest is another test's.
+    /// Waiting for a counter to become constant is tested elsewhere.
     fn has_counter(&self) -> bool {
         false
     }

@@ -1,6 +1,5 @@
-//! Every term of the audit's sums is needed: with it taken out, the fault that it is there for is
-//! missed, and with all of them it is found. The rows are stored in real databases, and both sides
-//! are added up by the code that audits runs.
+//! Every term of the audit's sums is needed: without it, its fault is missed; with all terms, it is found. The rows are
+//! stored in real databases, and both sides are summed by the code that audits runs.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,20 +17,19 @@ use super::database::{Database, on};
 use super::plans::{FaultPlan, ROWS, carry_out, job};
 use super::planted::Planted;
 
-/// All rows in one bucket, so that no narrow one stands in for a weight; also with their keys
-/// `KEY_PRIME` apart.
+/// All rows in one bucket, so that no narrow bucket substitutes for a weight, even with keys `KEY_PRIME` apart.
 const WIDTH: u64 = 1 << 26;
 
-/// What is taken out.
+/// The omitted term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Term {
-    /// How many rows there are.
+    /// The number of rows.
     Rows,
     /// Σ (key mod p) · (value mod q) of a column.
     Column(&'static str),
-    /// The factor (key mod p): every row weighs 1.
+    /// The factor (key mod p): every row gets weight 1.
     Weight,
-    /// The hash of a text: its length stands for it.
+    /// The hash of a text: its length is used instead.
     TextHash,
     /// The residue of null: it counts as 0.
     Null,
@@ -39,8 +37,7 @@ enum Term {
     Attribute(&'static str),
 }
 
-/// Terms, and for each a fault that nothing else sees: SQL for SQLite, and for PostgreSQL where
-/// that reads otherwise.
+/// Terms, and for each a fault that only it detects: SQL for SQLite, and for PostgreSQL if that differs.
 fn cases() -> Vec<(Term, String, Option<String>)> {
     let planted = |planted: Planted| planted.sql();
     let set = |what: &str, row: u64| format!("UPDATE meters SET {what} WHERE id = {row};");
@@ -56,7 +53,7 @@ fn cases() -> Vec<(Term, String, Option<String>)> {
         (Term::Rows, planted(Planted::Duplicated(5)), None),
         (Term::Weight, planted(Planted::Swapped(17, 518)), None),
         (Term::Weight, planted(Planted::Offset(40, 41)), None),
-        // To a key of the same weight in the same bucket.
+        // To a key with the same weight in the same bucket.
         (Term::Column("id"), set(&format!("id = id + {KEY_PRIME}"), 7), None),
         (Term::Column("n"), set("n = n + 1", 700), None),
         (Term::Column("x"), set("x = x + 0.5", 701), None),
@@ -87,11 +84,11 @@ fn cases() -> Vec<(Term, String, Option<String>)> {
 }
 
 impl Term {
-    /// Takes the term out of both sides.
+    /// Removes the term from both sides.
     fn take_out(self, table: &mut BoundTable, batch: &mut RowBatch) {
         let position = |name: &str| table.columns.iter().position(|c| c.name == name).unwrap();
         match self {
-            // Out of the comparison, and out of the keys: see below.
+            // Removed from the comparison and from the keys: see below.
             Self::Rows => {}
             Self::Weight => table.key = format!("({}) * {KEY_PRIME}", table.key),
             Self::Column(name) => {
@@ -124,12 +121,12 @@ impl Term {
         }
     }
 
-    /// Keys of neighboring rows are so far apart.
+    /// Distance between the keys of neighboring rows.
     fn stride(self) -> u64 {
         if self == Self::Weight { KEY_PRIME } else { 1 }
     }
 
-    /// Whether the comparison tells of the fault that the term is there for.
+    /// Whether the comparison detects the term's fault.
     fn sees(self, comparison: &Comparison) -> bool {
         match self {
             // Other sums would call it altered.
@@ -159,7 +156,7 @@ fn expected(table: &BoundTable, batch: &RowBatch, stride: u64) -> Vec<ExpectedBu
         .collect()
 }
 
-/// What the database holds against what was sent; `without` is left out.
+/// Compares the database's content with the sent rows; without the term `without`.
 fn compared(target: &Arc<dyn Target>, sent: &Sent, without: Option<Term>) -> Comparison {
     let (mut table, mut batch) = (sent.table.clone(), sent.batch.clone());
     let stride = without.map_or(1, Term::stride);
@@ -189,7 +186,7 @@ fn compared(target: &Arc<dyn Target>, sent: &Sent, without: Option<Term>) -> Com
     })
 }
 
-/// The rows as they were sent.
+/// The rows as sent.
 struct Sent {
     table: BoundTable,
     batch: RowBatch,

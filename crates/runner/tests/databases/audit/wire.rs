@@ -1,7 +1,7 @@
-//! A proxy on loopback that reads PostgreSQL's wire, and does something wrong to one batch.
+//! A proxy on loopback that reads PostgreSQL's wire protocol, and damages one batch.
 //!
-//! What it knows of the protocol is where messages, requests and responses end, and which requests
-//! insert rows. What the audit must say of a fault is not its business.
+//! It knows only where messages, requests, and responses end, and which requests insert rows. Must not know the audit's
+//! expected findings.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -11,35 +11,34 @@ use std::thread;
 
 /// The table whose batches are counted.
 const TABLE: &str = "meters";
-/// What texts of its rows begin with, and how far behind that their last digit is.
+/// Prefix of its rows' texts, and the distance of their last digit.
 const TEXT: &[u8] = b"note ";
 const LAST_DIGIT: usize = 10;
-/// Codes that stand where a first message has the version of the protocol.
+/// Codes at the position of the protocol version in a first message.
 const CANCEL: u32 = 80_877_102;
 const ENCRYPT: u32 = 80_877_103;
 
-/// The number of the first batch before the load begins: no fault is done to it.
+/// Number of the first batch before the load begins: it is never damaged.
 const BEFORE: u64 = 1 << 32;
 
-/// What is done to a batch.
+/// What happens to a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireFault {
-    /// Answered like the one before, and never passed on.
+    /// Answered like the previous one, and never forwarded.
     Swallowed,
-    /// Answered before the half of it was passed on; then both connections end, with the next batch
-    /// on its way.
+    /// Answered before half of it was forwarded; then both connections end, with the next batch in flight.
     AnsweredThenLost,
-    /// Answered before it was passed on, which happens before the next one.
+    /// Answered before it was forwarded, which happens before the next one.
     AnsweredEarly,
-    /// Passed on when its client has given it up and all others are answered.
+    /// Forwarded after its client has timed out and all others are answered.
     AppliedLate,
-    /// Passed on twice and answered once.
+    /// Forwarded twice, and answered once.
     Duplicated,
-    /// The last digit of a text is another one.
+    /// The last digit of a text is changed.
     ByteChanged,
     /// Both connections end in the middle of one of its messages.
     Cut,
-    /// The answer has one row fewer.
+    /// The row count in the response is one too low.
     CountForged,
 }
 
@@ -56,13 +55,13 @@ impl WireFault {
     ];
 }
 
-/// The fault, and the batch that it is done to.
+/// The fault, and its batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planned {
     pub(crate) fault: WireFault,
-    /// In the order in which batches arrive, from 0; not the first one.
+    /// In order of arrival, from 0; not the first one.
     pub(crate) batch: u64,
-    /// Batches of the run.
+    /// Number of batches of the run.
     pub(crate) batches: u64,
 }
 
@@ -81,17 +80,17 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Batches that arrived.
+    /// Batches received.
     arrived: u64,
-    /// Batches whose answer was passed back.
+    /// Batches whose response was returned.
     answered: u64,
-    /// The last of those answers.
+    /// The last of those responses.
     answer: Vec<u8>,
     ended: bool,
 }
 
 impl WireProxy {
-    /// Stands in front of a server at a port of this machine.
+    /// Starts in front of a server at a port of this machine.
     pub(crate) fn start(server: u16, planned: Planned) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -108,14 +107,14 @@ impl WireProxy {
                 if shared.state.lock().unwrap().ended {
                     return;
                 }
-                // A conversation ends with either side, or where the fault ends it.
+                // A conversation ends with either side, or with the fault.
                 thread::spawn(move || drop(converse(client, &shared)));
             }
         });
         Self { port, shared }
     }
 
-    /// Has the batches be counted from then on: what a run tries before its load is not among them.
+    /// Starts counting batches: the canary before the load is not counted.
     pub(crate) fn beginner(&self) -> Box<dyn FnOnce() + Send> {
         let shared = Arc::clone(&self.shared);
         Box::new(move || {
@@ -124,7 +123,7 @@ impl WireProxy {
         })
     }
 
-    /// Batches that arrived.
+    /// Batches received.
     pub(crate) fn arrived(&self) -> u64 {
         self.shared.state.lock().unwrap().arrived
     }
@@ -134,23 +133,23 @@ impl Drop for WireProxy {
     fn drop(&mut self) {
         self.shared.state.lock().unwrap().ended = true;
         self.shared.changed.notify_all();
-        // Wakes the one that accepts.
+        // Wakes the accepting thread.
         drop(TcpStream::connect(("127.0.0.1", self.port)));
     }
 }
 
-/// What a client sends before it waits for an answer.
+/// The messages that a client sends before it waits for a response.
 #[derive(Default)]
 struct Request {
     bytes: Vec<u8>,
-    /// Where each message begins.
+    /// Start of each message.
     messages: Vec<usize>,
     is_batch: bool,
     ends_conversation: bool,
 }
 
 impl Request {
-    /// The middle of the message that is in the middle.
+    /// The middle of the middle message.
     fn middle(&self) -> usize {
         let half = self.bytes.len() / 2;
         let behind = self.messages.partition_point(|start| *start <= half);
@@ -165,7 +164,7 @@ struct Conversation<'a> {
     shared: &'a Shared,
     /// Names of prepared statements that insert into the table.
     inserts: BTreeSet<Vec<u8>>,
-    /// A batch that was answered and not yet passed on.
+    /// A batch that was answered but not yet forwarded.
     held: Option<Request>,
 }
 
@@ -245,7 +244,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Passes a batch on, or does the fault to it; false where the conversation ends with it.
+    /// Forwards a batch, or applies the fault to it; false if the conversation ends with it.
     fn pass_batch(&mut self, mut request: Request) -> io::Result<bool> {
         if let Some(held) = self.held.take() {
             self.exchange(&held.bytes)?;
@@ -303,7 +302,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Until the client's side is closed, and all other batches are answered.
+    /// Waits until the client has closed its side, and all other batches are answered.
     fn wait_until_given_up(&mut self) {
         drop(self.client.read(&mut [0]));
         let others = self.shared.planned.batches - 1;
@@ -312,7 +311,7 @@ impl Conversation<'_> {
         drop(self.shared.changed.wait_while(state, waits).unwrap());
     }
 
-    /// Sends to the server; its whole answer.
+    /// Sends to the server; returns its complete response.
     fn exchange(&mut self, request: &[u8]) -> io::Result<Vec<u8>> {
         self.server.write_all(request)?;
         read_answer(&mut self.server)
@@ -334,14 +333,14 @@ impl Conversation<'_> {
     }
 }
 
-/// Up to and with the message that says that the server is ready.
+/// Up to and including the message that the server is ready.
 fn read_answer(server: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut answer = Vec::new();
     while read_message(server, &mut answer)? != b'Z' {}
     Ok(answer)
 }
 
-/// Appends a message; its tag.
+/// Appends a message; returns its tag.
 fn read_message(from: &mut TcpStream, to: &mut Vec<u8>) -> io::Result<u8> {
     let start = to.len();
     to.resize(start + 5, 0);
@@ -352,7 +351,7 @@ fn read_message(from: &mut TcpStream, to: &mut Vec<u8>) -> io::Result<u8> {
     Ok(to[start])
 }
 
-/// The message of a client that has no tag.
+/// A client's message without a tag.
 fn read_first(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut first = vec![0; 4];
     client.read_exact(&mut first)?;
@@ -366,13 +365,13 @@ fn code(first: &[u8]) -> u32 {
     u32::from_be_bytes(first[4..8].try_into().unwrap())
 }
 
-/// A text that a zero byte ends, and what is behind it.
+/// A zero-terminated text, and the rest.
 fn split_text(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap();
     (&bytes[..end], &bytes[end + 1..])
 }
 
-/// The first count of rows in an answer, less one; it keeps its length.
+/// The first row count in a response, decremented; its length is unchanged.
 fn with_one_row_fewer(answer: &[u8]) -> Vec<u8> {
     let mut forged = answer.to_vec();
     let mut start = 0;

@@ -1,5 +1,5 @@
-//! Faults of one batch on the way between driver and PostgreSQL, in every insert mode: the audit
-//! counts them to the row, and accuses nobody where every row is there.
+//! Faults of one batch between driver and PostgreSQL, in every insert mode: the audit counts them to the row, and
+//! raises no alarm if every row exists.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::support::{closed, measured};
 
 const MODES: [&str; 4] = ["copy", "values", "unnest", "prepared"];
 
-/// The batch that the fault is done to: one of those in the middle.
+/// The damaged batch: one in the middle.
 const AT: u64 = 17;
 
-/// Of a run in which nothing happened.
+/// The verdict on a run without faults.
 fn clean() -> Verdict {
     Verdict {
         sent: ROWS,
@@ -42,7 +42,7 @@ fn clean() -> Verdict {
     }
 }
 
-/// What follows from a fault of one batch.
+/// The expected verdict for a fault of one batch.
 fn implied_by(fault: WireFault) -> Verdict {
     match fault {
         WireFault::Swallowed => Verdict {
@@ -52,7 +52,7 @@ fn implied_by(fault: WireFault) -> Verdict {
             reasons: vec![ReasonCode::RowsLost],
             ..clean()
         },
-        // The next batch was on its way when the connection ended, and did not arrive.
+        // The next batch was in flight when the connection ended, and did not arrive.
         WireFault::AnsweredThenLost => Verdict {
             acknowledged: ROWS - BATCH,
             unknown: BATCH,
@@ -63,7 +63,7 @@ fn implied_by(fault: WireFault) -> Verdict {
             reasons: vec![ReasonCode::RowsLost],
             ..clean()
         },
-        // Every row is there before the audit: an answer that came early is nobody's loss.
+        // Every row exists before the audit: an early response loses nothing.
         WireFault::AnsweredEarly => clean(),
         WireFault::AppliedLate => Verdict {
             acknowledged: ROWS - BATCH,
@@ -105,7 +105,7 @@ fn implied_by(fault: WireFault) -> Verdict {
     }
 }
 
-/// Without the reason of the server's own counter, which comes late and counts what was rolled back.
+/// Without the reason based on the server's counter, which is delayed and counts rolled-back rows.
 fn said_by(record: &RunRecord, context: &str) -> Verdict {
     let mut said = Verdict::said_by(record, context);
     let rows = measured(record, "insert").rows;
@@ -114,7 +114,7 @@ fn said_by(record: &RunRecord, context: &str) -> Verdict {
     said
 }
 
-/// Which rows the record names, and in which column.
+/// The rows that the record names, and their columns.
 fn assert_named(record: &RunRecord, fault: WireFault, what: &str) {
     let first = AT * BATCH;
     let expected = match fault {
@@ -145,7 +145,7 @@ fn expect_verdict(server: &Arc<Postgres>, mode: &str, fault: WireFault) {
     let faults = Faults { made: Some(proxy.beginner()), ..Faults::default() };
     let target = tampered(target, faults);
     let mut job = job(AuditLevel::Sums);
-    // With one session the order of batches is that of rows.
+    // With one session, the batches arrive in row order.
     job.streams = vec![("insert", vec![closed(1)])];
     job.sessions = 1;
     if fault == WireFault::AppliedLate {
@@ -174,7 +174,7 @@ fn every_fault_on_the_wire_of_a_copy_is_counted_to_the_row() {
     }
 }
 
-/// Each of the modes answers in a form of its own, and ends its request in a way of its own.
+/// Each mode has its own form of response, and its own end of a request.
 #[test]
 fn a_fault_on_the_wire_of_every_other_mode_is_counted_to_the_row() {
     if skipped() {

@@ -1,4 +1,4 @@
-//! Sessions that are ended in mid-run, a server that comes back, and one that does not.
+//! Sessions that are ended during a run, a server that returns, and one that does not.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ fn busy(url: &str, seconds: u64) -> Job {
     job
 }
 
-/// Nothing is counted twice or forgotten, and what failed is unknown, refused or both.
+/// Nothing is counted twice or omitted, and failed rows are unknown, refused, or both.
 fn expect_every_row_accounted_for(record: &RunRecord) {
     let text = report::text(record);
     let insert = measured(record, "insert");
@@ -46,7 +46,7 @@ fn expect_every_row_accounted_for(record: &RunRecord) {
     assert_eq!((audit.acknowledged, audit.unknown), (rows.acknowledged, rows.unknown));
 }
 
-/// Everything acknowledged was found, and of the rest whole batches at most, of which the record says so.
+/// Everything acknowledged was found; of the rest, at most whole batches that the record lists.
 fn expect_clean(record: &RunRecord) {
     support::expect_clean(record, BATCH);
     let resent = data_reasons(record).contains(&ReasonCode::ResentUnknown);
@@ -61,7 +61,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     };
     let job = busy(&database.url(), 8);
     let terminates = || {
-        // The run's own connections, that for everything around the load included.
+        // The run's own connections, including the one used before and after the load.
         for _ in 0..2 {
             let before = database.wait_for_more_rows();
             database.sql(
@@ -83,14 +83,14 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     let notes = record.notes.iter().map(|note| note.code.as_str());
     assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
-    // A target that fails is measured all the same: it does not make the measurement invalid.
+    // A failing target is still measured: it does not make the measurement invalid.
     let codes = measurement_reasons(&record);
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
     assert_eq!(database.number("SELECT count(*) FROM cpu"), record.audit.found);
 }
 
 impl Database {
-    /// Looks until the run has written on; the rows that are there then.
+    /// Waits until the run has written more; returns the number of rows.
     fn wait_for_more_rows(&self) -> u64 {
         self.wait_for("SELECT to_regclass('cpu') IS NOT NULL");
         let before = self.number("SELECT count(*) FROM cpu");
@@ -107,7 +107,7 @@ fn rows(server: &Postgres) -> u64 {
     rows.parse().unwrap()
 }
 
-/// Runs while `act` is done to the server, once the run has written something.
+/// Runs while `act` is applied to the server, once the run has written something.
 fn run_while(
     job: &Job,
     server: &Arc<Mutex<Postgres>>,
@@ -140,7 +140,7 @@ fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
     assert!(record.target.hosts[0].sessions > u64::from(SESSIONS));
     assert!(record.availability.longest_gap_ns > 0, "{text}");
     assert_eq!(rows(&server.lock().unwrap()), record.audit.found);
-    // The table holds the rows of the run before: dropped, as the caller says.
+    // The table contains the previous run's rows: dropped by the caller.
     server.lock().unwrap().sql("postgres", "DROP TABLE cpu");
 
     let mut job = busy(&url, 60);
@@ -159,7 +159,7 @@ fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
     assert!(took < Nanos(limit.0 / 2), "{took:?}\n{text}");
 }
 
-/// Starts the server again once the audit says that it waits for it.
+/// Starts the server again once the audit reports that it is waiting for it.
 struct StartsAgain(Arc<Mutex<Postgres>>, Cell<bool>);
 
 impl Observer for StartsAgain {
@@ -173,7 +173,7 @@ impl Observer for StartsAgain {
     }
 }
 
-/// Commits that are not on disk are gone after a crash, whatever was acknowledged.
+/// Commits that are not on disk are lost in a crash, although they were acknowledged.
 #[test]
 fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
     if skipped() {
@@ -184,7 +184,7 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
         settings: vec![
             "synchronous_commit = off".to_owned(),
             "wal_writer_delay = 10s".to_owned(),
-            // Hardly anything else writes the log of what was committed.
+            // Hardly anything else writes the log of commits.
             "shared_buffers = 256MB".to_owned(),
             "wal_writer_flush_after = 1GB".to_owned(),
             "wal_buffers = 64MB".to_owned(),
@@ -228,7 +228,7 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
     }
 }
 
-/// What the judgment says of a table to which this is done in mid-run.
+/// The judgment of a table to which this is done during a run.
 fn lost_by(name: &'static str, sql: &str) -> String {
     let database = Database::new(name).unwrap();
     let job = busy(&database.url(), 3);
@@ -250,8 +250,7 @@ fn a_table_that_was_dropped_or_truncated_in_mid_run_is_lost_in_these_words() {
     if skipped() {
         return;
     }
-    // Rows that are under way at that time come back behind it: on a busy machine so many that it may have been
-    // something else, too.
+    // Rows in flight at that time arrive afterwards: on a busy machine, enough that another cause is possible.
     let words = "table `cpu` was truncated during the run";
     let mut tries = ["truncated", "truncated_again", "truncated_once_more"].into_iter();
     let said = tries.find(|name| lost_by(name, "TRUNCATE cpu").starts_with(words));

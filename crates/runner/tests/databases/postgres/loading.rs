@@ -1,4 +1,4 @@
-//! Runs that end well: every insert mode, and all queries beside an insert stream.
+//! Runs that end well: every insert mode, and all queries together with an insert stream.
 
 use highwater_model::judgment::Data;
 use highwater_model::units::Nanos;
@@ -7,7 +7,7 @@ use highwater_report as report;
 use super::server::{Database, try_run};
 use crate::support::{Job, closed, measured, open};
 
-/// Every row that was acknowledged is there, and the server's own counter agrees.
+/// Every acknowledged row exists, and the server's counter agrees.
 #[test]
 fn rows_of_every_insert_mode_are_all_found() {
     let Some(database) = Database::new("modes") else {
@@ -34,7 +34,7 @@ fn rows_of_every_insert_mode_are_all_found() {
     }
 }
 
-/// The server tells its transactions, and they are those of the load; nothing failed.
+/// The server reports its transactions, which match the load; nothing failed.
 #[test]
 fn what_the_server_says_of_itself_fits_the_load() {
     let Some(database) = Database::new("told") else {
@@ -54,11 +54,11 @@ fn what_the_server_says_of_itself_fits_the_load() {
     for name in ["rows_inserted", "active", "lock_waits", "checkpoints", "cpu_busy"] {
         assert!(series(name).is_some(), "{name}: {telemetry:?}");
     }
-    // Backends report what they did with a delay of up to a second, so the end may be missing.
+    // Backends report their work with a delay of up to a second, so the end may be missing.
     let counted: f64 = series("rows_inserted").unwrap().values.iter().flatten().sum();
     let rows = measured(&record, "insert").rows.acknowledged;
     let rows = f64::from(u32::try_from(rows).unwrap());
-    // After a slow answer it was not polled for a while.
+    // After a slow response, it was not polled for a while.
     let polled = &telemetry.sources[0];
     let least =
         if polled.failed == 0 && 9 * polled.longest_ns < Nanos::SECOND.0 { 0.3 } else { 0.0 };
@@ -94,7 +94,7 @@ fn all_six_queries_are_answered_beside_an_insert_stream() {
         assert!(answered > 0, "{op}\n{text}");
         assert_eq!(answered, result.offered, "{op}\n{text}");
         assert!(result.errors.is_empty(), "{op}\n{text}");
-        // Each of them has an answer whatever its parameters, as 40,000 rows are there before.
+        // Each of them returns rows for any parameters, because 40,000 rows exist before.
         let rows = result.response_rows;
         match op {
             "high-cpu-hosts" => assert_eq!(rows, 5 * answered, "{text}"),

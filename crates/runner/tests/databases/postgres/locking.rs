@@ -1,4 +1,4 @@
-//! A lock that another session holds for longer than the run waits for an answer.
+//! A lock that another session holds longer than the run's timeout.
 
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::limit::Resource;
@@ -11,7 +11,7 @@ use super::server::Database;
 use crate::beside::beside;
 use crate::support::{Job, closed, data_reasons, measured, open};
 
-/// Runs for three seconds; once rows are there, the table is locked for so many seconds.
+/// Runs for three seconds; once rows exist, the table is locked for this many seconds.
 fn run_with_lock(database: &Database, seconds: u32) -> RunEnd {
     let mut job = Job::new(&database.url(), &[("insert", open(2_000))]);
     job.settings = vec![("batch", "100".to_owned())];
@@ -38,12 +38,12 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
     assert!(insert.errors["timeout"] >= 4, "{text}");
     assert!(insert.rows.unknown >= 400, "{text}");
     assert!(insert.dropped > 0, "{text}");
-    // More than one op in ten never got an answer: they rank behind all that did.
+    // More than one op in ten got no response: they rank after all others.
     let unanswered = insert.offered - insert.acknowledged;
     assert_eq!(insert.latency_ns.beyond, unanswered, "{text}");
     assert!(unanswered * 10 > insert.offered, "{text}");
     assert_eq!(insert.latency_ns.mean, None, "{text}");
-    // Nor do sessions that wait for the lock while they connect keep the run from ending.
+    // Nor do sessions that wait for the lock while connecting delay the end of the run.
     let audit_begin = Nanos(record.phases.last().unwrap().start_ns);
     assert!(audit_begin < Nanos::from_millis(4_500), "{audit_begin:?}");
     let audit = &record.audit;
@@ -52,7 +52,7 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
     assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     let notes = record.notes.iter().map(|note| note.code.as_str());
     assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
-    // The server did what the client had given up, once the lock was gone.
+    // The server applied the timed-out ops once the lock was released.
     let of_unknown = audit.found - audit.acknowledged;
     assert!(of_unknown > 0 && of_unknown <= audit.unknown, "{text}");
     assert_eq!(data_reasons(record), [ReasonCode::ResentUnknown], "{text}");
@@ -79,7 +79,7 @@ fn a_load_that_waits_for_a_lock_is_limited_by_locks() {
     };
     let end = beside(locks, || database.run(&job));
     let limit = end.record.limit.as_ref().unwrap();
-    // On a machine that other work keeps busy, its CPU is at its limit, too, and comes first.
+    // On a machine that is busy with other work, its CPU is also at its limit, and is named first.
     let named = [&limit.by, &limit.next].map(|of| of.as_ref().map(|of| of.resource));
     let is_named = match named {
         [Some(Resource::Cpu), next] => next == Some(Resource::Locks),

@@ -1,5 +1,5 @@
-//! A server that the tests of this file share while any of them runs, each in a database and
-//! under an application name of its own; and runs against it.
+//! A server that the tests of this file share while any of them runs, each with a separate database and application
+//! name; and runs against it.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -20,7 +20,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// On the shared server, which ends with the last test that holds it; none where it is left out.
+    /// On the shared server, which ends with the last test that holds it; `None` if it is skipped.
     pub(crate) fn new(name: &'static str) -> Option<Self> {
         if skipped() {
             return None;
@@ -47,19 +47,19 @@ impl Database {
         self.server.url(SUPERUSER, self.name)
     }
 
-    /// Looks until the query answers `t`.
+    /// Waits until the query returns `t`.
     pub(crate) fn wait_for(&self, condition: &str) {
         wait_for(condition, || self.sql(condition) == "t");
     }
 
-    /// Looks until so many rows of a load are in the table; it may not be there yet.
+    /// Waits until the table has this many rows of a load; it may not exist yet.
     pub(crate) fn wait_for_rows(&self, rows: u64) {
         self.wait_for("SELECT to_regclass('highwater_tables') IS NOT NULL");
         self.wait_for("SELECT count(*) > 0 FROM highwater_tables WHERE writing");
         self.wait_for(&format!("SELECT count(*) >= {rows} FROM cpu"));
     }
 
-    /// The target, with that insert mode.
+    /// The target with this insert mode.
     pub(crate) fn target(&self, insert: Option<&str>) -> Arc<dyn Target> {
         target(&[self.url()], self.name, insert)
     }

@@ -1,4 +1,4 @@
-//! Which tables a run touches, and how sessions are spread over hosts.
+//! Which tables a run touches, and how sessions are distributed over hosts.
 
 use highwater_driver::TargetErrorKind;
 use highwater_model::judgment::Data;
@@ -41,7 +41,7 @@ fn a_second_run_continues_and_begins_anew_if_asked_to() {
     let on = database.run(&job).record;
     assert_eq!(on.judgments.data.value, Data::Clean);
     assert_eq!(on.target.tables[0].rows_before, Some(first.audit.found));
-    // The server counts for ever; what is compared is this run's.
+    // The server counts forever; the comparison is of this run's rows.
     assert_eq!(on.audit.server_counter, Some(on.audit.found));
     let both = database.number("SELECT count(*) FROM cpu");
     assert_eq!(both, first.audit.found + on.audit.found);

@@ -1,7 +1,7 @@
-//! Commands to a run that goes on: a changed pace begins a phase of its own, with results of its own.
+//! Commands to a running run: a changed pace begins a separate phase, with its own results.
 //!
-//! A user who acts at the report of a second does so a quarter of a second after its end; a pace changes a tenth
-//! of a second after that.
+//! A user who reacts to the report of a second does so a quarter of a second after its end; a pace changes a tenth of a
+//! second later.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ mod ramps;
 mod refusals;
 mod shares;
 
-/// From the end of a second to the change of a pace that its report gives rise to.
+/// From the end of a second to the pace change that its report causes.
 const LEAD_MS: u64 = 350;
 
 fn rate(stream: &str, per_s: f64) -> Command {
@@ -41,13 +41,13 @@ fn note(text: &str) -> Command {
     Command::Note { text }
 }
 
-/// A hundred batches a second, each taking 5 ms, with as many cores as it takes.
+/// A hundred batches a second, each taking 5 ms, with unlimited cores.
 fn steady() -> Job {
     let target = one_node("cores=inf&service=constant&request=5ms");
     Job::new(&target, &[("insert", open(1_000))])
 }
 
-/// Name, begin and length of each phase with a pace, in milliseconds.
+/// Name, start, and length of each phase with a pace, in milliseconds.
 fn phases(record: &RunRecord) -> Vec<(&str, u64, u64)> {
     let phases = record
         .phases
@@ -68,7 +68,7 @@ fn stream<'a>(record: &'a RunRecord, phase: &str) -> &'a StreamRecord {
     streams.find(|stream| stream.phase == phase).unwrap()
 }
 
-/// All that was counted adds up: by phase, by second, and in the table.
+/// All counts are consistent: by phase, by second, and in the table.
 #[track_caller]
 fn check_totals(record: &RunRecord) {
     let sum = |of: fn(&ResultRecord) -> u64| record.results.iter().map(of).sum::<u64>();
@@ -97,11 +97,11 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
         phases(record),
         [("measure", 0, 4_000 + LEAD_MS), ("measure-2", 4_000 + LEAD_MS, 6_000 - LEAD_MS)]
     );
-    // A batch is due when its tenth row has arrived: after 9 ms and every 10 ms, after 4.5 ms and every 5 ms.
+    // A batch is intended when its tenth row has arrived: after 9 ms and every 10 ms, after 4.5 ms and every 5 ms.
     let [first, second] = ["measure", "measure-2"].map(|phase| result(record, phase, "insert"));
     assert_eq!((first.offered, first.acknowledged), (435, 435));
     assert_eq!((second.offered, second.acknowledged), (1_130, 1_130));
-    // The last one of a phase is answered in what follows: in the other phase, in the drain.
+    // The response to a phase's last op arrives later: in the other phase, or in the drain.
     assert_eq!((first.answered.ops, second.answered.ops), (434, 1 + 1_129));
     check_totals(record);
     let planned = ["measure", "measure-2"].map(|phase| stream(record, phase).planned_rate);
@@ -127,7 +127,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
 }
 
-/// One core serves 100 ops a second; 50 a second wait for nothing, 200 wait ever longer.
+/// One core serves 100 ops a second: at 50 a second there is no wait, at 200 the wait grows.
 #[test]
 fn latencies_of_an_overload_stay_in_its_phase() {
     let target = one_node("cores=1&service=constant&request=10ms");
@@ -142,7 +142,7 @@ fn latencies_of_an_overload_stay_in_its_phase() {
     assert!(seconds(overload.latency_ns.p50) > 1.0);
     assert!(overload.dropped > 0 && overload.backlog);
     assert!(!before.backlog && !after.backlog);
-    // Sixteen ops were under way when the overload ended: what came next waits for those, and no longer.
+    // Sixteen ops were in flight when the overload ended: later ops wait for those, and no longer.
     assert!(seconds(after.latency_ns.max) < 0.18, "{:?}", after.latency_ns);
     assert!(seconds(after.latency_ns.p90) < 0.0101, "{:?}", after.latency_ns);
     check_totals(&record);
@@ -169,7 +169,7 @@ fn closed_sessions_grow_beyond_those_of_the_plan_and_shrink() {
     }
     assert_eq!(record.target.hosts[0].sessions, 40, "opened once, and kept");
     check_totals(record);
-    // Forty ops were in flight when only one session went on: Little's law is checked with those in mind.
+    // Forty ops were in flight when only one session continued: the check of Little's law includes them.
     let little = stream(record, "measure-3").littles_law_sessions.unwrap();
     assert!((little - (365.0 + 39.0) / 365.0).abs() < 0.01, "{little}");
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
@@ -191,7 +191,7 @@ fn a_change_in_the_warm_up_holds_for_what_is_measured() {
     check_totals(&record);
 }
 
-/// The stepped stream goes on with its plan at the next step; the other one has no other pace planned.
+/// The stepped stream resumes its plan at the next step; the other one has no other planned pace.
 #[test]
 fn a_change_holds_until_the_plan_changes_the_stream_itself() {
     let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
@@ -219,7 +219,7 @@ fn a_change_holds_until_the_plan_changes_the_stream_itself() {
     check_totals(&record);
 }
 
-/// Both come at the same moment, so there is one new phase.
+/// Both arrive at the same moment, so there is one new phase.
 #[test]
 fn two_changes_at_once_begin_one_phase() {
     let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
@@ -240,7 +240,7 @@ fn two_changes_at_once_begin_one_phase() {
     check_totals(&record);
 }
 
-/// A second is too short to say anything of; what is long enough is judged.
+/// A second is too short to judge; a sufficiently long phase is judged.
 #[test]
 fn a_phase_that_changes_cut_short_does_not_spoil_the_others() {
     let commands =
@@ -254,7 +254,7 @@ fn a_phase_that_changes_cut_short_does_not_spoil_the_others() {
     assert_eq!(judged.value, Measurement::Valid, "{judged:?}");
     let codes: Vec<_> = judged.reasons.iter().map(|reason| reason.code).collect();
     assert_eq!(codes, [ReasonCode::TooShort], "it is said all the same");
-    // A phase that is short by the plan is no such phase.
+    // A phase that the plan makes short is not exempt.
     let mut short = steady();
     short.step = Nanos::from_secs(2);
     let judged = short.run_commanded(&[(At::Second(1), note("short"))]).end.record.judgments;
@@ -318,7 +318,7 @@ fn random_arrivals_have_the_changed_rate() {
     check_totals(&record);
 }
 
-/// An open stream of the plan becomes a closed one of more sessions than it had, and goes on as it was.
+/// An open stream of the plan becomes a closed one with more sessions than it had, and then continues as before.
 #[test]
 fn an_open_stream_can_be_closed_for_a_time() {
     let mut job = steady();
@@ -328,7 +328,7 @@ fn an_open_stream_can_be_closed_for_a_time() {
     let record = job.run_commanded(&commands).end.record;
     let open: Vec<_> = record.results.iter().map(|r| (r.phase.as_str(), r.open)).collect();
     assert_eq!(open, [("measure", true), ("measure-2", false), ("measure-3", true)]);
-    // Each session does 200 ops a second; of those under way at an end, the next phase has the answers.
+    // Each session does 200 ops a second; ops in flight at an end get their responses in the next phase.
     let closed = result(&record, "measure-2", "insert");
     assert!(closed.offered.abs_diff(8 * 600) <= 8, "{}", closed.offered);
     assert_eq!(stream(&record, "measure-3").planned_rate, Some(1_000.0));

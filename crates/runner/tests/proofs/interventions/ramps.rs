@@ -1,4 +1,4 @@
-//! Sessions that come or go one by one: a phase that is in no result, and then the one with the new pace.
+//! Sessions that start or end one by one: a phase without results, and then the one with the new pace.
 
 use super::*;
 
@@ -6,14 +6,14 @@ fn ramped(to: u32, per_s: f64) -> Command {
     Command::Sessions { stream: "insert".to_owned(), sessions: to, ramp_per_s: Some(per_s) }
 }
 
-/// So many sessions, each of which does a hundred ops a second, change at the end of the third second.
+/// This many sessions, each doing a hundred ops a second, change at the end of the third second.
 fn changed(from: u32, to: u32, per_s: f64) -> Commanded {
     let target = one_node("cores=inf&service=constant&request=10ms");
     let job = Job::new(&target, &[("insert", closed(from))]);
     job.run_commanded(&[(At::Second(3), ramped(to, per_s))])
 }
 
-/// From 3.35 s on one more each 200 ms, so that ten have come at 5.35 s.
+/// From 3.35 s on, one more every 200 ms, so that ten have started at 5.35 s.
 #[test]
 fn sessions_come_one_by_one_and_the_new_phase_begins_when_all_are_there() {
     let Commanded { end, answers, .. } = changed(2, 12, 5.0);
@@ -55,7 +55,7 @@ fn sessions_go_one_by_one() {
         phases(&record),
         [("measure", 0, 3_350), ("measure-2-ramp", 3_350, 1_000), ("measure-2", 4_350, 5_650)]
     );
-    // Six, five, four, three, two of them for 200 ms each; one that goes may have begun an op in that moment.
+    // Six, five, four, three, two of them for 200 ms each; an ending session may have begun an op at that moment.
     let offered = result(&record, "measure-2-ramp", "insert").offered;
     assert!((400..=405).contains(&offered), "{offered}");
     assert_eq!(result(&record, "measure-2", "insert").offered, 565);
@@ -75,14 +75,14 @@ fn a_ramp_that_cannot_be_is_refused_and_changes_nothing() {
     assert_eq!(refused(closed(2), ramped(4, f64::NAN)), Refusal::NotARamp);
     assert_eq!(refused(open(1_000), ramped(4, 1.0)), Refusal::NotARamp);
     assert_eq!(refused(closed(2), ramped(2, 1.0)), Refusal::Unchanged);
-    // From 3.35 s on there are 6.65 s left.
+    // From 3.35 s on, 6.65 s remain.
     let too_long = Refusal::RampTooLong { takes_s: 10.0, left_s: 6.65 };
     assert_eq!(refused(closed(2), ramped(12, 1.0)), too_long);
     assert_eq!(refused(closed(2), Command::Pause), Refusal::NoTrials);
     assert_eq!(refused(closed(2), Command::Resume), Refusal::NoTrials);
 }
 
-/// From 3.35 s on one more session each second until there are six; the ramp is as it was announced.
+/// From 3.35 s on, one more session each second until there are six; the ramp stays as announced.
 #[test]
 fn no_pace_changes_while_a_ramp_goes_on() {
     let target = one_node("cores=inf&service=constant&request=10ms&query=10ms");
@@ -110,7 +110,7 @@ fn no_pace_changes_while_a_ramp_goes_on() {
     check_totals(record);
 }
 
-/// Of 998 sessions that come one each second, two are there when the run is stopped at 5.25 s.
+/// Of 998 sessions that start one per second, two have started when the run is stopped at 5.25 s.
 #[test]
 fn a_stop_ends_a_ramp_and_opens_no_session_more() {
     let target = one_node("cores=inf&service=constant&request=10ms");

@@ -1,4 +1,4 @@
-//! Commands that cannot be obeyed: each is refused for a stated reason, and changes nothing.
+//! Commands that cannot be executed: each is refused with a reason, and changes nothing.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn what_cannot_be_obeyed_is_refused_for_a_stated_reason() {
     refused(&job, at, rate("insert", 1_000.0), &Refusal::Unchanged);
     refused(&job, at, sessions("dashboards", 2), &Refusal::Unchanged);
     refused(&job, at, rate("insert", 0.0), &Refusal::NotARate);
-    // A load generator accounts for a billion rows a second, and a hundred million of these: batches of ten.
+    // A load generator supports a billion rows a second, and a hundred million of these: batches of ten.
     let most_per_s = 1e8;
     refused(&job, at, rate("insert", 1.1e8), &Refusal::RateTooHigh { most_per_s });
     refused(&job, at, rate("dashboards", 5.0), &Refusal::StaysClosed);
@@ -43,13 +43,13 @@ fn a_pace_changes_only_where_phases_with_a_pace_are_counted_by_time() {
     let mut filled = steady();
     filled.settings.push(("rows", "5000".to_owned()));
     refused(&filled, At::Load, rate("insert", 5.0), &Refusal::BeforePaces);
-    // The last op is answered two seconds after the last phase.
+    // The last op gets its response two seconds after the last phase.
     let target = one_node("cores=inf&service=constant&request=2s");
     let draining = Job::new(&target, &[("insert", open(100))]);
     refused(&draining, At::Second(10), rate("insert", 5.0), &Refusal::PacesOver);
 }
 
-/// Whatever waits, nobody does.
+/// Whatever is queued, no sender waits.
 #[test]
 fn a_full_queue_refuses_and_a_stop_still_comes_through() {
     let mut commands = vec![(At::Second(4), note("again")); WAITING_MAX + 3];

@@ -37,7 +37,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
     assert_eq!(planned(&merged), planned(whole));
     assert_eq!(merged.interventions, whole.interventions);
     assert_eq!(merged.judgments, whole.judgments);
-    // What is another load in one share is no part of the same plan.
+    // A share with another load does not belong to the same plan.
     parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
     begin_together(&mut parts);
     assert!(analysis::merge(&parts).is_err());
@@ -50,7 +50,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
     assert!(refused.iter().all(|record| record.interventions.is_empty()));
 }
 
-/// Two hundred ops a second in each session: 400 of each of the two in the ramp, and of the ten that come 360, 320 … 0.
+/// Two hundred ops a second per session: 400 of each of the two in the ramp, and 360, 320 … 0 of the ten that start.
 #[test]
 fn shares_ramp_together() {
     let ramped =

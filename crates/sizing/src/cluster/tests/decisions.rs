@@ -1,4 +1,4 @@
-//! What decides between clusters, on the published series.
+//! Criteria for choosing between clusters, on the published series.
 
 use crate::cluster::fixture::{INGEST, QUERIES, basis, need, request};
 use crate::cluster::{
@@ -20,7 +20,7 @@ fn a_lost_node_leaves_less_and_without_a_copy_its_rows_go_with_it() {
     assert_eq!(lost.nodes, 5);
     assert!(!lost.keeps_data);
     assert!((0.5..0.95).contains(&lost.probability), "{lost:?}");
-    // The five nodes of the table of alternatives are these.
+    // These are the five nodes of the table of alternatives.
     let plan = size(&million()).unwrap();
     let five = plan.alternatives.iter().find(|other| other.nodes == 5);
     assert_eq!(five.unwrap().headroom, lost.headroom);
@@ -35,10 +35,10 @@ fn six_months_grow_as_stated_or_as_an_example() {
     growing.growth_per_month = Traced::given(0.02, "--growth");
     let stated = decision(&growing).ahead;
     assert!(stated.stated && stated.per_s[0] < example.per_s[0]);
-    // Beyond what may be named is more than any number.
+    // Absent, above the maximum, is more than any number.
     let number = |nodes: Option<u32>| nodes.unwrap_or(u32::MAX);
     assert!(number(stated.nodes) <= number(example.nodes));
-    // That nothing grows is stated as well.
+    // Zero growth can be stated, too.
     growing.growth_per_month = Traced::given(0.0, "--growth");
     let flat = decision(&growing).ahead;
     assert!(flat.stated, "{flat:?}");
@@ -61,7 +61,7 @@ fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_fo
     let measured = || Origin::Measured("a run".to_owned());
     let published = || Origin::Published("an article".to_owned());
     assert!(moved([published(), measured()]));
-    // Nearly nothing rests on the assumption: a tenth less of that moves nothing.
+    // Hardly anything depends on the assumption: a tenth less of it has no effect.
     assert!(!moved([measured(), published()]));
 }
 
@@ -85,7 +85,7 @@ fn assumptions_are_ordered_by_how_far_they_move_the_answer_and_what_is_given_is_
 #[test]
 fn a_demand_that_is_not_known_has_a_size_of_least_regret() {
     let mut request = million();
-    // It is known, and has no price.
+    // Demand is known, but there is no price.
     assert!(decision(&request).regrets.is_empty());
     request.price_per_node_hour = Some(Traced::given(1.0, "--price"));
     request.needs[0].at_least_per_s = Some(5e5);

@@ -1,4 +1,4 @@
-//! Proofs of the sizing arithmetic, on the published series and on clusters that are made up.
+//! Tests of the sizing arithmetic, on the published series and on synthetic clusters.
 
 mod decisions;
 mod plans;

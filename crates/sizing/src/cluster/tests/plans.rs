@@ -30,7 +30,7 @@ fn nodes_beyond_twice_the_measured_range_are_refused_and_labeled_on_demand() {
     assert_eq!((refused.farthest, refused.refused), (10, true));
     assert!(refused.used.expected > 1.0);
     request.extrapolate = true;
-    // So far out growth may have ended, so that no number of nodes is enough with 95%.
+    // Growth may have ended this far out, so no number of nodes is enough with 95% probability.
     assert_eq!(size(&request).unwrap_err().farthest, 1_000);
     request.probability = Traced::given(0.5, "--confidence");
     let plan = size(&request).unwrap();
@@ -58,7 +58,7 @@ fn nodes_that_may_be_lost_are_added_and_their_headroom_shown() {
     let plan = size(&request).unwrap();
     assert_eq!((plan.nodes.expected, plan.nodes.planned), (6, 7));
     assert!(plan.nodes.headroom_after_loss.expected < plan.nodes.headroom.expected);
-    // Without a further copy, a lost node loses data.
+    // Without a replica, a lost node loses data.
     assert!(notes(&plan).contains("--replicas 1"));
 }
 
@@ -129,7 +129,7 @@ fn a_cluster_whose_nodes_hold_all_rows_grows_as_published_ones_of_its_kind_did()
     let reading = Reading { published: true, ..Reading::default() };
     let published = Basis::new(&galera, &reading).unwrap().assuming(None);
     assert_eq!(published.placement, Some(Placement::Everywhere));
-    // Own nodes grow like those of the series that is named, unless their file says how rows are placed.
+    // Own nodes grow like those of the named series, unless their file states how rows are placed.
     let own = basis("tx/s", &[(3.0, 300.0)]).assuming(published.placement);
     for (basis, nodes, measured) in [(published, 4.0, 1_034.0), (own, 3.0, 300.0)] {
         let doubled = basis.forecast(2.0 * nodes, 0.0, None).prediction();
@@ -189,8 +189,8 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
     request.retention_s = Some(Traced::given(10.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     let shards = request.shards(6, 0).unwrap();
-    // 8.64 TB a day on 96 shards are 90 GB a shard and day: twice as many shards of 45 GB are far
-    // fewer in all than hours of 96.
+    // 8.64 TB per day on 96 shards are 90 GB per shard and day: twice as many shards of 45 GB in daily partitions give
+    // far fewer shards in total than hourly partitions of 96.
     assert_eq!((shards.primaries, shards.partition_days), (192, Some(1.0)));
     assert_eq!(shards.partitions, 11);
     assert!((shards.bytes.unwrap() - 45e9).abs() < 1.0);
@@ -207,7 +207,7 @@ fn traffic_counts_rows_that_go_on_to_another_node() {
     request.sent_bytes_per_row = Some(Traced::given(1_000.0, "--sent-bytes-per-row"));
     let network = request.network(4, 1).unwrap();
     assert!((network.in_bytes_per_s - 1e9).abs() < 1.0);
-    // Three of four rows arrive at another node than theirs, and each goes to one more.
+    // Three of four rows arrive at a node other than their own, and each is copied to one more.
     assert!((network.between_bytes_per_s - 1.75e9).abs() < 1.0);
     assert!((network.per_node_bytes_per_s - (1e9 + 3.5e9) / 4.0).abs() < 1.0);
 }

@@ -1,4 +1,4 @@
-//! Targets on the servers of a cluster, and what their tables hold.
+//! Targets on the servers of a cluster, and the content of their tables.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ pub(crate) use crate::client::points;
 use crate::points;
 use crate::support;
 
-/// A cluster of its own; nothing if ClickHouse is left out.
+/// A separate cluster; `None` if ClickHouse is skipped.
 pub(crate) fn started() -> Option<Shards> {
     (!skipped()).then(Shards::start)
 }
 
-/// Runs a test with a cluster of its own, if there is one, and a target on all its servers.
+/// Runs a test with a separate cluster, if available, and a target on all its servers.
 pub(crate) fn on_shards(test: impl AsyncFnOnce(Shards, Arc<dyn Target>)) {
     if let Some(shards) = started() {
         let target = everywhere(&shards, None);
@@ -57,7 +57,7 @@ pub(crate) async fn read(client: &mut points::Client, key: i64) -> Outcome {
     client.send(1, points::key(key)).await
 }
 
-/// Rows of the table of [`points`] that each server has itself.
+/// Rows of the table of [`points`] stored on each server itself.
 pub(crate) fn own_rows(shards: &Shards) -> Vec<u64> {
     let counts = (0..SHARDS).map(|number| {
         let count = shards.server(number).sql("SELECT count() FROM default_local.points");

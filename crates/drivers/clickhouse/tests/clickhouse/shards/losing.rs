@@ -1,5 +1,5 @@
-//! A shard that is killed in mid-load: what it acknowledged is there when it is back, and what is not certain
-//! is called so.
+//! A shard that is killed during the load: its acknowledged rows exist when it returns, and uncertain rows are reported
+//! as unknown.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -18,7 +18,7 @@ const ROWS: i64 = 1_000;
 /// Batches of each session before a shard is killed, and after.
 const BATCHES: i64 = 15;
 
-/// What the outcomes of a session say.
+/// Counts of a session's outcomes.
 #[derive(Debug, Default)]
 struct Tally {
     acknowledged: u64,
@@ -40,7 +40,7 @@ impl Tally {
     }
 }
 
-/// Rows of the table, once nothing changes them any more.
+/// Rows of the table, once nothing changes them.
 async fn counted(target: &dyn Target) -> Result<u64, TargetError> {
     let mut audit = admin(target).await?;
     assert!(audit.quiesce(Nanos::from_secs(30)).await?);
@@ -48,7 +48,7 @@ async fn counted(target: &dyn Target) -> Result<u64, TargetError> {
     Ok(counts.buckets.iter().map(|(_, rows)| rows).sum())
 }
 
-/// A session on each shard sends batches, all at once; the middle shard is killed with batches under way.
+/// Sessions on each shard send batches concurrently; the middle shard is killed with batches in flight.
 async fn load(shards: &mut Shards, clients: &mut [Client]) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = clients.iter().map(|_| Tally::default()).collect();
     for round in 0..2 * BATCHES {
@@ -90,10 +90,10 @@ fn of_a_shard_that_was_killed_all_rows_are_there_that_it_acknowledged() {
                 clients.push(client_on(target.as_ref(), &stage.workload, number).await);
             }
             let tallies = load(&mut shards, &mut clients).await;
-            // A query leaves no shard out.
+            // A query does not skip a shard.
             let question = read(&mut clients[0], 1).await;
             assert!(!question.is_success(), "{question:?}");
-            // Nor does the audit.
+            // Neither does the audit.
             assert!(counted(target.as_ref()).await.is_err());
             tallies
         });
@@ -110,14 +110,14 @@ fn of_a_shard_that_was_killed_all_rows_are_there_that_it_acknowledged() {
             "{mode}: {found} found: {tallies:?}"
         );
         if mode == "native" {
-            // Each server has its own sessions' rows, and each batch as a whole or not at all.
+            // Each server has the rows of its own sessions, and each batch as a whole or not at all.
             for (tally, own) in tallies.iter().zip(&own) {
                 let surplus = own - tally.acknowledged;
                 let is_whole = surplus.is_multiple_of(ROWS.unsigned_abs());
                 assert!(surplus <= tally.unknown && is_whole, "{tally:?} {own}");
             }
             assert_eq!((tallies[0].acknowledged, tallies[2].acknowledged), (sent, sent));
-            // One was under way; later ones had nobody to connect to.
+            // One was in flight; later ones could not connect.
             assert!(tallies[1].unknown <= 2_000 && tallies[1].refused >= 13_000, "{tallies:?}");
         } else {
             // Each of the others needs all shards.

@@ -1,5 +1,5 @@
-//! Inserts that are answered before other servers have their rows: an audit waits until they have, and what is
-//! reported of the target says that they may not.
+//! Inserts that are acknowledged before other servers have their rows: an audit waits until they do, and the target's
+//! facts report the setting.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::support::block_on;
 
 /// Rows of a batch.
 const ROWS: u64 = 3_000;
-/// A server that was away for some seconds is sent its rows some seconds after it is back; this is much longer.
+/// A server that was away for some seconds gets its rows some seconds after it returns; this is much longer.
 const PATIENCE: Nanos = Nanos::from_secs(120);
 
-/// What `--with` says.
+/// The `--with` settings.
 fn settings() -> [(String, String); 1] {
     [("insert_distributed_sync".to_owned(), "0".to_owned())]
 }
@@ -29,7 +29,7 @@ fn spooling(shards: &Shards) -> Arc<dyn Target> {
     target
 }
 
-/// A stage with a new table, whose policy has the settings, too.
+/// A stage with a new table, whose policy also has the settings.
 async fn set(target: &dyn Target) -> Stage {
     let settings = settings();
     let policy =
@@ -88,14 +88,14 @@ fn the_facts_of_such_a_run_say_that_acknowledged_rows_may_be_in_a_spool() {
         let said = relaxed(&mut stage).await;
         assert!(said.contains("insert_distributed_sync=0"), "{said}");
         assert!(said.contains("may still be in a spool"), "{said}");
-        // It is nothing of the tables, which are kept.
+        // It is not a table setting, so the tables are kept.
         let settings = settings();
         let policy = TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)) };
         let kept = stage.admin.create_tables(&stage.workload, &policy).await;
         assert_eq!(kept.unwrap().len(), 1);
         let made = "SELECT engine_full FROM system.tables WHERE database = 'default_local' AND name = 'points'";
         assert!(!shards.server(0).sql(made).contains("insert_distributed"));
-        // The next run says nothing of it.
+        // The next run does not set it.
         target.configure(&[]).unwrap();
         let said = relaxed(&mut stage).await;
         assert!(!said.contains("spool"), "{said}");

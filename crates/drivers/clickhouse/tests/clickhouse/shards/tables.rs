@@ -1,4 +1,4 @@
-//! Where tables and rows of a cluster are, who may have them, and what is reported of its servers.
+//! Where a cluster's tables and rows are, who may own them, and the reported facts of its servers.
 
 use highwater_driver::{Admin, TablePolicy, Target, TargetErrorKind};
 use highwater_model::op::BoundWorkload;
@@ -12,12 +12,12 @@ use super::cluster::{client_on, everywhere, on_shards, open, own_rows, points, r
 use crate::points::{Client, Stage, admin};
 use crate::support::{WallTimeline, block_on};
 
-/// The policy of a run, which may drop its own tables, with these settings of `--with`.
+/// The policy of a run with `--drop` or not, and with these `--with` settings.
 fn policy(drop: bool, settings: &[(String, String)]) -> TablePolicy<'_> {
     TablePolicy { settings, ..TablePolicy::new("f", Seed(1)).dropping(drop) }
 }
 
-/// Inserts so many rows on each server, each with keys of its own.
+/// Inserts this many rows on each server, each with different keys.
 async fn insert_everywhere(
     target: &dyn Target,
     workload: &std::sync::Arc<BoundWorkload>,
@@ -151,7 +151,7 @@ fn hosts_that_are_no_cluster_are_refused_with_what_they_are() {
             let table = &points().tables[0];
             let errors = [
                 admin.create_tables(&points(), &policy(true, &[])).await.err().unwrap(),
-                // Rows of a server that is not named would be missing.
+                // Rows on an unlisted server would be missing.
                 admin.count_by_key(table, 10).await.err().unwrap(),
             ];
             for error in errors {
@@ -163,7 +163,7 @@ fn hosts_that_are_no_cluster_are_refused_with_what_they_are() {
     };
     refused(&shards.url_of(&[0, 2]));
     refused(&shards.url_of(&[1, 2]));
-    // The first two are a cluster of their own.
+    // The first two form another cluster.
     let target = open(&shards.url_of(&[1, 0]), None).unwrap();
     block_on(async {
         let mut stage = Stage::set(target.as_ref(), points()).await;
@@ -204,7 +204,7 @@ fn of_several_clusters_of_the_same_servers_one_is_named() {
         assert!(made("default").contains("again"), "{}", made("default"));
         let own = made("default_local");
         assert!(own.contains("index_granularity = 1024"), "{own}");
-        // It is kept with the cluster that it was made with only.
+        // It is kept only with the cluster that it was created with.
         let kept = admin.create_tables(&workload, &policy(false, &[])).await;
         assert!(kept.err().unwrap().message.contains("several clusters"));
     });
@@ -217,18 +217,18 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
         let workload = points();
         drop(Stage::set(cluster.as_ref(), points()).await);
         insert_everywhere(cluster.as_ref(), &workload, 10).await;
-        // Of the same workload, so it is kept; but what is inserted there lies elsewhere.
+        // It belongs to the same workload, so it is kept; but rows inserted there are stored elsewhere.
         let mut of_one = admin(alone.as_ref()).await.unwrap();
         of_one.create_tables(&workload, &policy(false, &[])).await.unwrap();
         let error = crate::points::Client::connect(alone.as_ref(), &workload).await;
         let error = error.err().unwrap();
         assert!(error.message.contains("engine Distributed"), "{error}");
-        // With --drop it makes way, and the rows of the cluster are left alone.
+        // With --drop it is replaced, and the rows of the cluster are left alone.
         let mut stage = Stage::set(alone.as_ref(), points()).await;
         assert!(stage.client.insert(0, 7).await.is_success());
         assert_eq!(count(stage.admin.as_mut(), &workload).await, 7);
         assert_eq!(own_rows(&shards), [10; SHARDS]);
-        // And the other way round.
+        // And vice versa.
         let mut of_all = admin(cluster.as_ref()).await.unwrap();
         let kept = of_all.create_tables(&workload, &policy(false, &[])).await;
         let error = kept.err().unwrap();

@@ -1,5 +1,5 @@
-//! The lines of Galera in the table of certainties of `docs/reference/mariadb.md`: what loses against
-//! another node's transaction, and what is too large to be replicated, was not applied.
+//! The Galera lines in the table of certainties of `docs/reference/mariadb.md`: a transaction that loses against
+//! another node's, or that is too large to be replicated, was not applied.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::client::transaction;
 use crate::points::{Client, Stage, batch, nothing, queries};
 use crate::said::said;
 
-/// Rounds of two that race, at most.
+/// Maximum rounds of two competing statements.
 const ROUNDS_MAX: u32 = 2_000;
-/// Rounds after which one of them has lost often enough.
+/// Sufficient number of lost rounds.
 const LOST: u32 = 5;
 
-/// Adds 1 to the one account, as a transaction or as a statement by itself.
+/// Adds 1 to the account, in a transaction or as a single statement.
 fn addition(in_transaction: bool) -> Arc<BoundWorkload> {
     let sql = "UPDATE account SET balance = balance + 1";
     if !in_transaction {
@@ -50,7 +50,7 @@ impl Racer {
     }
 }
 
-/// Everything that a loser may say: it was not applied, because of another transaction.
+/// Checks a loser's outcome: it was not applied, because of another transaction.
 fn expect_lost(outcome: &Outcome) {
     let (code, class, certainty, _) = said(outcome);
     assert_eq!(certainty, Certainty::NotApplied, "{outcome:?}");
@@ -92,7 +92,7 @@ fn of_two_updates_of_a_row_on_two_nodes_the_one_that_failed_changed_nothing() {
                     break;
                 }
             }
-            // By itself a statement is tried again by its node, and mostly wins then.
+            // A single statement is retried by its node, and then usually wins.
             assert!(lost >= LOST || !in_transaction, "{applied} applied");
             let balance = same_on_all(cluster, "SELECT balance FROM account");
             assert_eq!(balance, applied.to_string(), "{in_transaction}");
@@ -144,7 +144,7 @@ fn a_transaction_that_is_too_large_to_be_replicated_is_refused_as_a_whole() {
                     let client = Client::connect(target.as_ref(), &stage.workload).await;
                     stage.client = client.unwrap();
                 }
-                // Nothing of a later batch is committed by itself, or held back.
+                // A later batch is neither committed separately nor held back.
                 assert!(stage.client.insert(0, 200).await.is_success());
                 assert_eq!(same_on_all(cluster, "SELECT count(*) FROM points"), "200");
                 cluster.sql(0, "TRUNCATE points");

@@ -1,4 +1,4 @@
-//! The cluster that the tests share, and targets on all of its nodes or on one.
+//! The cluster shared by the tests, and targets on all of its nodes or on one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -14,13 +14,13 @@ use crate::support::block_on;
 static SHARED: Mutex<Weak<Galera>> = Mutex::new(Weak::new());
 static LOCK: Mutex<()> = Mutex::new(());
 
-/// The cluster, for one test alone: what runs on it is told apart by the user only.
+/// The cluster, for one test at a time: running statements are distinguished only by user.
 pub(crate) struct Exclusive {
     pub(crate) cluster: Arc<Galera>,
     _lock: MutexGuard<'static, ()>,
 }
 
-/// Waits for the cluster, which ends with the last test that waits for it; nothing if Galera is left out.
+/// Waits for the cluster, which ends with the last waiting test; `None` if Galera is skipped.
 pub(crate) fn exclusive() -> Option<Exclusive> {
     if skipped() {
         return None;
@@ -36,7 +36,7 @@ pub(crate) fn exclusive() -> Option<Exclusive> {
     Some(Exclusive { cluster, _lock: LOCK.lock().unwrap_or_else(PoisonError::into_inner) })
 }
 
-/// Runs a test with the cluster, if there is one.
+/// Runs a test with the cluster, if available.
 pub(crate) fn on_cluster(test: impl AsyncFnOnce(&Galera)) {
     if let Some(held) = exclusive() {
         let cluster: &Galera = &held.cluster;
@@ -44,7 +44,7 @@ pub(crate) fn on_cluster(test: impl AsyncFnOnce(&Galera)) {
     }
 }
 
-/// A target on all nodes; what is around the load is asked of the first that answers.
+/// A target on all nodes; the first one that responds is used before and after the load.
 pub(crate) fn everywhere(cluster: &Galera) -> Arc<dyn Target> {
     open(&cluster.url(SUPERUSER), None).unwrap()
 }

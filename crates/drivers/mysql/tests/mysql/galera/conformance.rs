@@ -1,4 +1,4 @@
-//! Three nodes keep every rule of the conformance suite together, in every insert mode.
+//! Three nodes together pass every rule of the conformance suite, in every insert mode.
 
 use std::rc::Rc;
 use std::sync::Arc;

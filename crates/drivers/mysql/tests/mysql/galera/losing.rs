@@ -1,4 +1,4 @@
-//! A node that has lost its cluster: what it refuses was not applied, and what was under way is unknown.
+//! A node that lost its cluster: a rejected op was not applied, and one in flight is unknown.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::points::{Client, Stage, admin, nothing, queries};
 use crate::said::said;
 use crate::support::block_on;
 
-/// Long enough to be sent.
+/// Long enough for the request to be sent.
 const SOON: Duration = Duration::from_millis(400);
 
-/// Inserts a row, and commits when nobody holds the lock `gate` any more.
+/// Inserts a row, and commits once the lock `gate` is free.
 const GATED: [&str; 2] =
     ["INSERT INTO points VALUES (1000, 'gated')", "SELECT get_lock('gate', 60)"];
 
@@ -39,7 +39,7 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
 
         cluster.kill(1);
         cluster.kill(2);
-        // The node has not noticed: this waits for the others, until there is no hope.
+        // The node has not noticed: this waits for the others, until the node gives up.
         let mut under_way = Box::pin(stage.client.insert(100, 10));
         assert!(tokio::time::timeout(SOON, &mut under_way).await.is_err());
         cluster.wait_for_status(0, "wsrep_cluster_status", "non-Primary");
@@ -57,7 +57,7 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
         let expected = (Some("1047".to_owned()), unavailable, Certainty::Unknown, false);
         assert_eq!(said(&transaction), expected);
 
-        // It takes connections, and is nobody's target.
+        // It accepts connections, but is not used as a target.
         for target in [target, everywhere(&cluster)] {
             let connected = Client::connect(target.as_ref(), &stage.workload).await;
             let administered = admin(target.as_ref()).await;

@@ -1,5 +1,5 @@
-//! The driver on three nodes of MariaDB with Galera, one after the other on one cluster; a test that loses
-//! nodes has a cluster of its own.
+//! The driver on three MariaDB Galera nodes: tests share one cluster, one after the other; a test that loses nodes has
+//! a separate one.
 
 mod certainty;
 mod cluster;

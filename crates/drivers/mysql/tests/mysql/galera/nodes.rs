@@ -1,5 +1,5 @@
-//! What the nodes are to each other: what one acknowledged is seen on another, a lease is one node's, and
-//! a copy that differs is named.
+//! The nodes in relation to each other: rows acknowledged by one are visible on another, a lease belongs to one node,
+//! and a copy that differs is named.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::cluster::{everywhere, on, on_cluster, points};
 use crate::points::{Client, Stage, admin, batch, key, nothing, queries};
 use crate::support::WallTimeline;
 
-/// Long enough to be answered by a node that does not wait.
+/// Long enough for a response from a node that does not wait.
 const SOON: Duration = Duration::from_millis(400);
 
-/// A node that takes part and applies nothing of the others' for now.
+/// A node that belongs to the cluster but temporarily does not apply the others' writes.
 struct HeldBack(Client);
 
 impl HeldBack {
@@ -34,7 +34,7 @@ impl HeldBack {
 #[test]
 fn a_session_begins_when_its_node_has_the_tables_of_another_one() {
     on_cluster(async |cluster| {
-        // A table that no test before this one made.
+        // A table that no earlier test created.
         cluster.sql(0, "DROP TABLE IF EXISTS points");
         let behind = HeldBack::hold(cluster, 1).await;
         let stage = Stage::set(on(cluster, 0, None).as_ref(), points()).await;
@@ -61,7 +61,7 @@ fn an_audit_reads_what_other_nodes_acknowledged() {
         assert!(early.is_err(), "{early:?} counted on a node that is behind");
         behind.let_go().await;
         assert_eq!(counting.await.unwrap().buckets, [(0, 100)]);
-        // A session of the load keeps the server's own setting.
+        // A session of the load keeps the server's setting.
         let setting = queries(&[("SELECT 1 FROM points WHERE @@wsrep_sync_wait = 0", &[])]);
         let target = on(cluster, 1, None);
         let mut client = Client::connect(target.as_ref(), &setting).await.unwrap();
@@ -132,7 +132,7 @@ fn of_two_takers_on_two_nodes_one_has_the_lease_and_both_are_told_which() {
     });
 }
 
-/// The copies of the one table.
+/// The copies of the table.
 async fn copies(stage: &mut Stage, with_values: bool) -> ShardCopies {
     let copies = stage.admin.copies(&stage.workload, with_values).await;
     let mut copies = copies.unwrap();
@@ -195,7 +195,7 @@ fn queues_and_flow_control_are_polled_of_each_node() {
         let mut stage = Stage::set(target.as_ref(), points()).await;
         let mut reader = target.telemetry(WallTimeline::start()).await.unwrap().unwrap();
         let nodes = [0, 1, 2].map(|node| format!("127.0.0.1:{}", cluster.node(node).port()));
-        // A node that asks for a pause as soon as two transactions wait.
+        // A node that requests a pause as soon as two transactions wait.
         let limit = |limit| {
             let set = format!("SET GLOBAL wsrep_provider_options = 'gcs.fc_limit={limit}'");
             cluster.node(1).sql(&set);
