@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: runs the benchmarks of the workspace, each as `cargo bench` runs it.
 //!
-//! A benchmark writes a Markdown table on stdout. With `--write` the table replaces the block of
-//! the same name in docs/benchmarks.md, under a line that says which machine it was.
+//! A benchmark writes a Markdown table to stdout. With `--write`, the table replaces the block with the same name in
+//! docs/benchmarks.md, below a line that describes the machine.
 
 use std::fs;
 use std::process::Command;
@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::blocks;
 use crate::process;
 
-/// Where results are kept.
+/// The document with the results.
 pub const DOCUMENT: &str = "docs/benchmarks.md";
-/// Blocks of results are called `bench NAME`.
+/// Prefix of the names of result blocks: `bench NAME`.
 pub const BLOCK_PREFIX: &str = "bench ";
 
 /// A benchmark: its package and its name.
@@ -23,7 +23,7 @@ struct Bench {
     name: String,
 }
 
-/// Runs the benchmark called `only`, or all; returns what each wrote.
+/// Runs the benchmark `only`, or all of them; returns the output of each.
 pub fn run(only: Option<&str>, write: bool) -> Result<Vec<String>, String> {
     let all = list(&process::metadata()?);
     let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
@@ -53,7 +53,7 @@ pub fn run(only: Option<&str>, write: bool) -> Result<Vec<String>, String> {
     Ok(said)
 }
 
-/// Benchmarks of the workspace's own packages.
+/// Benchmarks of the workspace's packages.
 fn list(metadata: &Value) -> Vec<Bench> {
     let members = array(metadata, "workspace_members");
     let is_ours = |package: &&Value| package.get("id").is_some_and(|id| members.contains(id));
@@ -86,7 +86,7 @@ fn today() -> Result<String, String> {
     Ok(date.trim().to_owned())
 }
 
-/// The machine in a few words: what a reader needs to judge a figure.
+/// The machine in a few words, for judging the figures.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Generated parts of documents: the text between two marks is replaced, the rest is kept.
+//! Generated parts of documents: replaces the text between two marks, and keeps the rest.
 //!
 //! ```text
 //! <!-- generated: NAME -->
@@ -43,7 +43,7 @@ pub fn content<'a>(text: &'a str, name: &str) -> Result<&'a str, String> {
     Ok(text[find(text, name)?].trim_matches('\n'))
 }
 
-/// What a program wrote, as a document shows it.
+/// A program's output as a fence in a document.
 pub fn verbatim(output: &str) -> String {
     format!("```text\n{}\n```", output.trim_end())
 }

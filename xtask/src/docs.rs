@@ -1,21 +1,20 @@
-//! `cargo xtask docs`: has the generated parts of the documents rewritten.
+//! `cargo xtask docs`: rewrites the generated parts of the documents.
 //!
-//! It runs the test that compares them, which writes instead where it is asked to: what the tests are built
-//! from is built once.
+//! Runs the test that compares them, in a mode in which it writes instead, so that only the tests must be built.
 
 use std::process::Command;
 
 use crate::process;
 
-/// Set to `1`: the test of the documents writes what differs.
+/// If set to `1`, the test of the documents writes the differences.
 pub const WRITE: &str = "HIGHWATER_WRITE_DOCUMENTS";
 
-/// Rewrites them.
+/// Rewrites the generated parts.
 pub fn write() -> Result<String, String> {
     process::run(test().env(WRITE, "1")).map(|()| String::new())
 }
 
-/// Compares them.
+/// Compares the generated parts.
 pub fn check() -> Result<String, String> {
     process::run(&mut test()).map(|()| String::new())
 }

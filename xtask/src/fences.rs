@@ -1,34 +1,34 @@
-//! Fenced code in documents, and how the commands in it are kept right. Must not run any.
+//! Fenced code in documents, and how the commands in it are verified. Must not run any.
 //!
-//! The words behind a fence's language are shown by no host of code:
+//! Sites that host code do not render the words after a fence's language:
 //!
-//! - `sh run`: runs as printed, with exit code 0, or with one of those of `exit=3` or `exit=0,3`
-//! - `sh dry-run`: its flags and names are right, and no target is needed to see that; `target=crate://db/doc` is that
-//!   of the reader, where a simulated cluster has not all that the commands name
-//! - `sh needs=postgres`: runs where that is installed
-//! - `sql file=top.sql`: the file of that name, for the commands below it
+//! - `sh run`: runs as printed, with exit code 0, or with one of those in `exit=3` or `exit=0,3`
+//! - `sh dry-run`: its flags and names are valid, which needs no target; `target=crate://db/doc` is the reader's
+//!   target, for commands that a simulated cluster does not support
+//! - `sh needs=postgres`: runs if that is installed
+//! - `sql file=top.sql`: the file with that name, for the commands below it
 
 /// One fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
-    /// Line of its opening, from 1.
+    /// Line of its opening fence, from 1.
     pub line: usize,
-    /// The first word behind the opening; empty if there is none.
+    /// The first word after the opening fence; empty if there is none.
     pub language: String,
-    /// The other ones.
+    /// The other words.
     pub tags: Vec<String>,
-    /// What is between opening and closing.
+    /// The text between opening and closing fence.
     pub text: String,
 }
 
-/// How the commands of a fence are kept right.
+/// How the commands of a fence are verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// They run as printed, and the last one has one of these exit codes.
+    /// They run as printed, and the last one ends with one of these exit codes.
     Run(Vec<i32>),
-    /// Their words are read for this target, and nothing is sent.
+    /// They are parsed with this target, and nothing is sent.
     DryRun(String),
-    /// They run where all of these are installed.
+    /// They run if all of these are installed.
     Needs(Vec<String>),
 }
 
@@ -65,21 +65,21 @@ pub fn fences(text: &str) -> Vec<Fence> {
 }
 
 impl Fence {
-    /// Whether it holds commands. All shells are `sh` here, so that no tag is forgotten.
+    /// Whether it contains commands. All shells count as `sh` here, so that no tag can be forgotten.
     pub fn is_commands(&self) -> bool {
         matches!(self.language.as_str(), "sh" | "bash" | "console" | "shell" | "zsh")
     }
 
-    /// The file that it is, for commands below it.
+    /// The name of the file that it contains, for commands below it.
     pub fn file(&self) -> Option<&str> {
         let mut tags = self.tags.iter();
         tags.find_map(|tag| tag.strip_prefix("file="))
     }
 
-    /// How its commands are kept right.
+    /// How its commands are verified.
     ///
     /// # Errors
-    /// What is wrong with its tags.
+    /// If its tags are invalid.
     pub fn kept(&self) -> Result<Kept, String> {
         let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
         match tags.as_slice() {

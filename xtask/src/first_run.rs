@@ -3,12 +3,12 @@
 use crate::blocks;
 use crate::process;
 
-/// The document that shows it.
+/// The document with the output.
 pub const DOCUMENT: &str = "README.md";
-/// Its block there.
+/// Name of its block.
 pub const BLOCK: &str = "first-run";
 
-/// Runs the command and keeps what it says.
+/// Runs the command and writes its output.
 pub fn write() -> Result<String, String> {
     let said = process::output(&mut process::cargo(&["run", "--release", "--quiet", "--", "run"]))?;
     blocks::rewrite(DOCUMENT, BLOCK, &blocks::verbatim(&said))?;

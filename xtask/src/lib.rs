@@ -1,7 +1,7 @@
-//! The repository's own tasks, as a library so that the checks can also run as tests.
+//! The repository's tasks, as a library so that the checks can also run as tests.
 //!
-//! Nothing here is part of the product. It must stay quick to compile, because CI begins with it: what needs
-//! crates of the product is a test or a benchmark of theirs, which a task starts.
+//! Must not contain anything of the product, or depend on its crates, because CI starts with it and needs it to compile
+//! quickly. Tasks that need these crates start a test or a benchmark in them.
 
 pub mod bench;
 pub mod blocks;

@@ -1,8 +1,8 @@
-//! `cargo xtask long`: the tests that are too long for every day.
+//! `cargo xtask long`: the tests that take too long for every day.
 //!
-//! They are `#[ignore]`d and their names contain `long_`; they run here in the tests' own
-//! profile: a release build of every test program, linked as a whole, takes longer than it saves. One at a time: a
-//! growth of a real cluster, or a search beside a server, has no right figure beside another test.
+//! They are `#[ignore]`d and their names contain `long_`. They run in the test profile, because linking a release build
+//! of every test program takes longer than it saves. They run one at a time, because a growth of a real cluster, or a
+//! search next to a server, has no correct figures during another test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -16,7 +16,7 @@ pub struct Totals {
     pub passed: u64,
     /// Tests that failed.
     pub failed: u64,
-    /// Names of those that failed.
+    /// Names of the failed tests.
     pub failures: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub fn run(filter: Option<&str>, out: &mut dyn Write) -> Result<String, String> 
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             totals.add(&line);
-            // A reader that went away must not end the tests.
+            // A reader that is gone must not end the tests.
             writeln!(out, "{line}").ok();
         }
     }
@@ -43,7 +43,7 @@ pub fn run(filter: Option<&str>, out: &mut dyn Write) -> Result<String, String> 
 }
 
 impl Totals {
-    /// Takes in one line of a test binary's output.
+    /// Adds one line of a test binary's output.
     pub fn add(&mut self, line: &str) {
         if let Some(result) = line.strip_prefix("test result: ") {
             for part in result.split([';', '.']) {

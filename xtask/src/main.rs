@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, ExitCode};
 
-use xtask::tidy::{self, Tree, licenses};
+use xtask::tidy::{self, Tree};
 use xtask::{bench, docs, first_run, long, process, test};
 
 const HELP: &str = "\
@@ -13,10 +13,6 @@ Usage: cargo xtask TASK
 
   test [ARGUMENTS]         installs the programs that tests need, and runs every test
   tidy                     checks of the house; see STYLE.md
-  circles                  files and folders that use each other in a circle
-  retired                  names and phrases that are retired, and still in use
-  tuples                   parameters of functions that are tuples
-  modules                  modules that are a file beside a folder of the same name
   docs                     rewrites the generated parts of the documents
   docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
@@ -34,7 +30,7 @@ fn main() -> ExitCode {
         Ok(text) => (text, ExitCode::SUCCESS),
         Err(error) => (error, ExitCode::FAILURE),
     };
-    // A closed stdout has no reader to report to.
+    // If stdout is closed, there is no reader to report to.
     writeln!(out, "{}", text.trim_end()).ok();
     code
 }
@@ -42,7 +38,7 @@ fn main() -> ExitCode {
 fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     let lines = |lines: Vec<String>| lines.join("\n");
     match words {
-        [task @ ("tidy" | "circles" | "retired" | "tuples" | "modules")] => check(task),
+        ["tidy"] => check(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["docs", "--measured"] => first_run::write(),
@@ -73,18 +69,15 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     }
 }
 
-/// Reports what the rule of a task finds; of `tidy`, which has none of its own, what all do.
-fn check(name: &str) -> Result<String, String> {
+/// Reports what the rules of the house find.
+fn check() -> Result<String, String> {
     let tree = Tree::read(&process::root())
         .map_err(|error| format!("tidy: cannot read the repository: {error}"))?;
-    let findings = match tidy::check_one(name, &tree) {
-        Some(findings) => findings,
-        None => [tidy::check(&tree), licenses::check(&process::metadata()?)].concat(),
-    };
+    let findings = tidy::check(&tree);
     if findings.is_empty() {
         let files = tree.paths().count();
-        return Ok(format!("{name}: {files} files, nothing found"));
+        return Ok(format!("tidy: {files} files, nothing found"));
     }
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    Err(format!("{}\n{name}: {} found", lines.join("\n"), lines.len()))
+    Err(format!("{}\ntidy: {} found", lines.join("\n"), lines.len()))
 }

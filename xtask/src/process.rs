@@ -1,4 +1,4 @@
-//! Running cargo and rustc from a task. No shell: arguments are passed as they are.
+//! Runs cargo and rustc for a task. Uses no shell: arguments are passed unchanged.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The root of the repository: that of the cargo that runs us, since a build directory may be
-/// shared by several checkouts. Only the root has a lock file.
+/// The root of the repository: that of the calling cargo, because several checkouts may share a build directory. Only
+/// the root has a lock file.
 pub fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -15,13 +15,13 @@ pub fn root() -> PathBuf {
     root.unwrap_or(&package).to_path_buf()
 }
 
-/// A command of cargo, at the root, with the cargo that runs us.
+/// A command of the calling cargo, at the root.
 pub fn cargo(arguments: &[&str]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
-    // What the cargo that runs us says of this package would be taken by build scripts for a change, and half
-    // of the workspace built again whenever a task and a plain cargo take turns.
+    // Build scripts would treat the package variables of the calling cargo as a change, and half of the workspace would
+    // be rebuilt whenever a task and a plain cargo alternate.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -31,14 +31,14 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command to its end, its output going where ours goes.
+/// Runs a command to its end; its output goes to this process' output.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let shown = shown(command);
     let status = command.status().map_err(|error| format!("`{shown}` did not start: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{shown}` failed: {status}")) }
 }
 
-/// Runs a command to its end and returns what it wrote on stdout.
+/// Runs a command to its end and returns its stdout.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let shown = shown(command);
     let done = command
@@ -51,7 +51,7 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     String::from_utf8(done.stdout).map_err(|_| format!("`{shown}` wrote bytes that are no text"))
 }
 
-/// What cargo knows of the packages that are built on this kind of machine.
+/// Cargo's metadata of the packages for this kind of machine.
 pub fn metadata() -> Result<Value, String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version
@@ -68,7 +68,7 @@ pub fn metadata() -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))
 }
 
-/// A command as one would type it, for messages.
+/// A command as typed in a shell, for messages.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: installs the programs that tests need, then runs every test.
 //!
-//! Which programs these are is listed in `highwater_testing::programs`. Plain `cargo test` leaves
-//! out the tests whose programs are missing; here and in CI, that is a failure.
+//! These programs are listed in `highwater_testing::programs`. Plain `cargo test` skips the tests whose programs are
+//! missing; here and in CI, that is a failure.
 
 use std::process::Command;
 
@@ -9,22 +9,22 @@ use highwater_testing::programs::{self, Program, REQUIRE_ALL};
 
 use crate::process;
 
-/// Debian's own setup of PostgreSQL: with this line, it creates no cluster and starts no service.
+/// With this setting, Debian's package of PostgreSQL creates no cluster and starts no service.
 const NO_CLUSTER: &str = "create_main_cluster = false";
-/// Where it is read.
+/// The directory of this setting.
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common";
 
-/// Debian's switch for all services: with it, an installed one is not started.
+/// Debian's switch for all services: if it exists, installed services are not started.
 const NO_SERVICES: &str = "/usr/sbin/policy-rc.d";
 
-/// Packages that enable services, and the names of these.
+/// Packages that enable services, and the names of these services.
 const SERVICES: [(&str, &str); 3] = [
     ("mariadb-server", "mariadb"),
     ("clickhouse-server", "clickhouse-server clickhouse"),
     ("pgbouncer", "pgbouncer"),
 ];
 
-/// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
+/// Installs the missing programs and runs the tests, with these additional arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
     let missing: Vec<&Program> =
         programs::ALL.iter().copied().filter(|program| program.path().is_none()).collect();
@@ -40,7 +40,7 @@ pub fn run(arguments: &[&str]) -> Result<String, String> {
     Ok("test: all tests passed; none was left out".to_owned())
 }
 
-/// What to install by hand, and what to run without it.
+/// Manual installation commands, and the command for tests without these programs.
 fn instructions(missing: &[&Program]) -> String {
     let mut lines = vec!["test: these programs are missing, install them first:".to_owned()];
     for program in missing {
@@ -56,7 +56,7 @@ fn instructions(missing: &[&Program]) -> String {
 fn install(missing: &[&Program]) -> Result<(), String> {
     let packages: Vec<&str> = missing.iter().map(|program| program.package).collect();
     if packages.contains(&programs::POSTGRESQL.package) {
-        // The tests start servers of their own, in private directories.
+        // The tests start their own servers, in private directories.
         let script = format!(
             "mkdir -p {CLUSTER_SETTINGS} && \
              echo '{NO_CLUSTER}' >> {CLUSTER_SETTINGS}/createcluster.conf"
@@ -64,7 +64,7 @@ fn install(missing: &[&Program]) -> Result<(), String> {
         process::run(as_root("sh").args(["-c", &script]))?;
     }
     process::run(as_root("apt-get").args(["update", "-q"]))?;
-    // A database's service is neither started now nor with the machine; a switch that is there stays.
+    // A database's service is started neither now nor at boot; an existing switch is kept.
     let disabling = SERVICES.map(|(package, services)| {
         format!(
             "case \" $* \" in *\" {package} \"*) systemctl disable -q {services} 2>/dev/null || true ;; esac; "

@@ -1,4 +1,4 @@
-//! Rules that keep ARCHITECTURE.md a map of this code, and not of last year's.
+//! Rules that keep ARCHITECTURE.md consistent with the code.
 
 use super::crates::{DRIVERS, DRIVERS_FOLDER, workspace_crates};
 use super::finding::Finding;
@@ -35,7 +35,7 @@ pub(super) fn names_what_exists(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The map has a place for every crate. That of the registry is the place of all drivers.
+/// The map contains every crate; the registry's entry stands for all drivers.
 pub(super) fn names_every_crate(tree: &Tree) -> Vec<Finding> {
     let spans: Vec<&str> = tree
         .text(MAP)

@@ -1,9 +1,9 @@
-//! Rules about manifests: who may depend on whom, and that lints hold everywhere.
+//! Rules about manifests: allowed dependencies, and inherited lints.
 
 use super::finding::Finding;
 use super::tree::{Tree, code_lines, is_test};
 
-/// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
+/// Crates without I/O, async, clocks, and global randomness: equal input gives equal bytes.
 pub(super) const PURE: &[&str] = &[MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, IMPORT];
 
 const MODEL: &str = "highwater-model";
@@ -14,21 +14,21 @@ const NEXT: &str = "highwater-next";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
 const NULL: &str = "highwater-driver-null";
-/// The registry, which alone names all drivers.
+/// The registry, the only crate that names all drivers.
 pub(super) const DRIVERS: &str = "highwater-drivers";
 const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
 const IMPORT: &str = "highwater-import";
 const LIVE: &str = "highwater-live";
 
-/// Where the drivers and their registry are, a folder each.
+/// Folder of the drivers and their registry.
 pub(super) const DRIVERS_FOLDER: &str = "crates/drivers/";
 
-/// What each driver may depend on. None knows another one: DIRECTION says which exception there is.
+/// Allowed dependencies of a driver. No driver depends on another one; DIRECTION contains the exception.
 const OF_A_DRIVER: &[&str] = &[MODEL, WORKLOAD, DRIVER];
 
-/// Each crate of the workspace, and those of the workspace that it may depend on. Drivers have no line
-/// of their own, and the registry may depend on all of them besides.
+/// Each crate of the workspace, and the crates of the workspace that it may depend on. Drivers have no entry, and the
+/// registry may also depend on all of them.
 const DIRECTION: &[(&str, &[&str])] = &[
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
@@ -37,7 +37,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     (NEXT, &[MODEL, ANALYSIS, SIZING]),
     (REPORT, &[MODEL, ANALYSIS, SIZING, NEXT]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
-    // The sink that the real sessions talk to: it answers in the wires of these.
+    // The sink for the real sessions: it responds in the protocols of these drivers.
     (
         NULL,
         &[
@@ -71,15 +71,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
     (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK]),
 ];
 
-/// Servers for tests; every crate may have it as a dev-dependency, and only `xtask`, which installs
-/// them, as another.
+/// Servers for tests. Every crate may have it as a dev-dependency; only `xtask`, which installs them, may have it as a
+/// normal dependency.
 const TESTING: &str = "highwater-testing";
 /// The repository's tasks.
 const XTASK: &str = "xtask";
 /// The generated parts of the documents, which a test compares.
 const DOCUMENTS: &str = "highwater-documents";
 
-/// What a pure crate must not depend on: I/O, async, clocks, global randomness.
+/// Crates that a pure crate must not depend on: I/O, async, clocks, global randomness.
 const WORLD: &[&str] = &[
     "tokio",
     "futures",
@@ -99,7 +99,7 @@ const WORLD: &[&str] = &[
     "chrono",
 ];
 
-/// Crates that talk to one kind of database.
+/// Clients of one kind of database.
 const WIRES: &[&str] = &[
     "rusqlite",
     "libsqlite3-sys",
@@ -109,14 +109,14 @@ const WIRES: &[&str] = &[
     "clickhouse",
 ];
 
-/// Crates that may hold them, besides the drivers.
+/// Crates that may depend on them, in addition to the drivers.
 const MAY_HOLD_WIRES: &[&str] = &[DRIVER, TESTING];
 
-/// Lines of product code, without comments and tests, that one crate holds at most: DIRECTION keeps the house
-/// in order only while none holds half of it.
-const LARGEST_CRATE: usize = 16_000;
+/// Maximum lines of product code in a crate, without comments and tests: DIRECTION is effective only if no crate
+/// contains half of the code.
+const LARGEST_CRATE: usize = 15_000;
 
-/// A dependency that a manifest names.
+/// A dependency in a manifest.
 struct Dependency {
     name: String,
     only_for_tests: bool,
@@ -126,14 +126,14 @@ struct Dependency {
 /// A crate in the folder of the drivers.
 pub(super) struct DriverCrate {
     name: String,
-    /// Its folder from the root, with a slash at the end.
+    /// Its folder, relative to the root, with a trailing slash.
     pub(super) folder: String,
-    /// The databases that its code may name, in lower case; nothing if its manifest does not say.
+    /// Databases that its code may name, in lower case; absent if its manifest does not list them.
     pub(super) databases: Option<Vec<String>>,
 }
 
 impl DriverCrate {
-    /// Whether it is a driver like any other: neither the registry nor the sink.
+    /// Whether it is a normal driver: neither the registry nor the sink.
     fn is_plain(&self) -> bool {
         direction_of(&self.name).is_none()
     }
@@ -162,7 +162,7 @@ pub(super) fn dependencies_point_one_way(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Each crate in the folder of the drivers says which databases its code may name; each driver has some.
+/// Each crate in the folder of the drivers lists the databases that its code may name; each driver has at least one.
 pub(super) fn drivers_say_what_they_name(tree: &Tree) -> Vec<Finding> {
     let says = |driver: &DriverCrate| {
         let names = driver.databases.as_ref();
@@ -179,7 +179,7 @@ pub(super) fn drivers_say_what_they_name(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Every crate takes its lints from the workspace.
+/// Every crate inherits its lints from the workspace.
 pub(super) fn lints_are_inherited(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, _, manifest) in manifests(tree) {
@@ -196,7 +196,7 @@ pub(super) fn lints_are_inherited(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No crate is a house of its own.
+/// No crate is too large.
 pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
     workspace_crates(tree)
         .into_iter()
@@ -216,14 +216,14 @@ pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The line of DIRECTION of this crate, if it has one.
+/// The DIRECTION entry of this crate, if it has one.
 fn direction_of(name: &str) -> Option<&'static [&'static str]> {
     let mut lines = DIRECTION.iter();
     let (_, allowed) = lines.find(|(known, _)| *known == name)?;
     Some(allowed)
 }
 
-/// The crates of the workspace that crate `name` may depend on; nothing if it has no place.
+/// The crates of the workspace that crate `name` may depend on; absent if it has no entry.
 fn allowed<'a>(name: &str, drivers: &'a [DriverCrate]) -> Option<Vec<&'a str>> {
     let is_driver = drivers.iter().any(|driver| driver.name == name);
     let line = direction_of(name).or_else(|| is_driver.then_some(OF_A_DRIVER))?;
@@ -234,7 +234,7 @@ fn allowed<'a>(name: &str, drivers: &'a [DriverCrate]) -> Option<Vec<&'a str>> {
     Some(allowed)
 }
 
-/// Why `dependency` of crate `name` is wrong, and what to do.
+/// Why `dependency` of crate `name` is wrong, and a hint.
 fn violation(
     name: &str,
     allowed: &[&str],
@@ -269,7 +269,7 @@ fn violation(
     None
 }
 
-/// Path, text and content of every `Cargo.toml` that parses; cargo itself rejects the others.
+/// Path, text, and parsed content of every valid `Cargo.toml`; cargo itself rejects the others.
 fn manifests(tree: &Tree) -> impl Iterator<Item = (&str, &str, toml::Table)> {
     tree.with_extension("toml").filter_map(|(path, text)| {
         let is_manifest = path == "Cargo.toml" || path.ends_with("/Cargo.toml");
@@ -288,7 +288,7 @@ pub(super) fn workspace_crates(tree: &Tree) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The crates in the folder of the drivers, the registry among them.
+/// The crates in the folder of the drivers, including the registry.
 pub(super) fn drivers(tree: &Tree) -> Vec<DriverCrate> {
     manifests(tree)
         .filter(|(path, _, _)| path.starts_with(DRIVERS_FOLDER))
@@ -308,7 +308,7 @@ fn databases_of(manifest: &toml::Table) -> Option<Vec<String>> {
     let names = metadata.get("highwater")?.get("names")?.as_array()?;
     let text = |name: &toml::Value| {
         let name = name.as_str()?;
-        // Lines are compared in lower case, and an empty name would be in all of them.
+        // Lines are compared in lower case, and an empty name would match all of them.
         (!name.is_empty() && name == name.to_lowercase()).then(|| name.to_owned())
     };
     names.iter().map(text).collect()

@@ -1,23 +1,23 @@
-//! Rules about a file as a whole: its opening, its length, its name, its whitespace.
+//! Rules about a file as a whole: module comment, length, name, and whitespace.
 
 use std::path::Path;
 
 use super::finding::Finding;
 use super::tree::{Tree, extension_of, is_test};
 
-/// Lines of a Rust file that a reader holds in the head.
-const LONGEST_FILE: usize = 500;
-/// The same for files of tests, which are read one test at a time.
+/// Maximum lines of a Rust file, for readability.
+const LONGEST_FILE: usize = 800;
+/// The maximum for files of tests, which are read one test at a time.
 const LONGEST_TEST_FILE: usize = 1_000;
 
-/// Names that say nothing of what is inside.
+/// Names that do not describe the content.
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "helpers", "common", "manager", "misc", "imp", "types"];
 
-/// Extensions whose whitespace is another tool's, or content.
+/// Extensions of files whose whitespace is content, or is written by another tool.
 const FOREIGN_WHITESPACE: &[&str] = &["snap", "svg", "csv", "out", "log", "hlog", "hgrm"];
 
-/// Each Rust file opens with what it is for.
+/// Each Rust file begins with a module comment that states its purpose.
 pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
     let says_nothing = |(_, text): &(&str, &str)| {
         let first = text.lines().next().unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
     )
 }
 
-/// No file is longer than a reader can hold.
+/// No file is too long.
 pub(super) fn is_short_enough(tree: &Tree) -> Vec<Finding> {
     tree.with_extension("rs")
         .filter_map(|(path, text)| {
@@ -50,7 +50,7 @@ pub(super) fn is_short_enough(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// No file and no directory has a name that fits everything.
+/// No file or directory has a name that fits everything.
 pub(super) fn has_a_telling_name(tree: &Tree) -> Vec<Finding> {
     tree.paths()
         .filter_map(|path| {
@@ -68,7 +68,7 @@ pub(super) fn has_a_telling_name(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// No blanks at the end of a line, no carriage returns, one newline at the end.
+/// No trailing blanks, no carriage returns, and one newline at the end.
 pub(super) fn has_clean_whitespace(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {

@@ -1,4 +1,4 @@
-//! What a rule reports: where, what is wrong, and what to do. Rules themselves live beside this.
+//! The report of a rule: place, violation, and hint. Must not contain rules.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ pub struct Finding {
     pub path: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The violation.
     pub what: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: String,
 }
 

@@ -1,4 +1,4 @@
-//! The rule that CI runs what the README tells a newcomer to run.
+//! The rule that CI runs the command that the README recommends to contributors.
 
 use super::finding::Finding;
 use super::tree::Tree;

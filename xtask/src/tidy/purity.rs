@@ -1,10 +1,10 @@
-//! Rules about who may touch the outside world: pure crates never, and one module reads the clock.
+//! Rules about side effects: pure crates have none, and only one module reads the clock.
 
 use super::crates::PURE;
 use super::finding::Finding;
 use super::tree::{Tree, code_lines, has_word, is_test};
 
-/// What a pure crate must not mention, and what to do instead.
+/// Names that a pure crate must not use, and the alternatives.
 const WORLD: &[(&str, &str)] = &[
     ("std::fs", "take bytes or text as an argument"),
     ("std::net", "only a driver talks to a network"),
@@ -21,10 +21,10 @@ const WORLD: &[(&str, &str)] = &[
 /// Modules of `std` that a grouped import could hide.
 const WORLD_MODULES: &[&str] = &["fs", "net", "env", "process", "thread"];
 
-/// Reading the time, in any crate. CPU time is not meant: it says what was used, not when.
+/// Functions that read the time, in any crate. CPU time is allowed: it measures usage, not a point in time.
 const CLOCKS: &[&str] = &["Instant::now", "SystemTime", "ClockId::Monotonic", "ClockId::Realtime"];
 
-/// Pure crates have no I/O, no clock, no threads and no randomness of their own.
+/// Pure crates have no I/O, no clock, no threads, and no randomness of their own.
 pub(super) fn pure_crates_are_pure(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {
@@ -48,7 +48,7 @@ pub(super) fn pure_crates_are_pure(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a file is source of a pure crate.
+/// Whether a file is source code of a pure crate.
 fn is_pure(path: &str) -> bool {
     let mut parts = path.split('/');
     let in_source = parts.next() == Some("crates");
@@ -58,7 +58,7 @@ fn is_pure(path: &str) -> bool {
         && parts.next() == Some("src")
 }
 
-/// Time is read in one module, so that a simulated clock can stand in for it everywhere.
+/// Only one module reads the time, so that a simulated clock can replace it everywhere.
 pub(super) fn one_clock(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_no_clock = |(path, _): &(&str, &str)| !path.starts_with("crates/runner/src/clock");

@@ -1,12 +1,9 @@
-//! Each rule on files in memory, once where it holds and once where it is broken; then the whole
-//! repository.
-
-use serde_json::json;
+//! Each rule on files in memory, once with and once without a violation; then all rules on the repository.
 
 use super::*;
 use crate::process;
 
-/// A rule finds exactly these lines.
+/// A rule reports exactly these lines.
 #[track_caller]
 fn check_rule(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
     let found: Vec<String> = rule(&Tree::of(files))
@@ -19,9 +16,7 @@ fn check_rule(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
 #[test]
 fn this_repository_is_tidy() {
     let tree = Tree::read(&process::root()).unwrap();
-    let mut findings = check(&tree);
-    findings.extend(licenses::check(&process::metadata().unwrap()));
-    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
 
@@ -46,7 +41,7 @@ fn each_file_says_what_it_is_for() {
 
 #[test]
 fn files_are_short_and_tests_are_apart() {
-    let (at_limit, over) = ("x\n".repeat(500), "x\n".repeat(501));
+    let (at_limit, over) = ("x\n".repeat(800), "x\n".repeat(801));
     let (tests_at_limit, tests_over) = ("x\n".repeat(1_000), "x\n".repeat(1_001));
     check_rule(
         files::is_short_enough,
@@ -59,7 +54,7 @@ fn files_are_short_and_tests_are_apart() {
             ("docs/long.md", &tests_over),
         ],
         &[
-            "crates/model/src/b.rs:501: 501 lines, more than 500",
+            "crates/model/src/b.rs:801: 801 lines, more than 800",
             "crates/model/tests/c.rs:1001: 1001 lines, more than 1000",
         ],
     );
@@ -69,7 +64,7 @@ fn files_are_short_and_tests_are_apart() {
 fn a_crate_is_too_large_by_its_code_and_not_by_comments_or_tests() {
     let many = manifest("highwater-model", "");
     let few = manifest("highwater-driver", "");
-    let (code, comments) = ("x\n".repeat(8_001), "// x\n".repeat(20_000));
+    let (code, comments) = ("x\n".repeat(7_501), "// x\n".repeat(20_000));
     check_rule(
         crates::is_small_enough,
         &[
@@ -82,7 +77,7 @@ fn a_crate_is_too_large_by_its_code_and_not_by_comments_or_tests() {
             ("crates/driver/src/tests.rs", &code),
             ("crates/driver/tests/a.rs", &code),
         ],
-        &["crates/model/Cargo.toml:1: `highwater-model` has 16002 lines of code, more than 16000"],
+        &["crates/model/Cargo.toml:1: `highwater-model` has 15002 lines of code, more than 15000"],
     );
 }
 
@@ -238,38 +233,11 @@ fn one_module_reads_the_clock() {
     );
 }
 
-#[test]
-fn every_rust_file_is_compiled() {
-    check_rule(
-        modules::every_file_is_reached,
-        &[
-            ("c/Cargo.toml", "[[bench]]\npath = \"speed/run.rs\"\n"),
-            ("c/src/lib.rs", "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n"),
-            ("c/src/a.rs", "#[cfg(test)]\nmod tests;\n"),
-            ("c/src/a/tests.rs", ""),
-            ("c/src/a/lost.rs", ""),
-            ("c/src/b/mod.rs", "pub mod d;\n// mod e;\n"),
-            ("c/src/b/d.rs", ""),
-            ("c/src/b/e.rs", ""),
-            ("c/src/odd.rs", ""),
-            ("c/speed/run.rs", ""),
-            ("c/tests/cli.rs", "mod steps;\n"),
-            ("c/tests/steps/mod.rs", ""),
-            ("c/tests/unused/mod.rs", ""),
-        ],
-        &[
-            "c/src/a/lost.rs:1: no `mod` reaches this file, so it is never compiled",
-            "c/src/b/e.rs:1: no `mod` reaches this file, so it is never compiled",
-            "c/tests/unused/mod.rs:1: no `mod` reaches this file, so it is never compiled",
-        ],
-    );
-}
-
 fn manifest(name: &str, rest: &str) -> String {
     format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{rest}")
 }
 
-/// The manifest of a driver, and the databases that it names.
+/// The manifest of a driver, and the databases that its code may name.
 fn driver(name: &str, databases: &str) -> String {
     manifest(
         &format!("highwater-driver-{name}"),
@@ -357,7 +325,7 @@ fn a_driver_says_which_databases_it_names() {
     let silent = manifest("highwater-driver-silent", "");
     let (good, none) = (driver("good", "[\"good\"]"), driver("none", "[]"));
     let (loud, empty) = (driver("loud", "[\"Loud\"]"), driver("empty", "[\"\"]"));
-    // The sink may name none.
+    // The sink must not name any.
     let sink = driver("null", "[]");
     let registry = manifest("highwater-drivers", "");
     check_rule(
@@ -402,27 +370,6 @@ fn a_document_has_one_title() {
         markdown::one_title,
         &[("a.md", "# A\n\n```sh\n# comment\n```\n"), ("b.md", "# A\n\n# B\n"), ("c.md", "text\n")],
         &["b.md:3: a second title", "c.md:1: the document does not begin with its title"],
-    );
-}
-
-#[test]
-fn links_lead_somewhere() {
-    check_rule(
-        markdown::links_resolve,
-        &[
-            (
-                "docs/a.md",
-                "# A\n\n[b](b.md#the-end-and-more) [up](../x.md) [dir](sub) [web](https://h/x)\n\
-                 [gone](c.md) `[code](c.md)` [self](#nowhere)\n```\n[in](fence.md)\n```\n",
-            ),
-            ("docs/b.md", "# B\n\n## The end, and more\n"),
-            ("docs/sub/c.md", "# C\n"),
-            ("x.md", "# X\n"),
-        ],
-        &[
-            "docs/a.md:4: the link `c.md` leads to no file",
-            "docs/a.md:4: the link `#nowhere` leads to no heading",
-        ],
     );
 }
 
@@ -491,33 +438,4 @@ fn ci_runs_what_the_readme_says() {
         &[("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"), (".ci/run", "step cargo test\n")],
         &[".ci/run:1: `cargo xtask test` is not in it"],
     );
-}
-
-#[test]
-fn licenses_are_permissive() {
-    let judged = |license: serde_json::Value| {
-        let package = json!({"packages": [{"name": "x", "license": license}]});
-        licenses::check(&package).len()
-    };
-    for good in [
-        "MIT",
-        "MIT/Apache-2.0",
-        "GPL-3.0-only OR MIT",
-        "(MIT OR Apache-2.0) AND Unicode-3.0",
-        "Apache-2.0 WITH LLVM-exception OR GPL-2.0-only",
-    ] {
-        assert_eq!(judged(json!(good)), 0, "{good}");
-    }
-    for bad in [
-        "GPL-3.0-only",
-        "MIT AND GPL-3.0-only",
-        "(MIT OR Apache-2.0) AND MPL-2.0",
-        "GPL-2.0-only WITH LLVM-exception",
-        "MIT OR",
-        "",
-    ] {
-        assert_eq!(judged(json!(bad)), 1, "{bad}");
-    }
-    assert_eq!(judged(json!(null)), 1);
-    assert_eq!(licenses::check(&json!({})).len(), 1);
 }

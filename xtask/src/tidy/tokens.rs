@@ -1,19 +1,18 @@
-//! Rust source as tokens: names, strings, and punctuation with their lines, for the rules that
-//! look at code rather than at lines.
+//! Rust source as tokens: names, strings, and punctuation with their lines, for rules about code rather than lines.
 //!
-//! Comments and the content of ordinary strings cannot be mistaken for code here. This is no
-//! parser: it knows neither types nor macros, and it does not check that the source compiles.
+//! Comments and the content of ordinary strings cannot be mistaken for code. This is not a parser: it does not handle
+//! types or macros, and does not check that the source compiles.
 
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'a> {
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind<'a>,
     /// Line, from 1.
     pub line: usize,
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
     /// A name, a keyword, or a number; raw names without `r#`.
@@ -65,7 +64,7 @@ impl<'a> Scanner<'a> {
         &self.source[self.at..]
     }
 
-    /// Takes in one token, comment, or space; false at the end.
+    /// Consumes one token, comment, or space; false at the end.
     fn step(&mut self) -> bool {
         let rest = self.rest();
         let Some(first) = rest.chars().next() else {
@@ -127,7 +126,7 @@ fn word_length(text: &str) -> usize {
     text.find(|c| !is_word_char(c)).unwrap_or(text.len())
 }
 
-/// Length of the block comment that `text` begins with; block comments nest.
+/// Length of the block comment at the start of `text`; block comments nest.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < text.len() {
@@ -148,7 +147,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Where the content of a raw string begins, and the number of its `#`.
+/// Start of a raw string's content, and the number of its `#`.
 fn raw_string(text: &str) -> Option<(usize, usize)> {
     let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
         text.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(['"', '#']))
@@ -171,7 +170,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Length of the character literal or lifetime that `text` begins with.
+/// Length of the character literal or lifetime at the start of `text`.
 fn quoted_length(text: &str) -> usize {
     let open = if text.starts_with('b') { 2 } else { 1 };
     let inside = &text[open..];
@@ -191,8 +190,7 @@ fn quoted_length(text: &str) -> usize {
     }
 }
 
-/// The tokens without what is compiled for tests only: an item, a field, or a statement that
-/// follows `#[cfg(test)]`.
+/// The tokens without code that is only compiled for tests: an item, a field, or a statement after `#[cfg(test)]`.
 pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -223,7 +221,7 @@ fn attribute_end(tokens: &[Token<'_>], at: usize) -> usize {
     group_end(tokens, open)
 }
 
-/// The index after the group whose opening bracket is at `open`.
+/// The index after the group with its opening bracket at `open`.
 pub(super) fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (i, token) in tokens.iter().enumerate().skip(open) {
@@ -241,7 +239,7 @@ pub(super) fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// The index after the item, field, or statement that begins at `at`, its attributes included.
+/// The index after the item, field, or statement that begins at `at`, including its attributes.
 fn item_end(tokens: &[Token<'_>], mut at: usize) -> usize {
     while tokens.get(at).is_some_and(|t| t.is_mark('#')) {
         at = attribute_end(tokens, at);

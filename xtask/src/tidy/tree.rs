@@ -1,17 +1,17 @@
-//! The files of the repository, read once; rules look at this and never at the disk.
+//! The files of the repository, read once; rules use this instead of the disk.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Directories that hold nothing of ours: version control, build output, runs.
+/// Directories without sources: version control, build output, runs.
 const SKIPPED_DIRECTORIES: [&str; 4] = [".git", "target", "highwater-runs", "node_modules"];
 
-/// Larger files are data: they are known by name, and not read.
+/// Larger files are data: only their names are stored.
 const LARGEST_TEXT_BYTES: u64 = 4 << 20;
 
-/// Paths from the root with forward slashes, and the text of those that are text.
+/// Paths from the root with forward slashes, and the content of text files.
 #[derive(Debug, Default)]
 pub struct Tree {
     files: BTreeMap<String, Option<String>>,
@@ -75,7 +75,7 @@ impl Tree {
         self.texts().filter(move |(path, _)| extension_of(path) == Some(extension))
     }
 
-    /// Path and text of every Rust file of a crate that holds more than tests.
+    /// Path and text of every Rust file of a crate that contains more than tests.
     pub(super) fn product(&self) -> impl Iterator<Item = (&str, &str)> {
         self.with_extension("rs").filter(|(path, _)| {
             path.starts_with("crates/") && path.contains("/src/") && !is_test(path)
@@ -87,7 +87,7 @@ impl Tree {
         self.files.get(path)?.as_deref()
     }
 
-    /// Whether a file or a directory of this name exists.
+    /// Whether a file or a directory with this name exists.
     pub fn contains(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
@@ -95,25 +95,19 @@ impl Tree {
             || self.files.contains_key(path)
             || self.paths().any(|known| known.starts_with(&inside))
     }
-
-    /// Whether a folder of this name holds Rust files.
-    pub(super) fn contains_folder_of_rust(&self, path: &str) -> bool {
-        let inside = format!("{path}/");
-        self.with_extension("rs").any(|(found, _)| found.starts_with(&inside))
-    }
 }
 
-/// What follows the last dot of a file's name.
+/// The extension of a file's name.
 pub(super) fn extension_of(path: &str) -> Option<&str> {
     Path::new(path).extension()?.to_str()
 }
 
-/// The directory that holds a file; of one at the root nothing.
+/// The directory of a file; empty at the root.
 pub(super) fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// Whether a Rust file holds tests, what they are made of, or benchmarks only.
+/// Whether a Rust file only contains tests, their fixtures, or benchmarks.
 pub(super) fn is_test(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let name = parts.pop().unwrap_or_default();
@@ -123,10 +117,10 @@ pub(super) fn is_test(path: &str) -> bool {
         || parts.iter().any(|part| matches!(*part, "tests" | "benches" | "fixture"))
 }
 
-/// The numbered lines of a Rust file before its test module, comments included.
+/// The numbered lines of a Rust file before its test module, including comments.
 pub(super) fn production_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
-    // Clippy sees to it that nothing follows an inline test module.
+    // Clippy ensures that nothing follows an inline test module.
     let end = lines
         .windows(2)
         .position(|pair| {
@@ -136,12 +130,12 @@ pub(super) fn production_lines(text: &str) -> impl Iterator<Item = (usize, &str)
     lines.into_iter().take(end).enumerate().map(|(i, line)| (i + 1, line))
 }
 
-/// The same without lines that are comments.
+/// The numbered lines of a Rust file before its test module, without comment lines.
 pub(super) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     production_lines(text).filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// Whether `word` is in `line` with no letter, digit or underscore beside it.
+/// Whether `line` contains `word` without an adjacent letter, digit, or underscore.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

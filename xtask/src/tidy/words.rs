@@ -1,4 +1,4 @@
-//! Rules about words that must not appear in some place.
+//! Rules about words that must not appear in certain places.
 
 use super::crates::{DriverCrate, drivers};
 use super::finding::Finding;
@@ -9,14 +9,14 @@ const LEFT_OPEN: [&str; 3] = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!
 const DEBUG_CALL: &str = concat!("dbg", "!(");
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
-/// Databases without a driver, in lower case. Those with one are named in its manifest.
+/// Databases without a driver, in lower case. Those with one are listed in its manifest.
 const WITHOUT_DRIVER: &[&str] = &["duckdb", "cassandra"];
 
-/// Where every database with a driver may be named: the registry, and the dialects that drivers share.
-/// A driver's crate names those of its manifest, and all other code none.
+/// Folders in which every database with a driver may be named: the registry, and the dialects shared by drivers. A
+/// driver's crate may name those in its manifest, and other code may name none.
 const OF_ALL_DRIVERS: &[&str] = &["crates/drivers/registry/", "crates/driver/src/sql/"];
 
-/// Work that is not finished is an issue, not a remark in the tree.
+/// Unfinished work is an issue, not a comment in the tree.
 pub(super) fn nothing_is_left_open(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| is_source(path)) {
@@ -35,7 +35,7 @@ pub(super) fn nothing_is_left_open(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Nothing depends on where one developer's files are.
+/// Nothing depends on the location of one developer's files.
 pub(super) fn no_path_of_one_machine(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {
@@ -53,13 +53,13 @@ pub(super) fn no_path_of_one_machine(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A database is named in its driver, in the registry and in the workload files; all other code
-/// uses capabilities. Comments count: they rot first.
+/// A database is named in its driver, in the registry, and in workload files; all other code uses capabilities.
+/// Comments are checked, too, because they become outdated first.
 pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
     let drivers = drivers(tree);
     let with_driver: Vec<&str> = drivers.iter().flat_map(databases).collect();
     let mut findings = Vec::new();
-    // What is generated for people names what it is about.
+    // Generated documents name the databases that they describe.
     let is_code = |(path, _): &(&str, &str)| !path.starts_with("crates/documents/");
     for (path, text) in tree.product().filter(is_code) {
         let own = may_name(path, &drivers, &with_driver);
@@ -80,8 +80,8 @@ pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether `lower` names the database. The Rust keyword `crate` is no database, a URL scheme or
-/// a string of its own is.
+/// Whether `lower` names the database. The Rust keyword `crate` does not count; a URL scheme or a string with only this
+/// word does.
 fn names(lower: &str, database: &str) -> bool {
     if database != "crate" {
         return lower.contains(database);
@@ -101,7 +101,7 @@ fn may_name<'a>(path: &str, drivers: &'a [DriverCrate], with_driver: &[&'a str])
     drivers.iter().filter(|driver| path.starts_with(&driver.folder)).flat_map(databases).collect()
 }
 
-/// Those that the manifest of a driver names.
+/// The databases in a driver's manifest.
 fn databases(driver: &DriverCrate) -> impl Iterator<Item = &str> {
     driver.databases.iter().flatten().map(String::as_str)
 }

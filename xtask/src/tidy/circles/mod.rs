@@ -1,9 +1,8 @@
-//! The rule that no files of a crate use each other in a circle, and no folders either.
+//! The rule that files of a crate must not use each other in a circle, nor folders.
 //!
-//! A file uses another when it names an item of it: in a `use`, or in a path such as
-//! `crate::a::f`. A name that a module passes on (`pub use x::Y`) counts as a use of the file that
-//! defines it, so a parent that only declares and passes on takes part in no circle. What is
-//! compiled for tests only does not count.
+//! A file uses another one if it names an item of it: in a `use`, or in a path such as `crate::a::f`. A re-exported
+//! name (`pub use x::Y`) counts as a use of the file that defines it, so a parent that only declares and re-exports is
+//! part of no circle. Code that is only compiled for tests does not count.
 
 mod modules;
 
@@ -16,29 +15,29 @@ use self::modules::{Import, Module, modules};
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{Tree, directory_of};
 
-/// Longer chains of imports are not followed: imports can be circular themselves.
+/// Maximum length of a chain of imports, because imports can be circular themselves.
 const LONGEST_WAY: usize = 24;
 
-/// Which files use which, each with the names that it takes and the line of the first.
+/// Uses between files, each with the used names and the line of the first.
 type Uses = BTreeMap<String, BTreeMap<String, Names>>;
 
-/// Names that one file takes from another.
+/// Names that one file uses of another.
 #[derive(Debug, Default, Clone)]
 struct Names {
     names: BTreeSet<String>,
     line: usize,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    /// A module as such.
+    /// A module itself.
     Module(usize),
     /// An item that this module defines.
     ItemOf(usize),
 }
 
-/// Files that use each other in a circle, and sibling folders that do.
+/// Files, or sibling folders, that use each other in a circle.
 pub(super) fn no_circles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in roots(tree) {
@@ -105,7 +104,7 @@ fn file_uses(modules: &[Module]) -> Uses {
             }
         }
         for path in &module.paths {
-            // The item may be followed by names of its own, such as variants.
+            // The item may be followed by its own names, such as variants.
             for (end, segment) in path.segments.iter().enumerate() {
                 let places = resolve(modules, id, &path.segments[..=end], Scope::Inside, 0);
                 if places.iter().all(|place| matches!(place, Place::ItemOf(_))) {
@@ -118,21 +117,20 @@ fn file_uses(modules: &[Module]) -> Uses {
     uses
 }
 
-/// Whether a module passes a name on to others and does not use it itself.
+/// Whether a module re-exports a name without using it itself.
 fn passes_on(import: &Import, module: &Module) -> bool {
     let name = import.name.as_ref();
     import.re_export && !name.is_some_and(|name| module.words.contains_key(name))
 }
 
-/// Whether names that functions bring in for themselves count.
+/// Whether names imported inside functions count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Inside,
     Outside,
 }
 
-/// Everything that `path`, written in module `from`, can lead to.
-/// `way` counts the imports that were followed before.
+/// Everything that `path`, written in module `from`, can refer to. `way` counts the imports that were followed before.
 fn resolve(
     modules: &[Module],
     from: usize,
@@ -160,19 +158,19 @@ fn resolve(
         }
     };
     while let Some((segment, further)) = rest.split_first() {
-        // A module and a function may have one name.
+        // A module and a function may have the same name.
         if places.iter().any(|place| matches!(place, Place::Module(_))) {
             places.retain(|place| matches!(place, Place::Module(_)));
         }
         places = places
             .into_iter()
             .flat_map(|place| match place {
-                // An item's own names, such as variants, are in its module.
+                // An item's own names, such as variants, belong to its module.
                 Place::ItemOf(_) => vec![place],
                 Place::Module(module) if segment == "super" => above(module),
                 Place::Module(module) => {
                     let found = named(modules, module, segment, way);
-                    // A macro may define what is not found.
+                    // A macro may define a name that is not found.
                     if found.is_empty() { vec![Place::ItemOf(module)] } else { found }
                 }
             })
@@ -184,7 +182,7 @@ fn resolve(
     places
 }
 
-/// What `name` is in a module: its own item or child, or else what it brings in.
+/// The meaning of `name` in a module: its own item or child, or otherwise its import.
 fn named(modules: &[Module], module: usize, name: &str, way: usize) -> Vec<Place> {
     let here = &modules[module];
     let mut places = Vec::new();
@@ -198,7 +196,7 @@ fn named(modules: &[Module], module: usize, name: &str, way: usize) -> Vec<Place
     places
 }
 
-/// What a module's imports of `name` lead to: those of the module itself, or of its functions.
+/// The targets of a module's imports of `name`: those of the module itself, or of its functions.
 fn brought_in(
     modules: &[Module],
     module: usize,
@@ -211,7 +209,7 @@ fn brought_in(
     }
     let imports = || modules[module].imports.iter().filter(|import| import.at_top == at_top);
     let mut places: Vec<Place> = imports()
-        // `use name;` of another crate would lead back to itself.
+        // `use name;` of another crate would refer to itself.
         .filter(|import| import.name.as_deref() == Some(name) && import.path != [name])
         .flat_map(|import| resolve(modules, module, &import.path, Scope::Outside, way + 1))
         .collect();
@@ -229,7 +227,7 @@ fn brought_in(
     places
 }
 
-/// The groups of more than one node in which each reaches every other.
+/// Groups of more than one node in which each node reaches every other.
 fn circles(uses: &Uses) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
         uses.keys().map(|from| (from, reach(uses, from))).collect();
@@ -264,7 +262,7 @@ fn reach<'a>(uses: &'a Uses, from: &'a String) -> BTreeSet<&'a String> {
     reached
 }
 
-/// Circles between folders with the same parent. Files beside them are on the way, too.
+/// Circles between folders with the same parent. Sibling files can be part of the path, too.
 fn folder_circles(uses: &Uses, root: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut parents: BTreeSet<&str> = BTreeSet::new();
@@ -301,7 +299,7 @@ fn folder_circles(uses: &Uses, root: &str) -> Vec<Finding> {
     findings
 }
 
-/// The folder or file below `parent` that holds `file`; the parent's own module is in none.
+/// The folder or file below `parent` that contains `file`; absent for the parent's own module.
 fn part(file: &str, parent: &str) -> Option<String> {
     let inside = file.strip_prefix(parent)?.strip_prefix('/')?;
     match inside.split_once('/') {

@@ -1,23 +1,23 @@
-//! The modules of one crate: which file each is in, what it defines, and which names it takes
-//! from where. Nothing is resolved here, and parts that are compiled for tests only are left out.
+//! The modules of one crate: the file, definitions, and imports of each. Must not resolve names. Code that is only
+//! compiled for tests is omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tidy::tokens::{Kind, Token, group_end, tokens, without_tests};
 use crate::tidy::tree::{Tree, is_test};
 
-/// One name that a `use` brings in.
+/// One name that a `use` imports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Import {
     /// The path as written; for `a::*` without the star.
     pub path: Vec<String>,
     /// The name in this module; `None` for `*` and for `as _`.
     pub name: Option<String>,
-    /// Whether everything in the path's module is brought in.
+    /// Whether it imports everything in the path's module.
     pub glob: bool,
-    /// Whether it is in the module itself, not inside of a function.
+    /// Whether it is in the module itself, not inside a function.
     pub at_top: bool,
-    /// Whether it is a `pub use` of any visibility.
+    /// Whether it is a `pub use` with any visibility.
     pub re_export: bool,
     /// Line, from 1.
     pub line: usize,
@@ -35,23 +35,23 @@ pub(super) struct UsedPath {
 /// One module.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// Its file; inline modules share that of their parent.
+    /// Its file; inline modules share the file of their parent.
     pub file: String,
-    /// The module around it; `None` for the root.
+    /// Its parent module; `None` for the root.
     pub parent: Option<usize>,
     /// Modules that it declares.
     pub children: BTreeMap<String, usize>,
     /// Names of the items that it defines.
     pub items: BTreeSet<String>,
-    /// Names that it brings in.
+    /// Imported names.
     pub imports: Vec<Import>,
     /// Paths in its code.
     pub paths: Vec<UsedPath>,
-    /// Every name that code begins with, not the `b` of `a.b` or `a::b`, with its first line.
+    /// Every name at the start of an expression or path, not the `b` of `a.b` or `a::b`, with its first line.
     pub words: BTreeMap<String, usize>,
 }
 
-/// The modules below one root, which is the first.
+/// The modules below one root; the root is the first.
 pub(super) fn modules(tree: &Tree, root: &str) -> Vec<Module> {
     let mut reader = Reader { tree, modules: Vec::new() };
     let directory = root.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -65,7 +65,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the file of a module whose children live in `directory`.
+    /// Reads the file of a module with children in `directory`.
     fn read_file(&mut self, file: &str, directory: &str, parent: Option<usize>) -> Option<usize> {
         let text = self.tree.text(file)?;
         let tokens = without_tests(&tokens(text));
@@ -133,7 +133,7 @@ impl Reader<'_> {
         let places = if let Some(other) = other_file {
             let here = self.modules[id].file.clone();
             let beside = here.rsplit_once('/').map_or("", |(directory, _)| directory);
-            vec![crate::tidy::modules::normal(&format!("{beside}/{other}"))]
+            vec![normal(&format!("{beside}/{other}"))]
         } else {
             vec![format!("{inside}.rs"), format!("{inside}/mod.rs")]
         };
@@ -148,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Records a word, or the whole path that it begins; the index after it.
+    /// Records a word, or the whole path that starts with it; returns the index after it.
     fn read_word(&mut self, id: usize, tokens: &[Token<'_>], at: usize) -> usize {
         let Some(first) = tokens[at].word() else {
             return at + 1;
@@ -174,8 +174,8 @@ impl Reader<'_> {
         at + 1
     }
 
-    /// Attributes such as `#[serde(with = "crate::a::b")]` name paths in strings. A string that is
-    /// one absolute path is taken for such a path.
+    /// Attributes such as `#[serde(with = "crate::a::b")]` name paths in strings. A string that consists of one
+    /// absolute path counts as such a path.
     fn read_path_in_text(&mut self, id: usize, text: &str, line: usize) {
         let segments: Vec<String> = text.split("::").map(str::to_owned).collect();
         let is_path = segments.len() > 1
@@ -188,9 +188,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `use …;`; the index after it.
+    /// Reads `use …;`; returns the index after it.
     fn read_use(&mut self, id: usize, tokens: &[Token<'_>], at: usize, at_top: bool) -> usize {
-        // `impl Trait + use<'a>` brings nothing in.
+        // `impl Trait + use<'a>` imports nothing.
         if tokens.get(at + 1).is_some_and(|t| t.is_mark('<')) {
             return at + 1;
         }
@@ -204,7 +204,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads one branch of a `use`, whose leading segments are in `template`; the index after it.
+/// Reads one branch of a `use`, whose leading segments are in `template`; returns the index after it.
 fn read_use_tree(
     tokens: &[Token<'_>],
     mut at: usize,
@@ -266,6 +266,21 @@ fn path_attribute<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
 
 fn follows_dot(tokens: &[Token<'_>], at: usize) -> bool {
     let before = |n: usize| at.checked_sub(n).map(|i| &tokens[i]);
-    // `..` is a range, and a path may follow it.
+    // `..` is a range, which a path may follow.
     before(1).is_some_and(|t| t.is_mark('.')) && !before(2).is_some_and(|t| t.is_mark('.'))
+}
+
+/// A path without `.` and `..`.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }

@@ -1,9 +1,9 @@
-//! Circles in small trees: what is one, and what only looks like one.
+//! Circles in small trees: real ones, and lookalikes.
 
 use super::no_circles;
 use crate::tidy::tree::Tree;
 
-/// The first line and the uses of every circle in a crate whose `src` holds these files.
+/// The first line and the uses of every circle in a crate with these files in `src`.
 fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
     let placed: Vec<(String, &str)> =
         files.iter().map(|(path, text)| (format!("c/src/{path}"), *text)).collect();
