@@ -1,7 +1,7 @@
-//! How often the levels that are claimed held: the tables of `docs/concepts/accuracy.md`, and
-//! `cargo xtask accuracy FILE` for series of one's own.
+//! How often stated confidence levels held: the tables of `docs/concepts/accuracy.md`, and `cargo xtask accuracy FILE`
+//! for a user's own series.
 //!
-//! Text of scores that the crates compute; nothing is predicted here.
+//! Formats scores computed by other crates. Must not predict.
 
 use highwater_analysis::comparison::accuracy as comparing;
 use highwater_analysis::search::accuracy::{Kind, Levels, cluster, levels};
@@ -16,14 +16,14 @@ use crate::sizes::{
 
 /// Series of each process.
 const SERIES: u64 = 2_000;
-/// Searches of each kind of target.
+/// Number of searches per kind of target.
 const SEARCHES: u64 = 500;
-/// Clusters of each range of rates, whose ops are simulated.
+/// Number of clusters per range of rates; their ops are simulated.
 const CLUSTERS: u64 = 30;
-/// Pairs of groups of runs.
+/// Number of pairs of groups of runs.
 const PAIRS: u64 = 2_000;
 
-/// The head of a table of these columns, which bars separate.
+/// The head of a table with these columns, separated by bars.
 pub(crate) fn head(columns: &str) -> String {
     let rule = "---|".repeat(columns.split('|').count());
     format!("| {columns} |\n|{rule}\n")
@@ -40,7 +40,7 @@ pub fn sizes() -> String {
     text
 }
 
-/// How often intervals of a throughput and of its drift hold.
+/// How often intervals of a throughput and of its drift contain the true value.
 pub fn throughput() -> String {
     let mut text =
         head("process | throughput held | too low | too high | drift held | no interval");
@@ -69,7 +69,7 @@ const ROW: [Figure; 5] = [
     |level| 100.0 - level.known,
 ];
 
-/// How often series with a drift are called steady or not.
+/// How often series with a drift are called steady or not steady.
 pub fn drift() -> String {
     let mut text = head("process | steady | not steady | not shown");
     for process in &steady::documented_drifts() {
@@ -140,7 +140,7 @@ pub fn batches() -> String {
     text
 }
 
-/// How often comparisons of groups of runs are wrong, and find what was planted.
+/// How often comparisons of groups of runs are wrong, and how often they find a planted difference.
 pub fn comparisons() -> String {
     let mut text = head(
         "runs in each group | noise between runs | the second group | any figure called different | throughput called better | by Welch's test alone",
@@ -187,7 +187,7 @@ fn level(process: &steady::Process) -> Level {
     process.level(seeds_of_version(SERIES))
 }
 
-/// Every prediction of the library by nodes or shards, with what was measured.
+/// Every prediction for the library's series by nodes or shards, with the measured value.
 pub fn clusters() -> String {
     let mut text = head("series | known | predicted | measured |");
     let series = ScaledSeries::of(&series::library());
@@ -214,8 +214,7 @@ pub fn clusters() -> String {
     text
 }
 
-/// The table for a file of series with the columns `series`, `source`, `size` (or `nodes`), `axis`
-/// and a throughput.
+/// The table for a file of series with the columns `series`, `source`, `size` (or `nodes`), `axis`, and a throughput.
 pub fn of_file(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let set = series::read(&text).map_err(|mistakes| {

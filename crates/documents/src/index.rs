@@ -1,9 +1,9 @@
-//! The list of all documents. Must not know what is in them but their titles and first paragraphs.
+//! The list of all documents. Must not use their content except titles and first paragraphs.
 
 use xtask::tidy::Tree;
 use xtask::tidy::markdown::title_and_summary;
 
-/// Pages in the order in which a reader needs them; the others follow by name.
+/// Pages in reading order; the others follow by name.
 const FIRST_PAGES: &[&str] = &[
     "guide/first-run.md",
     "guide/postgresql.md",

@@ -1,11 +1,11 @@
-//! The parts of the documents that a program writes: help texts, schemas, tables of reasons and columns, and
-//! how often the levels that are claimed held.
+//! The generated parts of the documents: help texts, schemas, tables of reasons and columns, and how often stated
+//! confidence levels held.
 //!
-//! A test of the command line compares them with what stands in the documents, and rewrites them for
-//! `cargo xtask docs`. Nothing here is part of the product.
+//! A test of the command line compares them with the documents, and rewrites them for `cargo xtask docs`. Not part of
+//! the product.
 
 pub mod accuracy;
-pub mod dashboards;
+mod command_line;
 mod index;
 #[expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `cargo xtask accuracy FILE`: how well predictions of larger sizes hold on the series of a file.
+//! `cargo xtask accuracy FILE`: the accuracy of predictions of larger sizes on the series of a file.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
-//! Which part of which document is generated, and from what.
+//! The generated parts of the documents, and their sources.
 //!
-//! A page says which file, which block of it (or all of it) and where the text comes from. What
-//! differs from run to run is no page: `cargo xtask` writes it.
+//! A page has a file, a block of it (or the whole file), and the source of the text. Text that differs from run to run
+//! is not a page: `cargo xtask` writes it.
 
 use std::fs;
 use std::path::Path;
@@ -18,30 +18,27 @@ use highwater_workload::file_schema;
 use xtask::tidy::Tree;
 use xtask::{bench, blocks, first_run, process};
 
-use crate::dashboards::{self, Dashboard};
 use crate::index::index;
-use crate::{accuracy, limits};
+use crate::{accuracy, command_line, limits};
 
-/// Where the text of a page comes from.
+/// The source of a page's text.
 #[derive(Clone, Copy)]
 enum Source {
     /// A function of the repository's files.
     Files(fn(&Tree) -> String),
-    /// A function of what the crates know.
+    /// A function of the crates' data.
     Crates(fn() -> String),
-    /// What the program writes on stdout with these arguments.
+    /// Output of the program on stdout with these arguments.
     Program(&'static [&'static str]),
-    /// What the help of each command says, below a heading each.
+    /// What the help of each command says, each flag once.
     Commands,
-    /// A dashboard for Grafana.
-    Dashboard(&'static Dashboard),
 }
 
 /// One generated text.
 #[derive(Clone, Copy)]
-struct Page<'a> {
+struct Page {
     /// Path from the root.
-    path: &'a str,
+    path: &'static str,
     /// The block of the file; the whole file when absent.
     block: Option<&'static str>,
     source: Source,
@@ -52,24 +49,24 @@ const fn printed(
     path: &'static str,
     block: &'static str,
     arguments: &'static [&'static str],
-) -> Page<'static> {
+) -> Page {
     Page { path, block: Some(block), source: Source::Program(arguments) }
 }
 
 /// A block that is computed from what the crates know.
-const fn known(path: &'static str, block: &'static str, text: fn() -> String) -> Page<'static> {
+const fn known(path: &'static str, block: &'static str, text: fn() -> String) -> Page {
     Page { block: Some(block), ..whole(path, text) }
 }
 
 /// A whole file that is computed.
-const fn whole(path: &'static str, text: fn() -> String) -> Page<'static> {
+const fn whole(path: &'static str, text: fn() -> String) -> Page {
     Page { path, block: None, source: Source::Crates(text) }
 }
 
 /// The page of the command line.
 const CLI: &str = "docs/reference/cli.md";
 
-/// How often what is claimed held.
+/// How often stated confidence levels hold.
 const ACCURACY: &str = "docs/concepts/accuracy.md";
 
 /// The guide to a million rows per second.
@@ -78,8 +75,8 @@ const ROWS_GUIDE: &str = "docs/guide/one-million-rows.md";
 /// The reference of the format of figures.
 const FIGURES_FILE: &str = "docs/reference/figures-file.md";
 
-/// All generated texts but those of lists that are kept elsewhere: see [`pages`].
-const PAGES: &[Page<'static>] = &[
+/// All generated texts.
+const PAGES: &[Page] = &[
     whole("docs/reference/reasons.md", reasons),
     whole("docs/reference/record.schema.json", report::schema),
     whole("docs/reference/event.schema.json", report::event_schema),
@@ -126,42 +123,26 @@ const PAGES: &[Page<'static>] = &[
     Page { path: "docs/README.md", block: Some("pages"), source: Source::Files(index) },
 ];
 
-/// The files of the dashboards, in their order.
-fn dashboard_files() -> Vec<String> {
-    dashboards::ALL.iter().map(|one| one.path()).collect()
-}
-
-/// All generated texts; the dashboards are to be written to these files.
-fn pages(dashboard_files: &[String]) -> Vec<Page<'_>> {
-    let of_dashboards = dashboard_files
-        .iter()
-        .zip(dashboards::ALL.iter().copied())
-        .map(|(path, dashboard)| Page { path, block: None, source: Source::Dashboard(dashboard) });
-    PAGES.iter().copied().chain(of_dashboards).collect()
-}
-
 /// What to do with the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Rewrite those that differ.
+    /// Rewrite the pages that differ.
     Write,
-    /// Compare, write nothing.
+    /// Compare without writing.
     Check,
 }
 
-/// Generates the pages, with the texts of this program, which has these commands; one line for each page that
-/// was written, or what differs.
+/// Generates the pages, with the texts of this program, which has these commands. Returns one line per page written, or
+/// the differences.
 pub fn run(program: &Path, mode: Mode, commands: &[&str]) -> Result<Vec<String>, String> {
     let root = process::root();
     let read = || Tree::read(&root).map_err(|error| format!("reading the repository: {error}"));
     let mut tree = read()?;
     let mut said = Vec::new();
     let mut wrong = blocks_without_page(&tree);
-    let dashboard_files = dashboard_files();
-    let pages = pages(&dashboard_files);
     // The index lists titles of pages, which are never generated.
-    let texts = generate(&pages, &tree, program, commands);
-    for (page, generated) in pages.iter().zip(texts) {
+    let texts = generate(PAGES, &tree, program, commands);
+    for (page, generated) in PAGES.iter().zip(texts) {
         let old = tree.text(page.path).unwrap_or_default();
         let new = page.filled(old, generated?)?;
         let Some((line, difference)) = first_difference(old, &new) else {
@@ -182,13 +163,13 @@ pub fn run(program: &Path, mode: Mode, commands: &[&str]) -> Result<Vec<String>,
     if !wrong.is_empty() {
         return Err(wrong.join("\n"));
     }
-    said.push(format!("docs: {} pages are as generated", pages.len()));
+    said.push(format!("docs: {} pages are as generated", PAGES.len()));
     Ok(said)
 }
 
-/// The texts of all pages, side by side: some of them are counted in thousands of searches.
+/// The texts of all pages, generated in parallel: some run thousands of searches.
 fn generate(
-    pages: &[Page<'_>],
+    pages: &[Page],
     tree: &Tree,
     program: &Path,
     commands: &[&str],
@@ -203,35 +184,35 @@ fn generate(
     })
 }
 
-/// What the program writes with these arguments.
+/// Output of the program with these arguments.
 fn written(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     let text = process::output(command.args(arguments).current_dir(process::root()))?;
     Ok(blocks::verbatim(&text))
 }
 
-/// What the help of each command says, below a heading each.
-fn help_of(program: &Path, commands: &[&str]) -> Result<String, String> {
-    let mut sections = Vec::new();
-    for &name in commands {
-        let help = written(program, &[name, "--help-all"])?;
-        sections.push(format!("## highwater {name}\n\n{help}"));
-    }
-    Ok(sections.join("\n\n"))
+/// The page of all commands.
+fn commands_page(program: &Path, commands: &[&str]) -> Result<String, String> {
+    let help = |name| {
+        let mut command = Command::new(program);
+        let command = command.args([name, "--help-all"]).current_dir(process::root());
+        process::output(command).map(|help| (name, help))
+    };
+    let helps: Result<Vec<_>, _> = commands.iter().map(|name| help(*name)).collect();
+    Ok(command_line::page(&helps?))
 }
 
-impl Page<'_> {
+impl Page {
     fn generate(&self, tree: &Tree, program: &Path, commands: &[&str]) -> Result<String, String> {
         match self.source {
             Source::Files(from_files) => Ok(from_files(tree)),
             Source::Crates(text) => Ok(text()),
             Source::Program(arguments) => written(program, arguments),
-            Source::Commands => help_of(program, commands),
-            Source::Dashboard(dashboard) => Ok(dashboards::json(dashboard)),
+            Source::Commands => commands_page(program, commands),
         }
     }
 
-    /// The document with this text in its place.
+    /// The document with this text inserted.
     fn filled(&self, old: &str, text: String) -> Result<String, String> {
         match self.block {
             None => Ok(text),
@@ -241,7 +222,7 @@ impl Page<'_> {
     }
 }
 
-/// Marks in documents that nothing fills: a typing error, or a generator that went away.
+/// Marks in documents without a generator: a typing error, or a removed generator.
 fn blocks_without_page(tree: &Tree) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, text) in tree.with_extension("md") {
@@ -311,27 +292,6 @@ fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_command_has_a_heading_and_its_help() {
-        let text = help_of(Path::new("echo"), &["run", "show"]).unwrap();
-        assert_eq!(
-            text,
-            "## highwater run\n\n```text\nrun --help-all\n```\n\n\
-             ## highwater show\n\n```text\nshow --help-all\n```"
-        );
-    }
-
-    #[test]
-    fn every_file_for_grafana_is_generated() {
-        let tree = Tree::read(&process::root()).unwrap();
-        let generated = dashboard_files();
-        let mut files = tree.paths();
-        let other = files.find(|path| {
-            path.starts_with("grafana/dashboards/") && !generated.iter().any(|file| file == path)
-        });
-        assert_eq!(other, None);
-    }
 
     #[test]
     fn every_reason_has_a_line_under_its_judgment() {

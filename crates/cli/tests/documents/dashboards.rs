@@ -1,7 +1,7 @@
-//! What is exported is what Prometheus reads, and every query of every dashboard gives data: those of a run beside a
-//! real one that is scraped, those of databases over what real exporters served when they were recorded
-//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation. Each file is of
-//! the types that Grafana publishes. What the compose file names is there; no test starts it.
+//! Prometheus accepts the exported metrics, and every query of every dashboard returns data: dashboards of runs with a
+//! real run that is scraped; dashboards of databases with recordings of real exporters (`fixtures/exporters`) or,
+//! without one, with series named as in the exporter's documentation. Each file has the types that Grafana publishes.
+//! All files named in the compose file exist; no test starts it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,19 +9,84 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use highwater_documents::dashboards::{self, ALL, Dashboard};
 use highwater_testing::npm;
 use highwater_testing::programs::PROMETHEUS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Grafana's types, of the version that `compose.yaml` starts, and what checks by them.
+/// Grafana's types, in the version that `compose.yaml` starts, and the compiler that checks them.
 const GRAFANA: &str = "11.5.0";
 const TYPESCRIPT: &str = "typescript@5.7.3";
 const KINDS: &str = include_str!("../fixtures/grafana/kinds.ts");
 const CRATEDB: &str = include_str!("../fixtures/exporters/crate_jmx_exporter.txt");
 const NODE: &str = include_str!("../fixtures/exporters/node_exporter.txt");
 const POSTGRESQL: &str = include_str!("../fixtures/exporters/postgres_exporter.txt");
+
+/// A dashboard as Grafana reads it.
+struct Dashboard {
+    /// The name of its file without the ending, which is its identity in Grafana.
+    name: String,
+    json: Value,
+}
+
+impl Dashboard {
+    /// All of them, by name.
+    fn all() -> Vec<Self> {
+        let folder = grafana().join("dashboards");
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        assert!(!paths.is_empty());
+        paths
+            .iter()
+            .map(|path| Self {
+                name: path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                json: serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap(),
+            })
+            .collect()
+    }
+
+    fn named(name: &str) -> Self {
+        Self::all().into_iter().find(|one| one.name == name).unwrap()
+    }
+
+    fn panels(&self) -> &[Value] {
+        self.json["panels"].as_array().unwrap()
+    }
+
+    /// What its user chooses from queries, by name.
+    fn choices(&self) -> impl Iterator<Item = (&str, &str)> {
+        let variables = self.json["templating"]["list"].as_array().unwrap();
+        variables.iter().filter(|variable| variable["type"] == "query").map(|variable| {
+            (variable["name"].as_str().unwrap(), variable["query"]["query"].as_str().unwrap())
+        })
+    }
+
+    /// Every query, with what stands for all values of each choice, and for the width of a rate.
+    fn queries(&self) -> Vec<String> {
+        let targets = self.panels().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+        targets.map(|target| self.with_all(target["expr"].as_str().unwrap())).collect()
+    }
+
+    fn with_all(&self, query: &str) -> String {
+        let query = query.replace("$__rate_interval", "1m");
+        self.choices().fold(query, |query, (name, _)| query.replace(&format!("${name}"), ".*"))
+    }
+
+    /// Series that its queries are tried on beside what was recorded, in the notation of `promtool`: name with labels,
+    /// and its values.
+    fn samples(&self) -> Vec<(String, String)> {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/exporters/{}.samples.txt", self.name));
+        let text = fs::read_to_string(samples).unwrap_or_default();
+        let pairs = text.lines().map(|line| line.rsplit_once(' ').unwrap());
+        pairs.map(|(series, values)| (series.to_owned(), values.to_owned())).collect()
+    }
+}
+
+fn grafana() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../grafana")
+}
 
 /// The directory of Prometheus' programs; `None` if they are not installed and these tests are left out.
 fn programs() -> Option<PathBuf> {
@@ -31,7 +96,7 @@ fn programs() -> Option<PathBuf> {
     PROMETHEUS.path()
 }
 
-/// Ended with the test.
+/// Killed at the end of the test.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -41,13 +106,13 @@ impl Drop for Ended {
     }
 }
 
-/// A run that goes on until its test ends, and where its metrics are.
+/// A run that continues until its test ends, and the address of its metrics.
 fn run(place: &Path) -> (Ended, String) {
     let words = ["run", "-R", "2k", "-d", "10m", "--warm-up", "1s"];
     exposing(place, &[&words[..], &["--p99", "10s"]].concat())
 }
 
-/// A command that goes on until its test ends, and where its metrics are.
+/// A command that continues until its test ends, and the address of its metrics.
 fn exposing(place: &Path, words: &[&str]) -> (Ended, String) {
     let mut running = highwater(place, words)
         .args(["--metrics-listen", "0"])
@@ -56,7 +121,7 @@ fn exposing(place: &Path, words: &[&str]) -> (Ended, String) {
         .unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
     let url = lines.find_map(|line| Some(line.unwrap().strip_prefix("metrics: ")?.to_owned()));
-    // Who writes progress must find a reader.
+    // The program needs a reader for its progress.
     std::thread::spawn(move || lines.for_each(drop));
     let address = url.unwrap().split('/').nth(2).unwrap().to_owned();
     (Ended(running), address)
@@ -68,7 +133,7 @@ fn highwater(place: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// The body of the response; empty where nobody listens yet.
+/// The body of the response; empty if nothing listens yet.
 fn get(address: &str, path: &str) -> String {
     let mut response = Vec::new();
     if let Ok(mut stream) = TcpStream::connect(address) {
@@ -82,10 +147,6 @@ fn get(address: &str, path: &str) -> String {
 
 fn escaped(query: &str) -> String {
     query.bytes().map(|byte| format!("%{byte:02X}")).collect()
-}
-
-fn named(name: &str) -> &'static Dashboard {
-    ALL.iter().copied().find(|one| one.name == name).unwrap()
 }
 
 #[test]
@@ -110,7 +171,7 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
         .unwrap();
     let mut server = Ended(server);
     let at = free.to_string();
-    for query in named("highwater-run").queries() {
+    for query in Dashboard::named("highwater-run").queries() {
         let path = format!("/api/v1/query?query={}", escaped(&query));
         loop {
             assert!(server.0.try_wait().unwrap().is_none(), "Prometheus ended");
@@ -137,14 +198,17 @@ fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
     let (_serve, metrics) = exposing(place.path(), &["serve", "--listen", "0"]);
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);
-    let samples = named("highwater-history").samples();
-    let stored = samples.filter_map(|(series, _)| series.split_once('{'));
-    for (name, _) in stored.filter(|(name, _)| name.starts_with("highwater_stored")) {
+    let samples = Dashboard::named("highwater-history").samples();
+    let stored = samples.iter().filter_map(|(series, _)| series.split_once('{'));
+    let stored: Vec<&str> =
+        stored.map(|(name, _)| name).filter(|name| name.starts_with("highwater_stored")).collect();
+    assert!(!stored.is_empty());
+    for name in stored {
         assert!(exposed.contains(&format!("\n{name}{{")), "{name}: {exposed}");
     }
 }
 
-/// What Prometheus' own checker says of names, help and types: nothing.
+/// Complaints of Prometheus' own checker about names, help, and types; expected to be empty.
 fn checked(programs: &Path, exposed: &str) {
     let mut checker = Command::new(programs.join("promtool"))
         .args(["check", "metrics"])
@@ -160,7 +224,7 @@ fn checked(programs: &Path, exposed: &str) {
     assert!(output.status.success() && said.is_empty(), "{said}\n{older}");
 }
 
-/// The older text format, which the checker reads: help and types stand behind the full names of samples.
+/// Converts to the older text format of the checker, in which help and types have the full names of samples.
 fn older(exposed: &str) -> String {
     let suffix = |name: &str| {
         let is = |kind: &str| exposed.contains(&format!("# TYPE {name} {kind}\n"));
@@ -185,7 +249,7 @@ fn older(exposed: &str) -> String {
     exposed.lines().map(line).collect()
 }
 
-/// What real exporters served when they were recorded, of those that a dashboard reads.
+/// Recordings of the real exporters that a dashboard reads.
 fn recordings(dashboard: &str) -> &'static [&'static str] {
     match dashboard {
         "cratedb-kubernetes" => &[CRATEDB],
@@ -195,17 +259,17 @@ fn recordings(dashboard: &str) -> &'static [&'static str] {
     }
 }
 
-/// The labels that a Prometheus adds to what it scrapes for this dashboard.
+/// The labels that Prometheus adds when it scrapes for this dashboard.
 fn labels_of_target(dashboard: &str) -> &'static str {
     match dashboard {
-        // As its operator does on Kubernetes.
+        // As with its operator on Kubernetes.
         "cratedb-kubernetes" => r#"instance="a",job="recorded",namespace="n",pod="crate-0""#,
         _ => r#"instance="a",job="recorded""#,
     }
 }
 
-/// A recording as a Prometheus that scrapes it has it: with the labels of a target, and in the notation of `promtool`
-/// with a value that grows by one from scrape to scrape.
+/// A recording as scraped by Prometheus: with the labels of a target, in the notation of `promtool`, and with values
+/// that grow by one per scrape.
 fn scraped(recording: &'static str, target: &str) -> impl Iterator<Item = Value> {
     recording.lines().filter(|line| !line.starts_with('#')).map(move |line| {
         let (series, value) = line.rsplit_once(' ').unwrap();
@@ -218,9 +282,9 @@ fn scraped(recording: &'static str, target: &str) -> impl Iterator<Item = Value>
 }
 
 /// That there is something to choose: a series with the label whose values are listed, for each choice.
-fn choices(dashboard: &Dashboard) -> impl Iterator<Item = Value> {
-    dashboard.choices.iter().map(|choice| {
-        let query = dashboard.with_all(choice.query);
+fn choices(dashboard: &Dashboard) -> Vec<Value> {
+    let expected = |query: &str| {
+        let query = dashboard.with_all(query);
         let listed = query.strip_prefix("label_values(").unwrap();
         let (series, label) = listed.strip_suffix(')').unwrap().rsplit_once(", ").unwrap();
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
@@ -228,11 +292,16 @@ fn choices(dashboard: &Dashboard) -> impl Iterator<Item = Value> {
         let is_there = format!(r#"{label}!="""#);
         let all: Vec<&str> =
             [labels, &is_there].into_iter().filter(|matcher| !matcher.is_empty()).collect();
-        let found = format!("count by ({label}) ({name}{{{}}})", all.join(","));
-        json!({
-            "expr": format!("count({found}) > bool 0"), "eval_time": "2m",
-            "exp_samples": [{"labels": "{}", "value": 1}],
-        })
+        has_data(&format!("count(count by ({label}) ({name}{{{}}}))", all.join(",")))
+    };
+    dashboard.choices().map(|(_, query)| expected(query)).collect()
+}
+
+/// What `promtool` is to find: that a query gives a figure above 0.
+fn has_data(count: &str) -> Value {
+    json!({
+        "expr": format!("{count} > bool 0"), "eval_time": "2m",
+        "exp_samples": [{"labels": "{}", "value": 1}],
     })
 }
 
@@ -240,34 +309,24 @@ fn choices(dashboard: &Dashboard) -> impl Iterator<Item = Value> {
 fn every_query_of_every_dashboard_gives_data_over_its_samples() {
     let Some(programs) = programs() else { return };
     let place = TempDir::new().unwrap();
-    for dashboard in ALL {
-        let documented = dashboard.samples();
+    for dashboard in &Dashboard::all() {
+        let samples = dashboard.samples();
         let documented =
-            documented.map(|(series, values)| json!({"series": series, "values": values}));
-        let target = labels_of_target(dashboard.name);
+            samples.iter().map(|(series, values)| json!({"series": series, "values": values}));
+        let target = labels_of_target(&dashboard.name);
         let recorded =
-            recordings(dashboard.name).iter().flat_map(|recording| scraped(recording, target));
+            recordings(&dashboard.name).iter().flat_map(|recording| scraped(recording, target));
         let series: Vec<Value> = documented.chain(recorded).collect();
         // A value that is no number is no data, and not at least 0.
-        let queries: Vec<Value> = dashboard
-            .queries()
-            .map(|query| {
-                json!({
-                    "expr": format!("count(({query}) >= 0) > bool 0"), "eval_time": "2m",
-                    "exp_samples": [{"labels": "{}", "value": 1}],
-                })
-            })
-            .chain(choices(dashboard))
-            .collect();
-        assert!(
-            queries.len() >= dashboard.panels.len() + dashboard.choices.len(),
-            "{}",
-            dashboard.name
-        );
+        let queries = dashboard.queries();
+        assert!(queries.len() >= dashboard.panels().len(), "{}", dashboard.name);
+        let mut expected: Vec<Value> =
+            queries.iter().map(|query| has_data(&format!("count(({query}) >= 0)"))).collect();
+        expected.extend(choices(dashboard));
         let test = json!({
             "rule_files": [],
             "evaluation_interval": "15s",
-            "tests": [{"interval": "15s", "input_series": series, "promql_expr_test": queries}],
+            "tests": [{"interval": "15s", "input_series": series, "promql_expr_test": expected}],
         });
         let file = place.path().join(format!("{}.yml", dashboard.name));
         fs::write(&file, test.to_string()).unwrap();
@@ -284,10 +343,10 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
 #[test]
 fn rates_are_of_what_real_exporters_call_counters() {
     for (dashboard, recording) in [("cratedb-machines", NODE), ("postgresql", POSTGRESQL)] {
-        for query in named(dashboard).queries() {
+        for query in Dashboard::named(dashboard).queries() {
             let names =
                 query.split("rate(").skip(1).map(|rest| rest.split(['{', '[']).next().unwrap());
-            // CrateDB's exporter calls everything a gauge, what only grows as well.
+            // CrateDB's exporter declares everything as a gauge, including counters.
             for name in names.filter(|name| !name.starts_with("crate_")) {
                 let kind = format!("# TYPE {name} counter\n");
                 assert!(recording.contains(&kind), "{name} of {dashboard}");
@@ -298,13 +357,9 @@ fn rates_are_of_what_real_exporters_call_counters() {
 
 #[test]
 fn dashboards_have_what_grafana_needs() {
-    let mut names: Vec<&str> = ALL.iter().map(|one| one.name).collect();
-    names.dedup();
-    assert_eq!(names.len(), ALL.len(), "each has its own identity");
-    for dashboard in ALL {
-        let made: Value = serde_json::from_str(&dashboards::json(dashboard)).unwrap();
-        let panels = made["panels"].as_array().unwrap();
-        assert_eq!(panels.len(), dashboard.panels.len());
+    for dashboard in &Dashboard::all() {
+        assert_eq!(dashboard.json["uid"], dashboard.name, "each has its own identity");
+        let panels = dashboard.panels();
         for (place, panel) in panels.iter().enumerate() {
             let at = |side: &str| panel["gridPos"][side].as_u64().unwrap();
             assert!(at("x") + at("w") <= 24, "{panel}");
@@ -320,16 +375,16 @@ fn dashboards_have_what_grafana_needs() {
     }
 }
 
-/// What follows `start` in the lines of a file that begin so.
+/// The rest of each line that begins with `start`.
 fn behind<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.trim().strip_prefix(start))
 }
 
 #[test]
 fn what_the_compose_file_names_is_there() {
-    /// Its README says where to download it.
+    /// For this one, the README has the download address.
     const DOWNLOADED: &str = "exporter";
-    let grafana = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../grafana");
+    let grafana = grafana();
     let read = |name: &str| fs::read_to_string(grafana.join(name)).unwrap();
     let compose = read("compose.yaml");
     let mounts: Vec<(&str, &str)> =
@@ -345,7 +400,7 @@ fn what_the_compose_file_names_is_there() {
     let directory = behind(&provisioned, "path: ").next().unwrap();
     let mount = format!("{directory}:ro");
     assert!(mounts.contains(&("dashboards", &mount)), "{mounts:?}");
-    // A host is a service, or the machine on which the containers run.
+    // A host is a service, or the machine that runs the containers.
     let is_known = |url: &str| {
         let host = url.split(':').next().unwrap();
         let service = format!("\n  {host}:");
@@ -363,9 +418,9 @@ fn what_the_compose_file_names_is_there() {
     }
 }
 
-/// What TypeScript says against these dashboards, each as a constant of the type that Grafana reads.
+/// TypeScript's errors about these dashboards, each as a constant of the type that Grafana reads.
 fn complaints(fetched: &Path, dashboards: &[(String, String)]) -> String {
-    // Below the packages, where they are looked for.
+    // Below the packages, where the compiler looks for them.
     let place = TempDir::new_in(fetched).unwrap();
     fs::write(place.path().join("kinds.ts"), KINDS).unwrap();
     let files = dashboards.iter().map(|(name, text)| {
@@ -405,12 +460,12 @@ fn dashboards_are_of_the_types_that_grafana_publishes() {
     let Some(fetched) = npm::fetched(kept, &[types.as_str(), TYPESCRIPT]) else {
         return;
     };
-    let made = |one: &Dashboard| (one.name.to_owned(), dashboards::json(one));
-    let all: Vec<_> = ALL.iter().copied().map(made).collect();
+    let text = |one: Dashboard| (one.name, serde_json::to_string_pretty(&one.json).unwrap());
+    let all: Vec<_> = Dashboard::all().into_iter().map(text).collect();
     let said = complaints(&fetched, &all);
     assert!(said.is_empty(), "{said}");
     // What Grafana does not know is seen, wherever it is.
-    let (_, right) = made(named("highwater-run"));
+    let (_, right) = text(Dashboard::named("highwater-run"));
     let wrong = [
         (r#""uid""#, r#""identity""#),
         (r#""legendFormat""#, r#""legend""#),

@@ -1,5 +1,5 @@
-//! The generated parts of the documents are what the crates and the program say today, and what a page says by hand of
-//! a reason is of one that there is.
+//! The generated parts of the documents match the current crates and program, and the pages about reason codes only
+//! describe existing ones.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn the_documents_are_as_generated() {
     }
 }
 
-/// What stands between backquotes in a text.
+/// Texts between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -1,7 +1,6 @@
-//! What is beside the program is true of it: the documents' generated parts, the commands that they print, and the
-//! dashboards.
+//! The documents match the program: their generated parts, the commands that they print, and the dashboards.
 //!
-//! `cargo xtask docs` runs this binary to have the generated parts rewritten.
+//! `cargo xtask docs` runs this binary to rewrite the generated parts.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 

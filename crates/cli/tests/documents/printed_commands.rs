@@ -1,8 +1,8 @@
-//! The commands that README and documents print do what is said of them: each fence of commands has a tag
-//! (`xtask::fences`), and is run, or read, or run where what it needs is installed.
+//! The commands in README and documents work as described: each fence of commands has a tag (`xtask::fences`), and is
+//! run, or parsed, or run if its requirements are installed.
 //!
-//! The fences of a document share a directory, as they do for who types them one after the other. `$URL` and the like
-//! are a simulated cluster, but for fences that need a server.
+//! The fences of a document share a directory, as for a user who runs them in order. `$URL` and similar variables are a
+//! simulated cluster, except in fences that need a server.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -19,23 +19,24 @@ use xtask::fences::{Fence, Kept, fences};
 use xtask::process;
 use xtask::tidy::Tree;
 
-/// Documents whose commands run side by side, where each has its own targets.
+/// Number of documents that run in parallel, if each has its own targets.
 const DOCUMENTS_AT_ONCE: usize = 3;
-/// A program that is written while another thread starts one cannot be run: the new process has its file, too.
+/// Prevents starting a program while another one is written: the new process would hold the file open, so that it could
+/// not be executed.
 static STARTING: Mutex<()> = Mutex::new(());
-/// A fence that hangs ends so, every day and at its printed length; what is run every day takes seconds.
+/// Timeout of a fence, in the daily test and at its printed length; daily runs take seconds.
 const LONGEST_S: u32 = 300;
 const LONGEST_AS_PRINTED_S: u32 = 1_200;
 
-/// Commands print that they take 20 s; here they take as long as a judgment needs, and audits count rows: to compare
-/// the values of forty million simulated ones is more than half of the work of a search.
+/// Printed commands take 20 s. Here they take only as long as a judgment needs, and audits count rows: comparing the
+/// values of forty million simulated rows is more than half of the time of a search.
 const SHORT_RUNS: [(&str, &str); 3] =
     [("HIGHWATER_DURATION", "3s"), ("HIGHWATER_WARM_UP", "500ms"), ("HIGHWATER_AUDIT", "count")];
 
-/// What the documents call the targets of the reader.
+/// The documents' variables for the reader's targets.
 const TARGETS: [&str; 4] = ["URL", "URLS", "OLD", "NEW"];
 
-/// A document, and the fences in it that are commands or their files.
+/// A document, and its fences with commands or their files.
 struct Document {
     path: String,
     fences: Vec<Fence>,
@@ -51,23 +52,23 @@ fn documents() -> Vec<Document> {
     all.filter(|document| document.fences.iter().any(Fence::is_commands)).collect()
 }
 
-/// How the commands of a fence are called.
+/// How to call the commands of a fence.
 struct Called<'a> {
-    /// What runs as `highwater`.
+    /// Replacement of `highwater`.
     highwater: &'a str,
-    /// What the last command may end with.
+    /// Accepted exit codes of the last command.
     codes: &'a [i32],
-    /// The reader's own.
+    /// The reader's target.
     target: &'a str,
     /// Whether runs take only as long as a judgment needs.
     is_short: bool,
     longest_s: u32,
 }
 
-/// Where the commands of a document run.
+/// Working directory of a document's commands.
 struct Place {
     directory: TempDir,
-    /// `highwater` and `cargo` as the reader calls them.
+    /// `highwater` and `cargo` for the commands.
     programs: TempDir,
 }
 
@@ -90,11 +91,11 @@ impl Place {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What is wrong with the outcome of a fence; nothing if it is as stated.
+    /// The failure of a fence; absent if it ends as documented.
     fn failure(&self, fence: &Fence, called: &Called<'_>) -> Option<String> {
         let Called { codes, target, .. } = *called;
         self.program("highwater", called.highwater);
-        // `cargo run --release -- run` as README prints it.
+        // `cargo run --release -- run` as printed in the README.
         self.program(
             "cargo",
             "while [ \"$1\" != -- ]; do shift; done; shift; exec highwater \"$@\"",
@@ -145,8 +146,8 @@ fn as_printed() -> String {
     format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_highwater"))
 }
 
-/// Reads all words and sends nothing: plans and previews where a command has them, else its flags alone. A search looks
-/// at its target all the same: for the host of an example it looks at a simulated one.
+/// Parses all words and sends nothing: plans and previews if a command has them, otherwise only its flags. A search
+/// still inspects its target: the host of an example is replaced by a simulated one.
 fn without_a_target() -> String {
     format!(
         "words=$#; command=$1\n\
@@ -165,7 +166,7 @@ fn without_a_target() -> String {
     )
 }
 
-/// Checks the fences of all documents, so many documents at once; `check` says what is wrong with one.
+/// Checks the fences of all documents, several documents in parallel; `check` returns the failure of a fence.
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -220,11 +221,11 @@ fn printed_commands_run_with_the_exit_code_that_the_text_says() {
     });
 }
 
-/// Documents that are the load of somebody's article as commands.
+/// Documents with the commands for the load of a published article.
 const RECIPES: &str = "docs/guide/recipe-";
 
-/// Runs what is printed with few rows and sessions, and for seconds, on one file, which has no shards. A verdict of such
-/// a run is not one of the text, and ends no shell.
+/// Runs the printed commands with few rows and sessions, for seconds, on one file, which has no shards. Verdicts of
+/// such runs differ from the text, and must not end the shell.
 fn in_small() -> String {
     format!(
         "words=$#; named=\n\
@@ -263,21 +264,21 @@ fn the_steps_of_a_recipe_work_one_after_the_other() {
     assert!(steps >= 8, "{steps}");
 }
 
-/// What a fence needs, and here is.
+/// Servers for fences.
 struct Servers {
     postgres: Postgres,
     mariadb: MariaDb,
 }
 
 impl Servers {
-    /// The URL of the target of a fence; nothing where something is missing.
+    /// The URL of a fence's target; absent if a requirement is missing.
     fn target(&self, needs: &[String]) -> Option<String> {
         let mut target = "sim:".to_owned();
         for need in needs {
             match need.as_str() {
                 "postgres" => target = self.postgres.url("postgres", "postgres"),
                 "mariadb" => target = self.mariadb.url("root"),
-                // What changes the machine, or the repository, is not run by a test of it.
+                // A test must not run commands that change the machine or the repository.
                 "debian" | "docker" | "cargo" => return None,
                 program => drop(programs::in_path(program)?),
             }
@@ -288,12 +289,12 @@ impl Servers {
 
 /// The guide from a machine without a database to a mark.
 const GUIDE: &str = "docs/guide/postgresql.md";
-/// Where the guide finds a server that Debian has installed.
+/// Address in the guide of a server installed by Debian.
 const DEBIAN_PORT: &str = ":5432/";
 
-/// Debian's commands of the guide and those that follow, in one shell, as its reader types them. The server is one of
-/// this test's own, with the access that Debian's has: `apt-get` has nothing to install, and `sudo -u postgres` is a
-/// superuser of that server.
+/// The guide's commands for Debian and those after them, in one shell, as its reader would type them. The server
+/// belongs to this test, with the same access rules as Debian's: `apt-get` has nothing to install, and
+/// `sudo -u postgres` is a superuser of that server.
 #[test]
 #[ignore = "long: a search at its printed length, against a real server"]
 fn long_the_guide_leads_from_zero_to_a_mark_on_debian() {
@@ -327,7 +328,7 @@ fn long_the_guide_leads_from_zero_to_a_mark_on_debian() {
     );
     let whole = Fence { text: text.replace(DEBIAN_PORT, &own_port), ..steps[0].clone() };
     let called = Called {
-        // A verdict of this machine is not one of the text, and ends no shell.
+        // A verdict on this machine may differ from the text, and must not end the shell.
         highwater: &format!(
             "'{}' \"$@\" || {{ code=$?; [ $code = 3 ] || exit $code; }}",
             env!("CARGO_BIN_EXE_highwater")
@@ -352,7 +353,7 @@ fn long_printed_commands_run_where_what_they_need_is_installed() {
         return;
     }
     let servers = Servers { postgres: Postgres::start(), mariadb: MariaDb::start() };
-    // One after the other: they use the same tables of the same servers.
+    // In sequence, because they use the same tables of the same servers.
     check_all(1, |place, fence, kept| {
         let Kept::Needs(needs) = kept else {
             return None;
@@ -361,7 +362,7 @@ fn long_printed_commands_run_where_what_they_need_is_installed() {
             programs::report_left_out(&needs.join(","), "commands of the documents need it");
             return None;
         };
-        // A verdict of this machine is not one of the text.
+        // A verdict on this machine may differ from the text.
         let called = Called {
             highwater: &as_printed(),
             codes: &[0, 3],

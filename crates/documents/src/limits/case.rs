@@ -1,8 +1,8 @@
-//! Clusters and loads of which exactly one resource is limited, drawn by a seed.
+//! Clusters and loads with exactly one limited resource, sampled from a seed.
 //!
-//! What is limited follows from the parameters alone: `sim:` says which rate its CPUs and disks can do, and the
-//! round trip and the number of sessions say which rate the load asks for. All others have a fifth of their capacity left,
-//! or more.
+//! The limit follows from the parameters alone: `sim:` states the rate of its CPUs and disks, and the round trip and
+//! the number of sessions determine the rate of the load. All other resources have at least a fifth of their capacity
+//! left.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ use highwater_driver::sim::{SimParameters, capacity};
 use highwater_model::limit::Resource;
 use highwater_model::numbers::{ceil_to_u64, round_to_u32, round_to_u64, to_f64};
 
-/// What is limited.
+/// The limited resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limited {
     /// Cores, with more than enough sessions.
     Cpu,
-    /// Cores, by a rate above what they can do.
+    /// Cores, with a rate above their capacity.
     CpuAtARate,
     /// The speed of one node.
     SlowNode,
@@ -25,15 +25,15 @@ pub enum Limited {
     FewShards,
     /// The throughput of the disks.
     Disk,
-    /// The credit of the disks, which ends while it is measured.
+    /// The credit of the disks, which ends during the measurement.
     DiskCredit,
-    /// Places in the queue, at a rate that the cores can do.
+    /// Slots of the queue, at a rate that the cores can handle.
     Pool,
     /// Sessions.
     Sessions,
-    /// Sessions, by a rate that they cannot send.
+    /// Sessions, with a rate that they cannot send.
     SessionsAtARate,
-    /// Rows of a batch, with many sessions.
+    /// Rows per batch, with many sessions.
     Batch,
     /// Nothing: a rate below saturation.
     Nothing,
@@ -46,7 +46,7 @@ pub enum Limited {
 }
 
 impl Limited {
-    /// All of them.
+    /// All variants.
     pub const ALL: &[Self] = &[
         Self::LoadGenerator,
         Self::LoadGeneratorAtARate,
@@ -64,17 +64,17 @@ impl Limited {
         Self::Nothing,
     ];
 
-    /// Whether this is its name.
+    /// Whether this resource was named.
     pub fn is(self, named: Option<Resource>) -> bool {
         self.known().0 == named
     }
 
-    /// In the documents.
+    /// Its name in the documents.
     pub const fn words(self) -> &'static str {
         self.known().1
     }
 
-    /// Its name, and what it is called in the documents.
+    /// The resource, and its name in the documents.
     const fn known(self) -> (Option<Resource>, &'static str) {
         use Resource::{Batch, Cpu, Disk, HotNode, LoadGenerator, Locks, Sessions, WritePool};
         match self {
@@ -96,16 +96,16 @@ impl Limited {
     }
 }
 
-/// How ops come.
+/// The pace of ops.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Load {
     /// As fast as the sessions go.
     Closed,
-    /// At random, at a rate.
+    /// At random times, at a rate.
     Open { rows_per_s: u64 },
 }
 
-/// A run to be.
+/// The definition of a run.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The cluster.
@@ -116,23 +116,23 @@ pub struct Case {
     pub(super) seed: u64,
 }
 
-/// A cluster without its limit.
+/// A cluster without its limited resource.
 struct Cluster {
     words: String,
     nodes: u32,
     cores: u32,
-    /// Of each shard.
+    /// Copies of each shard.
     copies: u32,
-    /// Pieces of work of a large batch, on each node.
+    /// Tasks of a large batch, per node.
     pieces_of_node: f64,
     batch: u64,
 }
 
-/// Core time of a piece of work, whatever its rows: the default of `sim:`.
+/// Core time per task, independent of its rows: the default of `sim:`.
 const REQUEST_S: f64 = 0.0005;
 
 impl Cluster {
-    /// One that does 100 to 300 ops per second, in large batches, with all of its nodes.
+    /// A cluster with a capacity of 100 to 300 ops per second, in large batches, with all of its nodes.
     fn drawn(noise: &mut Noise, limited: Limited) -> Self {
         let is_uneven = matches!(limited, Limited::SlowNode | Limited::FewShards);
         let nodes = if is_uneven { of(noise, &[3, 4, 6]) } else { of(noise, &[1, 2, 3, 5]) };
@@ -162,14 +162,14 @@ impl Cluster {
         }
     }
 
-    /// Ops per second of the cluster with these words besides.
+    /// Ops per second of the cluster with these additional options.
     fn capacity(&self) -> f64 {
         let url = TargetUrl::parse(&self.words).expect("the URL of a cluster");
         let parameters = SimParameters::parse(&url.parameters).expect("its parameters");
         capacity(&parameters, self.batch, true)
     }
 
-    /// Sessions that keep all cores busy, with work that waits for each of them.
+    /// Enough sessions to keep all cores busy, with work waiting for each.
     fn many_sessions(&self, noise: &mut Noise) -> u32 {
         let least = 6.0 * f64::from(self.cores) / self.pieces_of_node;
         round_to_u32(least.max(16.0) * between(noise, 1.0, 3.0))
@@ -177,7 +177,7 @@ impl Cluster {
 }
 
 impl Case {
-    /// The case of a seed.
+    /// The case for a seed.
     pub fn of(limited: Limited, seed: u64) -> Self {
         let mut noise = Noise::new(seed ^ ((limited as u64) << 56));
         let mut cluster = Cluster::drawn(&mut noise, limited);
@@ -213,7 +213,7 @@ impl Case {
             Limited::Pool => {
                 load = at(between(&mut noise, 0.6, 0.8));
                 sessions *= 8;
-                // What one op needs on idle cores, and less than another one.
+                // Slots that one op needs while all cores are idle, plus less than those of a second op.
                 let pieces = cluster.pieces_of_node;
                 let one = (pieces - f64::from(cluster.cores)).max(0.0);
                 let places = one + noise.uniform() * pieces;
@@ -229,7 +229,7 @@ impl Case {
                 if limited == Limited::SessionsAtARate {
                     load = at(between(&mut noise, 0.6, 0.9));
                 }
-                // Each session sends an op per round trip; together they take this part of the capacity.
+                // Each session sends an op per round trip; together they use this fraction of the capacity.
                 let part = between(&mut noise, 0.1, 0.4);
                 let round_trip_us = f64::from(sessions) / (part * ops_per_s) * 1e6;
                 format!("&queue=inf&rtt={}us", round_to_u64(round_trip_us))
@@ -246,15 +246,15 @@ impl Case {
 }
 
 impl Cluster {
-    /// Disks that take a part of what the cores can do, at once or once their credit has ended.
+    /// Disks with a fraction of the cores' capacity, at once or after their credit has ended.
     fn disk(&self, noise: &mut Noise, limited: Limited) -> String {
         let rows_per_s = self.capacity() * to_f64(self.batch);
-        // Shards and their copies are spread evenly.
+        // Shards and their copies are evenly distributed.
         let of_node = rows_per_s * f64::from(self.copies) / f64::from(self.nodes);
         let disk = of_node * between(noise, 0.2, 0.6);
         let mut words = format!("&queue=inf&disk={}", round_to_u64(disk));
         if limited == Limited::DiskCredit {
-            // Two seconds of warm-up, and a part of ten that are measured.
+            // Two seconds of warm-up, and a part of the ten measured ones.
             let seconds = 2.0 + between(noise, 0.5, 3.0);
             let burst = (of_node - disk) * seconds;
             write!(words, "&burst={}", round_to_u64(burst))

@@ -1,7 +1,5 @@
-//! Which resource is named where exactly one is limited: the confusion matrix of `docs/concepts/limit.md`,
-//! from whole runs on simulated clusters that a seed draws.
-//!
-//! Must not know how a limit is found.
+//! The confusion matrix of `docs/concepts/limit.md`: which resource is named for each limited one, from complete runs
+//! on simulated clusters sampled from a seed. Must not know how a limit is found.
 
 mod case;
 mod run;
@@ -17,28 +15,28 @@ use crate::accuracy;
 
 pub use case::{Case, Limited};
 
-/// Runs of each kind in the documents.
+/// Runs per kind in the documents.
 const RUNS: u64 = 10;
 
-/// The table of the documents.
+/// The table for the documents.
 pub fn matrix() -> String {
     table(&Matrix::of(RUNS))
 }
 
-/// How often which resource was named, by what was limited.
+/// How often each resource was named, by limited resource.
 #[derive(Debug, Default)]
 pub struct Matrix {
     named: BTreeMap<(Limited, Option<Resource>), u64>,
-    /// Runs of each kind.
+    /// Runs per kind.
     runs: u64,
-    /// Each run in which another resource was named, or none.
+    /// Each run for which another resource was named, or none.
     pub wrong: Vec<String>,
-    /// Wrong names among records with parts of their telemetry withheld, and how many such records there were.
+    /// Wrong names among records with parts of their telemetry withheld, and the number of such records.
     pub withheld: (u64, u64),
 }
 
 impl Matrix {
-    /// Of so many runs of each kind.
+    /// The matrix of this number of runs per kind.
     pub fn of(runs: u64) -> Self {
         let mut matrix = Self { runs, ..Self::default() };
         for &limited in Limited::ALL {
@@ -61,7 +59,7 @@ impl Matrix {
         matrix
     }
 
-    /// Part of the runs in which what was limited was named.
+    /// Fraction of the runs for which the limited resource was named.
     pub fn right(&self, limited: Limited) -> f64 {
         let right: u64 = self
             .named
@@ -73,18 +71,18 @@ impl Matrix {
     }
 }
 
-/// What the record of a run names.
+/// The resource named in the record of a run.
 fn named(record: &RunRecord) -> Option<Resource> {
     let limit = record.limit.as_ref();
     Some(limit?.by.as_ref()?.resource)
 }
 
-/// What is named when it is looked for anew.
+/// The resource named when the limit is computed again.
 fn name_of(record: &RunRecord) -> Option<Resource> {
     Some(highwater_analysis::limit(record)?.by?.resource)
 }
 
-/// The record without any telemetry, without each of its series' names, and without each of its nodes.
+/// The record without any telemetry, without each series name, and without each node.
 fn withheld(record: &RunRecord) -> Vec<RunRecord> {
     let mut records = vec![RunRecord { target_telemetry: None, ..record.clone() }];
     let Some(telemetry) = &record.target_telemetry else {
@@ -112,7 +110,7 @@ fn withheld(record: &RunRecord) -> Vec<RunRecord> {
 
 fn table(matrix: &Matrix) -> String {
     let named = matrix.named.keys().map(|(_, named)| *named);
-    // What is not identified comes last.
+    // The unidentified limit comes last.
     let columns: BTreeSet<_> = named.map(|named| (named.is_none(), named)).collect();
     let heads: Vec<&str> = columns.iter().map(|(_, named)| head(*named)).collect();
     let mut text = accuracy::head(&format!("limited | {}", heads.join(" | ")));

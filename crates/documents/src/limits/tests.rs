@@ -1,8 +1,8 @@
-//! What the matrix promises, of a few runs of each kind every day, and of many with the long tests.
+//! The minimum quality of the matrix, for a few runs of each kind daily, and for many in the long tests.
 
 use super::*;
 
-/// At least so many of ten are named rightly, of each kind.
+/// At least this fraction of each kind is named correctly.
 const RIGHT: f64 = 0.9;
 
 fn check(runs: u64) {
