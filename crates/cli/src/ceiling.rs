@@ -1,4 +1,4 @@
-//! Where the load generator's own ceilings are kept. Must not measure any.
+//! Stores the load generator's own ceilings. Must not measure any.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use highwater_runner::ceilings;
 
 use crate::terminal;
 
-/// Where ceilings are kept: a directory of the user's state, as the XDG specification says; none
-/// where there is no home.
+/// Directory of ceilings: in the user's state directory, as the XDG specification defines it; absent without a home
+/// directory.
 pub fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let state = set("XDG_STATE_HOME").map(PathBuf::from);
@@ -16,7 +16,7 @@ pub fn directory() -> Option<PathBuf> {
     state.map(|state| state.join("highwater"))
 }
 
-/// Keeps what a run against a sink reached.
+/// Stores the rate of a run against a sink.
 pub fn keep(record: &RunRecord) {
     let (Some(directory), Some(ceiling)) = (directory(), ceilings::of_record(record)) else {
         return;

@@ -1,4 +1,4 @@
-//! Reads cluster files, and makes the clusters that they describe. Must not start or end any.
+//! Reads cluster files, and opens the clusters that they describe. Must not start or end any.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -15,17 +15,17 @@ use crate::prepare::target;
 use crate::workload_file::{report_errors, text_of};
 use crate::{ceiling, exit, secret_variables, terminal};
 
-/// Bound of one attempt to connect to a node that starts.
+/// Timeout of one attempt to connect to a starting node.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(2);
 
-/// What the user wants besides the file.
+/// The user's flags for a cluster.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClusterFlags {
     /// `--no-quota`.
     pub no_quota: bool,
     /// `--remove-data`.
     pub remove_data: bool,
-    /// Take over nodes that were left running on purpose.
+    /// Take over nodes that were deliberately left running.
     pub takes_over: bool,
 }
 
@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<ClusterSpec, Failure> {
     parse(&text).map_err(|errors| report_errors(&errors, &path.display().to_string(), &text))
 }
 
-/// The cluster of a file, with its state among the user's.
+/// The cluster of a file, with its state in the user's state directory.
 pub fn open(
     path: &Path,
     spec: ClusterSpec,
@@ -63,12 +63,12 @@ pub fn open(
     Ok(Cluster::new(spec, &state_of(&path)?, options, interrupts)?)
 }
 
-/// Where the metrics of nodes are polled that are at these URLs.
+/// Metrics endpoints of the nodes, at these URLs.
 pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, TargetError> {
     metrics.iter().map(|url| Endpoint::new(url, &[])).collect()
 }
 
-/// The directory of a cluster's state: one for each file, by its path.
+/// Directory of a cluster's state, one per cluster file, by the file's path.
 fn state_of(path: &Path) -> Result<PathBuf, Failure> {
     let states = ceiling::directory().ok_or_else(|| {
         Failure::usage("there is no directory for the state of a cluster")
@@ -81,7 +81,7 @@ fn state_of(path: &Path) -> Result<PathBuf, Failure> {
     Ok(states.join("clusters").join(format!("{name}-{hash:016x}")))
 }
 
-/// FNV-1a, which stays the same from version to version.
+/// FNV-1a hash, which is the same in all versions.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,7 +1,7 @@
-//! `--control FILE|-`: commands to a run while it goes on, as JSON, one a line.
+//! `--control FILE|-`: commands to a running run, as JSON, one per line.
 //!
-//! A thread of its own reads and waits for the answers, so that the run never waits for what is sent to it. Must
-//! not know what a command does.
+//! A separate thread reads them and waits for the responses, so that the run never waits for their source. Must not
+//! depend on the effect of a command.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
@@ -18,13 +18,13 @@ use crate::failure::Failure;
 use crate::intent::{LineStream, RunIntent};
 use crate::terminal;
 
-/// Bytes of a line.
+/// Maximum bytes of a line.
 const LINE_MAX: u64 = 16 * 1_024;
 
-/// Begins to read commands, if they come from anywhere; also returns what the live page may send by.
+/// Starts reading commands, if there is a source; also returns the controller for the live page.
 ///
 /// # Errors
-/// The source cannot be read.
+/// If the source cannot be read.
 pub fn open(
     settings: &RunIntent,
     interrupter: Interrupter,
@@ -40,7 +40,7 @@ pub fn open(
     Ok((from_page.then_some(controller), controls))
 }
 
-/// Reads from a source in a thread of its own.
+/// Reads from a source in a separate thread.
 fn read(source: &LineStream, controller: Controller) -> Result<(), Failure> {
     let file = match source {
         LineStream::Standard => None,
@@ -58,14 +58,14 @@ fn read(source: &LineStream, controller: Controller) -> Result<(), Failure> {
     started.map(drop)
 }
 
-/// A pipe is opened for both ways: so opening does not wait for a writer, and the last one of several that come
-/// and go does not end it.
+/// Opens a pipe for reading and writing: so opening does not wait for a writer, and the pipe does not end when the last
+/// of several writers closes it.
 fn file(path: &Path) -> io::Result<File> {
     let is_pipe = path.metadata()?.file_type().is_fifo();
     OpenOptions::new().read(true).write(is_pipe).open(path)
 }
 
-/// Sends one command after the other, until the source ends or the run does.
+/// Sends one command after the other, until the source or the run ends.
 fn obey_all(mut source: impl BufRead, controller: &Controller) {
     for number in 1_u64.. {
         let warn = |message: &str| terminal::warn(&format!("--control, line {number}: {message}"));
@@ -86,7 +86,7 @@ fn obey_all(mut source: impl BufRead, controller: &Controller) {
     }
 }
 
-/// The next line; of one that is too long an error, and nothing behind it is read.
+/// The next line; an error for a line that is too long, after which nothing is read.
 fn line(source: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let read = source.take(LINE_MAX + 1).read_until(b'\n', &mut line)?;

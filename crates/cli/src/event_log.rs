@@ -1,8 +1,7 @@
-//! `--events FILE|-`: what a command reports while it goes on, as JSON, one event a line.
+//! `--events FILE|-`: the events of a command as JSON, one per line, while it is running.
 //!
-//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up:
-//! what it cannot take in time is counted, and the last line says how many. Must not change what a
-//! run does.
+//! A separate thread writes them, so that a slow disk or reader delays nothing: dropped events are counted, and the
+//! last line has their number. Must not affect a run.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::rc::Rc;
@@ -27,25 +26,25 @@ use crate::intent::{LineStream, RunOutput};
 use crate::progress::WarningsOnly;
 use crate::{output_file, terminal};
 
-/// Events that wait to be written.
+/// Maximum number of events in the queue.
 const WAITING_MAX: usize = 4_096;
-/// How long the end of a command waits for a reader that takes nothing.
+/// Maximum time that the end of a command waits for a reader that does not read.
 const END: Duration = Duration::from_secs(5);
 
-/// Where the events of a command go.
+/// Destination of a command's events.
 pub struct EventLog {
     lines: Option<SyncSender<String>>,
-    /// Events that found no room.
+    /// Events that were dropped because the queue was full.
     dropped: Arc<AtomicU64>,
-    /// Disconnected when all is written.
+    /// Disconnected when everything is written.
     written: Receiver<()>,
 }
 
 impl EventLog {
-    /// Begins a log, if one was asked for.
+    /// Starts a log, if one was requested.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// If the file cannot be created.
     pub fn open(sink: Option<&LineStream>) -> Result<Option<Rc<Self>>, Failure> {
         let out: Box<dyn Write + Send> = match sink {
             None => return Ok(None),
@@ -86,7 +85,7 @@ impl Observer for EventLog {
         let Some(lines) = &self.lines else { return };
         match lines.try_send(line(event)) {
             Err(TrySendError::Full(_)) => drop(self.dropped.fetch_add(1, Ordering::Relaxed)),
-            // A writer that is gone has said why.
+            // A writer that ended has reported why.
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
         }
     }
@@ -95,7 +94,7 @@ impl Observer for EventLog {
 impl Drop for EventLog {
     fn drop(&mut self) {
         self.lines = None;
-        // It ends by the disconnection: nothing is ever sent.
+        // Ends by the disconnection: nothing is ever sent.
         let _ = self.written.recv_timeout(END);
     }
 }
@@ -116,7 +115,7 @@ fn write_all(out: impl Write, lines: &Receiver<String>, dropped: &AtomicU64) {
     }
 }
 
-/// Each line is there for a reader as soon as no other one waits.
+/// Flushes whenever the queue is empty, so that readers get each line as soon as possible.
 fn write_lines(
     mut out: impl Write,
     lines: &Receiver<String>,
@@ -137,7 +136,7 @@ fn write_lines(
     Ok(())
 }
 
-/// Prints a record that is stored in this directory; returns its exit code.
+/// Prints the record that is stored in `directory`; returns its exit code.
 pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
     if output.json && output.events == Some(LineStream::Standard) {
         terminal::note(&report::json(record));
@@ -149,7 +148,7 @@ pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Res
     Ok(exit::of(record))
 }
 
-/// Prints a summary on stdout, or beside it where events are there.
+/// Prints a summary on stdout, or on stderr if events go to stdout.
 pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), Failure> {
     if output.events == Some(LineStream::Standard) {
         terminal::summary_note(summary, output.verbose);
@@ -158,7 +157,7 @@ pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), Failure> {
     terminal::summary(summary, output.verbose)
 }
 
-/// Who watches a command: its progress, unless only the result is wanted, the log, and who looks from elsewhere.
+/// The observers of a command: its progress, unless only the result is requested, the log, and the live servers.
 pub fn observer(
     output: &RunOutput,
     log: Option<&Rc<EventLog>>,
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
     use highwater_model::event::TimedEvent;
 
-    /// Takes nothing while its test holds the lock.
+    /// Blocks writes while its test holds the lock.
     #[derive(Clone, Default)]
     struct Slow(Arc<Mutex<Vec<u8>>>);
 
@@ -223,7 +222,7 @@ mod tests {
             panic!("{:?}", events.last());
         };
         assert_eq!(written + missed, SENT);
-        // The first line of the log may be among those that wait.
+        // The first line of the log may be among the queued events.
         assert!(written + 1 >= WAITING_MAX as u64, "{written} were written");
     }
 }

@@ -1,9 +1,9 @@
-//! Exit codes: the whole list. Which one wins is decided where records are judged.
+//! Exit codes: the full list. Their precedence is decided where records are judged.
 
 use highwater_analysis::{Ended, exit_code};
 use highwater_model::record::RecordRef;
 
-/// The command did everything that was requested.
+/// The command succeeded.
 pub const SUCCESS: u8 = 0;
 /// An objective was missed, or a gate found something worse.
 pub const MISSED: u8 = 1;
@@ -30,7 +30,7 @@ pub const ALL: [(u8, &str); 7] = [
     (INTERRUPTED, "interrupted"),
 ];
 
-/// Where several apply, the first of these: see `docs/reference/exit-codes.md`.
+/// Precedence if several apply; see `docs/reference/exit-codes.md`.
 const FIRST: [u8; 7] = [4, TARGET, INTERRUPTED, USAGE, NOT_VALID, MISSED, SUCCESS];
 
 /// The code of two runs together.

@@ -1,4 +1,4 @@
-//! What went wrong, where, and what helps: one shape and one renderer for every error.
+//! Errors with their place and hint: one type and one renderer for all of them.
 //!
 //! ```text
 //! error: unknown setting `sesions`
@@ -10,7 +10,7 @@
 //! hint: did you mean `sessions`?
 //! ```
 //!
-//! A password that found its way into a message or a source line does not leave this module.
+//! Passwords that are part of a message or a source line must not leave this module.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,20 +21,20 @@ use highwater_model::display::harmless;
 
 use crate::exit;
 
-/// An error of the user's world.
+/// An error that the user can fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// One of [`crate::exit`]'s codes.
     pub exit: u8,
     /// Place and cause, lower case.
     pub message: String,
-    /// Where in a file.
+    /// Place in a file.
     pub place: Option<Box<Place>>,
-    /// What the user can do.
+    /// Advice for the user.
     pub hint: Option<String>,
 }
 
-/// A piece of a line of a file.
+/// A part of a line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file's path as the user would write it.
@@ -50,7 +50,7 @@ pub struct Place {
 }
 
 impl Failure {
-    /// Bad usage or bad input.
+    /// Invalid usage or input.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { exit: exit::USAGE, message: message.into(), place: None, hint: None }
     }
@@ -60,7 +60,7 @@ impl Failure {
         self.hinted(Some(hint))
     }
 
-    /// The same failure with a hint where there is one.
+    /// The same failure, with a hint if there is one.
     pub fn hinted(mut self, hint: Option<impl Into<String>>) -> Self {
         self.hint = hint.map(Into::into);
         self
@@ -78,7 +78,7 @@ impl Failure {
         self
     }
 
-    /// The error and all that helps, as lines for the terminal, without color.
+    /// The error with place and hint, as lines for the terminal, without color.
     pub fn render(&self) -> String {
         let place = self.place.as_ref().map_or(String::new(), ToString::to_string);
         let hint = self.hint.as_ref().map_or(String::new(), |hint| {
@@ -88,8 +88,8 @@ impl Failure {
         format!("error: {message}\n{}{hint}", harmless(&place))
     }
 
-    /// The same failure, without the passwords of these words wherever they are quoted whole: where
-    /// a word ends in a message cannot be seen if its password holds a quote.
+    /// The same failure, with the passwords of these words removed wherever the words are quoted in full. Otherwise the
+    /// end of a word in a message is unknown, because a password may contain a quote.
     pub fn without_passwords_of<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         for word in words {
             let value = word.split_once('=').map_or("", |(_, value)| value);
@@ -146,7 +146,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, width, source } = self;
         writeln!(f, "  --> {file}:{line}:{column}")?;
-        // A line that may hold a password is not shown; a long one would not be read.
+        // A line that may contain a password is not shown, nor is a long one, which would be unreadable.
         if source.contains("://")
             || source.to_lowercase().contains("password")
             || redacted(source).is_some()
@@ -170,7 +170,7 @@ pub fn did_you_mean<'a>(
 ) -> Option<&'a str> {
     const CLOSE: f64 = 0.8;
     let likeness = |name: &str| {
-        // One slip of the finger is close, however short the word.
+        // A single typo is close, even in a short word.
         let slip = if strsim::osa_distance(word, name) == 1 { CLOSE } else { 0.0 };
         strsim::jaro_winkler(word, name).max(slip)
     };
@@ -182,7 +182,7 @@ pub fn did_you_mean<'a>(
         .map(|(_, name)| name)
 }
 
-/// A hint at a candidate that is close to what was meant, or another one.
+/// A suggestion of a close candidate, or another hint.
 pub fn suggestion(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
     near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }

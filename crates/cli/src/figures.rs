@@ -1,6 +1,6 @@
-//! Reads figures: points from CSV files, run records and directories of runs.
+//! Reads figures: points from CSV files, run records, and directories of runs.
 //!
-//! Must not define what a point is, or draw conclusions; that is the core's job.
+//! Must not define a point, or draw conclusions; that is the core's job.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,13 +14,12 @@ use highwater_sizing::series::{self, SeriesSet};
 use crate::failure::Failure;
 use crate::workload_file;
 
-/// A file beyond this many bytes is not one of figures.
+/// Maximum bytes of a file of figures.
 const LARGEST: u64 = 16 << 20;
-/// Most runs of one directory.
+/// Maximum runs of one directory.
 const MOST_RUNS: usize = 10_000;
 
-/// The points of everything that is named, in its order. `out` is the run store, where ids are
-/// looked up.
+/// The points of everything that is named, in its order. `out` is the run store, for looking up IDs.
 pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, Failure> {
     let mut set = SeriesSet::default();
     for name in names {
@@ -45,7 +44,7 @@ fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
     run(&store::find(out, Some(name))?)
 }
 
-/// A record; of a group of runs those of each.
+/// Points of a record; for a group of runs, those of each.
 fn run(path: &Path) -> Result<SeriesSet, Failure> {
     let record = record::read(path)?;
     let group = RecordRef::from(&record).experiment();
@@ -64,8 +63,7 @@ fn of_record(record: &Record) -> SeriesSet {
     SeriesSet { points: series::of_record(record), ..SeriesSet::default() }
 }
 
-/// The runs of a directory, in the order of their names, which is that of their times; one more
-/// than `most` at most.
+/// The runs of a directory, in the order of their names and therefore of their times; at most one more than `most`.
 pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(directory)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", directory.display())))?;

@@ -4,23 +4,23 @@ use std::ffi::OsString;
 
 use crate::failure::Failure;
 
-/// Prefix of all our environment variables.
+/// Prefix of all environment variables of Highwater.
 pub const PREFIX: &str = "HIGHWATER_";
 
-/// Our one variable that is not a setting: passed on when the process restarts itself.
+/// The only variable that is not a setting: it is passed on when the process restarts itself.
 pub const HANDOVER: &str = "HIGHWATER_HANDOVER";
 
-/// Arguments and environment of this process. They may hold a password, so there is no `Debug`.
+/// Arguments and environment of this process. They may contain a password, so there is no `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The program's name, then the arguments.
     pub arguments: Vec<String>,
-    /// Variables of ours, by name.
+    /// Highwater's variables, by name.
     pub environment: Vec<(String, String)>,
 }
 
 impl Invocation {
-    /// From what the operating system gives.
+    /// From the operating system's values.
     pub fn new(
         arguments: impl Iterator<Item = OsString>,
         environment: impl Iterator<Item = (OsString, OsString)>,
@@ -45,7 +45,7 @@ impl Invocation {
         Ok(Self { arguments, environment: ours })
     }
 
-    /// Whether colors are unwanted, known before the words are parsed.
+    /// Whether colors are disabled, before the arguments are parsed.
     pub fn without_color(&self) -> bool {
         self.arguments.iter().any(|word| word == "--no-color")
     }

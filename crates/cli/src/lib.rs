@@ -1,7 +1,7 @@
 //! The command line of Highwater: arguments, intents, commands, exit codes.
 //!
-//! The only crate that prints, exits, or knows colors. It never measures. `main.rs` is the
-//! architecture; everything it calls is here, so that tests can call it too.
+//! The only crate that prints, exits, or handles colors. Must not measure. `main.rs` shows the architecture; everything
+//! it calls is here, so that tests can call it too.
 
 pub mod ceiling;
 pub mod cluster_file;

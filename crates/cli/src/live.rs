@@ -1,4 +1,4 @@
-//! `--ui`, `--metrics-listen` and `--otlp`: who may look at a command from elsewhere while it goes on. Must not serve.
+//! `--ui`, `--metrics-listen`, and `--otlp`: remote views of a running command. Must not serve.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use crate::failure::Failure;
 use crate::intent::{LiveRequest, PageAddress};
 use crate::terminal;
 
-/// Where the page is, unless somebody says otherwise.
+/// Default address of the page.
 const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4_790);
 
-/// The address of a page, and whether it may move to another port.
+/// The address of a page, and whether it may use another port.
 pub(crate) fn place(at: PageAddress) -> (SocketAddr, bool) {
     match at {
         PageAddress::Usual => (SocketAddr::from(USUAL), true),
@@ -26,10 +26,10 @@ pub(crate) fn place(at: PageAddress) -> (SocketAddr, bool) {
     }
 }
 
-/// Serves one run; whoever has its controller may change it.
+/// Serves one run; clients of its controller may change it.
 ///
 /// # Errors
-/// An address cannot be listened on.
+/// If an address cannot be listened on.
 pub fn of_run(
     request: &LiveRequest,
     controller: Option<Controller>,
@@ -41,10 +41,10 @@ pub fn of_run(
     start(request, rights, controller)
 }
 
-/// Serves an experiment, which may be stopped and paused: its trials are as they were planned.
+/// Serves an experiment, which may be stopped and paused, but not changed: its trials run as planned.
 ///
 /// # Errors
-/// An address cannot be listened on.
+/// If an address cannot be listened on.
 pub fn of_trials(
     request: &LiveRequest,
     interrupter: &Interrupter,
@@ -84,8 +84,8 @@ fn start(
     Ok(Some(Rc::new(live)))
 }
 
-/// A collector, with the headers that OpenTelemetry's variables hold for it. They are secrets: they are of no layer, so
-/// that neither a flag nor a file can hold them, and no message shows them.
+/// A collector, with the headers in OpenTelemetry's variables. They are secrets: they are not in any layer, so no flag
+/// or file can contain them, and no message shows them.
 fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, Failure> {
     let set = |name: &'static str| Some((name, std::env::var_os(name)?));
     let mut set = OTLP_HEADER_VARIABLES.into_iter().filter_map(set);

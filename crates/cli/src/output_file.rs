@@ -1,4 +1,4 @@
-//! Files that a command writes where its user says. Must not know what is written.
+//! Files that a command writes to a path given by the user. Must not depend on their content.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,10 +8,10 @@ use std::path::Path;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-/// Makes a file anew, or opens a named pipe that somebody reads already: a reader is never waited for.
+/// Creates or truncates a file, or opens a named pipe that already has a reader: it never waits for a reader.
 ///
 /// # Errors
-/// It cannot be opened, or is a pipe without a reader.
+/// If it cannot be opened, or is a pipe without a reader.
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -23,7 +23,7 @@ pub fn create(path: &Path) -> io::Result<File> {
         }
         error
     })?;
-    // Its writer may wait for its reader, once there is one.
+    // Once there is a reader, writes may wait for it.
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)
 }

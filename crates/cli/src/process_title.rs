@@ -1,21 +1,20 @@
-//! Keeps passwords out of what other users of the machine can see of this process.
+//! Hides passwords from other users of the machine who look at this process.
 //!
-//! Anyone may read the words of a running command (`ps`), and its user the environment. If a URL
-//! among them holds a password or a token, the process starts itself again (`exec`, so the process
-//! id stays) with the password cut out of words and environment. The originals travel in a sealed
-//! file in memory, which takes the place of standard input; the new image reads it and puts the
-//! real standard input back, which closes it: without unsafe code a descriptor that is known by its
-//! number alone could not be closed.
+//! All users can read the arguments of a running command (`ps`), and its user can read the environment. If a URL in
+//! them contains a password or a token, the process restarts itself (with `exec`, so the process ID stays the same)
+//! with the password removed from arguments and environment. The originals are passed in a sealed memory file in place
+//! of standard input. The new image reads it and restores the real standard input, which closes the file: without
+//! unsafe code, a descriptor that is only known by its number could not be closed.
 //!
-//! Linux only; elsewhere the user is warned. The moment before the restart cannot be hidden.
+//! Linux only; elsewhere, the user is warned. The time before the restart cannot be hidden.
 
 use highwater_driver::redaction::{redacted, without_passwords as without_passwords_in};
 
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
-/// The invocation of this process, free of passwords for anyone who looks from outside.
-/// Does not return where the process starts itself again. Also says what should be warned of.
+/// The invocation of this process, which shows no passwords from outside. Does not return if the process restarts
+/// itself. Also returns a warning, if there is one.
 pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
     let given = Invocation::new(std::env::args_os(), std::env::vars_os())?;
     if let Some(original) = platform::handed_over(&given)? {
@@ -33,7 +32,7 @@ pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
     Ok((given, Some(warning)))
 }
 
-/// The same words and environment, passwords cut out of URLs.
+/// The same arguments and environment, with passwords removed from URLs.
 fn without_passwords(given: &Invocation) -> Invocation {
     let clean = |text: &String| redacted(text).unwrap_or_else(|| text.clone());
     Invocation {
@@ -48,7 +47,7 @@ fn without_passwords(given: &Invocation) -> Invocation {
 
 #[cfg(target_os = "linux")]
 mod platform {
-    //! By a sealed file in memory.
+    //! With a sealed memory file.
 
     use std::fs::File;
     use std::io::{self, Read, Seek, Write};
@@ -61,14 +60,14 @@ mod platform {
     use super::{Failure, Invocation};
     use crate::invocation::HANDOVER;
 
-    /// More than the kernel accepts as words and environment of a process.
+    /// More than the kernel accepts as arguments and environment of a process.
     const LARGEST: u64 = 8 << 20;
 
     /// The original invocation, if this process was started by [`start_again`].
     pub(super) fn handed_over(given: &Invocation) -> Result<Option<Invocation>, Failure> {
         let mine = format!("{}:", std::process::id());
         let variable = given.environment.iter().find(|(name, _)| name == HANDOVER);
-        // Children inherit the variable, but not the process id in it.
+        // Children inherit the variable, but it contains this process' ID.
         let Some(stdin) = variable.and_then(|(_, value)| value.strip_prefix(&mine)) else {
             return Ok(None);
         };
@@ -84,7 +83,7 @@ mod platform {
         Ok(Some(Invocation { arguments, environment }))
     }
 
-    /// Starts this program again, in this process. Returns only if that fails, with the cause.
+    /// Restarts this program in this process. Returns the cause if that fails.
     pub(super) fn start_again(original: &Invocation, clean: &Invocation) -> io::Error {
         match prepare(original, clean) {
             Ok(mut command) => command.exec(),
@@ -100,7 +99,7 @@ mod platform {
         memory.rewind()?;
         let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
         rustix::fs::fcntl_add_seals(&memory, seals)?;
-        // A copy that the new image inherits; it finds it by its number and never closes it.
+        // A copy for the new image, which finds it by its number and never closes it.
         let stdin = rustix::io::dup(rustix::stdio::stdin())?;
         let mut words = clean.arguments.iter();
         let mut command = Command::new(std::env::current_exe()?);
@@ -114,13 +113,13 @@ mod platform {
         Ok(command)
     }
 
-    /// Puts the real standard input, or an empty one, in the place of the file in memory.
+    /// Replaces the memory file by the real standard input, or by an empty one.
     fn restore_stdin(number: &str) {
         let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = |path: &str| rustix::fs::open(path, flags, Mode::empty());
         let real = open(&format!("/proc/self/fd/{number}")).or_else(|_| open("/dev/null"));
         if let Ok(real) = real {
-            // It can fail only if descriptors ran out; then the file in memory stays, read.
+            // Fails only if there are no descriptors left; then the memory file stays, fully read.
             let _ = rustix::stdio::dup2_stdin(&real);
         }
     }
@@ -128,7 +127,7 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    //! Not possible.
+    //! Not supported.
 
     use super::{Failure, Invocation};
 

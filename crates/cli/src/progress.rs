@@ -1,5 +1,5 @@
-//! Shows the progress of a run on stderr: on a terminal a block that is redrawn in place, elsewhere
-//! one line per second, and one for each part without a pace. Must not compute figures.
+//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as one line per
+//! second, and one for each part without a pace. Must not compute figures.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,29 +12,28 @@ use highwater_runner::observer::Observer;
 use crate::screen::Screen;
 use crate::terminal;
 
-/// How often an audit is shown elsewhere than on a terminal.
+/// Interval of progress lines of an audit without a terminal.
 const AUDIT_SHOWN_EVERY: Nanos = Nanos::from_secs(10);
 
-/// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal the
-/// current one.
+/// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal also the current trial.
 #[derive(Debug)]
 pub struct Progress {
     screen: Option<Screen>,
-    /// Whether it is that of an experiment, of whose runs no more is shown.
+    /// Whether it is an experiment, whose runs are not shown in more detail.
     of_trials: bool,
     header_shown: Cell<bool>,
-    /// Whether the last second showed nothing, which was said.
+    /// Whether the last second was silent, and reported as such.
     silent: Cell<bool>,
-    /// How long the audit had taken when it was last shown.
+    /// Elapsed time of the audit when it was last shown.
     audited: Cell<Nanos>,
-    /// What the run that goes on is to meet.
+    /// Objectives of the current run.
     objectives: RefCell<Vec<Objective>>,
     /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
 }
 
 impl Progress {
-    /// Of a run that begins.
+    /// For a run.
     pub fn of_run() -> Self {
         Self {
             screen: Screen::on_terminal(),
@@ -47,12 +46,12 @@ impl Progress {
         }
     }
 
-    /// Of an experiment that begins.
+    /// For an experiment.
     pub fn of_trials() -> Self {
         Self { of_trials: true, ..Self::of_run() }
     }
 
-    /// One second as a line, below a header.
+    /// Prints one second as a line, below a header.
     fn line(&self, line: &SecondProgress) {
         let objectives = self.objectives.borrow();
         if !self.header_shown.replace(true) {
@@ -74,7 +73,7 @@ impl Progress {
         terminal::note(&format!("{text}\n"));
     }
 
-    /// How far an audit is: every ten seconds, and whenever it has to make its statements smaller.
+    /// Progress of an audit: every ten seconds, and whenever it reduces the size of its statements.
     fn audit(&self, progress: &AuditProgress) -> Option<String> {
         let since = progress.elapsed.saturating_sub(self.audited.get());
         let another = progress.elapsed < self.audited.get();
@@ -86,7 +85,7 @@ impl Progress {
         (self.screen.is_none() && due).then(|| report::audit_line(progress))
     }
 
-    /// What a run reports, as a line; a second is shown by itself.
+    /// The line of an event of a run; seconds are printed separately.
     fn run(&self, event: &Event) -> Option<String> {
         let line = match event {
             Event::Begun {
@@ -117,7 +116,7 @@ impl Progress {
     }
 }
 
-/// What an experiment reports, as a line: what is of a trial below its title.
+/// The line of an event of an experiment; details of a trial are below its title.
 fn trials(event: &Event) -> Option<String> {
     let of_trial = match event {
         Event::Trial { number, trial, .. } => return Some(report::trial_begun(*number, trial)),
@@ -184,7 +183,7 @@ impl Observer for WarningsOnly {
 mod tests {
     use super::*;
 
-    /// A pipe shows that an audit goes on, and what the target had no room for at once.
+    /// Without a terminal, lines show that an audit is running, and that the target had no memory for a statement.
     #[test]
     fn an_audit_without_a_terminal_is_a_line_every_ten_seconds_and_one_for_each_refusal() {
         let progress = Progress { screen: None, ..Progress::of_run() };

@@ -1,11 +1,11 @@
-//! Prompts for a password on a terminal. Must not store it anywhere but in the URLs.
+//! Prompts for a password on a terminal. Must not store it except in the URLs.
 
 use std::io::{IsTerminal, stderr, stdin};
 
 use highwater_driver::{Secret, TargetError, TargetErrorKind, TargetUrl};
 
-/// After a connection was rejected without a password: prompts for one, for all URLs of the target
-/// that have none. False if the cause was another one, there is no terminal, or nothing was typed.
+/// If a connection was rejected without a password, prompts for one, for all URLs of the target that have none. False
+/// if the cause was another one, if there is no terminal, or if nothing was typed.
 pub fn for_password(error: &TargetError, urls: &mut [TargetUrl]) -> bool {
     let lacks_password = |url: &TargetUrl| url.password.is_none();
     let Some(first) = urls.iter().find(|url| lacks_password(url)) else {

@@ -1,5 +1,5 @@
-//! `--cluster FILE` of a command that loads a cluster as it is: where the cluster that is up has its nodes, and which
-//! of them have quotas. Must not start or resize a cluster.
+//! `--cluster FILE` of a command that loads a running cluster: the URLs of its nodes, and which of them have quotas.
+//! Must not start or resize a cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use crate::intent::{parsers, resolve};
 use crate::layers::{Layers, Origin};
 use crate::prepare;
 
-/// The same layers with the nodes of the cluster that they name as the target, if they name one and no stronger layer
-/// has a target. A target beside it has to be of the cluster, such as one of its nodes.
+/// The same layers, with the nodes of their cluster as the target, unless there is no cluster, or a layer with higher
+/// precedence has a target. A target with the same precedence must belong to the cluster, such as one of its nodes.
 pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
     let mut layers = layers.clone();
     let strength = layers.strength("cluster");
@@ -27,14 +27,14 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
     let path = PathBuf::from(given.parse(parsers::word)?);
     let flags = ClusterFlags { takes_over: true, ..ClusterFlags::default() };
     let spec = cluster_file::read(&path)?;
-    // It goes on when this is dropped.
+    // The nodes keep running when this is dropped.
     let mut cluster = cluster_file::open(&path, spec, flags, prepare::signals()?)?;
     let urls = nodes_of(&mut cluster, &path)?;
     if layers.strength("target") == strength {
         check_targets(&layers, &urls, &path)?;
     } else {
         for url in cluster.urls()? {
-            // No user gave it, so a later command finds it by the file again.
+            // It is not given by the user, so that a later command reads the file again.
             layers.add(own, "target", url, Origin::Default);
         }
     }
@@ -49,7 +49,7 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
     Ok(layers)
 }
 
-/// Where the nodes that are loaded are, at least one.
+/// URLs of the nodes to load, at least one.
 fn nodes_of(cluster: &mut Cluster, path: &Path) -> Result<Vec<TargetUrl>, Failure> {
     let is_up = cluster.size() > 0;
     let urls = if is_up { cluster.urls()? } else { Vec::new() };
@@ -62,7 +62,7 @@ fn nodes_of(cluster: &mut Cluster, path: &Path) -> Result<Vec<TargetUrl>, Failur
     urls.iter().map(|url| Ok(TargetUrl::parse(url)?)).collect()
 }
 
-/// Fails where a target that was given is not of the cluster.
+/// Fails if a given target does not belong to the cluster.
 fn check_targets(layers: &Layers, urls: &[TargetUrl], path: &Path) -> Result<(), Failure> {
     let given = resolve::targets(layers, layers.list("target"))?;
     let Some(other) = given.iter().find(|url| !is_of(url, urls)) else {
@@ -76,7 +76,7 @@ fn check_targets(layers: &Layers, urls: &[TargetUrl], path: &Path) -> Result<(),
         .with_hint("leave one of them out: the cluster's own URLs are the target"))
 }
 
-/// Whether all hosts of a URL are those of nodes; one without hosts has to be a node's own.
+/// Whether all hosts of a URL are those of nodes; a URL without hosts must be that of a node.
 fn is_of(url: &TargetUrl, nodes: &[TargetUrl]) -> bool {
     let is_node = |host| nodes.iter().any(|node| node.hosts.contains(host));
     match url.hosts.as_slice() {

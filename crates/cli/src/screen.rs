@@ -1,7 +1,6 @@
-//! Draws the progress a few times a second on a separate thread, so that a slow terminal delays
-//! only itself.
+//! Draws the progress a few times per second on a separate thread, so that a slow terminal delays only itself.
 //!
-//! Must not make the lines (the report does) or write to the terminal (`terminal` does).
+//! Must not make the lines (`report` does) or write to the terminal (`terminal` does).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -13,10 +12,10 @@ use highwater_runner::clock::RealClock;
 
 use crate::terminal;
 
-/// Between two drawings.
+/// Interval of drawings.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Draws until it is dropped; then the terminal is cleared of it.
+/// Draws until it is dropped, which clears the block from the terminal.
 #[derive(Debug)]
 pub struct Screen {
     shared: Arc<Shared>,
@@ -37,7 +36,7 @@ struct State {
 }
 
 impl Screen {
-    /// Begins to draw; absent where stderr is not a terminal that can be drawn on.
+    /// Starts drawing; absent if stderr is not a suitable terminal.
     pub fn on_terminal() -> Option<Self> {
         terminal::size()?;
         let shared = Arc::new(Shared::default());
@@ -59,7 +58,7 @@ impl Drop for Screen {
         self.shared.lock().is_over = true;
         self.shared.over.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked no longer draws, which is enough here.
+            // After a panic, the thread no longer draws, which is enough here.
             let _ = thread.join();
         }
         terminal::block(&[]);
@@ -76,7 +75,7 @@ fn draw(shared: &Shared, clock: RealClock) {
     let mut state = shared.lock();
     while !state.is_over {
         let live = state.live.clone();
-        // A change does not wait for the terminal.
+        // A state change must not wait for the terminal.
         drop(state);
         if let Some((columns, rows)) = terminal::size() {
             terminal::block(&live.lines(clock.now(), columns, rows));

@@ -1,5 +1,5 @@
-//! Variables of the environment that hold secrets, and that commands started for the user do not get. Must not
-//! start one.
+//! Environment variables with secrets, which are removed for commands that are started for the user. Must not start
+//! one.
 
 use std::ffi::OsString;
 
@@ -9,8 +9,8 @@ use highwater_live::OTLP_HEADER_VARIABLES;
 
 use crate::invocation::PREFIX;
 
-/// The variables of this process that a driver takes a password from, those whose headers go to a
-/// collector, and those of ours that hold the password of a URL.
+/// The variables from which drivers take a password, those with headers for a collector, and those of Highwater that
+/// contain a URL with a password.
 pub fn all() -> Vec<OsString> {
     let of_drivers = drivers().iter().flat_map(|driver| driver.secret_variables());
     let ours = std::env::vars_os().filter(|(name, value)| {

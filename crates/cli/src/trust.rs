@@ -1,5 +1,5 @@
-//! Whose record decides what a command connects to, and what it executes: that of its user alone. Another's is read, and
-//! its target is named on the command line. Must not read a record.
+//! Trust in records: only a record that no other user can write decides what a command connects to and executes.
+//! Records of others are read, but the target must be named on the command line. Must not read a record.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const NAMES_TARGET: [&str; 2] = ["target", "cluster"];
 pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, Failure> {
     let name = layers.parse("resume", parsers::word)?;
     let out = layers.value("out").map(|out| PathBuf::from(&out.text));
-    // What is not found is told where it is read.
+    // A missing experiment is reported by the code that reads it.
     if let Ok(run) = store::find(&out.unwrap_or_default(), name.as_deref())
         && name.is_some()
     {
@@ -25,13 +25,13 @@ pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, Failure> {
     Ok(name)
 }
 
-/// Fails where others may have written a run, unless the command line names the target.
+/// Fails if other users may have written a run, unless the command line names the target.
 pub(crate) fn of_settings(layers: &Layers, run: &Path) -> Result<(), Failure> {
     let is_named = |name: &&str| layers.strength(name) == Some(Strength::CommandLine);
     of_target(run, NAMES_TARGET.iter().any(is_named))
 }
 
-/// The same where it is known whether the target `is_named`.
+/// As [`of_settings`], if it is known whether the target `is_named`.
 pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), Failure> {
     let why = store::others_may_write(run).filter(|_| !is_named);
     why.map_or(Ok(()), |why| {

@@ -1,5 +1,5 @@
-//! How a value of a tuning's axis becomes a setting of a run: in each trial, and with `--tuned
-//! RUN`, where the best values have precedence over all but the command line. Must not judge them.
+//! Applies the value of a tuning's axis as a setting of a run: in each trial, and with `--tuned RUN`, whose best values
+//! have precedence over everything except the command line. Must not judge them.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::failure::Failure;
 use crate::layers::{Layers, Origin, Strength};
 use crate::trust;
 
-/// Axes that are flags of the same name.
+/// Axes that are flags with the same name.
 pub(crate) const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
-/// Begin of axes that are settings of new tables.
+/// Prefix of axes that are settings of new tables.
 pub(crate) const WITH: &str = "with.";
-/// Begin of axes that are parameters of a simulated cluster.
+/// Prefix of axes that are parameters of a simulated cluster.
 pub(crate) const SIM: &str = "sim.";
 /// A setting without a flag: parameters of the simulated cluster.
 pub(crate) const SIM_PARAMETERS: &str = "sim";

@@ -1,5 +1,4 @@
-//! Reads workload files and SQL files, and shows every error in them at its place. Must not judge a
-//! workload itself.
+//! Reads workload files and SQL files, and shows every error in them at its place. Must not validate a workload itself.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,7 +15,7 @@ use crate::failure::{Failure, Place, did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
 use crate::terminal;
 
-/// The chosen workload, with these values of its parameters.
+/// The selected workload, with these values of its parameters.
 pub fn choose(
     choice: &WorkloadChoice,
     parameters: &BTreeMap<String, String>,
@@ -43,7 +42,7 @@ pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
     parse(&path.display().to_string(), &text_of(path)?)
 }
 
-/// Reads SQL files; every error is shown in its own file.
+/// Reads SQL files; every error is shown with its own file.
 fn scripts(
     files: &[(PathBuf, u32)],
     parameters: &BTreeMap<String, String>,
@@ -71,7 +70,7 @@ fn scripts(
     })
 }
 
-/// The text of a file that a person wrote.
+/// The text of a file written by a person.
 pub fn text_of(path: &Path) -> Result<String, Failure> {
     regular_file::read_text(path, WRITTEN_BYTES_MAX)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
@@ -103,7 +102,7 @@ fn failure(error: &InputError, name: &str, text: &str) -> Failure {
         .hinted(error.hint.as_ref())
 }
 
-/// A failed run; where the target refused a statement of a file, with its place there.
+/// A failed run; if the target rejected a statement of a file, with its place there.
 pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) -> Failure {
     let place = match &error {
         RunError::Target(TargetError { kind: TargetErrorKind::Preparation(refused), .. }) => {
@@ -114,7 +113,7 @@ pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) ->
     Failure::from(error).at(place)
 }
 
-/// The place of a statement in its file; none where it is written there in another way.
+/// The place of a statement in its file; absent if the file contains it in another form.
 fn place_of(
     refused: RefusedStatement,
     choice: &WorkloadChoice,
@@ -141,7 +140,7 @@ fn place_of(
         Some(start..start + width)
     });
     let span = found.next()?;
-    // Of several dialects the target has one, and which is not known here.
+    // With several dialects it is unknown here which one the target uses.
     found.next().is_none().then(|| Place::new(&name, &text, &span))
 }
 

@@ -1,5 +1,5 @@
-//! Lateness of the load generator beside a database on the same host. In a program of its own: a core that
-//! is taken would make other tests late.
+//! Client lag of the load generator next to a database on the same host. It is a separate program, because blocking a
+//! core would delay other tests.
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 use std::process::Command;
@@ -11,14 +11,13 @@ use highwater_model::record::{RunRecord, SchedulingClass};
 use highwater_testing::busy::{BusyCore, cores, is_permitted, pin};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-/// For so long the load generator's core is taken, again and again: many times what an insert of ten rows
-/// takes.
+/// Time for which the load generator's core is blocked, repeatedly: many times the duration of an insert of ten rows.
 const TAKEN: Duration = Duration::from_millis(40);
 
-/// One test at a time.
+/// Runs one test at a time.
 static CORES: Mutex<()> = Mutex::new(());
 
-/// The server on one core, and the program on another one if there are two.
+/// Runs the server on one core, and the program on another one if there are two.
 fn run(server_core: usize, own_core: usize, busy: Option<Duration>, pace: &[&str]) -> RunRecord {
     pin(server_core);
     let server = Postgres::start();
@@ -70,7 +69,7 @@ fn what_is_due_beside_a_local_database_is_sent_in_the_real_time_class_where_it_i
     let paced = run(last, 0, None, &["--rate", "1k"]);
     assert_eq!(paced.clients[0].scheduling, expected);
     assert_eq!(notes(&paced, "shares_host"), 1, "{:?}", paced.notes);
-    // Nothing is due in a closed load.
+    // Nothing is scheduled in a closed load.
     let closed = run(last, 0, None, &["-c", "2"]);
     assert_eq!(closed.clients[0].scheduling, SchedulingClass::Normal);
     assert_eq!(notes(&closed, "shares_host"), 1, "{:?}", closed.notes);

@@ -1,8 +1,7 @@
-//! What a user could do next, as commands: the one that asks the same again, and the step that an expert would
-//! take.
+//! The user's next step as a command: a repetition of the last command, or the step that an expert would take.
 //!
-//! Commands have the user's words and units, exist, and can be pasted as they stand. Must not print anything else,
-//! and must not judge.
+//! Commands must use the user's words and units, be valid, and be ready to paste. Must not print anything else, or
+//! judge.
 
 mod again;
 mod commands;

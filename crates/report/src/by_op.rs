@@ -1,6 +1,4 @@
-//! What each op makes at one size after another, in rows: of a growth, and of a table of figures.
-//!
-//! It must not compute.
+//! Row throughput of each op per size, for a growth and for a table of figures. Must not compute.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +7,10 @@ use highwater_sizing::OpRate;
 
 use crate::layout::{Row, or_absent};
 
-/// Characters of an op's name.
+/// Maximum characters of an op's name.
 const WORDS: usize = 40;
 
-/// The head and a row for each size, whose name comes first; nothing where no op is named.
+/// The head, and a row for each size with the size's name first; empty if no op is named.
 pub(crate) fn rows(
     axis: &str,
     sizes: impl IntoIterator<Item = String>,
@@ -39,7 +37,7 @@ pub(crate) fn rows(
     std::iter::once(Row::new(head)).chain(rows).collect()
 }
 
-/// What the rows show.
+/// Caption of the rows.
 pub(crate) fn sentence(unit: &str) -> String {
     format!("{unit}, and the gain over the first row")
 }

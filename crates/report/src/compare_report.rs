@@ -1,4 +1,4 @@
-//! What is compared with what, by the names that its user gave. Must not make a page or a text of it.
+//! Groups and growths to compare, under the names that the user gave them. Must not render a page or text.
 
 use highwater_analysis::comparison::{Comparison, Criteria, compare};
 use highwater_analysis::growth::{ComparedGrowths, Grown, compare_growths};
@@ -7,7 +7,7 @@ use highwater_model::record::RecordRef;
 /// Runs with the name that the user gave them.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// Name of a run, a directory of runs, a variant.
+    /// Name of a run, a directory of runs, or a variant.
     pub name: String,
     /// Its runs; never empty.
     pub runs: Vec<RecordRef<'a>>,
@@ -22,23 +22,23 @@ pub struct NamedGrowth<'a> {
     pub growth: Grown<'a>,
 }
 
-/// What is compared with what.
+/// A baseline, and everything that is compared with it.
 #[derive(Debug)]
 pub struct Beside<T, C> {
-    /// What the others are compared with.
+    /// The baseline of all comparisons.
     pub baseline: T,
     /// The others, each with its comparison.
     pub others: Vec<(T, C)>,
 }
 
-/// Which group is compared with which.
+/// Comparisons of groups with a baseline.
 pub type CompareReport<'a> = Beside<Group<'a>, Comparison>;
 
-/// Which growth is compared with which.
+/// Comparisons of growths with a baseline.
 pub type GrowthsReport<'a> = Beside<NamedGrowth<'a>, ComparedGrowths<'a>>;
 
 impl<T, C> Beside<T, C> {
-    /// The first one against each other one; absent without any.
+    /// Compares the first with each of the others; absent without any others.
     fn first(all: Vec<T>, compare: impl Fn(&T, &T) -> C) -> Option<Self> {
         let mut all = all.into_iter();
         let baseline = all.next()?;
@@ -58,15 +58,15 @@ impl<T, C> Beside<T, C> {
 }
 
 impl<'a> CompareReport<'a> {
-    /// The first group against each other one; absent without any.
+    /// Compares the first group with each of the others; absent without any others.
     pub fn of(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
         Self::first(groups, |a, b| compare(&a.runs, &b.runs, criteria))
     }
 }
 
 impl<'a> GrowthsReport<'a> {
-    /// The first growth against each other one, of which a relative change of `practical` matters, as a part above 0;
-    /// absent where anything else is compared, or several growths are one group.
+    /// Compares the first growth with each of the others. Relative changes below the fraction `practical` (above 0)
+    /// do not matter. Absent if anything else is compared, or if one group has several growths.
     pub fn of(groups: &[Group<'a>], practical: f64) -> Option<Self> {
         let named = groups.iter().map(|group| {
             let [record] = group.runs.as_slice() else {
@@ -77,7 +77,7 @@ impl<'a> GrowthsReport<'a> {
         Self::beside_first(named.collect::<Option<_>>()?, practical)
     }
 
-    /// The first growth against each other one; absent without any.
+    /// Compares the first growth with each of the others; absent without any others.
     pub fn beside_first(growths: Vec<NamedGrowth<'a>>, practical: f64) -> Option<Self> {
         Self::first(growths, |a, b| compare_growths(a.growth, b.growth, practical))
     }

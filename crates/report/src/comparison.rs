@@ -1,6 +1,5 @@
-//! One comparison of two groups in words and rows, as texts, Markdown and pages show it. Nothing is computed
-//! here but what a reader is shown of several runs: their mean, of shares the arithmetic one, else
-//! the geometric one.
+//! One comparison of two groups in words and rows, for text, Markdown, and pages. Must not compute anything except the
+//! means of several runs: arithmetic for fractions, otherwise geometric.
 
 use highwater_analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
 use highwater_model::display::{
@@ -12,16 +11,16 @@ use highwater_model::target_telemetry::units;
 use crate::layout::{Row, aligned, headed, joined, labeled, list, or_absent};
 use crate::markdown_words::{compared, table};
 
-/// Characters of a name or a setting.
+/// Maximum characters of a name or a setting.
 pub(crate) const WORDS: usize = 120;
-/// Scales of shares, as sentences name what is compared on them.
+/// Scales of fractions, and their names in sentences.
 const SHARES: [(Scale, &str); 2] = [
     (Scale::ShareOfOps, "the share of ops that failed"),
     (Scale::ShareOfSeconds, "shares of seconds"),
 ];
-/// Differences that are listed.
+/// Maximum number of listed differences.
 const DIFFERENCES_MAX: usize = 40;
-/// More runs than this are not proposed: other advice brings more.
+/// Maximum number of proposed runs; above it, other advice is more useful.
 const RUNS_PROPOSED: u32 = 30;
 
 /// One comparison of two groups of these names.
@@ -44,7 +43,7 @@ pub(crate) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
     compared(&verdict, named(names, comparison), figures, lines)
 }
 
-/// Lines of which the first has the label.
+/// Lines, the first of them with the label.
 pub(crate) fn listed(label: &str, lines: &[String]) -> Vec<String> {
     let lines = lines
         .iter()
@@ -53,12 +52,12 @@ pub(crate) fn listed(label: &str, lines: &[String]) -> Vec<String> {
     lines.collect()
 }
 
-/// Of what place which figure it is.
+/// Name of the figure with its place.
 fn name_of(compared: &Compared) -> String {
     foreign(&compared.figure.full_name(), WORDS)
 }
 
-/// Both with the number of their runs.
+/// Both names with their numbers of runs.
 pub(crate) fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
     let named = |side: usize| {
         let runs = match comparison.runs[side] {
@@ -90,7 +89,7 @@ fn row(compared: &Compared) -> Row {
     .remark(word(compared.verdict, false))
 }
 
-/// Where a figure is of; `all` of the whole run.
+/// Place of a figure; `all` for the whole run.
 pub(crate) fn place_of(compared: &Compared) -> String {
     match compared.figure.place.as_str() {
         "" => "all".to_owned(),
@@ -108,7 +107,7 @@ fn means(compared: &Compared) -> [f64; 2] {
     [&compared.a, &compared.b].map(|values| mean(values, compared.figure.scale))
 }
 
-/// By how much B differs, with its sign; and the unit of that.
+/// Difference of B with its sign, and the unit of the difference.
 pub(crate) fn difference(compared: &Compared) -> (String, String) {
     let scale = compared.figure.scale;
     let [a, b] = means(compared);
@@ -123,7 +122,7 @@ pub(crate) fn difference(compared: &Compared) -> (String, String) {
     (signed(difference), unit_of(scale).to_owned())
 }
 
-/// Of what differences are so many hundredths.
+/// Unit of differences in hundredths.
 const fn unit_of(scale: Scale) -> &'static str {
     if scale.is_share() { "points" } else { "%" }
 }
@@ -139,12 +138,12 @@ pub(crate) fn interval(compared: &Compared) -> String {
     format!("{low} to {}", with_unit(&high, unit))
 }
 
-/// The difference that matters.
+/// The smallest difference that matters.
 pub(crate) fn threshold(compared: &Compared) -> String {
     of_scale(compared, compared.practical)
 }
 
-/// The mean that is compared: of shares the arithmetic one, of anything else the geometric one.
+/// The mean to compare: arithmetic for fractions, otherwise geometric.
 fn mean(values: &[f64], scale: Scale) -> f64 {
     let share = scale.is_share();
     let of = |value: &f64| if share { *value } else { value.ln() };
@@ -163,7 +162,7 @@ fn shown(unit: &str, value: f64) -> String {
     }
 }
 
-/// A share that was asked for, without needless digits.
+/// A requested fraction, without needless digits.
 fn whole_percent(part: f64) -> String {
     format!("{}%", plain(part * 100.0))
 }
@@ -174,7 +173,7 @@ fn signed(part: f64) -> String {
     format!("{sign}{}", significant(part.abs() * 100.0))
 }
 
-/// `0.1 points`, as differences of shares are lines.
+/// `0.1 points`, the unit of differences between fractions.
 fn points(share: f64) -> String {
     match plain(share * 100.0).as_str() {
         "1" => "1 point".to_owned(),
@@ -192,10 +191,10 @@ pub(crate) const fn word(verdict: Verdict, loud: bool) -> &'static str {
     }
 }
 
-/// Differences that are named beside a verdict.
+/// Maximum number of differences next to a verdict.
 const HEADLINES: usize = 3;
 
-/// `insert throughput -32.8%`: the figures that decide, the question's own first; where none differs, that one.
+/// `insert throughput -32.8%`: the decisive figures, the primary one first; only the primary one if none differs.
 pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     let named = |compared: &&Compared| {
         let name = name_of(compared);
@@ -219,7 +218,7 @@ pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     shown.chain(rest).collect()
 }
 
-/// The group of which a percentile falls among failed ops, so that it is longer than any.
+/// The group whose percentile falls among failed ops and is therefore longer than any latency.
 fn without_end(compared: &Compared) -> Option<&'static str> {
     match means(compared).map(f64::is_finite) {
         [true, false] => Some("B"),
@@ -228,7 +227,7 @@ fn without_end(compared: &Compared) -> Option<&'static str> {
     }
 }
 
-/// What would decide about the question's own figure, most certain first; nothing where it is decided.
+/// Ways to decide the primary figure, the most certain first; empty if it is decided.
 pub(crate) fn advice_lines(comparison: &Comparison) -> Vec<String> {
     let is_open =
         |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
@@ -245,7 +244,7 @@ fn verdict(comparison: &Comparison, loud: bool) -> String {
     }
 }
 
-/// The figures of which this was decided.
+/// The figures with this verdict.
 pub(crate) fn of_verdict(
     comparison: &Comparison,
     verdict: Verdict,
@@ -253,10 +252,10 @@ pub(crate) fn of_verdict(
     comparison.figures.iter().filter(move |compared| compared.verdict == verdict)
 }
 
-/// Which figures are worse, and which better; empty where none is either.
+/// Figures that are worse, and figures that are better; empty if there are none.
 fn directions(comparison: &Comparison) -> String {
     let of = [Verdict::Worse, Verdict::Better].map(|verdict| {
-        // What failed comes before the percentiles that have no end because of it.
+        // Failures come before the percentiles that are infinite because of them.
         let mut all: Vec<&Compared> = of_verdict(comparison, verdict).collect();
         all.sort_by_key(|compared| without_end(compared).is_some());
         match list(all.into_iter().map(name_of), ", ").as_str() {
@@ -267,7 +266,7 @@ fn directions(comparison: &Comparison) -> String {
     joined(of)
 }
 
-/// The same in a sentence.
+/// The decided figures, in a sentence.
 pub(crate) fn certain(comparison: &Comparison) -> String {
     match directions(comparison).as_str() {
         "" => "no figure is better or worse for certain".to_owned(),
@@ -275,7 +274,7 @@ pub(crate) fn certain(comparison: &Comparison) -> String {
     }
 }
 
-/// What the verdict rests on, and what would lead to one.
+/// The basis of the verdict, and how to reach one.
 pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.is_guarded() {
@@ -297,7 +296,7 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
         lines.push(
             "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
         );
-        // Which differences of the question's own figure these runs show.
+        // The smallest difference of the primary figure that these runs can detect.
         lines.extend(primary.detectable.map(|detectable| {
             let (shown, power) = (of_scale(primary, detectable), whole_percent(POWER));
             format!("these runs show a difference of {shown} in {name} with {power} power")
@@ -308,7 +307,7 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// What would decide about the question's own figure, and what each of it brings.
+/// Ways to decide the primary figure, and the effect of each.
 fn advice(primary: &Compared, name: &str) -> Vec<String> {
     let practical = of_scale(primary, primary.practical);
     let spread = of_scale(primary, primary.spread);
@@ -347,13 +346,12 @@ fn runs_of_each(repeats: u32) -> String {
     }
 }
 
-/// A difference in percent, or of shares in points.
+/// A difference in percent, or in points for fractions.
 fn of_scale(compared: &Compared, difference: f64) -> String {
     if compared.figure.scale.is_share() { points(difference) } else { whole_percent(difference) }
 }
 
-/// `from 5% on, of the share of ops that failed from 0.1 points on`, as far as there are such
-/// figures.
+/// `from 5% on, of the share of ops that failed from 0.1 points on`, for the kinds of figures that are present.
 fn matters(comparison: &Comparison) -> String {
     let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
     for (scale, what) in SHARES {
@@ -365,7 +363,7 @@ fn matters(comparison: &Comparison) -> String {
     lines.join(", ")
 }
 
-/// Which of the other figures no verdict was possible on.
+/// The other figures without a verdict.
 fn undecided(comparison: &Comparison) -> Option<String> {
     let open = of_verdict(comparison, Verdict::Inconclusive).filter(|c| !c.is_primary);
     let names = list(open.map(name_of), ", ");
@@ -390,12 +388,12 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// A value of at most so many characters; the sign of what is absent where there is none.
+/// A value of at most `words` characters; the sign for absent values if there is none.
 pub(crate) fn setting(text: &str, words: usize) -> String {
     or_absent(Some(text).filter(|text| !text.is_empty()), |text| foreign(text, words))
 }
 
-/// `plan: 7f3a91 against 9fc329`; what differs though it should not comes with a warning.
+/// `plan: 7f3a91 against 9fc329`; unwanted differences come with a warning.
 pub(crate) fn against(kind: Kind, name: &str, values: [&str; 2]) -> String {
     let [a, b] = values.map(|text| setting(text, WORDS));
     let grave = match kind {

@@ -1,8 +1,8 @@
 //! CSV for spreadsheets and data frames: one header, one row per fact, units in column names.
 //!
 //! Quoted by RFC 4180; lines end in a line feed. Numbers are plain: no separators, a point.
-//! `show --format csv` prints [`csv`], the intervals; [`results_csv`] is the table of results,
-//! [`telemetry_csv`] what the target said of itself (`show --format telemetry-csv`).
+//! `show --format csv` prints [`csv`] (intervals) and `show --format telemetry-csv` prints [`telemetry_csv`] (target
+//! telemetry); [`results_csv`] is the table of results.
 
 use ::csv::{Writer, WriterBuilder};
 
@@ -13,7 +13,7 @@ use highwater_model::target_telemetry::SeriesKind;
 
 /// One row per second, phase, stream and op, in the order of the record: the fields of an interval in their own order.
 ///
-/// Empty cells are figures that too few ops could carry.
+/// Cells of figures with too few ops are empty.
 pub fn csv(record: &RunRecord) -> String {
     let head = "second,phase,stream,op,offered,sent,acknowledged,rows_acknowledged,errors,rejected,\
                 rows_refused,dropped,p50_ns,p99_ns,max_ns";
@@ -74,9 +74,9 @@ pub fn results_csv(record: &RunRecord) -> String {
     })
 }
 
-/// One row per sample and series of the target's telemetry; what was not said has no row.
+/// One row per sample and series of the target's telemetry; missing values have no row.
 ///
-/// `value` is that of the record; `drawn` is the level itself, or the count per second.
+/// `value` is the recorded value; `drawn` is the level itself, or the count per second.
 pub fn telemetry_csv(record: &RunRecord) -> String {
     below("time_ns,source,node,name,unit,kind,value,drawn", |table| {
         let Some(telemetry) = &record.target_telemetry else {
@@ -123,8 +123,8 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The names of the columns, and below them the rows that this writes. Writing to memory fails only where a row has
-/// more cells or fewer than there are columns.
+/// The column names, followed by the rows that `rows` writes. Writing to memory fails only if a row has more or fewer
+/// cells than there are columns.
 fn below(
     head: &str,
     rows: impl FnOnce(&mut Writer<Vec<u8>>) -> Result<(), ::csv::Error>,

@@ -1,4 +1,4 @@
-//! Events and answers to commands as words, one line each, and the schemas of events and commands.
+//! Events and responses to commands in words, one line each, and the schemas of events and commands.
 
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
@@ -15,10 +15,10 @@ use highwater_model::units::Nanos;
 use super::json::pretty;
 use super::layout::{joined, list};
 
-/// Characters of a file's name.
+/// Maximum characters of a file name.
 const FILE_WORDS: usize = 80;
 
-/// JSON Schema (draft 2020-12) of a line of `--events`, pretty, with a newline at the end.
+/// JSON Schema (draft 2020-12) of a line of `--events`, pretty-printed, with a newline at the end.
 pub fn event_schema() -> String {
     pretty(&schemars::schema_for!(TimedEvent))
 }
@@ -28,7 +28,7 @@ pub fn event_line(time: String, event: &Event) -> String {
     super::json::line(&TimedEvent { time, event: event.clone() })
 }
 
-/// JSON Schema (draft 2020-12) of a line that `--control` reads, pretty, with a newline at the end.
+/// JSON Schema (draft 2020-12) of a line that `--control` reads, pretty-printed, with a newline at the end.
 pub fn control_schema() -> String {
     pretty(&schemars::schema_for!(Command))
 }
@@ -43,7 +43,7 @@ pub fn warmed_up(took: Nanos, steady: bool) -> String {
     }
 }
 
-/// What a command changed, and when.
+/// The change that a command made, and its time.
 pub fn intervention(done: &InterventionRecord) -> String {
     let at = duration(done.time_ns);
     match &done.change {
@@ -63,7 +63,7 @@ pub fn intervention(done: &InterventionRecord) -> String {
     }
 }
 
-/// Why a run refused a command.
+/// Why a run rejected a command.
 pub fn refusal(why: &Refusal) -> String {
     match why {
         Refusal::QueueFull => "too many commands wait to be obeyed; send it again".to_owned(),
@@ -113,17 +113,17 @@ pub fn refusal(why: &Refusal) -> String {
     }
 }
 
-/// What runs against what.
+/// The workload and its target.
 pub fn begun(workload: &str, urls: &[String], target: &str) -> String {
     format!("{workload} → {}   {target}", urls.join(" "))
 }
 
-/// The file of the working directory whose settings are in force.
+/// The settings file of the working directory that is in effect.
 pub fn settings_line(file: &str) -> String {
     format!("settings from {}", foreign(file, FILE_WORDS))
 }
 
-/// What a run is expected to take, in one line.
+/// The expected cost of a run, in one line.
 pub fn estimate(estimate: &EstimateRecord) -> String {
     let length = match estimate.duration_ns {
         Some(length) => format!("{} with a pace", span(length)),
@@ -146,7 +146,7 @@ pub fn estimate(estimate: &EstimateRecord) -> String {
     joined([length, rows, size, disk.unwrap_or_default()])
 }
 
-/// A part of a run that begins: its name, and what is done.
+/// The part of a run that begins: its name, and its action.
 pub fn part_line(part: &Part) -> String {
     match part {
         Part::TableHeld { table, owner, silent, wait } => format!(
@@ -165,7 +165,7 @@ pub fn part_line(part: &Part) -> String {
     }
 }
 
-/// What an audit compares, and about how long that takes.
+/// The scope of an audit, and about how long it takes.
 fn audit(level: AuditLevel, estimate: Nanos) -> String {
     let what = match level {
         AuditLevel::Off => "nothing",
@@ -179,7 +179,7 @@ fn audit(level: AuditLevel, estimate: Nanos) -> String {
     format!("{what}, about {}", duration(estimate.0))
 }
 
-/// How far an audit is, for readers without a terminal.
+/// Progress of an audit, for output without a terminal.
 pub fn audit_line(progress: &AuditProgress) -> String {
     format!(
         "audit: {}, {} of {} rows: {}",
@@ -190,7 +190,7 @@ pub fn audit_line(progress: &AuditProgress) -> String {
     )
 }
 
-/// What an audit is doing.
+/// The current stage of an audit.
 pub fn audit_stage(stage: &AuditStage) -> String {
     match stage {
         AuditStage::Beginning => "beginning".to_owned(),
@@ -217,7 +217,7 @@ const fn table_step(step: TableStep) -> &'static str {
     }
 }
 
-/// A trial that begins: its number, and what it tries.
+/// The trial that begins: its number, and its settings.
 pub fn trial_begun(number: u32, trial: &Trial) -> String {
     match trial {
         Trial::Probe { purpose, axis, at, unit } => {
@@ -251,7 +251,7 @@ fn of_variant(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" of {name}"))
 }
 
-/// That a size is measured again, or what is predicted for it.
+/// The prediction for a size, or that it is measured again.
 fn size_remark(purpose: ScalePurpose, predicted: Option<&PredictedRate>, unit: &str) -> String {
     match (purpose, predicted) {
         (ScalePurpose::Again, _) => ", again".to_owned(),

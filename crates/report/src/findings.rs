@@ -5,7 +5,7 @@ use highwater_analysis::growth;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_sizing::batch_too_small;
 
-/// What an experiment shows as a whole, and what its last run shows.
+/// Findings about an experiment as a whole, and about its last run.
 pub(crate) fn findings(record: RecordRef<'_>) -> Vec<RuleFinding> {
     let experiment = record.experiment();
     let of_experiment = experiment.map(of_experiment).unwrap_or_default();

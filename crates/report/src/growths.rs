@@ -1,6 +1,6 @@
-//! Two growths beside each other in words and rows: one sentence, the sizes, what it rests on, what else differs.
+//! Two growths compared in words and rows: one sentence, the sizes, the basis, and other differences.
 //!
-//! It only shows what was compared. Must not make a page or judge.
+//! Shows the comparison of the record only. Must not render a page or judge.
 
 use highwater_analysis::growth::{
     ComparedGrowths, GrowthDifference, LoneReason, LoneSize, SharedSize, SizeChange,
@@ -15,13 +15,13 @@ use crate::limit;
 use crate::text::judged::objectives;
 use crate::text::scale::nodes;
 
-/// Characters of a name or a setting.
+/// Maximum characters of a name or a setting.
 const WORDS: usize = 120;
-/// In the order in which a sentence names them.
+/// The order of changes in a sentence.
 const ORDER: [SizeChange; 4] =
     [SizeChange::Worse, SizeChange::Better, SizeChange::Equal, SizeChange::NotDistinguished];
 
-/// The baseline beside another growth.
+/// The baseline and another growth.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair<'a> {
     pub(crate) a: &'a NamedGrowth<'a>,
@@ -29,7 +29,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) compared: &'a ComparedGrowths<'a>,
 }
 
-/// Each growth beside the first one.
+/// Each growth paired with the first one.
 pub(crate) fn pairs<'a>(report: &'a GrowthsReport<'a>) -> Vec<Pair<'a>> {
     let pairs = report.others.iter().map(|(other, compared)| Pair {
         a: &report.baseline,
@@ -62,7 +62,7 @@ pub(crate) fn sentence(compared: &ComparedGrowths<'_>) -> String {
     format!("B makes {all}")
 }
 
-/// The sizes of which this can be said.
+/// The sizes with this change.
 pub(crate) fn with<'a>(
     compared: &'a ComparedGrowths<'_>,
     verdict: SizeChange,
@@ -101,7 +101,7 @@ fn range(sizes: &[&SharedSize<'_>]) -> String {
     if least == most { most } else { format!("{least} to {most}") }
 }
 
-/// What is said of a size.
+/// The word for the change of a size.
 pub(crate) const fn word(verdict: Option<SizeChange>) -> &'static str {
     match verdict {
         Some(SizeChange::Worse) => "worse",
@@ -112,7 +112,7 @@ pub(crate) const fn word(verdict: Option<SizeChange>) -> &'static str {
     }
 }
 
-/// The name, and what was measured at which sizes.
+/// The name, and the measured figure and sizes.
 pub(crate) fn named(of: &NamedGrowth<'_>) -> String {
     let scale = of.growth.scale;
     let (name, each) = (foreign(&of.name, WORDS), scale.each.name());
@@ -120,7 +120,7 @@ pub(crate) fn named(of: &NamedGrowth<'_>) -> String {
     format!("{name} · {each} at {sizes} nodes")
 }
 
-/// The head and a row for each size that both have; nothing without any.
+/// The head and a row for each size that both have; empty if there is none.
 pub(crate) fn rows(pair: Pair<'_>) -> Vec<Row> {
     if pair.compared.sizes.is_empty() {
         return Vec::new();
@@ -142,7 +142,7 @@ fn row(size: &SharedSize<'_>) -> Row {
     .remark(word(size.verdict))
 }
 
-/// What kept A and B from being higher, a line for each size of which either says it.
+/// The limits of A and B, a line for each size with a limit in either.
 pub(crate) fn limits(pair: Pair<'_>) -> Vec<String> {
     let of = |trial: &ScaleTrial| match trial.figures.limit.as_ref().map(limit::named) {
         None => "not known".to_owned(),
@@ -159,7 +159,7 @@ pub(crate) fn limits(pair: Pair<'_>) -> Vec<String> {
     lines.collect()
 }
 
-/// Sizes that one growth alone has, with the growth: `A`, `3 nodes: 270 rows/s, not measured in B`.
+/// Sizes that only one growth has, with that growth: `A`, `3 nodes: 270 rows/s, not measured in B`.
 pub(crate) fn lone(pair: Pair<'_>) -> Vec<(&'static str, String)> {
     let [in_a, in_b] = &pair.compared.lone;
     let a = in_a.iter().map(|size| ("A", alone(pair.a, size, "B")));
@@ -185,7 +185,7 @@ fn alone(of: &NamedGrowth<'_>, size: &LoneSize<'_>, other: &str) -> String {
     )
 }
 
-/// What the verdict rests on.
+/// The basis of the verdict.
 pub(crate) fn basis(pair: Pair<'_>) -> Vec<String> {
     let [a, b] = pair.compared.noise;
     let mut lines = vec![format!(
@@ -214,7 +214,7 @@ pub(crate) fn basis(pair: Pair<'_>) -> Vec<String> {
     lines
 }
 
-/// What else differs, a line each.
+/// Other differences, a line each.
 pub(crate) fn differing(pair: Pair<'_>) -> Vec<String> {
     pair.compared
         .differences
@@ -226,7 +226,7 @@ pub(crate) fn differing(pair: Pair<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Both values; objectives in the words of reports.
+/// Both values; objectives are worded as in reports.
 fn values(pair: Pair<'_>, difference: &GrowthDifference) -> [String; 2] {
     if difference.name == "objective" {
         return [pair.a, pair.b].map(|of| objectives(&of.growth.record.last_run));

@@ -1,4 +1,4 @@
-//! A record as one line of a list: what it was of, and its answer as a figure. Must not read a file, nor judge.
+//! A record as one line of a list: its kind and subject, and its answer as a figure. Must not read a file or judge.
 
 use std::collections::BTreeMap;
 
@@ -16,45 +16,44 @@ use crate::answer::main_stream;
 pub struct HistoryRow {
     /// Name of its directory.
     pub id: String,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall-clock time of the start, RFC 3339, UTC.
     pub started_at: String,
-    /// What it is.
+    /// Kind of the record.
     pub kind: HistoryKind,
     /// Name of its workload.
     pub workload: String,
-    /// Where its target was; of an experiment that of its last run.
+    /// URLs of the target; for an experiment, those of its last run.
     pub targets: Vec<String>,
-    /// What the target was.
+    /// Name and version of the target.
     pub target: String,
-    /// Equal where runs differ in nothing that was planned but the seed; of experiments also but for the paces, which
-    /// they search for.
+    /// Equal if the plans differ only in the seed, and for experiments also in the paces that they vary.
     pub definition: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Its answer; absent where it has none.
+    /// Its answer; absent if it has none.
     pub answer: Option<HistoryAnswer>,
-    /// What to make of it; absent where it did not end.
+    /// Its judgments; absent if it did not end.
     pub judgments: Option<Judgments>,
-    /// How far it is; absent where it does not go on.
+    /// Its progress; absent if it is not in progress.
     pub progress: Option<HistoryProgress>,
-    /// Without a record it can be shown nevertheless, as far as it came.
+    /// Whether it can be shown up to its last state although it has no record.
     pub has_draft: bool,
 }
 
-/// How far a run is that goes on.
+/// Progress of a running run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryProgress {
-    /// Of an experiment: which of its trials runs, from 1.
+    /// For an experiment: number of the current trial, from 1.
     pub trial: Option<u32>,
     /// Name of the phase; empty before the first.
     pub phase: String,
-    /// Since the start of the first phase.
+    /// Seconds since the start of the first phase.
     pub second: u64,
-    /// How long the phases take, if nothing ends them earlier.
+    /// Planned seconds of all phases, if nothing ends them earlier.
     pub of_s: u64,
 }
 
-/// What a record is of.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HistoryKind {
     /// One run.
@@ -67,9 +66,9 @@ pub enum HistoryKind {
     Group,
     /// A growth.
     Growth,
-    /// What another tool measured.
+    /// A measurement of another tool.
     Imported,
-    /// A run that goes on, or ended without a record.
+    /// A run that is in progress, or ended without a record.
     #[default]
     WithoutRecord,
 }
@@ -79,14 +78,14 @@ pub enum HistoryKind {
 pub struct HistoryAnswer {
     /// Units per second, unless it is a number of sessions.
     pub value: f64,
-    /// Where that lies with confidence; absent where it is not known.
+    /// Its confidence interval; absent if unknown.
     pub interval: Option<[f64; 2]>,
-    /// What it counts; absent of sessions.
+    /// What it counts; absent for sessions.
     pub unit: Option<Unit>,
 }
 
 impl HistoryAnswer {
-    /// What stands beside the figure.
+    /// The text after the figure.
     pub(crate) fn unit_beside(self) -> String {
         let unit = self.unit;
         unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
@@ -94,7 +93,7 @@ impl HistoryAnswer {
 }
 
 impl HistoryKind {
-    /// In a list.
+    /// The name in a list.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -129,18 +128,18 @@ impl HistoryRow {
         }
     }
 
-    /// Whether another one has an answer to the same question: of the same kind, workload and target, in the same unit.
+    /// Whether both answer the same question: the same kind, workload, target, and unit.
     pub fn is_same_question(&self, other: &Self) -> bool {
         self.question() == other.question()
     }
 
-    /// What runs have in common whose answers may be held against each other.
+    /// The properties that runs must share for their answers to be comparable.
     pub(crate) fn question(&self) -> [&str; 4] {
         let (workload, target) = (self.workload.as_str(), self.target.as_str());
         [self.kind.name(), workload, target, self.unit_name()]
     }
 
-    /// What its answer counts; empty without one.
+    /// The unit of its answer; empty without an answer.
     pub fn unit_name(&self) -> &'static str {
         match self.answer {
             None => "",
@@ -148,7 +147,7 @@ impl HistoryRow {
         }
     }
 
-    /// Whether there is something to open: a record, a run that goes on, or what one left.
+    /// Whether there is something to open: a record, a running run, or the remains of one.
     pub fn has_page(&self) -> bool {
         self.judgments.is_some() || self.progress.is_some() || self.has_draft
     }

@@ -1,4 +1,4 @@
-//! The record as JSON, back again, and its schema.
+//! The record as JSON, parsing of it, and its schema.
 //!
 //! The bytes of [`json`] are exactly those of `record.json`.
 
@@ -8,57 +8,52 @@ use std::io::{self, Write};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::version1;
 use highwater_model::display;
 use highwater_model::record::{RECORD_SCHEMA, Record, RecordRef};
 
-/// Why a text is not a record.
+/// Why a text cannot be parsed as a record.
 #[derive(Debug, Error)]
 pub enum ParseError {
     /// It is JSON, but not a record of any version.
     #[error("not a record of Highwater: it has no `{missing}` (expected {RECORD_SCHEMA})")]
     NotARecord {
-        /// What a record begins with, and it lacks.
+        /// The first field that every record has, and that is missing here.
         missing: &'static str,
     },
     /// It is a record of another version.
     #[error("record has schema {found:?}; this version of Highwater reads {RECORD_SCHEMA}")]
     Schema {
-        /// What it says it is, shortened.
+        /// The schema that it names, shortened.
         found: String,
     },
-    /// It is no JSON, or a field is missing or has the wrong type.
+    /// Invalid JSON, or a field that is missing or has the wrong type.
     #[error("record cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// The same of a record of version 1, which is read after its names are those of this version; the place in the
-    /// text is one that its user does not have.
-    #[error("record of version 1 cannot be read; as one of this version, in one line: {0}")]
-    Version1(serde_json::Error),
 }
 
-/// The record as it is stored: pretty, fields in the order of their definition, a newline at the
-/// end. A number that is not finite becomes `null`.
+/// The record as it is stored: pretty-printed, fields in definition order, with a newline at the end. A number that is
+/// not finite becomes `null`.
 pub fn json<'a>(record: impl Into<RecordRef<'a>>) -> String {
     pretty(&record.into())
 }
 
-/// Writes the bytes of [`json`], piece by piece: the text of a long run's record is longer than all that is
-/// kept of the run.
+/// Writes the bytes of [`json`] in pieces, because the text of a long run's record is larger than the run's state in
+/// memory.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_json(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
     write_pretty(&record, out)
 }
 
-/// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
+/// Reads what [`json`] wrote. Unknown fields are ignored.
 ///
-/// A kind is read as what it is, not as one of several: the record of a long run would be in memory twice.
+/// Each kind is parsed as its own type, not as an untagged enum, which would hold a long run's record in memory twice.
 ///
 /// # Errors
 /// If the text is not JSON, not a record, or of another schema version.
 pub fn parse(json: &str) -> Result<Record, ParseError> {
-    /// Read first, so that another version is named before one of its fields is missed.
+    /// Parsed first, so that another version is reported before one of its missing fields.
     #[derive(Deserialize)]
     struct Version {
         schema: Option<String>,
@@ -73,13 +68,6 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
     }
     let version: Version = serde_json::from_str(json)?;
     let found = version.schema.ok_or(ParseError::NotARecord { missing: "schema" })?;
-    if found == version1::SCHEMA {
-        let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
-        return parse(&record.to_string()).map_err(|error| match error {
-            ParseError::Json(error) => ParseError::Version1(error),
-            other => other,
-        });
-    }
     if found != RECORD_SCHEMA {
         let found = found.chars().take(64).collect();
         return Err(ParseError::Schema { found });
@@ -92,14 +80,13 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
     })
 }
 
-/// JSON Schema (draft 2020-12) of [`json`], pretty, with a newline at the end.
+/// JSON Schema (draft 2020-12) of [`json`], pretty-printed, with a newline at the end.
 pub fn schema() -> String {
     pretty(&schemars::schema_for!(Record))
 }
 
 pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
-    // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
-    // has neither.
+    // Fails only for a map with keys that are not strings, or for a failing `Serialize`; a record has neither.
     let mut text = Vec::new();
     drop(write_pretty(value, &mut text));
     String::from_utf8(text).unwrap_or_default()
@@ -110,12 +97,12 @@ fn write_pretty<T: serde::Serialize>(value: &T, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// The same in one line.
+/// The value on one line.
 pub(super) fn line<T: serde::Serialize>(value: &T) -> String {
     escaped(&serde_json::to_string(value).unwrap_or_default()).into_owned() + "\n"
 }
 
-/// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.
+/// The same JSON, with control characters for terminals escaped. They can occur only inside strings.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_escaped = |character| display::is_unsafe(character) && character != '\n';
     if !json.contains(is_escaped) {
@@ -133,7 +120,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Escapes what is written through it, in pieces that end with a character.
+/// Escapes all text written through it; each piece must end at a character boundary.
 struct Escaping<'a>(&'a mut dyn Write);
 
 impl Write for Escaping<'_> {
@@ -152,13 +139,6 @@ impl Write for Escaping<'_> {
 mod tests {
     use super::*;
     use highwater_analysis::fixture;
-
-    #[test]
-    fn a_damaged_record_of_version_1_is_said_to_be_one() {
-        let json = r#"{"schema": "highwater-record/1", "id": 1}"#;
-        let error = parse(json).unwrap_err();
-        assert!(matches!(error, ParseError::Version1(_)), "{error}");
-    }
 
     #[test]
     fn a_record_comes_back_as_it_was() {
@@ -189,9 +169,13 @@ mod tests {
 
     #[test]
     fn another_version_is_named_before_anything_else() {
-        let error = parse(r#"{"schema": "highwater-record/9"}"#).unwrap_err();
-        let said = r#"record has schema "highwater-record/9"; this version of Highwater reads highwater-record/2"#;
-        assert_eq!(error.to_string(), said);
+        for other in ["highwater-record/1", "highwater-record/9"] {
+            let error = parse(&format!(r#"{{"schema": "{other}", "id": 1}}"#)).unwrap_err();
+            let expected = format!(
+                "record has schema \"{other}\"; this version of Highwater reads highwater-record/2"
+            );
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     #[test]
@@ -199,7 +183,6 @@ mod tests {
         let message = |text| parse(text).unwrap_err().to_string();
         assert!(message("{}").starts_with("not a record of Highwater"));
         assert!(message("{").contains("line 1"));
-        assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field"));
         assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("it has no `kind`"));
         let run = r#"{"schema": "highwater-record/2", "kind": "run"}"#;
         assert!(message(run).contains("missing field"));

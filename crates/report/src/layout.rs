@@ -1,6 +1,6 @@
-//! Columns: words to the left, numbers to the right, as wide as their widest cell.
+//! Columns: words left-aligned, numbers right-aligned, as wide as their widest cell.
 //!
-//! It must not know what a cell means.
+//! Must not depend on the meaning of a cell.
 
 use std::borrow::Borrow;
 
@@ -8,12 +8,12 @@ use highwater_model::display::ABSENT;
 
 /// Width of the label before a sentence.
 pub(crate) const LABEL_WIDTH: usize = 15;
-/// Least width of a column of words, and of one of numbers.
+/// Minimum width of a column of words, and of one of numbers.
 const WORD_WIDTH: usize = 8;
 const NUMBER_WIDTH: usize = 7;
 const GAP: &str = "   ";
 
-/// `a, b`: words with this between them.
+/// `a, b`: words with a separator between them.
 pub(crate) fn list<S: Borrow<str>>(words: impl IntoIterator<Item = S>, between: &str) -> String {
     let words: Vec<S> = words.into_iter().collect();
     words.join(between)
@@ -28,7 +28,7 @@ pub(crate) fn joined<S: Borrow<str>>(words: impl IntoIterator<Item = S>) -> Stri
     list(words, " · ")
 }
 
-/// Blocks of lines with an empty line between them.
+/// Blocks of lines, separated by empty lines.
 pub(crate) fn blocks(blocks: impl IntoIterator<Item = Vec<String>>) -> String {
     let blocks = blocks.into_iter().filter(|block| !block.is_empty());
     let line = |line: &String| format!("{}\n", line.trim_end());
@@ -36,7 +36,7 @@ pub(crate) fn blocks(blocks: impl IntoIterator<Item = Vec<String>>) -> String {
     list(blocks, "\n")
 }
 
-/// With its first letter in upper case.
+/// The text with its first letter in upper case.
 pub(crate) fn first_upper(text: &str) -> String {
     let mut letters = text.chars();
     letters
@@ -44,12 +44,12 @@ pub(crate) fn first_upper(text: &str) -> String {
         .map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
-/// What is shown of a value that may be absent.
+/// The value, or the sign for an absent one.
 pub(crate) fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), show)
 }
 
-/// A head, whose cells bars separate, and the rows below it.
+/// A head, whose cells are separated by bars, and the rows below it.
 pub(crate) fn headed(head: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
     let head = Row::new(head.split(" | "));
     std::iter::once(head).chain(rows).collect()
@@ -74,13 +74,13 @@ impl Remark {
     }
 }
 
-/// A line for each.
+/// One line per remark.
 pub(crate) fn remark_lines(remarks: &[Remark]) -> Vec<String> {
     let line = |remark: &Remark| labeled(remark.label, &remark.sentence);
     remarks.iter().map(line).collect()
 }
 
-/// A row of cells, and a remark behind them.
+/// A row of cells, followed by a remark.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<String>,

@@ -1,7 +1,7 @@
 //! Reports: pure functions from a record to text, JSON, CSV and HTML, and from a size plan to text, JSON and HTML.
 //!
-//! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
-//! changes a figure: what is judged comes from the record or from `highwater-analysis`.
+//! Equal records give equal bytes. Must not read a clock, a file, or a locale, or change a figure: all judgments come
+//! from the record or from `highwater-analysis`.
 
 mod answer;
 mod by_op;
@@ -28,7 +28,6 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod text;
-mod version1;
 mod watched;
 
 pub use compare::{

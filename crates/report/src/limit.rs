@@ -1,6 +1,6 @@
 //! The limit in words: one line for text, page, and Markdown.
 //!
-//! It must not decide what limited a run.
+//! Must not decide what limited a run.
 
 use highwater_model::display::{bytes, count, foreign, percent, percent_whole, plain};
 use highwater_model::limit::LimitFigure::{
@@ -14,12 +14,12 @@ use highwater_model::target_telemetry::sources;
 
 use crate::layout::list;
 
-/// Characters of the name of a node.
+/// Maximum characters of a node's name.
 const WORDS: usize = 60;
-/// Characters of a limit in a few words.
+/// Maximum characters of a short limit.
 const SHORT: usize = 26;
 
-/// `limited by`, and the resource with the runner-up; or `limit`, and why it was not identified.
+/// `limited by` and the resource with the runner-up, or `limit` and why it was not identified.
 pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
     match &limit.by {
         Some(by) => {
@@ -31,12 +31,12 @@ pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
     }
 }
 
-/// The resource alone, for a row of a table; nothing where it was not identified.
+/// The resource alone, for a table row; empty if it was not identified.
 pub(crate) fn named(limit: &Limit) -> String {
     limit.by.as_ref().map_or_else(String::new, resource)
 }
 
-/// The resource and where it is, in a few words and without figures: `CPU of node 2`.
+/// The resource and its place, short and without figures: `CPU of node 2`.
 pub(crate) fn short(limit: &Limit) -> String {
     let Some(of) = &limit.by else {
         return "not identified".to_owned();
@@ -134,7 +134,7 @@ fn resource(of: &LimitingResource) -> String {
     }
 }
 
-/// A host's disks have names of their own.
+/// A host's disks are named.
 fn disk_place(of: &LimitingResource) -> String {
     match (of.source.as_deref(), &of.node) {
         (Some(sources::HOST), Some(_)) => node(of),
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(unseen(&all[1..2]), "not identified: no telemetry of disks");
     }
 
-    /// The words of a resource with these figures.
+    /// Checks the text for a resource with these figures.
     fn says(resource: Resource, place: (&str, &str), figures: &[(LimitFigure, f64)]) -> String {
         line(&limit(Some(of(resource, place, figures)), None)).1
     }

@@ -1,6 +1,6 @@
 //! The summary of a run as Markdown, for the page of a pipeline or a comment on a change.
 //!
-//! The figures are those of the text summary. A target's own words cannot become markup.
+//! Has the same figures as the text summary. Text from the target is escaped.
 
 use crate::comparison;
 use crate::findings::findings as rules;
@@ -24,7 +24,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     let run = &record.measured_run();
     let measured = measured_streams(run);
     let lines = head::lines(run, &measured);
-    // The line of a target is its name and, behind three spaces, what it is.
+    // The line of a target is its name, three spaces, and its description.
     let first = lines.first().map_or("", String::as_str);
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
     let mut blocks = vec![format!("## {}", plain(title)), plain(traits)];
@@ -77,7 +77,7 @@ fn broken(lines: &[String]) -> String {
     list(lines.iter().map(|line| plain(line)), "  \n")
 }
 
-/// What kept it from being faster; a search says so beside its mark.
+/// The limit; a search prints it next to its mark.
 fn limited(record: RecordRef<'_>) -> Option<String> {
     let run = record.measured_run();
     let (label, sentence) = limit::line(run.limit.as_ref()?);

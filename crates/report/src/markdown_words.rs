@@ -1,10 +1,10 @@
-//! Words and tables in Markdown; what a target says cannot become markup.
+//! Words and tables in Markdown; text from the target is escaped.
 
 use highwater_model::display::foreign;
 
 use super::layout::{Row, list};
 
-/// Characters of a target's own words.
+/// Maximum characters of text from the target.
 const WORDS: usize = 300;
 
 /// The first row is the head; the first `words` columns hold words.
@@ -26,7 +26,7 @@ pub(super) fn table(rows: &[Row], words: usize) -> String {
     lines.join("\n")
 }
 
-/// A comparison: what it shows, what A and B are, its table, and all else line by line.
+/// A comparison: its result, the definitions of A and B, its table, and all other lines.
 pub(super) fn compared(
     shows: &str,
     names: [String; 2],
@@ -44,7 +44,7 @@ pub(super) fn compared(
     blocks
 }
 
-/// One line in which no character begins markup of either kind.
+/// One line in which no character begins markup of Markdown or HTML.
 pub(super) fn plain(text: &str) -> String {
     let mut shown = String::new();
     for character in foreign(text, WORDS).chars() {

@@ -1,6 +1,6 @@
 //! The one line per second that a terminal shows during a run, and the header above it.
 //!
-//! It must not look back: everything it prints is in its arguments.
+//! Must not keep a history: everything it prints is in its arguments.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use highwater_model::plan::Objective;
 
 use crate::standing::nearest;
 
-/// How far a table is filled.
+/// Progress of filling a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Filling {
     first: f64,
@@ -22,13 +22,13 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// So many rows are there, of those that are to be.
+    /// `there` of `rows` rows exist.
     pub fn new(there: u64, rows: u64) -> Self {
         let [there, rows] = [there, rows].map(to_f64);
         Self { first: there, there, rows, seconds: 0.0 }
     }
 
-    /// Behind the line of a second: the share of the rows, and the time left at the pace so far.
+    /// The text after the line of a second: the fraction of the rows, and the remaining time at the pace so far.
     pub fn after(&mut self, line: &SecondProgress) -> String {
         self.seconds += 1.0;
         self.there += line.streams.first().map_or(0.0, |stream| stream.units_per_s);
@@ -86,7 +86,7 @@ pub fn interval_line(line: &SecondProgress, objectives: &[Objective]) -> String 
     text
 }
 
-/// `4.40 ms`; of few ops `4.40 ms (10 s)`, over the last seconds, or `max 4.40 ms`, the slowest of them.
+/// `4.40 ms`; with few ops `4.40 ms (10 s)` over the last seconds, or `max 4.40 ms`, the maximum over them.
 pub(crate) fn p99(stream: &StreamProgress) -> String {
     let shown = |ns: u64, at_least: bool| {
         let sign = if at_least { "≥ " } else { "" };
@@ -102,12 +102,12 @@ pub(crate) fn p99(stream: &StreamProgress) -> String {
     }
 }
 
-/// Units per second that are offered; `closed` where none are.
+/// Offered units per second; `closed` in closed load.
 pub(crate) fn offered(per_s: Option<f64>) -> String {
     per_s.map_or_else(|| "closed".to_owned(), rate)
 }
 
-/// Whether a second shows nothing at all: every op in flight takes longer.
+/// Whether a second shows nothing: every op in flight takes longer.
 pub fn is_silent(line: &SecondProgress) -> bool {
     let is_silent = |stream: &StreamProgress| {
         stream.units_per_s <= 0.0 && stream.p99_ns.is_none() && stream.recent.is_none()
@@ -115,7 +115,7 @@ pub fn is_silent(line: &SecondProgress) -> bool {
     line.errors == 0 && line.dropped == 0 && line.streams.iter().all(is_silent)
 }
 
-/// What stands for the seconds that show nothing.
+/// The line that replaces silent seconds.
 pub const SILENCE: &str =
     "        no response: ops take longer than these seconds; such lines are left out";
 
@@ -142,7 +142,7 @@ mod tests {
         let said = "fill: 20,000 of 100,000 rows are there";
         assert_eq!(filling.to_string(), said);
         assert_eq!(filling.after(&line(0.0)), "   20.0%");
-        // 20,000 rows in two seconds, 60,000 to go.
+        // 20,000 rows in two seconds, 60,000 remain.
         assert_eq!(filling.after(&line(20_000.0)), "   40.0%, 6.00 s left");
         assert_eq!(filling.after(&line(60_000.0)), "  100.0%, 0 ns left");
     }

@@ -1,6 +1,6 @@
-//! The objectives of a run while it goes on: how far each is from being missed, over the measured phase so far.
+//! The objectives during a run: the distance of each to a miss, over the measured phase so far.
 //!
-//! Must not judge: whether they are met is judged at the end, over all of it, and with its confidence.
+//! Must not judge: objectives are judged at the end, over the whole phase, and with their confidence.
 
 use highwater_model::display::{count, percent, percent_asked, percent_whole, rate, ratio};
 use highwater_model::event::{ObjectiveSoFar, SecondProgress};
@@ -8,7 +8,7 @@ use highwater_model::plan::Objective;
 
 use crate::text::judged::objective_bound;
 
-/// An objective, and how it stands.
+/// An objective and its current state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing<'a> {
     objective: &'a Objective,
@@ -18,19 +18,19 @@ pub(crate) struct Standing<'a> {
 /// An objective in figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectiveFigures {
-    /// What must hold, in words.
+    /// The objective in words.
     pub objective: String,
-    /// Its kind, by the name that plans have for it.
+    /// Its kind, named as in plans.
     pub kind: &'static str,
-    /// What it allows: at most this part of ops, rows, or CPU; of a throughput at least so many units per second.
+    /// The limit: a maximum fraction of ops, rows, or CPU, or a minimum throughput in units per second.
     pub allowed: f64,
-    /// The same in the measured phase so far; absent where nothing was measured.
+    /// The measured value in the phase so far; absent if nothing was measured.
     pub measured: Option<f64>,
-    /// The part of what is allowed that is used up; above 1 the objective is missed so far.
+    /// Fraction of the limit that is used up; above 1 the objective is missed so far.
     pub used: Option<f64>,
 }
 
-/// All objectives, and how they stand in the last second.
+/// All objectives, as of the last second.
 pub fn objective_figures(
     objectives: &[Objective],
     last: Option<&SecondProgress>,
@@ -44,7 +44,7 @@ pub fn objective_figures(
         .collect()
 }
 
-/// Each objective as a second shows it; none outside a measured phase.
+/// Each objective as of a second; none outside a measured phase.
 pub(crate) fn standings<'a>(
     objectives: &'a [Objective],
     line: &'a SecondProgress,
@@ -55,7 +55,7 @@ pub(crate) fn standings<'a>(
         .map(|(objective, so_far)| Standing { objective, so_far: *so_far })
 }
 
-/// The objective that is nearest to a miss, or farthest beyond one, in words.
+/// The objective that is nearest to a miss, or the farthest beyond its limit, in words.
 pub(crate) fn nearest(objectives: &[Objective], line: &SecondProgress) -> Option<String> {
     let standings = standings(objectives, line);
     let nearest = standings
@@ -65,7 +65,7 @@ pub(crate) fn nearest(objectives: &[Objective], line: &SecondProgress) -> Option
 }
 
 impl Standing<'_> {
-    /// The part of what is allowed that is used up; above 1 the objective is missed so far.
+    /// Fraction of the limit that is used up; above 1 the objective is missed so far.
     fn used(self) -> Option<f64> {
         match self.so_far {
             ObjectiveSoFar::Part { missed: 0, .. } => Some(0.0),
@@ -105,7 +105,7 @@ impl Standing<'_> {
         }
     }
 
-    /// Millionths that may miss it, or be busy.
+    /// Millionths that may exceed the limit, or be busy.
     const fn allowed_ppm(self) -> u32 {
         match *self.objective {
             Objective::Latency { quantile_ppm, .. }
@@ -119,7 +119,7 @@ impl Standing<'_> {
         }
     }
 
-    /// `p99 ≤ 50 ms: 0.42% above, 1% may be`; a miss so far is said first.
+    /// `p99 ≤ 50 ms: 0.42% above, 1% may be`; a current miss comes first.
     pub(crate) fn words(self) -> String {
         let bound = objective_bound(self.objective);
         let is_missed = self.used().is_some_and(|used| used > 1.0);

@@ -1,5 +1,4 @@
-//! `highwater audit`: compares what a stored run had acknowledged with its database. Must not
-//! compare itself.
+//! `highwater audit`: compares the acknowledged rows of a stored run with its database. Must not compare by itself.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -39,6 +38,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (AUDIT, AUDIT_FLAGS),
         (OUTPUT, &[OUT, VERBOSE, QUIET, JSON, EVENTS, CONFIG, NO_COLOR]),
     ],
+    main_flags: None,
     examples: "  highwater audit
       the latest run again, from the ledger in its directory: after a power failure, a failover, or
       a restored backup
@@ -55,7 +55,7 @@ const AUDIT_FLAGS: &[Flag] = &[
     AUDIT_TIMEOUT,
 ];
 
-/// Audits a stored run; the exit code is that of the run with what was found.
+/// Audits a stored run; the exit code is that of the run with the findings.
 fn audit(layers: &Layers) -> Result<u8, Failure> {
     let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let is_run = words.first().is_some_and(|word| !has_scheme(word));
@@ -106,7 +106,7 @@ fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
     Ok(Arc::new(spec.instantiate(parameters, plan.seed)?))
 }
 
-/// The database of a stored run: where the user says that it is now, or where it was.
+/// The database of a stored run: at the URL given by the user, or at the recorded one.
 fn target_of(
     record: &RunRecord,
     mut urls: Vec<TargetUrl>,
@@ -130,7 +130,7 @@ fn target_of(
         Err(error) if prompt::for_password(&error, &mut urls) => {
             Ok(highwater_drivers::open_urls(&urls, &options)?)
         }
-        // The audit itself says what else is wrong.
+        // The audit reports anything else that is wrong.
         _ => Ok(opened),
     }
 }

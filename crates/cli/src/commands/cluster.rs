@@ -1,5 +1,5 @@
-//! `highwater cluster`: starts, resizes and ends the cluster of a cluster file, for trying the file alone. Must not
-//! load it.
+//! `highwater cluster`: starts, resizes, and ends the cluster of a cluster file, to test the file alone. Must not load
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
     )],
     flags: &[("Cluster", FLAGS), (OUTPUT, &[CONFIG, NO_COLOR])],
+    main_flags: None,
     examples: "  highwater cluster up lab.toml --nodes 3
       start three nodes, wait until they are ready, print their URLs, and leave them running
   highwater cluster resize lab.toml --nodes 5
@@ -47,10 +48,10 @@ const FLAGS: &[Flag] = &[
     ),
 ];
 
-/// Lines of the history that `status` shows.
+/// Maximum lines of the history that `status` prints.
 const HISTORY_SHOWN: usize = 5;
 
-/// What `highwater cluster` does.
+/// Actions of `highwater cluster`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Action {
     /// Starts nodes, and leaves them running.
@@ -59,13 +60,13 @@ enum Action {
     Status,
     /// Starts or ends nodes.
     Resize,
-    /// Brings data back.
+    /// Restores data.
     Restore,
     /// Ends all nodes.
     Down,
 }
 
-/// Does what the words ask for.
+/// Runs the requested action.
 fn cluster(layers: &Layers) -> Result<u8, Failure> {
     let given: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let fresh = layers.switch("fresh")?;
@@ -119,7 +120,7 @@ fn hint(first: &str) -> String {
     }
 }
 
-/// Leaves the nodes running, with their quotas, and prints where they are.
+/// Leaves the nodes running, with their quotas, and prints their URLs.
 fn left_running(cluster: &mut Cluster) -> Result<u8, Failure> {
     cluster.begin_quota()?;
     cluster.keep()?;
@@ -140,8 +141,8 @@ fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
     terminal::data("the data were brought back\n").map(|()| exit::SUCCESS)
 }
 
-/// Prints the nodes and what happened last. If one that runs is not ready, the exit code is that of a target that
-/// is not there.
+/// Prints the nodes and the latest events. If a running node is not ready, the exit code is that of an unreachable
+/// target.
 fn status(cluster: &mut Cluster) -> Result<u8, Failure> {
     let mut facts = Vec::new();
     let mut code = exit::SUCCESS;

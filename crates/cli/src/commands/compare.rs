@@ -1,6 +1,6 @@
-//! `highwater compare`: groups of runs, or growths, in, verdicts out.
+//! `highwater compare`: finds and reads groups of runs, or growths, and prints verdicts.
 //!
-//! It finds and reads the runs. Must not compare them; that is the core's job.
+//! Must not compare them itself; that is the core's job.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -34,6 +34,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          The first is the baseline",
     )],
     flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
+    main_flags: None,
     examples: "  highwater run cpu $OLD --interleave $NEW --repeat 5 -d 60s
       five runs on each of two targets, alternating, and their comparison
   highwater run cpu $URL --repeat 5 --variant a='./restart.sh a' --variant b='./restart.sh b'
@@ -48,9 +49,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 };
 
 const FIGURES_FLAGS: &[Flag] = &[
-    flag("--threshold <PERCENT>", "Report differences smaller than PERCENT as equal")
-        .old_name("practical")
-        .default("5%"),
+    flag("--threshold <PERCENT>", "Report differences smaller than PERCENT as equal").default("5%"),
     flag(
         "--primary <FIGURE>",
         "Test FIGURE first, such as throughput, p99, or 'insert p99'; an inconclusive FIGURE makes \
@@ -73,25 +72,25 @@ const OUTPUT_FLAGS: &[Flag] = &[
     NO_COLOR,
 ];
 
-/// What is compared.
+/// Settings of `highwater compare`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CompareIntent {
-    /// At least one: runs, directories of runs, or several of these separated by commas; a group of
-    /// runs stands for its variants.
+    /// At least one: runs, directories of runs, or several of these separated by commas; a group of runs stands for its
+    /// variants.
     pub(crate) groups: Vec<String>,
-    /// Smallest relative difference that is not reported as equal.
+    /// Smallest relative difference that matters.
     pub(crate) threshold: f64,
-    /// The figure that is tested first, if not that of the kind of load.
+    /// The primary figure, if it is not the default of the kind of load.
     pub(crate) primary: Option<String>,
     /// Whether the exit code reports a worse figure.
     pub(crate) gate: bool,
     /// Whether an inconclusive result passes the gate.
     pub(crate) allow_unknown: bool,
-    /// What is printed.
+    /// Output format.
     pub(crate) format: Format,
-    /// Everything that is known, below the answer.
+    /// Print all details below the answer.
     verbose: bool,
-    /// The run store's directory, where ids are looked up.
+    /// Directory of the run store, for looking up IDs.
     out: PathBuf,
 }
 
@@ -123,18 +122,18 @@ impl CompareIntent {
     }
 }
 
-/// Nothing to compare with.
+/// The error for a single group.
 fn too_few() -> Failure {
     let message = "compare needs at least two runs, or groups of runs";
     Failure::usage(message).with_hint("name them, the baseline first")
 }
 
-/// A form of a comparison.
+/// Output format of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
     Text,
-    /// For a comment on a change.
+    /// For a comment on a pull request.
     Markdown,
     /// A page.
     Html,
@@ -146,12 +145,12 @@ fn format(text: &str) -> Result<Format, QuantityError> {
     one_of(&all, text, "is not a format", hint)
 }
 
-/// The page that compares growths of variants, beside the record of the first.
+/// The page that compares growths of variants, next to the record of the first.
 const VARIANTS_PAGE: &str = "variants.html";
-/// Most runs of a group.
+/// Maximum runs of a group.
 const MOST_RUNS: usize = 1_000;
 
-/// Runs with the name of their group.
+/// Runs with their group's name.
 #[derive(Clone)]
 struct Loaded {
     name: String,
@@ -193,7 +192,7 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     Ok(gate(settings, is(Verdict::Worse), is(Verdict::Inconclusive)))
 }
 
-/// Prints how growths of variants compare, the first being the baseline, and leaves a page of it in this directory.
+/// Prints the comparison of variants' growths, with the first as the baseline, and writes a page to this directory.
 pub(super) fn variants_of_growths(
     output: &RunOutput,
     variants: Vec<NamedGrowth<'_>>,
@@ -231,7 +230,7 @@ fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, F
     Ok(gate(settings, is(Some(SizeChange::Worse)), is_open))
 }
 
-/// A figure that was named must be one of all runs.
+/// The figure given as primary must exist in all runs.
 fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result<(), Failure> {
     let Some(named) = &settings.primary else {
         return Ok(());
@@ -250,7 +249,7 @@ fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result
     })
 }
 
-/// With a gate 1 if anything is worse; 3 if the result is inconclusive, unless that is allowed.
+/// With a gate, 1 if anything is worse; 3 if the result is inconclusive, unless that is allowed.
 fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
     if settings.gate && is_worse {
         exit::MISSED
@@ -261,7 +260,7 @@ fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
     }
 }
 
-/// The runs of a name. Several that are separated by commas are one group.
+/// The runs of a name. Several names, separated by commas, are one group.
 fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
     let loaded = name.split(',').filter(|part| !part.is_empty()).map(|part| of_part(part, out));
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?.concat();
@@ -276,8 +275,7 @@ fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
     Ok(vec![Loaded { name: name.to_owned(), records: records.collect() }])
 }
 
-/// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT`
-/// names one of them.
+/// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT` is a single variant.
 fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
     let given = Path::new(name);
     let is_group = |parent: &&Path| !given.exists() && parent.join("plan.json").exists();
@@ -298,7 +296,7 @@ fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
     Ok(vec![Loaded { name: name.to_owned(), records }])
 }
 
-/// The variants of a group that is stored there, with their complete runs; or one of them.
+/// The variants of a stored group with their complete runs, or one of them.
 fn variants(
     group: &GroupRecord,
     path: &Path,

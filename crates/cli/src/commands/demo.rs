@@ -1,5 +1,4 @@
-//! `highwater demo`: search, growth and sizing on a simulated cluster, as commands that can be
-//! pasted.
+//! `highwater demo`: search, growth, and sizing on a simulated cluster, as commands to copy.
 //!
 //! Must not compute anything itself: each step is the command that it prints.
 
@@ -23,28 +22,29 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     usage: "",
     positionals: &[],
     flags: &[(OUTPUT, &[OUT, CONFIG, NO_COLOR])],
+    main_flags: None,
     examples: "  highwater demo
       find the mark of a simulated cluster, measure its growth with nodes, and size one; each step \
       prints its command",
     run: demo,
 };
 
-/// What is said first.
+/// The text at the start.
 const SIMULATED: &str = "\
 A demonstration: the cluster and its clock are simulated, nothing is connected, and no figure is
 that of a database.
 ";
-/// Few but expensive rows, so that the demo spends its time on ops.
+/// Few but expensive rows, so that the time of the demo is spent on ops.
 const CLUSTER: &str = "shards=12&replicas=0&row=4ms&queue=inf";
 /// Nodes of the search, and of the growth.
 const NODES: u32 = 3;
 const SIZES: &str = "1,2,4,6";
-/// Of the search, and of that at each size.
+/// Flags of the search, and of the search at each size.
 const SEARCH: &str = "-q --batch 10 -c 512 --probe 10s --confirm 15s";
-/// Rate of the last step, rows per second.
+/// Rate of the last step, in rows per second.
 const TARGET_RATE: &str = "5k";
 
-/// Searches on a cluster, grows it, and sizes one.
+/// Runs a search on a cluster, measures its growth, and plans a size.
 fn demo(layers: &Layers) -> Result<u8, Failure> {
     let out = layers.require("out", parsers::word)?;
     let store = Path::new(&out).join(prepare::id("", "demo", ""));
@@ -52,7 +52,7 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
     let of = |nodes: &str| format!("sim:?nodes={nodes}&{CLUSTER}");
     let (one, all) = (of(&NODES.to_string()), of("{nodes}"));
     let find = ["find", "cpu", &one, "-o", &mark];
-    // The workload has shards of its own, which are not the cluster's.
+    // The workload's own number of shards differs from the cluster's.
     let scale = ["scale", "cpu", &all, "--nodes", SIZES, "-o", &growth, "--label", "shards=12"];
     let search: Vec<&str> = SEARCH.split(' ').collect();
     let stops = prepare::stops()?;
@@ -64,9 +64,9 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
     ] {
         let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
-        // Without environment and file.
+        // Without environment and settings file.
         let code = (command.run)(&of_words(command, &words)?)?;
-        // It may have come when the command had its result already.
+        // The signal may have arrived after the command had its result.
         if stops.interrupts.requested().is_some() {
             return Ok(exit::INTERRUPTED);
         }

@@ -1,6 +1,6 @@
 //! `highwater import`: stores another tool's output as a record.
 //!
-//! It reads files line by line. Must not interpret a line; that is the core's job.
+//! Reads files line by line. Must not interpret a line; that is the core's job.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -32,6 +32,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
     )],
     flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, &[LABEL, OUT, VERBOSE, CONFIG, NO_COLOR])],
+    main_flags: None,
     examples:
         "  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
       one run: the logs of all threads, and the printed output
@@ -57,7 +58,7 @@ const FIGURES_FLAGS: &[Flag] = &[
     ),
 ];
 
-/// Files of one run, at most: a log for each thread.
+/// Maximum files of one run: a log for each thread.
 const FILES_MAX: usize = 1_024;
 
 fn tool(text: &str) -> Result<String, QuantityError> {
@@ -74,7 +75,7 @@ fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
     TimeUnit::parse(text).ok_or_else(|| parsers::wrong(text, cause, "use ns, us, ms, or s"))
 }
 
-/// Makes a record of the files of one run. Highwater does not judge it, so the exit code is 0.
+/// Makes a record from the files of one run. Highwater does not judge it, so the exit code is 0.
 fn import(layers: &Layers) -> Result<u8, Failure> {
     let names = &layers.positionals;
     if names.is_empty() || names.len() > FILES_MAX {
@@ -128,7 +129,7 @@ fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, 
         .map_err(|wrong| Failure::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint))
 }
 
-/// Passes on each line; fails at one that is longer than any format has.
+/// Passes on each line; fails at a line that is longer than any format has.
 fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

@@ -30,6 +30,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
     ],
+    main_flags: Some("sessions rate rows file set batch drop audit out json"),
     examples: "  highwater load sensors $URL --rows 314M
       fill the table; run the same command again to continue after an interruption
   highwater load kv $URL --rows 10M --batch 1

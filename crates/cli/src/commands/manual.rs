@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::grammar::{CommandSpec, command_line};
 use crate::terminal;
 
-/// Prints a script of completions.
+/// Prints a shell completion script.
 pub fn completions(commands: &[&CommandSpec], shell: &str) -> Result<u8, Failure> {
     let shell: Shell = shell.parse().map_err(|_| {
         Failure::usage(format!("unknown shell `{shell}`"))

@@ -1,4 +1,4 @@
-//! The commands, a module each: how it is called, and what it does.
+//! The commands, one module each: grammar and implementation.
 
 mod audit;
 pub(crate) mod check;
@@ -20,7 +20,7 @@ mod workloads;
 
 use crate::grammar::CommandSpec;
 
-/// All of them, in the order of the help.
+/// All commands, in the order of the help.
 pub static ALL: &[&CommandSpec] = &[
     &demo::COMMAND,
     &run::COMMAND,

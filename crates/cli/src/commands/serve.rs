@@ -1,5 +1,5 @@
-//! `highwater serve`: the stored runs in a browser, and runs that are started there. Must not start anything, nor serve
-//! itself.
+//! `highwater serve`: shows the stored runs in a browser, and runs that are started there. Must not start anything or
+//! serve by itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     usage: "",
     positionals: &[],
     flags: &[("Serving", FLAGS), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
+    main_flags: None,
     examples: "  highwater serve
       the runs below highwater-runs, at http://127.0.0.1:4790/ until Ctrl-C
   highwater serve -o /srv/runs --listen 0.0.0.0:8080
@@ -65,7 +66,7 @@ const FLAGS: &[Flag] = &[
     ).reach(Reach::Outside),
 ];
 
-/// What a page may start.
+/// Commands that a page may start.
 static STARTED: &[&CommandSpec] =
     &[&run::COMMAND, &find::COMMAND, &load::COMMAND, &tune::COMMAND, &scale::COMMAND];
 
@@ -109,8 +110,7 @@ fn serve(layers: &Layers) -> Result<u8, Failure> {
     Ok(exit::SUCCESS)
 }
 
-/// The targets that may be loaded. Their passwords come from where each
-/// run has them.
+/// The targets that may be loaded. Their passwords have the same sources as for a run.
 fn allowed_targets(layers: &Layers) -> Result<Vec<TargetUrl>, Failure> {
     let given = layers.list("allow-target").iter();
     let urls = given.map(|given| {

@@ -27,6 +27,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          run [default: the latest]",
     )],
     flags: &[(OUTPUT, OUTPUT_FLAGS)],
+    main_flags: None,
     examples: "  highwater show
       the latest run
   highwater show 2026-11-20T18 --format csv
@@ -47,22 +48,22 @@ const OUTPUT_FLAGS: &[Flag] = &[
     NO_COLOR,
 ];
 
-/// What is shown.
+/// Settings of `highwater show`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ShowIntent {
-    /// Directories, `record.json` paths, IDs or beginnings of IDs; empty: the newest run. Several
-    /// are shares of one run.
+    /// Directories, `record.json` paths, IDs, or prefixes of IDs; empty for the newest run. Several are shares of one
+    /// run.
     pub(crate) runs: Vec<String>,
     pub(crate) format: Format,
-    /// Everything that is known, below the answer.
+    /// Print all details below the answer.
     verbose: bool,
     /// Show the page in the user's browser instead of printing anything.
     open: bool,
-    /// The run store's directory, where IDs are looked up.
+    /// Directory of the run store, for looking up IDs.
     pub(crate) out: PathBuf,
 }
 
-/// A form of a report.
+/// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// The summary for people.
@@ -75,7 +76,7 @@ pub(crate) enum Format {
     TelemetryCsv,
     /// The page.
     Html,
-    /// The summary for a page of a pipeline.
+    /// The summary for the page of a CI job.
     Markdown,
 }
 
@@ -104,7 +105,7 @@ fn format(text: &str) -> Result<Format, QuantityError> {
     one_of(&all, text, "is not a format", hint)
 }
 
-/// Prints the run in the requested form; the exit code is that of the run.
+/// Prints the run in the requested format; the exit code is that of the run.
 fn show(settings: &ShowIntent) -> Result<u8, Failure> {
     let latest = settings.runs.is_empty().then_some(None);
     let paths = settings.runs.iter().map(|name| Some(name.as_str())).chain(latest);
@@ -142,7 +143,7 @@ fn show(settings: &ShowIntent) -> Result<u8, Failure> {
     Ok(exit::of(record))
 }
 
-/// The shares of one run, put together.
+/// Merges the shares of one run.
 fn merge(records: &[Record]) -> Result<RunRecord, Failure> {
     let shares = records.iter().map(|record| {
         let id = &record.header().id;

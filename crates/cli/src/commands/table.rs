@@ -1,6 +1,6 @@
 //! `highwater table`: throughput over one setting, from a file or from runs.
 //!
-//! It reads and prints. Must not compute tables or warnings; that is the core's job.
+//! Reads and prints. Must not compute tables or warnings; that is the core's job.
 
 use std::path::Path;
 
@@ -26,6 +26,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         "CSV files with figures, runs, or directories of runs [default: the run store]",
     )],
     flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
+    main_flags: None,
     examples: // The text names databases, so it is a file and not code.
 include_str!("table_examples.txt").trim_ascii_end(),
     run: table,
@@ -46,7 +47,7 @@ const FIGURES_FLAGS: &[Flag] = &[
 const OUTPUT_FLAGS: &[Flag] =
     &[flag("--json", "Print tables and warnings as JSON"), OUT, CONFIG, NO_COLOR];
 
-/// The one setting that is named: other commands vary several at once.
+/// The one named setting: other commands vary several at once.
 fn over(layers: &Layers) -> Result<Option<String>, Failure> {
     match layers.list("over") {
         [] => Ok(None),
@@ -57,7 +58,7 @@ fn over(layers: &Layers) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Prints the tables of everything that is named, of the run store where nothing is.
+/// Prints the tables of everything that is named; without names, of the run store.
 fn table(layers: &Layers) -> Result<u8, Failure> {
     let out = layers.require("out", parsers::word)?;
     let mut from = layers.positionals.clone();
@@ -84,7 +85,7 @@ fn table(layers: &Layers) -> Result<u8, Failure> {
     terminal::data(&figures_text(&report)).map(|()| exit::SUCCESS)
 }
 
-/// The requested series, by name or unique prefix; all where none is requested.
+/// The requested series, by name or unique prefix; all if none is requested.
 fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure> {
     if requested.is_empty() {
         return Ok(set);

@@ -1,5 +1,5 @@
-//! `highwater workloads`: lists the built-in workloads, prints their files, and writes a commented
-//! starting point. Must not run a workload.
+//! `highwater workloads`: lists the built-in workloads, prints their files, and writes a commented example file. Must
+//! not run a workload.
 
 use std::fs;
 use std::io::Write as _;
@@ -34,6 +34,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (DATA, &[flag("--table <NAME>", "Sketch a workload from table NAME (with `from`)")]),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
+    main_flags: None,
     examples: "  highwater workloads
       list the built-in workloads
   highwater workloads show cpu > my-cpu.toml
@@ -43,7 +44,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     run: workloads,
 };
 
-/// Prints or writes what the words ask for.
+/// Prints or writes the requested workload.
 fn workloads(layers: &Layers) -> Result<u8, Failure> {
     let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let text = match words[..] {
@@ -76,7 +77,7 @@ fn file_of(name: &str) -> Result<String, Failure> {
     Ok(workload_file::builtin_named(name)?.text.to_owned())
 }
 
-/// One word that is neither an action nor a workload.
+/// The error for a word that is neither an action nor a workload.
 fn unknown(word: &str) -> Failure {
     let names = catalog().iter().map(|entry| entry.name);
     let hint = match (did_you_mean(word, ACTIONS), did_you_mean(word, names)) {
@@ -102,7 +103,7 @@ fn action_hint(first: &str) -> String {
     }
 }
 
-/// A workload file from a table of a target.
+/// A workload file made from a table of a target.
 fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
     let options = target::options("highwater workloads", None, Seed(0));
     let shape = target::opened(urls, &options, |target| {
@@ -117,7 +118,7 @@ fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
     Ok(sketch(&shape?))
 }
 
-/// Name, summary, streams and dialects of each workload.
+/// Name, summary, streams, and dialects of each workload.
 fn list() -> String {
     let width = catalog().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let lines = catalog().iter().filter_map(|entry| {
@@ -136,7 +137,7 @@ fn list() -> String {
     lines.collect()
 }
 
-/// Writes the example into a file that does not exist yet.
+/// Writes the example into a file that must not exist.
 fn create(path: &Path) -> Result<(), Failure> {
     fs::File::create_new(path).and_then(|mut file| file.write_all(EXAMPLE.as_bytes())).map_err(
         |error| {

@@ -19,6 +19,9 @@ pub struct CommandSpec {
     pub positionals: &'static [Positional],
     /// Its flags, below their headings of the help.
     pub flags: &'static [(&'static str, &'static [Flag])],
+    /// The flags that `--help` shows, which most people need, separated by blanks; `--help-all` shows the rest.
+    /// Absent where it shows all of them.
+    pub main_flags: Option<&'static str>,
     /// The end of the long help: command lines and what they are for.
     pub examples: &'static str,
     /// Does what the words ask for; returns the exit code.
@@ -65,6 +68,11 @@ impl CommandSpec {
     /// Its flags, in the order of the help.
     pub fn all_flags(&self) -> impl Iterator<Item = &'static Flag> {
         self.flags.iter().flat_map(|(_, flags)| *flags)
+    }
+
+    /// Whether `--help` shows this flag.
+    pub(super) fn shows(&self, flag: &str) -> bool {
+        self.main_flags.is_none_or(|shown| shown.split(' ').any(|name| name == flag))
     }
 
     /// Every setting that the file and the environment can give.

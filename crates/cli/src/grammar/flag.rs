@@ -1,5 +1,7 @@
 //! One flag: its names, its value and its help. Must not hold any command's list of flags.
 
+use crate::layers::Next;
+
 /// What a setting reaches, by which it is decided where it may come from. The greater, the fewer origins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
@@ -23,9 +25,6 @@ pub struct Flag {
     pub name: &'static str,
     /// Short name.
     pub short: Option<char>,
-    /// A retired long name. It still works, also in the file and in the environment, but no help
-    /// text or completion shows it.
-    pub old_name: Option<&'static str>,
     /// Placeholder of its value in the help; `None` for a switch.
     pub value: Option<&'static str>,
     /// What it means without a value; a value then follows `=`. `None`: a value must follow.
@@ -36,6 +35,8 @@ pub struct Flag {
     pub default: Option<&'static str>,
     /// What it reaches.
     pub reach: Reach,
+    /// What becomes of it in a command that repeats or continues a run, such as that after `next:`.
+    pub next: Next,
     /// One or two sentences with the unit, and with the default where it is a rule, not a text.
     pub help: &'static str,
 }
@@ -62,12 +63,12 @@ pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
     Flag {
         name,
         short,
-        old_name: None,
         value,
         alone: None,
         repeats,
         default: None,
         reach: Reach::Behavior,
+        next: Next::LeftOut,
         help,
     }
 }
@@ -85,11 +86,6 @@ const fn blank(text: &str) -> Option<usize> {
 }
 
 impl Flag {
-    pub(crate) const fn old_name(mut self, old_name: &'static str) -> Self {
-        self.old_name = Some(old_name);
-        self
-    }
-
     pub(crate) const fn alone(mut self, value: &'static str) -> Self {
         self.alone = Some(value);
         self
@@ -103,6 +99,19 @@ impl Flag {
     pub(crate) const fn reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
         self
+    }
+
+    pub(crate) const fn next(mut self, next: Next) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Repeated as it was given.
+    pub(crate) const fn repeated(self) -> Self {
+        match self.value {
+            Some(_) => self.next(Next::Repeated),
+            None => self.next(Next::RepeatedSwitch),
+        }
     }
 
     pub(crate) const fn help(mut self, help: &'static str) -> Self {

@@ -2,6 +2,7 @@
 //! has.
 
 use super::flag::{Flag, Reach, flag};
+use crate::layers::Next;
 
 pub(crate) const LOAD: &str = "Load";
 pub(crate) const LENGTH: &str = "Length";
@@ -14,6 +15,7 @@ pub(crate) const OUTPUT: &str = "Output";
 /// Of all commands that store or find runs.
 pub(crate) const OUT: Flag =
     flag("-o, --out <DIR>", "Store each run in its own directory under DIR")
+        .repeated()
         .reach(Reach::File)
         .default("highwater-runs");
 /// Of all commands.
@@ -55,7 +57,8 @@ const OTLP: Flag = flag(
      http://localhost:4318",
 )
 .reach(Reach::Outside);
-pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
+pub(crate) const LABEL: Flag =
+    flag("--label <KEY=VALUE>...", "Store a label in the record").repeated();
 /// Of all commands that run a workload.
 pub(crate) const STORED: &[Flag] =
     &[OUT, LABEL, VERBOSE, QUIET, JSON, EVENTS, UI, UI_CONTROL, METRICS_LISTEN, OTLP];
@@ -65,14 +68,14 @@ pub(crate) const PLAN: Flag = flag("--plan", "Print the plan as JSON and exit wi
 pub(crate) const INSERT: Flag = flag(
     "--insert <MODE>",
     "Insert with MODE, one of the target's insert modes [default: the target's first]",
-);
+)
+.repeated();
 /// Of `size` and `check`.
 pub(crate) const MODEL: Flag = flag(
     "--model <MODEL>",
     "Predict with this scaling model alone, and warn if too few sizes were measured for it: \
      linear, affine, amdahl, usl, or power [default: the last three, averaged]",
-)
-.old_name("law");
+);
 /// Of `find` and `tune`.
 pub(crate) const BUDGET: Flag = flag(
     "--budget <DURATION>",
@@ -98,31 +101,37 @@ pub(crate) const THINK: Flag = flag(
     "--think <DURATION>",
     "Pause each closed session for DURATION between a response and its next op, such as 1s \
      [default: no pause]",
-);
+)
+.repeated();
 pub(crate) const ARRIVALS: Flag = flag(
     "--arrivals <KIND>",
     "Space the ops of a rate evenly (constant) or randomly (poisson) [default: set by the \
      workload]",
-);
+)
+.repeated();
 pub(crate) const TIMEOUT: Flag =
-    flag("--timeout <DURATION>", "Time out an op after DURATION").default("30s");
+    flag("--timeout <DURATION>", "Time out an op after DURATION").repeated().default("30s");
 pub(crate) const RETRIES: Flag = flag(
     "--retries <N>",
     "Retry a failed op up to N times, if it is certain that it was not applied",
 )
+.repeated()
 .default("0");
 pub(crate) const LITERALS: Flag = flag(
     "--literals",
     "Send queries unprepared, with values in the SQL text, like clients without parameters. \
      Inserted rows are still sent as parameters",
-);
+)
+.repeated();
 pub(crate) const WARM_UP: Flag = flag(
     "--warm-up <DURATION>",
     "Run for DURATION before measuring. With `steady`, run until throughput is steady over the \
      latter half of the warm-up, for at most 2m; with `steady:DURATION`, for at most DURATION",
 )
+.repeated()
 .default("2s");
-pub(crate) const ROWS: Flag = flag("--rows <N>", "Stop after sending N rows [default: no limit]");
+pub(crate) const ROWS: Flag =
+    flag("--rows <N>", "Stop after sending N rows [default: no limit]").repeated();
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
@@ -134,20 +143,19 @@ pub(crate) const CLUSTER: Flag = flag(
     "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
      target, and its nodes are measured against their quotas of CPU",
 )
+.repeated()
 .reach(Reach::Shell);
 pub(crate) const MIN_RATE: Flag = flag(
     "--min-rate <RATE>",
     "Require at least RATE acknowledged per second, in the stream's unit, such as 50k",
-)
-.old_name("floor");
+);
 pub(crate) const MAX_CPU: Flag = flag(
     "--max-cpu <PERCENT>",
     "Require every target node's CPU use over the measured time to be at most PERCENT, such \
      as 80%",
-)
-.old_name("cpu");
+);
 pub(crate) const AUDIT_TIMEOUT: Flag =
-    flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").default("10m");
+    flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").repeated().default("10m");
 pub(crate) const FILE: Flag = flag(
     "-f, --file <FILE[@WEIGHT]>...",
     "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
@@ -166,23 +174,29 @@ pub(crate) const TABLES: &[Flag] = &[
     flag(
         "--batch <N>",
         "Insert N rows per batch (same as --set batch=N) [default: set by the workload]",
-    ),
+    )
+    .next(Next::Parameter),
     INSERT,
     flag(
         "--shards <N>",
         "Create each table with N shards, if the target has shards (same as --set shards=N) \
          [default: set by the workload]",
-    ),
+    )
+    .next(Next::Parameter),
     flag(
         "--replicas <N>",
         "Create N replicas of each shard, such as 1 or 0-1, if the target has shards (same as \
          --set replicas=N) [default: set by the workload]",
-    ),
-    flag("--with <NAME=VALUE>...", "Create tables WITH (NAME = 'VALUE')").reach(Reach::Outside),
+    )
+    .next(Next::Parameter),
+    flag("--with <NAME=VALUE>...", "Create tables WITH (NAME = 'VALUE')")
+        .repeated()
+        .reach(Reach::Outside),
     flag(
         "--seed <N>",
         "Generate all random values from seed N. The same seed gives the same rows and ops",
     )
+    .repeated()
     .default("42"),
 ];
 /// What is done about tables and metrics that are there.
@@ -198,19 +212,23 @@ pub(crate) const RUNNING: &[Flag] = &[
         "--no-disk-guard",
         "Do not check free disk space: neither reject a run that may not fit, nor stop it when \
          the disk fills up",
-    ),
-    flag("--no-telemetry", "Do not poll the target and its host for metrics (once per second)"),
+    )
+    .repeated(),
+    flag("--no-telemetry", "Do not poll the target and its host for metrics (once per second)")
+        .repeated(),
     flag(
         "--metrics <URL>...",
         "Also poll this Prometheus text endpoint, such as http://host:9100/metrics",
     )
+    .next(Next::RepeatedUrl)
     .reach(Reach::Outside),
     flag(
         "--metric <NAME=METRIC>...",
         "Read METRIC from the --metrics endpoints as NAME. METRIC can select labels \
          (m{state=\"x\"}); NAME[LABEL] makes one series per label value [default: metrics of \
          well-known exporters]",
-    ),
+    )
+    .repeated(),
 ];
 /// Objectives that each run can have.
 pub(crate) const BOUNDS: &[Flag] = &[
@@ -251,12 +269,12 @@ pub(crate) const BOUNDS: &[Flag] = &[
     flag(
         "--steady-within <PERCENT>",
         "Call throughput steady where its drift over the measured phase is shown to stay within PERCENT",
-    )
+    ).repeated()
     .default("10%"),
     flag(
         "--require-steady",
         "Exit with 3 unless throughput is shown to be steady",
-    ),
+    ).repeated(),
 ];
 /// Of each run.
 pub(crate) const AUDITED: &[Flag] = &[
@@ -265,6 +283,7 @@ pub(crate) const AUDITED: &[Flag] = &[
         "Compare the database with what it acknowledged: count (rows per key bucket), sums (also \
          checksums of all values, and a sample read back), full (every row read back), or off",
     )
+    .repeated()
     .default("sums"),
     AUDIT_TIMEOUT,
 ];

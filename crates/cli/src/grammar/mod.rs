@@ -5,7 +5,6 @@
 mod command;
 mod flag;
 pub(crate) mod flags;
-mod main_flags;
 mod other_tools;
 mod parameters;
 mod parse;

@@ -159,7 +159,7 @@ mod tests {
     fn has(command: &CommandSpec, flag: &str) -> bool {
         let mut flags = command.all_flags();
         match flag.strip_prefix("--") {
-            Some(name) => flags.any(|own| own.name == name || own.old_name == Some(name)),
+            Some(name) => flags.any(|own| own.name == name),
             None => flags.any(|own| {
                 flag.strip_prefix('-')
                     .is_some_and(|short| own.short.is_some_and(|of_it| short == of_it.to_string()))

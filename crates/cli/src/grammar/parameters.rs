@@ -50,7 +50,7 @@ fn parameter(
         None => (flag, None),
     };
     let name = flag.replace('-', "_");
-    let taken = command.all_flags().any(|own| own.name == flag || own.old_name == Some(flag));
+    let taken = command.all_flags().any(|own| own.name == flag);
     (!taken && names.contains(&name)).then_some((name, value))
 }
 

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use super::command::{CommandSpec, Positional};
 use super::flag::Flag;
-use super::{main_flags, other_tools, parameters, texts};
+use super::{other_tools, parameters, texts};
 use crate::exit;
 use crate::failure::{Failure, did_you_mean, suggestion};
 
@@ -94,7 +94,7 @@ fn subcommand(command: &CommandSpec) -> clap::Command {
     let (settings, codes) = (texts::SETTINGS, exit::help());
     let flags = command.flags.iter().flat_map(|(heading, flags)| {
         flags.iter().map(|flag| {
-            let is_shown = main_flags::is_shown(command, flag.name);
+            let is_shown = command.shows(flag.name);
             argument(flag).help_heading(*heading).hide_short_help(!is_shown)
         })
     });
@@ -112,7 +112,7 @@ fn subcommand(command: &CommandSpec) -> clap::Command {
 
 /// `--help` shows the flags that matter, `--help-all` everything.
 fn help_flags(command: &CommandSpec) -> [Arg; 2] {
-    let short = if main_flags::has_more(command) {
+    let short = if command.main_flags.is_some() {
         "Print the main flags and examples"
     } else {
         "Print the flags and examples"
@@ -139,8 +139,7 @@ fn argument(flag: &Flag) -> Arg {
         Some(default) => format!("{} [default: {default}]", flag.help),
         None => flag.help.to_owned(),
     };
-    let argument =
-        Arg::new(flag.name).long(flag.name).help(help).short(flag.short).aliases(flag.old_name);
+    let argument = Arg::new(flag.name).long(flag.name).help(help).short(flag.short);
     let argument = match flag.alone {
         None => argument,
         Some(alone) => argument.num_args(0..=1).require_equals(true).default_missing_value(alone),
@@ -210,12 +209,7 @@ fn text_or_failure(
                 .with_hint(suggestion(near, || help)));
         }
         ErrorKind::UnknownArgument => return Err(unknown_flag(flag, command.copied(), help)),
-        ErrorKind::ArgumentConflict => {
-            match command.and_then(|command| both_names(command, flag, arguments)) {
-                Some(old_name) => format!("{flag} and {old_name} are two names of one flag"),
-                None => format!("{flag} is given more than once"),
-            }
-        }
+        ErrorKind::ArgumentConflict => format!("{flag} is given more than once"),
         ErrorKind::TooManyValues => format!("{flag} takes no value"),
         ErrorKind::InvalidValue => format!("{flag} needs a value"),
         ErrorKind::MissingRequiredArgument => format!("{argument} is missing"),
@@ -243,15 +237,4 @@ fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Fail
         str::to_owned,
     );
     Failure::usage(format!("unknown flag `{flag}`")).with_hint(hint)
-}
-
-/// The old name of a flag that was given under both of its names.
-fn both_names(command: &CommandSpec, flag: &str, arguments: &[String]) -> Option<String> {
-    let names = |flag: &Flag| Some((format!("--{}", flag.name), format!("--{}", flag.old_name?)));
-    let (name, old_name) = command.all_flags().filter_map(names).find(|(name, _)| name == flag)?;
-    let is_given = |name: &str| {
-        let mut given = arguments.iter().map(|word| word.split('=').next());
-        given.any(|word| word == Some(name))
-    };
-    (is_given(&name) && is_given(&old_name)).then_some(old_name)
 }

@@ -35,32 +35,15 @@ fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
 }
 
 #[test]
-fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
-    let retired: Vec<(&CommandSpec, &str)> = ALL
-        .iter()
-        .copied()
-        .flat_map(|command| {
-            let flags = command.all_flags();
-            flags.filter_map(move |flag| Some((command, flag.old_name?)))
-        })
-        .collect();
-    assert!(retired.len() >= 10, "{retired:?}");
-    let current: BTreeSet<&str> = ALL.iter().copied().flat_map(CommandSpec::settings).collect();
-    let mut completions = Vec::new();
-    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
-        clap_complete::generate(shell, &mut command_line(ALL), "highwater", &mut completions);
-    }
-    let completions = String::from_utf8(completions).unwrap();
-    for (command, old_name) in retired {
-        assert!(!current.contains(old_name), "{old_name} is a setting");
-        let mut grammar = command_line(ALL);
-        let help = grammar.find_subcommand_mut(command.name).unwrap();
-        let help = help.render_long_help().to_string();
-        for text in [&help, &completions] {
-            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-            let flag = format!("--{old_name}");
-            assert_eq!(words.filter(|word| *word == flag).count(), 0, "{flag}");
+fn a_command_with_more_than_15_flags_shows_10_to_15_of_them_first() {
+    for command in ALL {
+        let flags = command.all_flags().count();
+        assert_eq!(flags > 15, command.main_flags.is_some(), "{}", command.name);
+        for flag in command.main_flags.into_iter().flat_map(|shown| shown.split(' ')) {
+            assert!(command.all_flags().any(|own| own.name == flag), "{} --{flag}", command.name);
         }
+        let shown = command.all_flags().filter(|flag| command.shows(flag.name)).count();
+        assert!(command.main_flags.is_none() || (10..=15).contains(&shown), "{}", command.name);
     }
 }
 

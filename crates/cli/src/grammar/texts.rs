@@ -2,7 +2,6 @@
 //! notes.
 
 use super::command::CommandSpec;
-use super::main_flags;
 
 /// Below the list of commands.
 pub(super) const TOP: &str = "\
@@ -32,7 +31,7 @@ prompt or the environment never appear there.";
 
 /// The end of a short help: where the rest is.
 pub(super) fn more(command: &CommandSpec) -> String {
-    let hidden = if main_flags::has_more(command) { "all flags, " } else { "" };
+    let hidden = if command.main_flags.is_some() { "all flags, " } else { "" };
     format!(
         "`highwater {} --help-all` shows {hidden}settings from the environment and file, and exit codes.",
         command.name

@@ -4,7 +4,7 @@ use super::{LiveRequest, parsers};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
-/// What others can look at.
+/// The page and metrics to serve.
 pub(super) fn live(layers: &Layers) -> Result<LiveRequest, Failure> {
     let page = layers.parse("ui", parsers::page_address)?;
     let control = layers.switch("ui-control")?;

@@ -1,7 +1,7 @@
-//! What a run is to do: typed and checked, whatever words it came from.
+//! Settings of a run: typed and validated, independent of their source.
 //!
-//! The rest of the program sees only these values. What one command alone means by its words stands
-//! beside that command. Must not expose flags, environment or file.
+//! The rest of the program uses only these values. Settings of a single command are defined with that command. Must not
+//! expose flags, environment, or settings file.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,59 +25,59 @@ mod telemetry;
 #[cfg(test)]
 mod tests;
 
-/// What a run is to do.
+/// Settings of a run.
 #[derive(Debug, Clone)]
 pub struct RunIntent {
-    /// Which workload.
+    /// The workload.
     pub workload: WorkloadChoice,
-    /// Parameters of the workload, as texts; `--batch` is among them.
+    /// Parameters of the workload as texts, including `--batch`.
     pub parameters: BTreeMap<String, String>,
     /// At least one.
     pub targets: Vec<TargetUrl>,
-    /// `--insert`; the target's first way to insert when absent.
+    /// `--insert`; the target's first insert mode if absent.
     pub insert: Option<String>,
-    /// What is required of tables besides their columns.
+    /// Requirements on tables other than their columns.
     pub tables: TableRequest,
-    /// Recreate registered tables, whatever they hold.
+    /// Recreate registered tables, whatever they contain.
     pub drop: bool,
     /// Tables that may be dropped although they are not registered.
     pub drop_foreign: Vec<String>,
-    /// Reject a run that cannot fit on the target's disk, and stop before that is full.
+    /// Reject a run that cannot fit on the target's disk, and stop before the disk is full.
     pub guard_disk: bool,
     /// Polling of the target, its host and other endpoints during the load.
     pub telemetry: TelemetryRequest,
     /// Source of all random values.
     pub seed: Seed,
-    /// What becomes the plan, once the workload and the target's own number of sessions are known.
+    /// Input of the plan, which also needs the workload and the target's default number of sessions.
     pub plan: PlanInput,
-    /// When the first phase begins; at once when absent.
+    /// Start of the first phase; immediately if absent.
     pub start_at: Option<StartAt>,
     /// The run store's directory.
     pub out: PathBuf,
-    /// Notes for the record.
+    /// Labels of the record.
     pub labels: BTreeMap<String, String>,
-    /// Flags that a later command repeats to continue this run; without targets, load and length.
+    /// Flags that a later command repeats to continue this run, without targets, load, and length.
     pub repeated_flags: BTreeMap<String, Vec<String>>,
-    /// The working directory's file of settings, where it decides anything.
+    /// The settings file of the working directory, if it has any effect.
     pub settings_file: Option<String>,
-    /// Where commands come from while it runs.
+    /// Source of commands during the run.
     pub control: Option<LineStream>,
     /// Output.
     pub output: RunOutput,
 }
 
-/// Which workload.
+/// The workload of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkloadChoice {
-    /// One of the catalog.
+    /// A built-in workload.
     Named(String),
-    /// The user's own file.
+    /// The user's workload file.
     File(PathBuf),
-    /// The user's own statements, a file each, with their weights.
+    /// The user's SQL files, with their weights.
     Scripts(Vec<(PathBuf, u32)>),
 }
 
-/// When a run begins.
+/// Start of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartAt {
     /// At this time since 1970-01-01T00:00:00Z.
@@ -86,50 +86,50 @@ pub enum StartAt {
     Delay(Nanos),
 }
 
-/// Where events go, or where commands to a run come from.
+/// Destination of events, or source of commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineStream {
-    /// Standard output, where the result is beside them, or standard input.
+    /// Standard output, which the result shares, or standard input.
     Standard,
-    /// This file, which is made anew for events; for commands also a named pipe.
+    /// A file, which is overwritten for events; for commands also a named pipe.
     File(PathBuf),
 }
 
-/// What is served while a command goes on.
+/// Servers during a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveRequest {
-    /// The page; absent without one.
+    /// The page, if requested.
     pub page: Option<PageAddress>,
-    /// Whether the page may stop the run, and change it.
+    /// Whether the page may stop and change the run.
     pub control: bool,
-    /// Where metrics can be scraped.
+    /// Address for scraping metrics.
     pub metrics: Option<SocketAddr>,
-    /// Where metrics are pushed.
+    /// Collector for pushed metrics.
     pub otlp: Option<OtlpUrl>,
 }
 
-/// Where the live page is.
+/// Address of the live page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageAddress {
-    /// On loopback, at the usual port, or at another one where that is taken.
+    /// On loopback, at the default port, or at another one if that is in use.
     Usual,
-    /// Here, or nowhere.
+    /// Only at this address.
     At(SocketAddr),
 }
 
-/// What a command that runs something shows.
+/// Output of a command that runs something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
-    /// Everything that is known, below the answer.
+    /// Print all details below the answer.
     pub verbose: bool,
     /// No progress.
     pub quiet: bool,
-    /// The record as JSON in place of the summary.
+    /// Print the record as JSON instead of the summary.
     pub json: bool,
     /// Events as JSON.
     pub events: Option<LineStream>,
-    /// What others can look at while it goes on.
+    /// Servers during the command.
     pub live: LiveRequest,
-    /// Only the plan, as JSON; nothing is run.
+    /// Print only the plan as JSON; nothing is run.
     pub plan_only: bool,
 }

@@ -1,4 +1,4 @@
-//! What a run is to meet: a bound for each op, or for one of them. Must not judge anything.
+//! Objectives of a run: a bound for each op, or for one of them. Must not judge.
 
 use highwater_model::display::{percent_asked, quantile};
 use highwater_model::plan::Objective;
@@ -30,7 +30,7 @@ fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objec
     Ok(bounds)
 }
 
-/// A latency of nothing cannot be met.
+/// A latency of 0 cannot be met.
 fn check(given: &SettingValue, max: Nanos) -> Result<(), Failure> {
     if max == Nanos::ZERO {
         return Err(given.failure("must be above zero"));
@@ -68,7 +68,7 @@ pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
     Ok(all)
 }
 
-/// A failed op ranks as +∞, so a percentile cannot be met while as many may fail as it leaves beyond it.
+/// A failed op ranks as +∞, so a percentile cannot be met if the allowed fraction of errors is as large as its tail.
 fn check_tails(layers: &Layers, objectives: &[Objective]) -> Result<(), Failure> {
     let mut quantiles = objectives.iter().filter_map(Objective::quantile_ppm);
     let Some(finest) = quantiles.by_ref().max() else {

@@ -1,5 +1,5 @@
-//! Parsers of single settings that are not quantities: kinds, shares, names and their values. Must
-//! not look at other settings.
+//! Parsers of single settings that are not quantities: kinds, shares, names, and their values. Must not read other
+//! settings.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use highwater_sizing::scaling::ScalingModel;
 
 use super::{PageAddress, StartAt};
 
-/// Longest name or value of a label or a parameter, in bytes.
+/// Maximum bytes of a name or value of a label or a parameter.
 const LONGEST_WORD: usize = 256;
 
-/// A warm-up until throughput is steady.
+/// The word for a warm-up until throughput is steady.
 const STEADY: &str = "steady";
-/// The longest that it may take, if nothing is said: a server that compiles while it runs took a minute.
+/// Default maximum of such a warm-up: a server that compiles at run time took a minute.
 const STEADY_WITHIN: Nanos = Nanos::from_secs(120);
 
-/// The value of a word, one of a few.
+/// The value of a word with few choices.
 pub(crate) fn one_of<T: Copy>(
     all: &[(&str, T)],
     text: &str,
@@ -34,7 +34,7 @@ pub(crate) fn one_of<T: Copy>(
     found.map(|(_, value)| *value).ok_or_else(|| wrong(text, cause, hint))
 }
 
-/// A text that is not such a value.
+/// An error for a text that is not such a value.
 pub(crate) fn wrong(text: &str, cause: &str, hint: &'static str) -> QuantityError {
     QuantityError { message: format!("`{text}` {cause}"), hint }
 }
@@ -44,7 +44,7 @@ pub(crate) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of arrivals", hint))
 }
 
-/// Where the live page is: `usual`, or an address.
+/// Address of the live page: `usual`, or an address.
 pub(crate) fn page_address(text: &str) -> Result<PageAddress, QuantityError> {
     match text {
         "usual" => Ok(PageAddress::Usual),
@@ -67,7 +67,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, QuantityError> {
 /// `http://localhost:4318`.
 pub(crate) fn otlp_url(text: &str) -> Result<OtlpUrl, QuantityError> {
     text.parse().map_err(|error| {
-        // A password is in no message.
+        // A message must not contain a password.
         let shown = match error {
             OtlpUrlError::User => "the URL".to_owned(),
             _ => format!("`{text}`"),
@@ -79,7 +79,7 @@ pub(crate) fn otlp_url(text: &str) -> Result<OtlpUrl, QuantityError> {
     })
 }
 
-/// A scaling model by its name in tables, in any case.
+/// A scaling model by its name in tables, case-insensitive.
 pub(crate) fn model(text: &str) -> Result<ScalingModel, QuantityError> {
     let found = ScalingModel::ALL.into_iter().find(|model| model.name().eq_ignore_ascii_case(text));
     let hint = "there are `linear`, `affine`, `amdahl`, `usl`, and `power`";
@@ -104,7 +104,7 @@ pub(crate) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not an audit level", hint))
 }
 
-/// What follows a mark: `soak=30m`.
+/// The suffix of a mark: `soak=30m`.
 pub(crate) fn soak(text: &str) -> Result<Nanos, QuantityError> {
     let hint = "write `soak=30m`";
     let Some(length) = text.strip_prefix("soak=") else {
@@ -177,7 +177,7 @@ pub(crate) fn start_at(text: &str) -> Result<StartAt, QuantityError> {
     }
 }
 
-/// A length; or `steady`, with the longest that it may take behind a colon.
+/// A duration; or `steady`, with an optional maximum after a colon.
 pub(crate) fn warm_up(text: &str) -> Result<(Nanos, bool), QuantityError> {
     const HINT: &str = "give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until \
                         throughput is steady, for that long at most";
@@ -229,7 +229,7 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), QuantityError> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// A file, and a weight behind an `@` if there is one.
+/// A file, and an optional weight after an `@`.
 pub(crate) fn weighted_file(text: &str) -> Result<(PathBuf, Option<u32>), QuantityError> {
     let (path, weight) = match text.rsplit_once('@') {
         Some((path, weight)) if weight.bytes().all(|b| b.is_ascii_digit()) => (path, Some(weight)),
@@ -256,7 +256,7 @@ pub(crate) fn latency_bound(text: &str) -> Result<(Option<String>, Nanos), Quant
     Ok((Some(op.to_owned()), parse_duration(bound)?))
 }
 
-/// An amount of money, or a number that need not be whole.
+/// An amount of money, or a decimal number.
 pub(crate) fn amount(text: &str) -> Result<f64, QuantityError> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
     let amount: Option<f64> = text.parse().ok().filter(|amount| plain && *amount > 0.0);

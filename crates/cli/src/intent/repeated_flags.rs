@@ -6,20 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use highwater_driver::TargetUrl;
 use highwater_runner::planner::StreamInput;
 
 use super::WorkloadChoice;
 use super::streams::are_open;
-use crate::layers::{Layers, Origin, Strength};
-
-/// Flags with one value that are repeated unchanged, separated by blanks.
-const REPEATED: &str = "arrivals audit audit-timeout cluster confirm insert max out probe \
-     retries rows seed settle spawn-rate start steady-within think timeout tolerance until \
-     warm-up";
-/// Parameters that have flags of their own: what was given by them is repeated by them.
-const PARAMETERS: &[&str] = &["batch", "shards", "replicas"];
-/// Switches that are repeated.
-const SWITCHES: &[&str] = &["abort-on-miss", "literals", "quick", "require-steady"];
+use crate::layers::{Layers, Next, Origin, Strength};
 
 /// By name; a switch has no value.
 pub(crate) fn repeated_flags(
@@ -28,26 +20,34 @@ pub(crate) fn repeated_flags(
     parameters: &BTreeMap<String, String>,
     streams: &[StreamInput],
 ) -> BTreeMap<String, Vec<String>> {
-    let by_user = |name: &str| layers.strength(name) > Some(Strength::Default);
-    let mut names: Vec<&str> = REPEATED.split(' ').collect();
-    if are_open(streams) {
-        // The limit of ops in flight; the sessions of a closed pace are in the plan.
-        names.push("sessions");
+    let is_set = |name: &str| {
+        let mut set = layers.every_layer("set");
+        set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
+    };
+    let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (&name, &next) in &layers.next {
+        if layers.strength(name) <= Some(Strength::Default) {
+            continue;
+        }
+        let values = match next {
+            // The limit of ops in flight; the sessions of a closed pace are in the plan.
+            Next::LeftOut if name == "sessions" && are_open(streams) => {
+                layers.texts(name).collect()
+            }
+            Next::Parameter if is_set(name) => continue,
+            Next::Repeated | Next::Parameter => layers.texts(name).collect(),
+            Next::RepeatedSwitch if layers.switch(name).unwrap_or(false) => Vec::new(),
+            Next::LeftOut | Next::RepeatedSwitch => continue,
+            Next::RepeatedUrl => {
+                layers.list(name).iter().filter_map(|url| without_password(&url.text)).collect()
+            }
+        };
+        given.insert(name.to_owned(), values);
     }
-    let mut given: BTreeMap<String, Vec<String>> = names
-        .into_iter()
-        .filter(|name| by_user(name))
-        .filter_map(|name| Some((name.to_owned(), vec![layers.value(name)?.text.clone()])))
-        .collect();
     let mut targets = layers.list("target").iter();
     if targets.any(|target| target.origin != Origin::Default) {
         // It only adds quotas to a target, which the record has.
         given.remove("cluster");
-    }
-    for name in SWITCHES {
-        if by_user(name) && layers.switch(name).unwrap_or(false) {
-            given.insert((*name).to_owned(), Vec::new());
-        }
     }
     match workload {
         WorkloadChoice::Named(_) => {}
@@ -59,15 +59,6 @@ pub(crate) fn repeated_flags(
             given.insert("file".to_owned(), files.collect());
         }
     }
-    let is_set = |name: &str| {
-        let mut set = layers.every_layer("set");
-        set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
-    };
-    let by_flag = PARAMETERS
-        .iter()
-        .filter(|name| !is_set(name))
-        .filter_map(|name| Some((*name, layers.value(name)?.text.clone())));
-    given.extend(by_flag.map(|(name, text)| (name.to_owned(), vec![text])));
     let pairs: Vec<String> = parameters
         .iter()
         .filter(|(name, _)| !given.contains_key(*name))
@@ -77,4 +68,9 @@ pub(crate) fn repeated_flags(
         given.insert("set".to_owned(), pairs);
     }
     given
+}
+
+/// A URL as records keep it; absent where it is none.
+fn without_password(text: &str) -> Option<String> {
+    TargetUrl::parse(text).ok().map(|url| url.to_string())
 }

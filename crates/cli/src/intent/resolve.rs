@@ -1,5 +1,5 @@
-//! From layers of texts to the intent of a run: every rule that concerns more than one setting.
-//! Must not read files or connect to targets.
+//! From layers of texts to the settings of a run: all rules about more than one setting. Must not read files or connect
+//! to targets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,21 +23,21 @@ use crate::failure::Failure;
 use crate::layers::{Layers, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
 use crate::tuned::SIM_PARAMETERS;
 
-/// The workload when none is named.
+/// The default workload.
 const DEFAULT_WORKLOAD: &str = "cpu";
-/// Most labels of a run, and most parameters of a workload.
+/// Maximum labels of a run, and maximum parameters of a workload.
 const MOST_PAIRS: usize = 256;
-/// Most SQL files of a mix.
+/// Maximum SQL files of a mix.
 const MOST_SCRIPTS: usize = 100;
-/// Most URLs of one target.
+/// Maximum URLs of one target.
 const MOST_TARGETS: usize = 1_000;
-/// Wait before a failed op is retried; doubled each time.
+/// Delay before a failed op is retried; doubled each time.
 const BACKOFF: Nanos = Nanos::from_millis(10);
-/// How long a session tries to reconnect.
+/// Maximum time for which a session tries to reconnect.
 const RECONNECT_LIMIT: Nanos = Nanos::from_secs(30);
 
 impl RunIntent {
-    /// The intent of `highwater run`.
+    /// The settings of `highwater run`.
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let Streams { inputs, ramp } = streams(layers)?;
         let share = share(layers)?;
@@ -50,8 +50,8 @@ impl RunIntent {
         Self::of(layers, inputs, step, stop)
     }
 
-    /// The intent of any command that runs a workload, with these streams, so long a measured step,
-    /// and this end.
+    /// The settings of any command that runs a workload, with these streams, this length of a measured step, and this
+    /// end.
     pub(crate) fn of(
         layers: &Layers,
         streams: Vec<StreamInput>,
@@ -120,7 +120,7 @@ fn plan(
     })
 }
 
-/// How long the warm-up is at most, and whether it ends once throughput is steady.
+/// Maximum length of the warm-up, and whether it ends once throughput is steady.
 fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), Failure> {
     let warm_up = layers.parse("warm-up", parsers::warm_up)?;
     let (length, until_steady) = warm_up.unwrap_or_default();
@@ -136,7 +136,7 @@ fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), Failure> {
     }
 }
 
-/// The default for a command that judges no throughput.
+/// The default for a command that does not judge throughput.
 fn steadiness(layers: &Layers) -> Result<SteadinessRule, Failure> {
     let within = layers.parse("steady-within", parse_percent)?;
     let default = SteadinessRule::default();
@@ -156,7 +156,7 @@ fn share(layers: &Layers) -> Result<Share, Failure> {
     Ok(Share { start_at, ..share.unwrap_or(Share::WHOLE) })
 }
 
-/// What is shown of a run.
+/// Output of a run.
 pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
     Ok(RunOutput {
         verbose: layers.switch("verbose")?,
@@ -177,7 +177,7 @@ fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<Targ
     Ok(urls)
 }
 
-/// Where events go: not where the record goes.
+/// Destination of events, which must not be that of the record.
 fn events(layers: &Layers) -> Result<Option<LineStream>, Failure> {
     match layers.value("events") {
         Some(given) if given.text == "-" && layers.switch("json")? => Err(given
@@ -187,7 +187,7 @@ fn events(layers: &Layers) -> Result<Option<LineStream>, Failure> {
     }
 }
 
-/// Where lines go, or come from.
+/// Source or destination of lines.
 fn lines(given: &SettingValue) -> Result<LineStream, Failure> {
     match given.text.as_str() {
         "-" => Ok(LineStream::Standard),
@@ -196,7 +196,7 @@ fn lines(given: &SettingValue) -> Result<LineStream, Failure> {
     }
 }
 
-/// Tables to drop, from the command line only: one named in a file would be dropped by every run.
+/// Tables to drop, from the command line only: a table named in a file would be dropped by every run.
 pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
     let named = layers.every_layer("drop-foreign");
     named
@@ -265,7 +265,7 @@ pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
             continue;
         };
         let value = match name {
-            // A range such as 0-1 is the target's to judge.
+            // A range such as 0-1 is validated by the target.
             "replicas" => given.parse(parsers::word)?,
             _ => given.parse(parsers::positive_long)?.to_string(),
         };
@@ -353,8 +353,8 @@ fn schemes_hint(supported: &TargetSchemes) -> String {
     format!("a target's URL begins with one of {}", schemes.join(", "))
 }
 
-/// Splits at spaces, and at those commas that a known scheme or `name://` follows: the hosts of
-/// one URL are separated by commas, too.
+/// Splits at spaces, and at commas before a known scheme or `name://`, because commas also separate the hosts of one
+/// URL.
 fn split_targets<'a>(text: &'a str, supported: &TargetSchemes) -> Vec<&'a str> {
     let begins_url = |rest: &str| {
         let scheme = rest.split(':').next().unwrap_or_default();
@@ -376,7 +376,7 @@ fn split_targets<'a>(text: &'a str, supported: &TargetSchemes) -> Vec<&'a str> {
     urls
 }
 
-/// The duration, and what ends the run before.
+/// The duration, and the condition for an earlier end.
 fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), Failure> {
     let (minimum, duration) = layers.require("duration", parse_duration_range)?;
     let until = layers.parse("until", parsers::predicate)?;
@@ -417,7 +417,7 @@ fn on_miss(layers: &Layers, share: &Share) -> Result<bool, Failure> {
     Ok(on_miss)
 }
 
-/// The length of each step, if there are steps and it is given apart from the duration.
+/// The length of each step, if there are steps and it is given separately from the duration.
 fn step(layers: &Layers, streams: &[StreamInput]) -> Result<Option<Nanos>, Failure> {
     let Some(step) = duration_above_zero(layers, "step")? else {
         return Ok(None);

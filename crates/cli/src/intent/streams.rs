@@ -8,14 +8,14 @@ use super::parsers;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
-/// Most streams side by side.
+/// Maximum number of parallel streams.
 pub(crate) const MOST_STREAMS: usize = 64;
-/// Most steps of a stream.
+/// Maximum steps of a stream.
 const MOST_STEPS: usize = 1_000;
 
 /// Steps of a ramp, unless it changes by fewer sessions or takes less time.
 const RAMP_STEPS: u64 = 10;
-/// A shorter step says too little of its pace.
+/// Minimum length of a step with meaningful figures.
 const SHORTEST_STEP: Nanos = Nanos::from_secs(3);
 
 const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, \
@@ -28,7 +28,7 @@ const RAMP_HINT: &str = "a ramp is written `NAME@FROM..TO:DURATION`, such as `da
 #[derive(Debug)]
 pub(crate) struct GivenStream {
     pub(crate) input: StreamInput,
-    /// Length of each step of a ramp: of even steps from one pace to another.
+    /// Length of each step of a ramp, which goes from one pace to another in even steps.
     pub(crate) ramp: Option<Nanos>,
 }
 
@@ -36,13 +36,12 @@ pub(crate) struct GivenStream {
 #[derive(Debug)]
 pub(crate) struct Streams {
     pub(crate) inputs: Vec<StreamInput>,
-    /// That of one or all of them.
+    /// Length of the steps of ramps.
     pub(crate) ramp: Option<Nanos>,
 }
 
-/// The streams of a run, side by side: named ones, or the workload's first at a rate in its own
-/// unit or closed. All that have several paces have the same number of them; those of one stream
-/// are all open or all closed.
+/// The parallel streams of a run: named ones, or the workload's first, at a rate in its unit or closed. All streams
+/// with several paces must have the same number of them, and the paces of a stream must be all open or all closed.
 pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
     let by_name = layers.strength("stream").is_some()
         && (layers.strength("rate").is_none() || layers.second_wins("rate", "stream")?);
@@ -52,7 +51,7 @@ pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
     Ok(Streams { inputs: first(layers)?, ramp: None })
 }
 
-/// The streams of a command whose runs have a length of their own.
+/// The streams of a command whose runs have their own length.
 pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
     let Streams { inputs, ramp } = streams(layers)?;
     match (ramp, layers.value("stream")) {
@@ -63,7 +62,7 @@ pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure>
     }
 }
 
-/// The length of a ramp's steps, unless a stronger setting gives another one.
+/// The length of a ramp's steps, unless a setting with higher precedence sets another one.
 pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<Nanos>, Failure> {
     let Some(step) = ramp else {
         return Ok(None);
@@ -73,7 +72,7 @@ pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<N
     Ok(counts.then_some(step))
 }
 
-/// The streams with the think time that is given for all closed ones.
+/// The streams, with the given think time for all closed ones.
 pub(crate) fn with_think(
     layers: &Layers,
     mut streams: Vec<StreamInput>,
@@ -101,7 +100,7 @@ pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
     Ok(vec![at_one_pace(None, pace)])
 }
 
-/// A stream of this name, of none the workload's first, without a think time of its own.
+/// A stream with this name (the workload's first without a name), without a think time.
 pub(crate) fn at_one_pace(name: Option<String>, pace: PaceInput) -> StreamInput {
     StreamInput { name, paces: vec![pace], think: None }
 }
@@ -193,7 +192,7 @@ fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
     }
 }
 
-/// `50c..200c:10m`, or with rates: the paces of even steps, and how long each takes.
+/// `50c..200c:10m`, or with rates: the paces of even steps, and the length of each.
 fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Nanos), QuantityError> {
     let fail = |cause: &str| parsers::wrong(text, cause, RAMP_HINT);
     let with_hint = |error: QuantityError| QuantityError { hint: RAMP_HINT, ..error };

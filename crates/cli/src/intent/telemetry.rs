@@ -6,7 +6,7 @@ use highwater_runner::request::TelemetryRequest;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
-/// Most endpoints, and most mappings.
+/// Maximum number of endpoints, and of mappings.
 const MOST_ENDPOINTS: usize = 8;
 const MOST_MAPPINGS: usize = 64;
 
@@ -28,7 +28,7 @@ pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
             .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"));
     }
     let off = layers.switch("no-telemetry")?;
-    // Without mappings those of well-known exporters are used.
+    // Without mappings, those of well-known exporters are used.
     let mut telemetry = layers.of_cluster.clone();
     telemetry.off = off;
     for given in urls {

@@ -10,4 +10,4 @@ mod value;
 
 pub use schemes::TargetSchemes;
 pub use stack::{Layers, Strength};
-pub use value::{Origin, SettingValue, has_scheme};
+pub use value::{Next, Origin, SettingValue, has_scheme};

@@ -7,7 +7,7 @@ use highwater_model::quantity::QuantityError;
 use highwater_runner::request::TelemetryRequest;
 
 use super::schemes::TargetSchemes;
-use super::value::{Origin, SettingValue};
+use super::value::{Next, Origin, SettingValue};
 use crate::failure::Failure;
 
 /// The precedence of a layer; the greater one wins.
@@ -45,6 +45,8 @@ pub struct Layers {
     pub warnings: Vec<String>,
     /// What a target can be.
     pub supported: TargetSchemes,
+    /// What becomes of the command's settings in a command that repeats it.
+    pub next: BTreeMap<&'static str, Next>,
     /// What a cluster that is up adds to what is polled.
     pub of_cluster: TelemetryRequest,
 }

@@ -6,6 +6,22 @@ use highwater_model::quantity::QuantityError;
 
 use crate::failure::{Failure, Place};
 
+/// What becomes of a setting in a command that repeats or continues a run, such as that after `next:`. The record
+/// keeps it for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It is not repeated, or what it decided is taken from the run's plan: the load, its length, its objectives.
+    LeftOut,
+    /// It is repeated as it was given.
+    Repeated,
+    /// It is a switch, and repeated.
+    RepeatedSwitch,
+    /// It is repeated, as a URL without its password.
+    RepeatedUrl,
+    /// It sets a parameter of the workload, which `--set` does as well: it is repeated in the way that it was given.
+    Parameter,
+}
+
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {

@@ -1,5 +1,4 @@
-//! From what the user wants to a run that can start: opens targets and makes plans, once for all
-//! commands. Must not run anything.
+//! From settings to a run that can start: opens targets and makes plans, for all commands. Must not run anything.
 
 mod rehearsal;
 mod stops;
@@ -29,11 +28,11 @@ use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
 use crate::{terminal, workload_file};
 
-/// Characters of the plan's hash in a run's id.
+/// Characters of the plan's hash in a run's ID.
 const HASH_IN_ID: usize = 6;
 
-/// The workload of a run; a start that follows the clock is fixed here. Otherwise each share would
-/// read its own clock, and generate other rows.
+/// The workload of a run; a start time that follows the clock is fixed here. Otherwise each share would read its own
+/// clock, and generate other rows.
 pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, Failure> {
     let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
     let now = i64::try_from(wall_clock().0 / 1_000_000).unwrap_or(i64::MAX);
@@ -68,14 +67,14 @@ pub fn plan(
         .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
     check_objectives(workload, &plan)?;
     if fills {
-        // Loading the rows is the measurement itself.
+        // Loading the rows is the measurement.
         plan.workload.rows_to_load = 0;
         plan.phases.iter_mut().for_each(|phase| "fill".clone_into(&mut phase.name));
     }
     Ok(plan)
 }
 
-/// Says before a run which part of the audit its rows do not allow.
+/// Warns before a run about parts of the audit that are impossible with its rows.
 pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
     let replaces = |table: &usize| workload.replacing_column(*table).is_some();
     let mut tables = (0..workload.tables()).filter(replaces);
@@ -89,7 +88,7 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
     }
 }
 
-/// An objective of an op that no stream runs could not be met; and without one there is none to miss.
+/// Rejects an objective for an op that no stream runs, and stopping on a miss without any objective.
 fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), Failure> {
     let mut names: Vec<&str> = Vec::new();
     let specs: Vec<_> =
@@ -140,20 +139,20 @@ fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure>
 pub struct StoredPlan {
     /// The plan.
     pub plan: Plan,
-    /// Where its run is stored.
+    /// Directory of its run.
     pub directory: RunDirectory,
     /// Directory for the files of an embedded target.
     pub data: PathBuf,
 }
 
 impl StoredPlan {
-    /// One whose embedded target has its files in the directory of an experiment; of no experiment in its own.
+    /// The files of an embedded target are in the directory of the experiment; without one, in the run's own.
     pub fn new(plan: Plan, directory: RunDirectory, experiment: Option<&RunDirectory>) -> Self {
         Self { data: experiment.unwrap_or(&directory).path().to_owned(), plan, directory }
     }
 }
 
-/// The ID of a run, or of a search, that begins now.
+/// The ID of a run or experiment that begins now.
 pub fn id(kind: &str, workload: &str, hash: &str) -> String {
     let second = now(Nanos::SECOND);
     let time = second.trim_end_matches('Z').replace(':', "-");
@@ -163,14 +162,14 @@ pub fn id(kind: &str, workload: &str, hash: &str) -> String {
     parts.join("-")
 }
 
-/// This moment, to the last whole `unit` (RFC 3339).
+/// The current time, truncated to `unit` (RFC 3339).
 pub fn now(unit: Nanos) -> String {
     let now = wall_clock();
     print_instant(Nanos(now.0 - now.0 % unit.0))
 }
 
-/// What the user gave, with which a run goes on: where the data's time follows the clock, that of the rows that are
-/// there began when it did.
+/// The user's flags for continuing a run. If the data's start time follows the clock, it is fixed to the time at which
+/// the existing rows began.
 fn given(settings: &RunIntent, workload: &Workload) -> BTreeMap<String, Vec<String>> {
     let mut given = settings.repeated_flags.clone();
     if let Some((name, start)) = workload.start_by_clock()
@@ -182,7 +181,7 @@ fn given(settings: &RunIntent, workload: &Workload) -> BTreeMap<String, Vec<Stri
     given
 }
 
-/// The request of a run that is stored in a directory.
+/// The request of a run that is stored in `directory`.
 pub fn request(
     settings: &RunIntent,
     workload: Arc<Workload>,

@@ -1,5 +1,5 @@
-//! Signals of the operating system as stop requests. A process listens for them once; each run or experiment in it
-//! has stop requests of its own, to which signals are passed on. Must not stop anything.
+//! Signals of the operating system as stop requests. A process has one signal handler; each run or experiment in it has
+//! its own stop requests, to which signals are forwarded. Must not stop anything.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,25 +7,25 @@ use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 
 use crate::failure::Failure;
 
-/// No further signal makes a stop more urgent.
+/// Further signals do not make a stop more urgent.
 const URGENT: u32 = 2;
 
 static SIGNALS: Mutex<Signals> = Mutex::new(Signals::new());
 
-/// Interrupts (Ctrl-C) and requests to end (SIGTERM) of this process, and to whom they are passed on.
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) of this process, and their receivers.
 struct Signals {
     is_listening: bool,
-    /// How many arrived, [`URGENT`] at most.
+    /// Number of signals, at most [`URGENT`].
     arrived: u32,
-    /// Of what may still go on.
+    /// Senders of runs and experiments that may still be running.
     interrupters: Vec<Interrupter>,
 }
 
-/// Stop requests of a run or an experiment, and the end by which others can send them, too.
+/// Stop requests of a run or an experiment, and the sender for other sources of them.
 pub struct Stops {
-    /// Sends one.
+    /// Sends a stop request.
     pub interrupter: Interrupter,
-    /// What is obeyed.
+    /// Receives stop requests.
     pub interrupts: Interrupts,
 }
 
@@ -34,8 +34,8 @@ pub fn signals() -> Result<Interrupts, Failure> {
     Ok(stops()?.interrupts)
 }
 
-/// Those of [`signals`], with both ends. What was sent by one end reaches no other run of this process, but a signal
-/// reaches all of them, also those that begin after it.
+/// As [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal reaches
+/// all of them, including those that begin after it.
 pub fn stops() -> Result<Stops, Failure> {
     let mut signals = all();
     if !signals.is_listening {

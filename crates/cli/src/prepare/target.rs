@@ -1,5 +1,4 @@
-//! Opens targets, asks for a password that is missing, and inspects what a target is. Must not load
-//! one.
+//! Opens targets, prompts for a missing password, and inspects targets. Must not load one.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -18,11 +17,10 @@ use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prompt;
 
-/// Time limit of a connection.
+/// Timeout of a connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 
-/// Options of a target without an insert mode of its own; an embedded one would put its files in
-/// `directory`.
+/// Options of a target without an insert mode; an embedded target has its files in `directory`.
 pub fn options(name: &str, directory: Option<&Path>, seed: Seed) -> TargetOptions {
     TargetOptions {
         insert: None,
@@ -33,7 +31,7 @@ pub fn options(name: &str, directory: Option<&Path>, seed: Seed) -> TargetOption
     }
 }
 
-/// Opens the target of a run, which connects nothing.
+/// Opens the target of a run, without connecting.
 pub fn open(
     settings: &RunIntent,
     urls: &[TargetUrl],
@@ -46,7 +44,7 @@ pub fn open(
     Ok(highwater_drivers::open_urls(urls, &options)?)
 }
 
-/// The URLs of the target, with a password from a prompt if one is needed.
+/// The URLs of the target, with a password from a prompt if one is required.
 pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
     let mut urls = settings.targets.clone();
     let target = open(settings, &urls, &settings.out)?;
@@ -61,8 +59,8 @@ pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
     }
 }
 
-/// Opens a target and does something with it; once more, with a password from a prompt, where the
-/// target refused to go on without one.
+/// Opens a target and calls a function with it; repeats both with a password from a prompt, if the target rejected the
+/// connection without one.
 pub fn opened<T>(
     mut urls: Vec<TargetUrl>,
     options: &TargetOptions,
@@ -79,15 +77,15 @@ pub fn opened<T>(
 
 /// The facts of a target, and the privileges of this user.
 pub struct TargetInspection {
-    /// What the target says of itself.
+    /// The target's description of itself.
     pub facts: TargetFacts,
     /// Absent if the target has no privileges, or they were not inspected.
     pub rights: Option<Vec<Right>>,
-    /// Absent if the target does not say, or it was not inspected.
+    /// Absent if the target does not report it, or it was not inspected.
     pub disk: Option<DiskSpace>,
-    /// Ways to insert that the server does not take, with their reasons.
+    /// Insert modes that the server does not support, with the reasons.
     pub refused_inserts: Vec<(&'static str, &'static str)>,
-    /// What runs of the built-in workloads would meet; empty if that was not tried.
+    /// Rehearsals of the built-in workloads; empty if there were none.
     pub workloads: Vec<(&'static str, Rehearsal)>,
     /// What became of the user's own statements, if there are any.
     pub own: Option<OwnStatements>,
@@ -129,7 +127,7 @@ async fn inspect_on(
     trials: Option<Trials>,
 ) -> Result<TargetInspection, TargetError> {
     let nothing = Arc::new(BoundWorkload { tables: Vec::new(), ops: Vec::new(), rows: None });
-    // First, because it says what answers there if it is not such a target.
+    // First, because its error names the actual server if it is not such a target.
     let mut admin = target.administer(Rc::clone(&timeline)).await?;
     for number in (0..).take(target.urls().len()) {
         let connect = Connect {

@@ -1,5 +1,4 @@
-//! What experiments share: what they resume, how their trials are observed, and what ends them.
-//! Must not run a trial.
+//! Common parts of experiments: resuming, observing trials, and ending. Must not run a trial.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -27,27 +26,26 @@ use crate::progress::Progress;
 use crate::workload_file;
 use crate::{exit, terminal};
 
-/// Connecting, new tables, and drain.
+/// Time for connecting, new tables, and drain.
 const CONNECTING: Nanos = Nanos::from_secs(2);
-/// What it takes to read back rows, as a fraction of the time in which they were written as fast as the target
-/// takes them: 0.3 of a server that shares two cores with the load generator, less of one with more.
+/// Time to read back rows, as a fraction of the time for writing them at the maximum rate: 0.3 on a server that shares
+/// two cores with the load generator, and less on one with more cores.
 const AUDIT_FRACTION: f64 = 0.25;
 
-/// A warm-up until throughput is steady is estimated at this part of its limit.
+/// A warm-up until throughput is steady is estimated at this fraction of its maximum.
 const STEADY_PART: u64 = 4;
 
-/// What a trial takes beside what it measures, as estimated before the first one.
+/// Estimated time of a trial in addition to its measured time, before the first trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Around {
-    /// However long it measures: warm-up, settling, connecting, new tables, drain.
+    /// Constant part: warm-up, settling, connecting, new tables, and drain.
     pub fixed: Nanos,
-    /// Its audit, as a fraction of what it measures.
+    /// Its audit, as a fraction of the measured time.
     pub audit_fraction: f64,
 }
 
 impl Around {
-    /// Of trials of this plan, before each of which the target is left alone for `settle`. On a simulated clock
-    /// only phases take time.
+    /// For trials of this plan, each after an idle time of `settle`. On a simulated clock, only phases take time.
     pub fn new(
         run: &RunIntent,
         settle: Nanos,
@@ -70,14 +68,14 @@ impl Around {
         })
     }
 
-    /// What a run of this plan takes.
+    /// Time of a run of this plan.
     pub fn of_run(self, plan: &Plan) -> Nanos {
         let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         let measured = measured.map(|phase| phase.duration.0);
         self.with(Nanos(measured.fold(0, u64::saturating_add)))
     }
 
-    /// What a trial takes that measures so long.
+    /// Time of a trial with this measured time.
     pub fn with(self, measured: Nanos) -> Nanos {
         self.fixed + measured + Nanos(round_to_u64(to_f64(measured.0) * self.audit_fraction))
     }
@@ -90,17 +88,16 @@ pub fn writes(workload: &Workload, plan: &Plan) -> bool {
     ops.any(|(op, _)| workload.rows_per_op(op) > 0)
 }
 
-/// What ends an experiment without a record.
+/// Failures that end an experiment without a record.
 pub enum ProbeFailure {
     /// A probe's run failed.
     Run(RunError),
-    /// Something else did.
+    /// Another failure.
     Other(Failure),
 }
 
 impl ProbeFailure {
-    /// The failure; where the target refused a statement of the workload's file, with its place
-    /// there.
+    /// The failure; if the target rejected a statement of the workload file, with its place there.
     pub fn located(self, choice: &WorkloadChoice, workload: &Workload) -> Failure {
         match self {
             Self::Run(error) => workload_file::located(error, choice, workload),
@@ -113,8 +110,8 @@ impl TrialError for ProbeFailure {
     fn unreachable(&self) -> Option<String> {
         match self {
             Self::Run(error) => error.unreachable(),
-            // A target that is inspected before the first run of a nested experiment, or is not made ready because
-            // the user stops.
+            // The inspection of a target before the first run of a nested experiment, or a preparation that the user
+            // stopped.
             Self::Other(failure) => matches!(failure.exit, exit::TARGET | exit::INTERRUPTED)
                 .then(|| failure.message.clone()),
         }
@@ -139,7 +136,7 @@ impl From<Failure> for ProbeFailure {
     }
 }
 
-/// How experiments of one kind are resumed, in words.
+/// How experiments of one kind are resumed; parts of the messages.
 pub struct Resuming<'a> {
     /// The run store's directory.
     pub out: &'a Path,
@@ -147,20 +144,20 @@ pub struct Resuming<'a> {
     pub name: &'a str,
     /// `a search`.
     pub what: &'static str,
-    /// ``find` run``: behind the name of the program.
+    /// ``find` run``: follows the name of the program.
     pub command: &'static str,
-    /// What must be the same.
+    /// The settings that must be the same.
     pub definition: &'static str,
     /// The flags that may change.
     pub free: &'static str,
-    /// The experiment's directory, as seen from that of the new one; beside it when absent.
+    /// The experiment's directory, relative to that of the new one; absent if both are siblings.
     pub from: Option<&'a str>,
 }
 
-/// How its user let an experiment wait.
+/// Pauses of an experiment by its user.
 pub type Pauses = Vec<InterventionRecord>;
 
-/// What is taken over of an experiment.
+/// The parts of an experiment that a resumed one takes over.
 pub struct Resumed<T> {
     /// Its trials.
     pub trials: Vec<T>,
@@ -169,9 +166,8 @@ pub struct Resumed<T> {
 }
 
 impl Resuming<'_> {
-    /// The trials and pauses of the experiment that `--resume` names, which must have the same definition, as
-    /// seen from one beside it; without those at its end that ended early. `of` takes its hash and
-    /// its trials out.
+    /// The trials and pauses of the experiment that `--resume` names, which must have the same definition; paths are
+    /// relative to a sibling. Trials at its end that ended early are omitted. `of` extracts its hash and its trials.
     pub fn trials<T>(
         &self,
         hash: &str,
@@ -208,7 +204,7 @@ impl Resuming<'_> {
     }
 }
 
-/// What all trials take, in words; the budget where that is less.
+/// The time of all trials in words, or the budget if it is less.
 pub fn within_budget(all_ns: u64, budget_ns: Option<u64>) -> String {
     match budget_ns {
         Some(budget) if all_ns > budget => format!("{}, the budget", duration(budget)),
@@ -216,7 +212,7 @@ pub fn within_budget(all_ns: u64, budget_ns: Option<u64>) -> String {
     }
 }
 
-/// The line of a preview that says how many trials are resumed, if any are.
+/// The line of a preview with the number of resumed trials, if there are any.
 pub fn resumed(number: usize, trials: &str) -> String {
     match number {
         0 => String::new(),
@@ -224,7 +220,7 @@ pub fn resumed(number: usize, trials: &str) -> String {
     }
 }
 
-/// An experiment that begins: where it is stored, who watches it, and what stops it.
+/// An experiment that begins: its directory, observer, and stop requests.
 pub struct Begun {
     /// Its own directory.
     pub directory: RunDirectory,
@@ -233,7 +229,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// One that a command is about, behind its preview; `kind` and `hash` are parts of its ID.
+    /// The main experiment of a command, after its preview; `kind` and `hash` are parts of its ID.
     pub fn new(
         run: &RunIntent,
         stops: &Stops,
@@ -251,7 +247,7 @@ impl Begun {
         })
     }
 
-    /// One that is a trial of another, below whose directory its own is.
+    /// An experiment that is a trial of another one, in whose directory it is stored.
     pub fn nested(place: &NestedPlace, first: &Plan) -> Result<Self, StoreError> {
         Ok(Self {
             directory: RunDirectory::create(&place.root, &place.name, first)?,
@@ -260,12 +256,12 @@ impl Begun {
         })
     }
 
-    /// Its directory, as people see it.
+    /// Its directory, for printing.
     pub fn shown(&self) -> String {
         self.directory.path().display().to_string()
     }
 
-    /// Runs it to its end, with which the drawing ends.
+    /// Runs it to its end, which also ends the drawing.
     pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
         self,
         experiment: E,

@@ -5,7 +5,6 @@
 //! such as `[run]`, apply to that command and override the top. An unknown key is an error with its
 //! place, so that a misspelled default is never ignored. Must not interpret a value.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::names::{is_list, names};
+use super::names::is_list;
 use super::reach::{self, FileKind};
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::grammar::{CommandSpec, Reach};
@@ -84,14 +83,12 @@ impl ConfigFile {
                 layers.add(strength, setting, text, origin.clone());
             }
         };
-        let mut top = BTreeMap::new();
         for (key, value) in table.get_ref() {
             let mut owners = commands.iter();
             let owner = owners.find(|command| command.name == key.get_ref().as_ref());
             if let (Some(owner), DeValue::Table(table)) = (owner, value.get_ref()) {
-                let mut written = BTreeMap::new();
                 for (key, value) in table {
-                    let setting = self.setting(key, &[owner], commands, &mut written)?;
+                    let setting = self.setting(key, &[owner], commands)?;
                     let texts = self.texts(setting, value, commands)?;
                     self.check_reach(setting, key, &texts, commands)?;
                     if owner.name == command.name {
@@ -99,7 +96,7 @@ impl ConfigFile {
                     }
                 }
             } else {
-                let setting = self.setting(key, commands, commands, &mut top)?;
+                let setting = self.setting(key, commands, commands)?;
                 let texts = self.texts(setting, value, commands)?;
                 self.check_reach(setting, key, &texts, commands)?;
                 if command.settings().any(|name| name == setting) {
@@ -127,29 +124,16 @@ impl ConfigFile {
             .map_err(|failure| failure.at(Some(self.place(&key.span()))))
     }
 
-    /// The setting that a key names; `written` holds the keys of the same table by setting.
+    /// The setting that a key names.
     fn setting(
         &self,
         key: &Spanned<DeString<'_>>,
         owners: &[&CommandSpec],
         commands: &[&CommandSpec],
-        written: &mut BTreeMap<&'static str, String>,
     ) -> Result<&'static str, Failure> {
         let word = key.get_ref().as_ref();
-        let mut of_owners = owners.iter().flat_map(|command| names(command));
-        let Some(name) = of_owners.find(|name| name.written == word) else {
-            return Err(self.unknown_key(key, owners, commands));
-        };
-        if let Some(other) = written.insert(name.setting, word.to_owned())
-            && other != word
-        {
-            return Err(Failure::usage(format!(
-                "`{other}` and `{word}` are two names of one setting"
-            ))
-            .at(Some(self.place(&key.span())))
-            .with_hint(format!("set only `{}`", name.setting)));
-        }
-        Ok(name.setting)
+        let mut settings = owners.iter().flat_map(|command| command.settings());
+        settings.find(|name| *name == word).ok_or_else(|| self.unknown_key(key, owners, commands))
     }
 
     fn unknown_key(
@@ -160,7 +144,7 @@ impl ConfigFile {
     ) -> Failure {
         let word = key.get_ref().as_ref();
         let mut others = commands.iter();
-        let elsewhere = others.find(|command| names(command).any(|name| name.written == word));
+        let elsewhere = others.find(|command| command.settings().any(|name| name == word));
         let settings = owners.iter().flat_map(|command| command.settings());
         let near = settings.chain(commands.iter().map(|command| command.name));
         let hint = match (elsewhere, did_you_mean(&word.replace('_', "-"), near)) {

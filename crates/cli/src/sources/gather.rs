@@ -6,7 +6,7 @@ use crate::invocation::{HANDOVER, PREFIX};
 use crate::layers::{Layers, Origin, Strength, has_scheme};
 
 use super::file::ConfigFile;
-use super::names::{Name, is_list, names, variable};
+use super::names::{is_list, variable};
 use super::reach::check_variable;
 
 /// Puts the layers of one of the `commands` together; `files` have the weakest first. `environment` may hold variables of other
@@ -20,6 +20,7 @@ pub fn gather(
 ) -> Result<Layers, Failure> {
     let mut layers = Layers::default();
     for flag in command.all_flags() {
+        layers.next.insert(flag.name, flag.next);
         if let Some(default) = flag.default {
             layers.add(Strength::Default, flag.name, default, Origin::Default);
         }
@@ -68,24 +69,22 @@ fn add_environment(
     commands: &[&CommandSpec],
     environment: &[(String, String)],
 ) -> Result<(), Failure> {
-    let variables: Vec<(Name, String)> = commands
+    let variables: Vec<(&str, String)> = commands
         .iter()
-        .flat_map(|command| names(command))
-        .map(|name| (name, variable(name.written)))
+        .flat_map(|command| command.settings())
+        .map(|name| (name, variable(name)))
         .collect();
     for (given, text) in environment {
         if !given.starts_with(PREFIX) || given == HANDOVER || text.is_empty() {
             continue;
         }
-        let Some((name, _)) = variables.iter().find(|(_, variable)| variable == given) else {
+        let Some((setting, _)) = variables.iter().find(|(_, variable)| variable == given) else {
             layers.warnings.push(unknown_variable(given, &variables));
             continue;
         };
-        let setting = name.setting;
-        if !command.settings().any(|of_command| of_command == setting) {
+        if !command.settings().any(|of_command| of_command == *setting) {
             continue;
         }
-        check_one_name(layers, setting, given)?;
         check_variable(given, command.reach(setting).unwrap_or(Reach::Behavior))?;
         let origin = Origin::Environment(given.clone());
         if is_list(command, setting) {
@@ -99,22 +98,8 @@ fn add_environment(
     Ok(())
 }
 
-/// Fails if another variable gave the same setting: its new or its retired name.
-fn check_one_name(layers: &Layers, setting: &str, given: &str) -> Result<(), Failure> {
-    let mut earlier = layers.every_layer(setting);
-    let other = earlier.find_map(|(_, value)| match &value.origin {
-        Origin::Environment(other) if other != given => Some(other),
-        _ => None,
-    });
-    other.map_or(Ok(()), |other| {
-        let cause = format!("{other} and {given} are two names of one setting");
-        Err(Failure::usage(cause).with_hint(format!("set only {}", variable(setting))))
-    })
-}
-
-fn unknown_variable(given: &str, variables: &[(Name, String)]) -> String {
-    let current = variables.iter().filter(|(name, _)| !name.is_retired());
-    let near = did_you_mean(given, current.map(|(_, variable)| variable.as_str()));
+fn unknown_variable(given: &str, variables: &[(&str, String)]) -> String {
+    let near = did_you_mean(given, variables.iter().map(|(_, variable)| variable.as_str()));
     let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
     format!("the environment variable {given} is not a setting{near}")
 }

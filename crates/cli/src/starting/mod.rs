@@ -16,23 +16,16 @@ use highwater_next::quoted;
 use highwater_workload::{builtin, catalog};
 
 use crate::failure::Failure;
-use crate::grammar::{self, Arguments, CommandSpec, Request};
+use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
 use crate::prepare::target;
 use crate::secret_variables;
 use crate::tuned::WITH;
 use processes::Processes;
 
-/// Flags that say how a load is to be, and neither run a command, nor read, write or serve anything. Whatever is not
-/// here needs `--allow-commands`. Separated by blanks.
-const ALLOWED: &str = "abort-on-miss arrivals audit audit-timeout axis batch budget by confirm \
-     drop duration errors insert label literals max max-cpu min-rate no-telemetry over p50 p90 \
-     p95 p99 p999 probe quick rate rejected repeat replicas require-steady retries row-p99 rows seed \
-     sessions set settle shards spawn-rate start steady-within step stream then think timeout \
-     tolerance until verbose warm-up";
 /// Commands that start or resize clusters, by commands of a file.
 const OF_CLUSTERS: [&str; 1] = ["scale"];
 /// What the page sets itself.
-const OWN: [&str; 3] = ["out", "quiet", "config"];
+const OWN: [&str; 4] = ["out", "quiet", "config", "json"];
 /// Fields that become a flag of the same name.
 const FLAGS: [(&str, &str, &str); 5] = [
     ("rate", "rate (--rate)", "such as 20k; empty: as fast as the sessions go"),
@@ -89,7 +82,8 @@ impl PageStarter {
         if self.rights.allows_all {
             return Ok(());
         }
-        let is_allowed = |flag: &str| ALLOWED.split(' ').any(|allowed| allowed == flag);
+        // What reaches further runs a command, or reads, writes, or serves something.
+        let is_allowed = |flag: &str| command.reach(flag) == Some(Reach::Behavior);
         let needs = "needs `highwater serve --allow-start --allow-commands`: it can run commands, or read, write or \
                      serve files";
         if !self.commands().any(|allowed| allowed.name == command.name) {

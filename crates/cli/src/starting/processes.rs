@@ -1,5 +1,5 @@
-//! Processes that a page started: one at a time, because two loads on one machine spoil each other's measurement. They
-//! are in groups of their own, so that whatever ends the server does not end them. Must not decide what may be started.
+//! Processes started by a page: one at a time, because two loads on one machine distort each other's measurement. They
+//! are in separate process groups, so that signals to the server do not end them. Must not decide what may be started.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,11 +16,11 @@ use highwater_runner::store;
 
 use crate::invocation::HANDOVER;
 
-/// Commands that are shown; older ones are in the list of runs.
+/// Maximum number of commands shown; older ones are in the list of runs.
 const SHOWN_MAX: usize = 20;
-/// Bytes at the end of an output that are shown.
+/// Maximum bytes at the end of an output that are shown.
 const OUTPUT_MAX: u64 = 4_096;
-/// Runs of the store, newest first, of which one may go on.
+/// Maximum number of newest runs that are checked for being in progress.
 const GOING_ON_MAX: usize = 1_000;
 
 /// The processes.
@@ -31,15 +31,15 @@ struct Started {
     number: u32,
     command_line: String,
     child: Child,
-    /// Without a name, so that it is gone with the last of both processes.
+    /// Without a name, so that it disappears with the last of both processes.
     output: File,
-    /// How it ended, once it is over.
+    /// Exit status, once it is over.
     ended: Option<ExitStatus>,
 }
 
 impl Processes {
-    /// Starts one that stores its runs below `root`, without the variables that are `hidden` from it, unless one goes on
-    /// there, whoever started it.
+    /// Starts a process that stores its runs below `root`, without the environment variables `hidden`. Fails if a run
+    /// is in progress there, whichever process started it.
     pub(super) fn start(
         &self,
         arguments: &[String],
@@ -67,7 +67,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Newest first.
+    /// Started commands, newest first.
     pub(super) fn started(&self) -> Vec<StartedCommand> {
         let all = self.seen();
         all.iter()
@@ -89,14 +89,14 @@ impl Processes {
     pub(super) fn stop(&self, number: u32) -> Result<(), String> {
         let all = self.seen();
         let running = all.iter().find(|one| one.number == number);
-        // Its number is nobody else's as long as its end was not seen.
+        // Its process ID cannot be reused until its end was observed.
         match running.filter(|one| one.ended.is_none()) {
             Some(one) => interrupt(&one.child).map_err(|error| error.to_string()),
             None => Err("it is over".to_owned()),
         }
     }
 
-    /// All of them, with what became of each until now.
+    /// All processes, with their current state.
     fn seen(&self) -> MutexGuard<'_, Vec<Started>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for one in all.iter_mut().filter(|one| one.ended.is_none()) {
@@ -108,7 +108,7 @@ impl Processes {
     }
 }
 
-/// The id of a run below `root` that a process is at work on.
+/// The ID of a run below `root` that a process is running.
 fn going_on(root: &Path) -> Option<String> {
     let runs = store::list(root).unwrap_or_default();
     let mut newest = runs.iter().take(GOING_ON_MAX);
@@ -133,7 +133,7 @@ fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File
     Ok((child, output))
 }
 
-/// The end of an output; reading it moves nothing that its writer goes by.
+/// The end of an output; reading does not move the position of its writer.
 fn tail(output: &File) -> io::Result<String> {
     let length = output.metadata()?.len();
     let begin = length.saturating_sub(OUTPUT_MAX);

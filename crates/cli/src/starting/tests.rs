@@ -1,4 +1,4 @@
-//! What the form comes to, and what it must not start.
+//! Tests of the form: the resulting commands, and the ones that must not be started.
 
 use super::*;
 use crate::commands::{find, run, scale, tune};
@@ -61,7 +61,6 @@ fn what_runs_commands_or_names_files_needs_a_right_of_its_own() {
         "--drop-foreign t",
         "--tuned /tmp/x",
         "--interleave sim:",
-        "--json",
         "/etc/passwd",
         "own.toml",
     ] {

@@ -1,25 +1,24 @@
-//! Lines that are drawn again in place, below everything else that is written.
+//! Lines that are redrawn in place, below all other output.
 //!
-//! The cursor stays visible, at the begin of the line below them, and every drawing is one write
-//! that ends with a line feed: whenever the program ends, however it ends, the terminal is as it
-//! should be.
+//! The cursor stays visible, at the start of the line below them, and every drawing is one write that ends with a line
+//! feed. So the terminal is in a clean state whenever and however the program ends.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-/// What is drawn now.
+/// The current drawing.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     lines: Vec<String>,
 }
 
 impl Block {
-    /// Nothing yet.
+    /// An empty block.
     pub(super) const fn new() -> Self {
         Self { lines: Vec::new() }
     }
 
-    /// Draws these lines in place of the former ones, on a terminal with so many columns.
+    /// Replaces the previous lines by these, on a terminal with `columns` columns.
     pub(super) fn draw(
         &mut self,
         to: &mut impl Write,
@@ -39,8 +38,8 @@ impl Block {
         to.flush()
     }
 
-    /// Up to the first row of the block, and everything from there on away. A line takes more rows
-    /// than one where the terminal has become narrower since.
+    /// Moves up to the first row of the block, and clears everything from there. A line takes several rows if the
+    /// terminal has become narrower since.
     fn erasure(&self, columns: usize) -> String {
         let columns = columns.max(1);
         let rows = self.lines.iter().map(|line| line.chars().count().div_ceil(columns).max(1));
@@ -51,8 +50,7 @@ impl Block {
     }
 }
 
-/// Whether lines can be redrawn on this terminal: it must be able to move up, and must not be the
-/// log of a CI job.
+/// Whether lines can be redrawn on this terminal: it must support moving up, and must not be the log of a CI job.
 pub(super) fn can_redraw(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let value = |name: &str| variable(name).filter(|value| !value.is_empty());
     value("TERM").is_some_and(|term| term != "dumb") && value("CI").is_none()
@@ -84,7 +82,7 @@ mod tests {
     fn a_terminal_that_became_narrower_has_wrapped_the_former_lines() {
         let mut block = Block::new();
         drawn(&mut block, &["1234567890", "", "12345"], 80);
-        // Three rows, one, and two.
+        // Blocks of three rows, one row, and two rows.
         assert_eq!(drawn(&mut block, &[], 4), "\r\u{1b}[6A\u{1b}[J");
     }
 

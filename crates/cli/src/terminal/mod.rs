@@ -1,7 +1,7 @@
 //! The only place that writes to the terminal: data on stdout, everything else on stderr.
 //!
-//! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of
-//! lines below the output can be redrawn in place. Must not decide what is printed.
+//! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of lines below the
+//! output can be redrawn in place. Must not decide what is printed.
 
 mod block;
 
@@ -17,25 +17,25 @@ use highwater_report::{Ink, Summary};
 
 use crate::failure::Failure;
 
-/// Columns of a terminal that does not report them.
+/// Default columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
-/// Columns of a summary that goes into a file or a pipe.
+/// Columns of a summary in a file or a pipe.
 const COLUMNS_OF_FILES: usize = 100;
 
-/// The block below everything else; locked while anything is written.
+/// The block below all other output; locked during any write.
 static BLOCK: Mutex<Block> = Mutex::new(Block::new());
 
-/// Turns colors off for good, whatever the terminal can do.
+/// Disables colors permanently, whatever the terminal supports.
 pub fn without_color() {
     anstream::ColorChoice::Never.write_global();
 }
 
-/// Writes data to stdout, without what could steer a terminal. A closed stdout is no error.
+/// Writes data to stdout, without control characters. A closed stdout is not an error.
 pub fn data(text: &str) -> Result<(), Failure> {
     styled(&harmless(text))
 }
 
-/// Writes text of our own to stdout, with its styles. A closed stdout is no error.
+/// Writes Highwater's own text to stdout, with its styles. A closed stdout is not an error.
 pub fn styled(text: &str) -> Result<(), Failure> {
     let _below = room();
     let mut stdout = anstream::stdout().lock();
@@ -48,12 +48,12 @@ pub fn styled(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a summary to stdout, as wide as the terminal, with colors where it has them.
+/// Writes a summary to stdout, as wide as the terminal, with colors if it supports them.
 pub fn summary(summary: &Summary, verbose: bool) -> Result<(), Failure> {
     styled(&fitted(summary, verbose, stdout_columns()))
 }
 
-/// Writes a summary to stderr, where stdout has something else.
+/// Writes a summary to stderr, if stdout is used otherwise.
 pub fn summary_note(summary: &Summary, verbose: bool) {
     let columns = size().map_or(COLUMNS_OF_FILES, |(columns, _)| columns);
     styled_note(&fitted(summary, verbose, columns));
@@ -82,7 +82,7 @@ const fn style(ink: Ink) -> anstyle::Style {
     }
 }
 
-/// Columns of the terminal on stdout; of a file or a pipe as many as a page has.
+/// Columns of the terminal on stdout, or the columns for files and pipes.
 fn stdout_columns() -> usize {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
@@ -91,8 +91,7 @@ fn stdout_columns() -> usize {
     reported_size(&stdout).map_or(COLUMNS, |(columns, _)| columns)
 }
 
-/// Writes something for the reader, not for a program, to stderr, without what could steer a
-/// terminal. A failure cannot be reported.
+/// Writes text for the reader, not for a program, to stderr, without control characters. A failure cannot be reported.
 pub fn note(text: &str) {
     styled_note(&harmless(text));
 }
@@ -116,18 +115,18 @@ pub fn fail(failure: &Failure) -> u8 {
     failure.exit
 }
 
-/// Columns and rows for a block on stderr; absent where none can be drawn again, as in a pipe.
+/// Columns and rows for a block on stderr; absent if it cannot be redrawn, as in a pipe.
 pub fn size() -> Option<(usize, usize)> {
     let stderr = io::stderr();
     if !stderr.is_terminal() || !block::can_redraw(|name| std::env::var_os(name)) {
         return None;
     }
     let (columns, rows) = reported_size(&stderr)?;
-    // Some terminals wrap a line that fills its row; the last row is the cursor's.
+    // Some terminals wrap a line that fills its row; the last row is for the cursor.
     Some((columns - 1, rows - 1))
 }
 
-/// Columns and rows, of each one at least; the usual number where it is not reported.
+/// Columns and rows, at least one of each; the default if they are not reported.
 #[cfg(target_os = "linux")]
 fn reported_size(stream: &impl std::os::fd::AsFd) -> Option<(usize, usize)> {
     const ROWS: usize = 24;
@@ -141,14 +140,14 @@ fn reported_size<S>(_stream: &S) -> Option<(usize, usize)> {
     None
 }
 
-/// Draws these lines below everything else, in place of the former ones. They have no colors, so
-/// that no choice of colors takes out what moves the cursor.
+/// Draws these lines below all other output, replacing the previous ones. They have no colors, so that disabling colors
+/// does not remove cursor movements.
 pub fn block(lines: &[String]) {
     let lines: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
     draw(&mut lock(), &lines);
 }
 
-/// Takes the block away until it is drawn again; what is written in between is above it.
+/// Clears the block until it is redrawn; output in between appears above it.
 fn room() -> MutexGuard<'static, Block> {
     let mut block = lock();
     draw(&mut block, &[]);

@@ -17,19 +17,19 @@ use crate::intent::parsers;
 use crate::layers::Layers;
 use crate::{exit, secret_variables};
 
-/// Variants of one call, at most.
+/// Maximum variants of one call.
 pub(crate) const VARIANTS_MAX: usize = 16;
 
-/// A variant as it was given.
+/// A variant as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedVariant {
-    /// In the directory's name, and in the comparison.
+    /// Name in the directory, and in the comparison.
     pub(crate) name: String,
     /// Command that configures the target before each run.
     pub(crate) command: Option<String>,
 }
 
-/// The variants that were given; a name alone is one only where no command is needed.
+/// The given variants; a name without a command is allowed only if no command is needed.
 pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVariant>, Failure> {
     let mut variants: Vec<NamedVariant> = Vec::new();
     for given in layers.list("variant") {
@@ -57,16 +57,16 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
     Ok(variants)
 }
 
-/// Whether a variant's name, which is a part of its directory's, may have this in it.
+/// Whether a character may be part of a variant's name, which is part of a directory's name.
 pub(crate) fn is_fit(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
-/// Runs the user's command in a shell, if there is one, without the passwords of this program's environment; its
-/// output is for the reader.
+/// Runs the user's command in a shell, if there is one, without the passwords in this program's environment; its output
+/// is for the reader.
 ///
 /// # Errors
-/// Where it cannot be run, or ends with another code than 0; with the exit code of an interrupt where the user stopped
+/// If it cannot be run, or ends with a code other than 0; with the exit code of an interrupt if the user stopped
 /// meanwhile.
 pub(crate) fn configure(
     name: &str,
@@ -94,7 +94,7 @@ pub(crate) fn configure(
     }
 }
 
-/// Whether the user stops: the shell gets the signal, too, and may end a moment before this process hears of it.
+/// Whether the user stops: the shell gets the signal, too, and may end shortly before this process receives it.
 fn is_stopped(interrupts: &Interrupts) -> bool {
     const HEARD: Nanos = Nanos::from_millis(200);
     let is_requested = || interrupts.requested().is_some();

@@ -1,14 +1,14 @@
-//! Passwords in the words of a variant's command, which records must not show. Must not run a command.
+//! Hides passwords in a variant's command, because records must not show them. Must not run a command.
 
 use highwater_driver::redaction::{is_secret, redacted};
 
-/// Stands in place of what is hidden; a command that holds it cannot be run.
+/// Replaces hidden text; a command that contains it cannot be run.
 pub(super) const HIDDEN: &str = "***";
-/// Words that begin like `-pPASSWORD`, and are conditions of `find`.
+/// Words that look like `-pPASSWORD`, but are conditions of `find`.
 const NO_PASSWORDS: [&str; 5] = ["-path", "-perm", "-print", "-print0", "-prune"];
 
-/// A shell command as records and people see it. It rather hides too much: a password may be the
-/// value of a variable or of a flag, may stand in a URL, behind `-p` or behind `--user NAME:`.
+/// A shell command for records and output. If in doubt, it hides a word: a password may be the value of a variable or
+/// of a flag, part of a URL, or the word after `-p` or `--user NAME:`.
 pub(crate) fn shown(command: &str) -> String {
     let mut shown = String::with_capacity(command.len());
     let mut flag = "";
@@ -23,7 +23,7 @@ pub(crate) fn shown(command: &str) -> String {
     shown
 }
 
-/// A word behind another one.
+/// A word that follows another one.
 fn after(flag: &str, word: &str) -> String {
     let is_flag = |word: &str| word.starts_with('-') && !word.contains('=');
     if is_flag(flag) && is_secret(flag.trim_start_matches('-')) {
@@ -46,7 +46,7 @@ fn after(flag: &str, word: &str) -> String {
     redacted(word).unwrap_or_else(|| word.to_owned())
 }
 
-/// A quoted command inside of the command.
+/// A quoted command inside the command.
 fn within_quotes(word: &str) -> Option<String> {
     let quote = word.chars().next().filter(|c| "'\"".contains(*c))?;
     let inner = word.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -54,7 +54,7 @@ fn within_quotes(word: &str) -> Option<String> {
     is_command.then(|| format!("{quote}{}{quote}", shown(inner)))
 }
 
-/// The words of a command and the blanks between them: what is quoted belongs to its word.
+/// The words of a command and the blanks between them; quoted text belongs to its word.
 fn words(command: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let (mut start, mut quote, mut was_blank) = (0, None, None);

@@ -1,5 +1,5 @@
-//! What a reader sees first on each kind of page: the answer, large, near the top, as the record has it; and that
-//! no figure is taken apart and no table is cut off, however narrow the screen.
+//! The top of each kind of page: the answer is large, near the top, and as in the record. No figure is broken across
+//! lines and no table is cut off, on any width of screen.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use crate::chromium::{self, Browser};
 use crate::pages::Pages;
 
-/// A desktop and a phone, as wide and as high.
+/// Width and height of a desktop and of a phone.
 const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
-/// Pixels from the top within which the answer stands, and of its letters at least.
+/// Maximum pixels from the top to the answer, and minimum size of its letters.
 const NEAR_TOP: f64 = 600.0;
 const LARGE: f64 = 28.0;
-/// Screens that the page of a plain run takes at most, as it opens.
+/// Maximum height of a plain run's page when it opens, in screens.
 const SCREENS_MAX: f64 = 5.0;
 
-/// The answer's text, where it is, and how large.
+/// The answer's text, position, and size.
 const ANSWER: &str = "(() => { const of = document.querySelector('#answer'); \
      const box = of.getBoundingClientRect(); return { text: of.textContent, top: box.top, \
      bottom: box.bottom, left: box.left, right: box.right, height: box.height, \
      size: parseFloat(getComputedStyle(of).fontSize) }; })()";
 
-/// Figures whose digits, or whose unit behind a no-break space, stand on more than one line. A hash is none.
+/// Figures whose digits, or whose unit after a no-break space, are on more than one line; hashes are ignored.
 const BROKEN: &str = "(() => { const broken = []; \
      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
      for (let node = texts.nextNode(); node; node = texts.nextNode()) { \
@@ -36,14 +36,14 @@ const BROKEN: &str = "(() => { const broken = []; \
          if (new Set(lines.map(box => Math.round(box.top))).size > 1) \
            broken.push(`${found[0]} of ${node.data.slice(0, 80)}`); } } return broken; })()";
 
-/// Tables of which a part is beyond their edge, and anything that makes the page wider than the screen.
+/// Tables that extend beyond their edge, and anything that makes the page wider than the screen.
 const CUT_OFF: &str = "(() => { const tables = [...document.querySelectorAll('.table')].filter(of => \
      of.checkVisibility() && of.scrollWidth > of.clientWidth + 1).map(of => \
      `${of.getAttribute('aria-label')}: ${of.scrollWidth} of ${of.clientWidth}`); \
      const wide = document.documentElement.scrollWidth - innerWidth; \
      return wide > 0 ? [...tables, `page: ${wide} too wide`] : tables; })()";
 
-/// What a first screen has, but for pages that have no limit to name: where each begins.
+/// Elements of a first screen that are missing or outside it; the limit is optional.
 const FIRST_SCREEN: &str = "(() => { const all = { question: 'h1', answer: '#answer', limit: '.limit', \
      measurement: '.judgments li:nth-child(1)', data: '.judgments li:nth-child(2)', \
      objective: '.judgments li:nth-child(3)', chart: '.hero figure, .hero table' }; \
@@ -52,32 +52,32 @@ const FIRST_SCREEN: &str = "(() => { const all = { question: 'h1', answer: '#ans
      .map(([name, of]) => [name, of && of.getBoundingClientRect().top])\
      .filter(([name, top]) => top === null || top < 0 || top >= innerHeight); })()";
 
-/// Backquotes that stand for code, and percentages with a space, in what is read.
+/// Unformatted backquotes, and percentages with a space, in visible text.
 const ILL_SET: &str = "(() => { const found = []; \
      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
      for (let node = texts.nextNode(); node; node = texts.nextNode()) { \
        if (node.parentElement.closest('pre, code, script, style')) continue; \
        if (/`|\\d[ \\u00a0]%/.test(node.data)) found.push(node.data.slice(0, 120)); } return found; })()";
 
-/// How the first row of the latency table is laid out, and whether its cells have their names before them.
+/// The layout of the first row of the latency table, and whether its cells are preceded by their names.
 const LATENCY_ROW: &str = "(() => { const row = document.querySelector('#latency-of-ops tbody tr'); \
      const cell = row.querySelector('td'); return [getComputedStyle(row).display, \
      getComputedStyle(cell, '::before').content !== 'none']; })()";
 
-/// Small multiples that take room on the screen, each with its line.
+/// Visible small multiples, each with its line.
 const MULTIPLES: &str = "[...document.querySelectorAll('#machines .multiples .cell')].filter(cell => \
      cell.querySelector('svg path') && cell.getBoundingClientRect().height > 20).length";
 
-/// Charts whose lines are named at their ends, and those of them of which a legend names lines all the same.
+/// Charts with lines named at their ends, and those of them with a legend for lines nevertheless.
 const NAMED_AT_ENDS: &str = "[...document.querySelectorAll('figure.chart')].filter(chart => \
      chart.querySelector('.end')).map(chart => \
      [chart.id, [...chart.querySelectorAll('.legend li')].filter(entry => \
      !entry.querySelector('.swatch .glyph')).map(entry => entry.textContent)])";
 
-/// How wide the mark of a gap is in the chart above the folds.
+/// Width of the mark of a gap in the chart above the folds.
 const GAP: &str = "document.querySelector('.hero svg.wide .gap')?.getBoundingClientRect().width";
 
-/// What is read of figures as if they were the reader's own.
+/// Texts that call a figure measured, for pages whose figures were published by others.
 const MEASURED: &str = "(() => { const found = []; \
      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
      for (let node = texts.nextNode(); node; node = texts.nextNode()) \
@@ -85,7 +85,7 @@ const MEASURED: &str = "(() => { const found = []; \
          node.data.replace(/(not|nothing was) measured/g, ''))) \
          found.push(node.data); return found; })()";
 
-/// A page with the answer that its record gives.
+/// A page with the answer in its record.
 struct Answered {
     kind: &'static str,
     page: PathBuf,
@@ -110,12 +110,12 @@ fn record(pages: &Pages) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A run in its own words and from its record.
+/// A run with the question in its own terms, and its record.
 fn run(pages: &Pages) -> Answered {
     run_on(pages, "run", "sim:")
 }
 
-/// A run whose target stood still, as after a fault.
+/// A run whose target stalled, as after a fault.
 fn stalled(pages: &Pages) -> Answered {
     run_on(pages, "a run with a stall", "sim:?stall=12s+4s")
 }
@@ -196,7 +196,7 @@ fn scale(pages: &Pages) -> Answered {
     }
 }
 
-/// Two groups of runs: the difference is that of the text.
+/// Two groups of runs: the difference equals that of the text.
 fn compare(pages: &Pages) -> Answered {
     for (nodes, out) in [("sim:?nodes=3", "a"), ("sim:?nodes=2", "b")] {
         for seed in ["1", "2", "3"] {
@@ -212,13 +212,13 @@ fn compare(pages: &Pages) -> Answered {
     }
 }
 
-/// `b is worse than a   insert throughput -32.8%   …`, as its summary says.
+/// `b is worse than a   insert throughput -32.8%   …`, from the summary.
 fn difference(summary: &str) -> String {
     let throughput = summary.split("throughput ").nth(1).unwrap();
     throughput.split_whitespace().next().unwrap().to_owned()
 }
 
-/// Two growths, of clusters whose rows take so many milliseconds of work each.
+/// Two growths, of clusters with different milliseconds of work per row.
 fn growths(pages: &Pages) -> Answered {
     for (row, out) in [("7ms", "a"), ("5ms", "b")] {
         let target = format!(
@@ -230,7 +230,7 @@ fn growths(pages: &Pages) -> Answered {
     }
     let page = pages.call(&["compare", "a", "b", "--format", "html"]);
     let table = pages.call(&["compare", "a", "b", "--format", "markdown"]);
-    // `| nodes | A rows/s | B rows/s | change |`: both sizes gain, and the one that gains most is the answer.
+    // `| nodes | A rows/s | B rows/s | change |`: both sizes gain, and the answer is the one with the larger gain.
     let rows = ["| 1 |", "| 2 |"].map(|nodes| {
         let row = table.lines().find(|line| line.starts_with(nodes));
         let change = row.unwrap().split('|').nth(4).unwrap();
@@ -245,14 +245,14 @@ fn growths(pages: &Pages) -> Answered {
     }
 }
 
-/// Two targets in turn: the difference is that of the text.
+/// Two targets in turn: the difference equals that of the text.
 fn group(pages: &Pages) -> Answered {
     let words = ["--interleave", "sim:?nodes=2", "--repeat", "2", "-d", "5s", "-q"];
     let text = pages.experiment(&[&["run", "cpu", "sim:?nodes=3"], &words[..]].concat());
     Answered { kind: "a group", page: pages.report(), answer: difference(&text) }
 }
 
-/// What another tool measured.
+/// The record of another tool.
 fn import(pages: &Pages) -> Answered {
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/src/samples");
     let files = ["pgbench-rate.log", "pgbench-rate.out"].map(|name| format!("{samples}/{name}"));
@@ -285,7 +285,7 @@ fn size(pages: &Pages) -> Answered {
     }
 }
 
-/// On a desktop and on a phone: the figure of the record, near the top, large, on one line and whole; and the page
+/// On a desktop and on a phone: the figure of the record is near the top, large, on one line, and whole, and the page
 /// is not cut off, folded or not.
 fn shows_its_answer(program: &Path, answered: &Answered) {
     for screen in SCREENS {
@@ -294,7 +294,7 @@ fn shows_its_answer(program: &Path, answered: &Answered) {
         browser.open(&answered.page);
         let seen = browser.evaluate(ANSWER);
         let number = |name: &str| seen[name].as_f64().unwrap();
-        // The unit stands beside the figure.
+        // The unit is next to the figure.
         let figure = |text: &str| text.trim_end_matches('%').to_owned();
         let shown = seen["text"].as_str().unwrap();
         assert_eq!(figure(shown), figure(&answered.answer), "{about}");
@@ -357,7 +357,7 @@ fn a_stall_is_marked_in_the_chart_above_the_folds() {
         browser.open(&make(&pages).page);
         browser.evaluate(GAP).as_f64()
     };
-    // Four of thirty seconds, of a chart that is almost as wide as the page.
+    // Four of thirty seconds, in a chart that is almost as wide as the page.
     let marked = mark(stalled).unwrap();
     assert!((80.0..200.0).contains(&marked), "{marked}");
     assert_eq!(mark(run), None);
@@ -380,7 +380,7 @@ fn what_others_published_is_never_called_measured() {
     assert_eq!(browser.evaluate(MEASURED), json!([]));
 }
 
-/// As a plain run's: a page of another kind.
+/// The checks of a plain run's page for a page of another kind.
 fn answers_first(make: fn(&Pages) -> Answered) {
     if let Some(program) = chromium::program() {
         shows_its_answer(&program, &make(&Pages::new()));
@@ -432,8 +432,8 @@ fn an_import_answers_first() {
     answers_first(import);
 }
 
-/// The pictures of the documents, of a page and of the same page on a phone: copy them from the directory that is
-/// printed to `docs/guide`.
+/// The documents' pictures of a page, on a desktop and on a phone: copy them from the printed directory to
+/// `docs/guide`.
 #[test]
 #[ignore = "long: makes the pictures of the documents"]
 fn long_pictures_of_a_page_are_taken() {

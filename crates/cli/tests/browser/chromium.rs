@@ -1,7 +1,7 @@
 //! A page in a headless Chromium, over the DevTools protocol: a socket, JSON both ways.
 //!
-//! To start Chromium takes more than a second of a core. So tests that run side by side share a process, in which each
-//! page has a browser context of its own: cookies, storage and cache are not shared.
+//! Starting Chromium takes more than a second of a core. Parallel tests therefore share a process, in which each page
+//! has its own browser context: cookies, storage, and cache are not shared.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -18,20 +18,20 @@ use tempfile::TempDir;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
-/// What Chromium says of an expression whose page was left.
+/// Chromium's message about an expression whose page was left.
 const LEFT: &str = "Inspected target navigated or closed";
-/// Pages that may lead on to the one that is waited for, at most.
+/// Maximum number of pages that may lead to the expected one.
 const PAGES_ON_THE_WAY: u32 = 10;
-/// How long the browser has to start, and to respond.
+/// Time for the browser to start, and to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The process that tests share while one of them has a page in it.
+/// The process that tests share while any of them has a page in it.
 static RUNNING: Mutex<Weak<Process>> = Mutex::new(Weak::new());
 
 struct Process {
     child: Child,
     profile: TempDir,
-    /// Where it listens.
+    /// Address that it listens on.
     address: String,
 }
 
@@ -42,15 +42,15 @@ pub(crate) struct Browser {
     session: String,
     sent: u64,
     scheme: &'static str,
-    /// The address that may be asked; empty for pages from files.
+    /// The only address that may be requested; empty for pages from files.
     own: String,
-    /// What went wrong in the page, and what it requested from the network.
+    /// Errors of the page, and its requests to the network.
     pub(crate) complaints: Vec<String>,
     /// Ended with the last of its pages.
     _process: Arc<Process>,
 }
 
-/// The browser's program; `None` if it is not installed and its tests are left out.
+/// The browser's program; `None` if it is not installed and its tests are skipped.
 pub(crate) fn program() -> Option<PathBuf> {
     if CHROMIUM.is_left_out() {
         return None;
@@ -59,7 +59,7 @@ pub(crate) fn program() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts one with an empty page of this size, `dark` or not.
+    /// Opens an empty page of this size, `dark` or not.
     pub(crate) fn start(program: &Path, (width, height): (u32, u32), dark: bool) -> Self {
         let process = Process::running(program);
         let request = process.address.as_str().into_client_request().unwrap();
@@ -101,7 +101,7 @@ impl Browser {
         browser
     }
 
-    /// Shows the page as on this medium, `print`; empty for the screen.
+    /// Emulates a medium such as `print`; empty for the screen.
     pub(crate) fn media(&mut self, medium: &str) {
         let features = [json!({"name": "prefers-color-scheme", "value": self.scheme})];
         let media = json!({"media": medium, "features": features});
@@ -118,7 +118,7 @@ impl Browser {
         self.until(file, "location.protocol === 'file:' && document.readyState === 'complete'");
     }
 
-    /// Opens a page that is served on this machine; nothing else may be asked.
+    /// Opens a page served on this machine; other addresses must not be requested.
     pub(crate) fn visit(&mut self, url: &str) {
         // A fragment is never sent.
         let (sent, _) = url.split_once('#').unwrap_or((url, ""));
@@ -137,7 +137,7 @@ impl Browser {
         self.wait(condition);
     }
 
-    /// Waits until an expression in the page is true, or in the one that takes its place: a link with a token leads on.
+    /// Waits until an expression is true in the page, or in the page that replaces it, as after a link with a token.
     pub(crate) fn wait(&mut self, condition: &str) {
         let ready = format!(
             "new Promise(done => {{ const poll = () => {condition} ? done(true) : \
@@ -152,13 +152,13 @@ impl Browser {
         panic!("{condition}: one page leads to the next");
     }
 
-    /// The value of an expression in the page; promises are waited for.
+    /// The value of an expression in the page; waits for promises.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let value = self.evaluate_unless_left(expression);
         value.unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
-    /// The same; an error where another page takes its place meanwhile.
+    /// The same, but an error if another page replaces the current one meanwhile.
     pub(crate) fn evaluate_unless_left(&mut self, expression: &str) -> Result<Value, Value> {
         let response = self.try_to_send(
             "Runtime.evaluate",
@@ -179,7 +179,7 @@ impl Browser {
         self.evaluate("document.querySelectorAll('details').forEach(of => { of.open = true; })");
     }
 
-    /// What is seen, as a PNG file.
+    /// A screenshot, as a PNG file.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         let picture = self.send("Page.captureScreenshot", &json!({"format": "png"}));
         BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
@@ -200,13 +200,13 @@ impl Browser {
         }
     }
 
-    /// Moves the pointer to a place of the window.
+    /// Moves the pointer to a position in the window.
     pub(crate) fn point(&mut self, x: f64, y: f64) {
         let event = json!({"type": "mouseMoved", "x": x, "y": y});
         self.send("Input.dispatchMouseEvent", &event);
     }
 
-    /// Presses the pointer's button at one place of the window and lets it go at another.
+    /// Drags the pointer from one position in the window to another.
     pub(crate) fn drag(&mut self, from: [f64; 2], to: [f64; 2]) {
         let steps = [
             ("mouseMoved", "none", from),
@@ -220,13 +220,13 @@ impl Browser {
         }
     }
 
-    /// Sends a command and waits for the response; events that come before it are inspected.
+    /// Sends a command and waits for the response; events before it are inspected.
     fn send(&mut self, method: &str, parameters: &Value) -> Value {
         let response = self.try_to_send(method, parameters);
         response.unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// The same; what the browser says of a command that failed is an error.
+    /// The same, but returns the browser's error for a failed command.
     fn try_to_send(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.sent += 1;
         let id = self.sent;
@@ -250,7 +250,7 @@ impl Browser {
         }
     }
 
-    /// An error of the page, or anything that it fetches beside itself.
+    /// Records an error of the page, or a request other than for itself.
     fn look_at(&mut self, event: &Value) {
         let details = &event["params"];
         let wrong = match event["method"].as_str().unwrap_or_default() {
@@ -276,7 +276,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // A test that failed may have left the socket in any state; then the page ends with the process.
+        // After a failed test, the socket may be in any state; then the page ends with the process.
         let context = json!({"browserContextId": self.context});
         let message = json!({"id": 0, "method": "Target.disposeBrowserContext", "params": context});
         drop(self.socket.send(Message::text(message.to_string())));
@@ -284,7 +284,7 @@ impl Drop for Browser {
 }
 
 impl Process {
-    /// The one that runs, or else a new one.
+    /// The running process, or a new one.
     fn running(program: &Path) -> Arc<Self> {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.upgrade().unwrap_or_else(|| {
@@ -324,12 +324,12 @@ impl Drop for Process {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
-        // What the browser's children still write does not matter.
+        // Files that the browser's children still write do not matter.
         drop(std::fs::remove_dir_all(self.profile.path()));
     }
 }
 
-/// Where the browser listens: it writes port and path into its profile.
+/// The browser's address: it writes port and path into its profile.
 fn address(profile: &TempDir) -> String {
     const LOOKS: u32 = 3_000;
     let file = profile.path().join("DevToolsActivePort");

@@ -1,5 +1,4 @@
-//! A headless Firefox and one page in it, over WebDriver BiDi: a socket, JSON both ways. Nothing but Firefox itself is
-//! needed.
+//! A headless Firefox and one page in it, over WebDriver BiDi: a socket, JSON both ways. Requires only Firefox itself.
 
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -14,9 +13,9 @@ use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
 use crate::page::Page;
 
-/// How long the browser has to respond.
+/// Time for the browser to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How often is looked whether it has started.
+/// Maximum checks whether it has started.
 const LOOKS: u32 = 3_000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
@@ -30,7 +29,7 @@ pub(crate) struct Firefox {
     complaints: Vec<String>,
 }
 
-/// The browser's program; `None` if it is not installed and its tests are left out.
+/// The browser's program; `None` if it is not installed and its tests are skipped.
 pub(crate) fn program() -> Option<PathBuf> {
     let found = in_path("firefox-esr").or_else(|| in_path("firefox"));
     if found.is_none() {
@@ -82,7 +81,7 @@ impl Firefox {
         browser
     }
 
-    /// Sends a command and waits for the response; events that come before it are inspected.
+    /// Sends a command and waits for the response; events before it are inspected.
     fn send(&mut self, method: &str, parameters: &Value) -> Value {
         self.sent += 1;
         let id = self.sent;
@@ -131,12 +130,12 @@ impl Drop for Firefox {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
-        // What the browser's children still write does not matter.
+        // Files that the browser's children still write do not matter.
         drop(std::fs::remove_dir_all(self.profile.path()));
     }
 }
 
-/// A value as JSON has it, from one with its type beside it; what JSON has not, such as a node, is an empty object.
+/// Converts a typed value to JSON; values that JSON does not have, such as a node, become an empty object.
 fn plain(typed: &Value) -> Value {
     let value = &typed["value"];
     match typed["type"].as_str().unwrap_or_default() {
@@ -154,12 +153,12 @@ fn plain(typed: &Value) -> Value {
     }
 }
 
-/// Where the browser listens: it writes the port into its profile.
+/// The browser's address: it writes the port into its profile.
 fn address(profile: &TempDir) -> String {
     let file = profile.path().join("WebDriverBiDiServer.json");
     for _ in 0..LOOKS {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        // A part of it is no JSON.
+        // A partly written file is not valid JSON.
         if let Ok(server) = serde_json::from_str::<Value>(&text) {
             return format!("ws://127.0.0.1:{}/session", server["ws_port"]);
         }

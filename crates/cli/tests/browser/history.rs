@@ -1,4 +1,4 @@
-//! The list of stored runs in a real browser: on a phone in the dark and on a wide screen, no reader is kept out.
+//! The list of stored runs in a real browser, on a phone in dark mode and on a wide screen: it must be accessible.
 
 use serde_json::json;
 

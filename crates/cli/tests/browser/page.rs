@@ -1,4 +1,4 @@
-//! What tests of served pages do with a browser, whichever it is.
+//! Browser actions for tests of served pages, independent of the browser.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ pub(crate) trait Page {
     /// Opens a page that is served on this machine.
     fn visit(&mut self, url: &str);
 
-    /// The value of an expression in the page; promises are waited for.
+    /// The value of an expression in the page; waits for promises.
     fn evaluate(&mut self, expression: &str) -> Value;
 
-    /// What went wrong in the page.
+    /// Errors of the page.
     fn complaints(&self) -> &[String];
 
     /// Waits until an expression in the page is true.

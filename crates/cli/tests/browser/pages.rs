@@ -1,4 +1,4 @@
-//! Pages to look at, made by the program itself, and axe-core, which looks at them.
+//! Pages to check, made by the program itself, and axe-core, which checks them.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use highwater_testing::npm;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The checker of accessibility, as the npm registry has it.
+/// The accessibility checker in the npm registry.
 const AXE: &str = "axe-core@4.11.0";
 
-/// A directory that is removed with what is in it.
+/// A directory that is removed with its content.
 pub(crate) struct Pages {
     place: TempDir,
 }
@@ -21,13 +21,13 @@ impl Pages {
         Self { place: TempDir::new().unwrap() }
     }
 
-    /// What the program prints, whatever its exit code.
+    /// Output of the program, whatever its exit code.
     pub(crate) fn call(&self, words: &[&str]) -> String {
         self.called(words, "sums")
     }
 
-    /// The same of an experiment, whose audits only count rows: to compare the values of simulated ones is nine tenths
-    /// of what it takes of the processors.
+    /// The same for an experiment. Its audits only count rows: comparing the values of simulated rows takes nine tenths
+    /// of its CPU time.
     pub(crate) fn experiment(&self, words: &[&str]) -> String {
         self.called(words, "count")
     }
@@ -45,7 +45,7 @@ impl Pages {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The program, which goes on, and the address that it serves.
+    /// The running program, and the address that it serves.
     pub(crate) fn watched(&self, words: &[&str]) -> (Child, String) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_highwater"))
             .args(words)
@@ -57,7 +57,7 @@ impl Pages {
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let url = lines.find_map(|line| Some(line.unwrap().strip_prefix("page: ")?.to_owned()));
-        // Who writes progress must find a reader.
+        // The program needs a reader for its progress.
         std::thread::spawn(move || lines.for_each(drop));
         (child, url.unwrap())
     }
@@ -92,7 +92,7 @@ impl Pages {
     }
 }
 
-/// The text of axe-core; `None` if its tests are left out.
+/// The text of axe-core; `None` if its tests are skipped.
 pub(crate) fn axe() -> Option<String> {
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let fetched = npm::fetched(kept, &[AXE])?;

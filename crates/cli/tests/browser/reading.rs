@@ -1,4 +1,4 @@
-//! What a reader does with a page: looks at every chart, points at it, uses the keyboard alone.
+//! Reading a page: looking at every chart, pointing at it, and using only the keyboard.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::pages::{Pages, axe};
 const WIDE: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
 
-/// An open run of two streams in steps, with errors: every kind of chart that a run has.
+/// An open run with two streams in steps, with errors: it has every kind of chart of a run.
 const RUN: &[&str] = &[
     "run",
     "cpu",
@@ -24,7 +24,7 @@ const RUN: &[&str] = &[
     "-q",
 ];
 
-/// A tuning of two axes, of numbers far apart and of numbers side by side.
+/// A tuning of two axes: distant numbers, and adjacent numbers.
 const TUNE: &[&str] = &[
     "tune",
     "cpu",
@@ -40,12 +40,12 @@ const TUNE: &[&str] = &[
     "-q",
 ];
 
-/// Nothing was fetched or complained about.
+/// Nothing was fetched, and no errors occurred.
 fn is_quiet(browser: &Browser) {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// Every label outside the plot of a chart that is shown stands in its drawing as a whole.
+/// Every label outside the plot of a visible chart is completely inside its drawing.
 fn no_label_is_cut(browser: &mut Browser) {
     let cut = browser.evaluate(
         "[...document.querySelectorAll('figure.chart svg.wide, figure.chart svg.narrow')].flatMap(\
@@ -75,7 +75,7 @@ fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
         browser.evaluate("document.documentElement.dataset.ready"),
         json!(charts.to_string())
     );
-    // Each chart has lines or marks that take room on the screen.
+    // Each chart has visible lines or marks.
     let empty = browser.evaluate(
         "[...document.querySelectorAll('figure.chart')].filter(figure => ![...figure.querySelectorAll(\
          'svg.wide .line, svg.wide .bars, svg.wide .glyph, svg.wide .band')].some(path => \
@@ -88,7 +88,7 @@ fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
     is_quiet(&browser);
 }
 
-/// The pointer stands over a second of the first chart: what is read out is what is in its data.
+/// The pointer is over a second of the first chart: the readout equals its data.
 fn points_at_a_value(browser: &mut Browser) {
     const CHART: &str = "document.querySelector('#throughput-rows')";
     browser.evaluate(&format!("{CHART}.scrollIntoView()"));
@@ -113,13 +113,13 @@ fn points_at_a_value(browser: &mut Browser) {
         read.contains(&format!("insert acknowledged {} rows/s", value.as_str().unwrap())),
         "{read}"
     );
-    // The charts over time have one crosshair.
+    // The charts over time share one crosshair.
     let others = browser.evaluate(
         "[...document.querySelectorAll('figure.chart')].filter(figure => \
          figure.querySelector('.wide .cross[d]')).length",
     );
     assert!(others.as_u64().unwrap() >= 4, "{others}");
-    // Keys took it over: the pointer leaves, and it stays.
+    // After a key press, the crosshair stays when the pointer leaves.
     browser.evaluate("document.querySelector('#latency .plot').focus({ preventScroll: true })");
     browser.press("Home");
     browser.point(1.0, 1.0);
@@ -128,9 +128,9 @@ fn points_at_a_value(browser: &mut Browser) {
     browser.evaluate("document.activeElement.blur()");
 }
 
-/// By Tab every control is reached; arrows move the crosshair, plus zooms, a switch hides a line.
+/// Tab reaches every control; arrows move the crosshair, plus zooms, a switch hides a line.
 fn uses_keys(browser: &mut Browser) {
-    // What is folded is reached once it is open.
+    // Folded controls are reached after unfolding.
     browser.unfold();
     let expected = browser.evaluate(
         "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
@@ -157,7 +157,7 @@ fn uses_keys(browser: &mut Browser) {
     browser.press("ArrowRight");
     let second = browser.evaluate(read);
     assert!(first != second && second.as_str().unwrap().contains("insert"), "{first} {second}");
-    // Back to where it was; the ends of the axis by a key each.
+    // Back to the start; one key each for the ends of the axis.
     browser.press("ArrowLeft");
     assert_eq!(browser.evaluate(read), first);
     browser.press("End");
@@ -180,7 +180,7 @@ fn uses_keys(browser: &mut Browser) {
     assert!(csv.as_u64().unwrap() >= 12, "{csv}");
 }
 
-/// Every chart is focused, and says what is under the crosshair once an arrow key moved it.
+/// Every chart can be focused, and reads out the values at the crosshair after an arrow key.
 fn reads_by_keys(browser: &mut Browser) {
     let charts = browser.evaluate("document.querySelectorAll('figure.chart').length");
     for chart in 0..charts.as_u64().unwrap() {
@@ -209,7 +209,7 @@ fn nothing_keeps_a_reader_out_on_a_phone_in_the_dark() {
     keeps_no_reader_out(PHONE, true);
 }
 
-/// No fault that axe-core calls serious or critical, and nothing that is wider than the screen.
+/// No violation that axe-core calls serious or critical, and nothing wider than the screen.
 fn keeps_no_reader_out(size: (u32, u32), dark: bool) {
     let (Some(program), Some(axe)) = (chromium::program(), axe()) else {
         return;

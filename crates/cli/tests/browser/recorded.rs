@@ -1,4 +1,4 @@
-//! What the page of a run shows when the run is over is what its record has, and its charts move until then.
+//! A run's page shows the values of its record when the run is over, and its charts move until then.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::pages::Pages;
 
 const WIDE: (u32, u32) = (1280, 900);
 
-/// The figures of the stream, by the names of their columns.
+/// The figures of the stream, by column name.
 const FIGURES: &str = "Object.fromEntries([...document.querySelector('tr[data-stream=insert]')\
      .querySelectorAll('td')].map((cell) => [cell.dataset.label, cell.textContent]))";
 
-/// The lines of the charts as they are drawn on a wide window.
+/// The lines of the charts as drawn in a wide window.
 const LINES: &str = "[...document.querySelectorAll('#parts figure.chart svg.wide path.line')]\
      .map((path) => path.getAttribute('d'))";
 
-/// Seconds until the charts of a page that was just opened have surely moved.
+/// Seconds after which the charts of a page that was just opened must have moved.
 const SWAPS: u32 = 3;
 
-/// Looks at the charts, and some seconds later again: each of their lines is another one.
+/// Compares the charts with those some seconds later: each line must have changed.
 pub(crate) fn charts_move(browser: &mut impl Page) {
     let first = browser.evaluate(LINES);
     let first = first.as_array().unwrap();
@@ -39,7 +39,7 @@ pub(crate) fn charts_move(browser: &mut impl Page) {
     assert!(still.is_empty(), "{still:?}");
 }
 
-/// The figures of the stream on a page that shows the end are those of the record.
+/// The figures of the stream on the final page are those of the record.
 pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
     let shown = browser.evaluate(FIGURES);
     let number = |name: &str| -> f64 {
@@ -47,7 +47,7 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
         let number = text.split_whitespace().next().unwrap().parse();
         number.unwrap_or_else(|_| panic!("{name}: {shown}"))
     };
-    // What filled tables before is no part of the load.
+    // Filling tables before is not part of the load.
     let mut seconds: BTreeMap<u64, f64> = BTreeMap::new();
     let (mut acknowledged, mut failed) = (0, 0);
     for of in record["intervals"].as_array().unwrap() {
@@ -62,8 +62,8 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
     let counted = ["acknowledged", "failed"].map(|name| format!("{:.0}", number(name)));
     assert_eq!(counted, [acknowledged, failed].map(|count| count.to_string()));
 
-    // The rate is that of the seconds whose middle is in the last measured phase. What a busy machine reports a
-    // second late counts in the next one, so that at either end a second may be one more or one less.
+    // The rate is that of the seconds whose middle is in the last measured phase. A busy machine may report ops a
+    // second late, which then count in the next one, so at either end a second may be one more or one less.
     let mut phases = record["phases"].as_array().unwrap().iter();
     let phase = phases.rfind(|phase| phase["kind"] == "measure").unwrap();
     let [start, length] = ["start_ns", "duration_ns"].map(|of| phase[of].as_f64().unwrap() / 1e9);
@@ -77,7 +77,7 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
     let most = seconds.values().copied().fold(0.0, f64::max);
     let so_far = number("so far") * (to - from);
     assert!((so_far - rows).abs() <= most, "{shown}: {rows} rows from {from} s to {to} s");
-    // The record's result has its own part of each second, and nothing of its neighbors.
+    // The record's result has only its part of each second.
     let mut results = record["streams"].as_array().unwrap().iter();
     let result = results.rfind(|of| of["phase"] == phase["name"]).unwrap();
     let result = result["throughput"]["rows_per_s"].as_f64().unwrap() * length;
@@ -100,7 +100,7 @@ fn figures_at_the_end_of_a_run_are_those_of_its_record() {
     run.wait().unwrap();
     let record = pages.record();
     end_is_recorded(&mut browser, &record);
-    // A target that fails sometimes is among the words, and in what was compared.
+    // A target with occasional failures has them in the text and in the comparison.
     let failed = browser.evaluate(&format!("{FIGURES}.failed"));
     assert_ne!(failed, json!("0"));
     assert_eq!(browser.complaints, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! What a reader takes from a page: figures, a drawing, paper; and that a server's words do nothing.
+//! Exporting from a page: figures, a drawing, paper; and text from a server has no effect.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::pages::Pages;
 
 const WIDE: (u32, u32) = (1280, 900);
 
-/// A short run with errors: what a server says is in its record.
+/// A short run with errors, so that the record contains text from a server.
 const RUN: &[&str] = &[
     "run",
     "cpu",
@@ -21,11 +21,11 @@ const RUN: &[&str] = &[
     "-q",
 ];
 
-/// Ends a script and an attribute, and would be seen to have run.
+/// Ends a script and an attribute; its execution would be detected.
 const HOSTILE: &str = "</script><script>window.stolen = 1</script>\
                        <img src=x onerror='window.stolen = 1'>\"'><b id=stolen>";
 
-/// What buttons would do with the clipboard and with files is kept where the test can look at it.
+/// Stores what buttons would put into the clipboard and into files, for the test.
 const KEEP: &str = "(() => { \
      Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { \
      window.copied = text; } } }); \
@@ -54,7 +54,7 @@ fn a_reader_takes_figures_a_drawing_and_paper_with_him() {
     reads_elsewhere(&program, &pages.page("saved.svg", &svg));
 }
 
-/// The CSV of a chart has a line for each second, with the record's own figures.
+/// The CSV of a chart has a line for each second, with the figures of the record.
 fn copies_what_is_plotted(browser: &mut Browser, record: &Value) {
     press_button(browser, "#throughput-rows", "Copy as CSV");
     let text = browser.evaluate("window.copied");
@@ -96,7 +96,7 @@ fn press_button(browser: &mut Browser, chart: &str, text: &str) {
     ));
 }
 
-/// A drag shows that part in all charts over time; the button shows everything again.
+/// A drag zooms all charts over time; the button resets the zoom.
 fn zooms_with_the_pointer(browser: &mut Browser) {
     const SHOWN: &str = "[...document.querySelectorAll('#throughput-rows, #latency')].map((chart) => \
          chart.querySelector('svg.wide .inner').getAttribute('viewBox').split(' ')[2])";
@@ -113,7 +113,7 @@ fn zooms_with_the_pointer(browser: &mut Browser) {
     let at = |n: usize| place[n].as_f64().unwrap();
     browser.drag([at(0), at(2)], [at(1), at(2)]);
     let part = browser.evaluate(SHOWN);
-    // 0.3 of the drawing, of which the plot is a part.
+    // 0.3 of the drawing, which contains the plot.
     let expected = browser.evaluate(
         "(() => { const svg = document.querySelector('#throughput-rows svg.wide'); \
          return 0.3 * svg.viewBox.baseVal.width / Number(svg.dataset.width); })()",
@@ -130,7 +130,7 @@ fn zooms_with_the_pointer(browser: &mut Browser) {
     assert_eq!(browser.evaluate(TICKS), ticks);
 }
 
-/// By the keyboard alone: a switch takes its lines from the drawing and from what is read out.
+/// With only the keyboard: a switch removes its lines from the drawing and from the readout.
 fn switches_a_series(browser: &mut Browser) {
     const CLICK: &str = "document.querySelector('#latency .legend button').click()";
     const STATE: &str = "(() => { const chart = document.querySelector('#latency'); \
@@ -142,7 +142,7 @@ fn switches_a_series(browser: &mut Browser) {
     browser.press("End");
     let before = browser.evaluate(STATE);
     assert_eq!(before[2], "true");
-    // The crosshair stays where it is, and says no more of that series.
+    // The crosshair stays, and no longer reads out that series.
     browser.evaluate(CLICK);
     let read = browser.evaluate(STATE);
     assert!(read[1].as_u64() < before[1].as_u64(), "{before} {read}");
@@ -155,7 +155,7 @@ fn switches_a_series(browser: &mut Browser) {
     assert!(hidden[0].as_u64() < before[0].as_u64(), "{before} {hidden}");
     browser.press("Enter");
     assert_eq!(browser.evaluate(STATE)[0], before[0]);
-    // What is folded opens by its own key.
+    // Folded parts open with their own key.
     let open = "document.querySelector('details').open";
     browser.evaluate("document.querySelector('summary').focus()");
     assert_eq!(browser.evaluate(open), json!(false));
@@ -164,7 +164,7 @@ fn switches_a_series(browser: &mut Browser) {
     browser.press("Enter");
 }
 
-/// What the button saves, as text.
+/// The content that the button saves, as text.
 fn saves_a_drawing(browser: &mut Browser) -> String {
     press_button(browser, "#latency", "Download SVG");
     assert_eq!(browser.evaluate("window.savedAs"), "latency.svg");
@@ -173,7 +173,7 @@ fn saves_a_drawing(browser: &mut Browser) -> String {
     svg.as_str().unwrap().to_owned()
 }
 
-/// Opened alone the drawing has the colors that it had in the page, and asks for nothing.
+/// Opened on its own, the drawing has the same colors as in the page, and loads nothing.
 fn reads_elsewhere(program: &std::path::Path, svg: &std::path::Path) {
     let mut browser = Browser::start(program, WIDE, false);
     browser.go(svg);
@@ -198,7 +198,7 @@ fn reads_elsewhere(program: &std::path::Path, svg: &std::path::Path) {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// On paper: light whatever the screen is, without what only a screen can do, nothing folded.
+/// On paper: light on any screen, without interactive controls, and unfolded.
 fn goes_to_paper(browser: &mut Browser) {
     const SEEN: &str = "(() => { const seen = (of) => [...document.querySelectorAll(of)].filter((one) => \
          one.checkVisibility({ contentVisibilityAuto: true }) && one.getClientRects().length > 0).length; \
@@ -213,7 +213,7 @@ fn goes_to_paper(browser: &mut Browser) {
     assert_eq!(browser.evaluate(SEEN), json!([0, true, "rgb(255, 255, 255)"]));
     browser.media("");
     assert_eq!(browser.evaluate(SEEN), screen);
-    // Browsers whose folded parts no style can open are told by their own event.
+    // In browsers where no style can unfold parts, the print event does it.
     let folded = "[...document.querySelectorAll('details')].every((of) => of.open)";
     for (event, open) in [("beforeprint", true), ("afterprint", false)] {
         browser.evaluate(&format!("window.dispatchEvent(new Event('{event}'))"));
@@ -221,7 +221,7 @@ fn goes_to_paper(browser: &mut Browser) {
     }
 }
 
-/// The page is as light or dark as the reader's screen, and as he switches it.
+/// The page is as light or dark as the reader's screen, or as the reader switches it.
 #[test]
 fn the_page_is_dark_where_the_reader_wants_it() {
     const STATE: &str = "[document.querySelector('.theme').textContent, \
@@ -246,7 +246,7 @@ fn the_page_is_dark_where_the_reader_wants_it() {
     }
 }
 
-/// Whatever stands in a record is text on its page: nothing of it runs, everything of it is shown.
+/// All text in a record is plain text on its page: nothing of it runs, and all of it is shown.
 #[test]
 fn what_a_server_says_does_nothing_in_a_browser() {
     let Some(program) = chromium::program() else {
@@ -272,7 +272,7 @@ fn what_a_server_says_does_nothing_in_a_browser() {
     assert_eq!(seen, json!([true, 0, true]));
     let shown = browser.evaluate("document.querySelector('main').innerText");
     assert!(shown.as_str().unwrap().matches(HOSTILE).count() >= 3);
-    // The names of lines under the crosshair, too.
+    // Also the names of lines under the crosshair.
     browser.evaluate("document.querySelector('#latency .plot').focus()");
     browser.press("End");
     browser.press("ArrowLeft");
@@ -282,7 +282,7 @@ fn what_a_server_says_does_nothing_in_a_browser() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// Names of ops, errors, versions: what comes from a target or a file.
+/// Names of ops, errors, versions: everything that comes from a target or a file.
 fn poison(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(poison),

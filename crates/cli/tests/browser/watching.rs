@@ -1,5 +1,5 @@
-//! The live page in a real browser beside a real run: its figures move, its controls do what they say, and the
-//! record has what it showed.
+//! The live page of a real run in a real browser: its figures move, its controls work, and the record has the figures
+//! that it showed.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -13,18 +13,18 @@ use crate::recorded;
 const WIDE: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
 
-/// Pixels from the top within which the figure stands, and of its letters at least.
+/// Maximum pixels from the top to the figure, and minimum size of its letters.
 const NEAR_TOP: f64 = 600.0;
 const LARGE: f64 = 28.0;
 
-/// What the page says so far of a measured phase, where it stands, and how large.
+/// The interim figure of a measured phase, its position, and its size.
 const SO_FAR: &str = "(() => { const of = document.querySelector('#so-far'); \
      const box = of.getBoundingClientRect(); return { text: of.textContent, \
      status: document.querySelector('.status b').textContent, top: box.top + scrollY, \
      bottom: box.bottom + scrollY, left: box.left, right: box.right, height: box.height, \
      size: parseFloat(getComputedStyle(of).fontSize) }; })()";
 
-/// The figure so far is near the top, large, and whole; what it says, and at which second of the run.
+/// The interim figure is near the top, large, and whole; returns it and the second of the run.
 fn large_so_far(browser: &mut impl Page, width: u32) -> [f64; 2] {
     browser
         .wait("document.querySelector('.status b').textContent.startsWith('Running: measure, ')");
@@ -40,7 +40,7 @@ fn large_so_far(browser: &mut impl Page, width: u32) -> [f64; 2] {
     [text.parse().unwrap(), second.parse().unwrap()]
 }
 
-/// A rate so far at a second of the run is that of the record, from the begin of its first measured phase.
+/// The interim rate at a second of the run is that of the record, from the start of its first measured phase.
 fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
     let phases = record["phases"].as_array().unwrap();
     let phase = phases.iter().find(|phase| phase["name"] == "measure");
@@ -53,7 +53,7 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
             .map(|of| of["rows_acknowledged"].as_f64().unwrap())
             .sum()
     };
-    // An op that was reported a second late is in the record's second, and in the next one of the page.
+    // An op that was reported a second late is in the record's second, and in the page's next one.
     let rows = so_far * (second - from);
     assert!(
         rows > 0.99 * rows_until(second - 1.0) && rows < 1.01 * rows_until(second),
@@ -63,7 +63,7 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
     );
 }
 
-/// Whether the page shows this somewhere.
+/// Whether the page shows this text anywhere.
 fn shows(browser: &mut impl Page, text: &str) {
     browser.wait(&format!("document.body.textContent.includes({})", json!(text)));
 }
@@ -92,7 +92,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     browser.wait("document.querySelector('#so-far') && document.querySelectorAll('svg.wide path.line').length > 1");
     recorded::charts_move(&mut browser);
 
-    // Judgments form within five seconds of the measurement, and what the host says comes at once.
+    // Interim judgments appear within five seconds of measurement; the host's telemetry appears at once.
     shows(&mut browser, "after the load");
     browser.wait("document.querySelectorAll('#machines .cell').length > 1");
     browser.wait("document.querySelector('svg.wide path.band')");
@@ -124,7 +124,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     other.evaluate("(() => { document.querySelector('#note').value = '<b id=stolen>vacuum</b>'; document.querySelector('#keep-note').click(); return 0; })()");
     shows(&mut browser, "<b id=stolen>vacuum</b>");
     assert_eq!(other.complaints(), [""; 0]);
-    // A browser that goes away changes nothing.
+    // A browser that disconnects changes nothing.
     drop(other);
     browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
     browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
@@ -157,7 +157,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     let mut browser = Browser::start(&program, WIDE, false);
     browser.visit(&url);
     browser.wait("document.querySelector('#so-far')");
-    // The unit follows from the stream, and sessions may come one by one.
+    // The unit follows from the stream, and sessions may start gradually.
     browser.wait("document.querySelector('#pace-kind').value === 'sessions'");
     browser.wait("!document.querySelector('#ramp-of').hidden");
     let change = |browser: &mut Browser, [sessions, ramp]: [&str; 2]| {
@@ -230,7 +230,7 @@ fn a_run_of_the_store_is_followed_in_a_browser_until_its_result_is_there() {
     }
     browser.evaluate("(() => { document.querySelector('#runs th a').click(); return 0; })()");
     until(&mut browser, "!!document.querySelector('#so-far')");
-    // It follows without being loaded anew.
+    // It updates without being reloaded.
     browser.evaluate(
         "(() => { window.first = document.querySelector('.status').textContent; return 0; })()",
     );
@@ -280,7 +280,7 @@ fn a_group_is_paused_and_resumed_in_a_browser_and_its_runs_fall_on_the_page() {
     browser.wait("document.querySelector('#pause').textContent === 'Resume'");
     shows(&mut browser, "paused between two trials");
     shows(&mut browser, "1 run of 1 variant");
-    // Who comes now sees that, too.
+    // A new browser sees the same.
     let mut other = Browser::start(&program, PHONE, true);
     other.visit(&url);
     other.wait("document.querySelector('#pause')?.textContent === 'Resume'");
@@ -297,11 +297,11 @@ fn a_group_is_paused_and_resumed_in_a_browser_and_its_runs_fall_on_the_page() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// A test that looks so often at a page that follows has failed: a minute at least.
+/// A test with more checks of a live page has failed: they take at least a minute.
 const LOOKS_MAX: u32 = 3_000;
 const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Waits for a page that follows: what waits inside a page ends with it.
+/// Waits for a live page from outside, because a wait inside a page ends with it.
 fn until(browser: &mut Browser, condition: &str) {
     for _ in 0..LOOKS_MAX {
         if browser.evaluate_unless_left(condition) == Ok(json!(true)) {
@@ -321,7 +321,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
     let (mut serve, url) = pages.watched(&["serve", "--listen", "0", "--allow-start"]);
     let mut browser = Browser::start(&program, PHONE, true);
     browser.visit(&url);
-    // The token is in the fragment, with which the same page would not be loaded again.
+    // The token is in the fragment, and a page that only differs in it is not reloaded.
     let (home, _) = url.split_once('#').unwrap();
     browser.wait("!!document.querySelector('#start')");
     browser.evaluate("(() => { document.querySelector('#start').click(); return 0; })()");
@@ -359,7 +359,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
 }
 
 pub(crate) fn accessible(browser: &mut impl Page, axe: &str) {
-    // The checker is no part of the page, and its policy refuses foreign scripts: it comes over the debugger.
+    // The checker is not part of the page, and the policy blocks foreign scripts, so the debugger injects it.
     browser.evaluate(&format!("{axe}; 0"));
     let found = browser.evaluate(
         "axe.run().then((found) => found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))\

@@ -1,4 +1,4 @@
-//! `check`: what it says of targets and of workload files.
+//! `check` of targets and of workload files.
 
 use super::*;
 

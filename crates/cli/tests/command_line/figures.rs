@@ -1,4 +1,4 @@
-//! `highwater table`, and `highwater check` of figures, as a script sees them.
+//! `highwater table`, and `highwater check` of figures, as used by scripts.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 use super::highwater;
 
-/// Code, data and messages of the program, called with the words of a line in a directory that holds these files,
-/// without any of our variables.
+/// Exit code, stdout, and stderr of the program, called with the words of a line in a directory with these files,
+/// without Highwater's environment variables.
 fn call(files: &[(&str, &str)], line: &str) -> (Option<i32>, String, String) {
     let directory = TempDir::new().unwrap();
     for (name, text) in files {

@@ -1,4 +1,4 @@
-//! The program as a script sees it: texts, streams, exit codes.
+//! The program as used by scripts: texts, streams, exit codes.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -9,7 +9,6 @@ mod proposed;
 mod size;
 mod stored;
 mod texts;
-mod version_1;
 
 use std::process::Output;
 
@@ -17,7 +16,7 @@ use assert_cmd::Command;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-/// The program in an empty directory, without any of our variables.
+/// The program in an empty directory, without Highwater's environment variables.
 fn highwater(directory: &TempDir) -> Command {
     let mut command = Command::cargo_bin("highwater").unwrap();
     let ours = std::env::vars_os().map(|(name, _)| name);
@@ -25,7 +24,7 @@ fn highwater(directory: &TempDir) -> Command {
         command.env_remove(name);
     }
     command.current_dir(directory).env_remove("NO_COLOR");
-    // Settings of who runs the tests have no part in them.
+    // Settings of the user who runs the tests must have no effect.
     command.env("XDG_CONFIG_HOME", directory.path());
     command
 }
@@ -50,7 +49,7 @@ fn help(words: &[&str]) -> String {
     stdout(&output)
 }
 
-/// A run on simulated time, which takes a moment; what it printed, and its exit code.
+/// A run on simulated time, which takes almost no time; returns its exit code and output.
 fn run(directory: &TempDir, words: &[&str]) -> (Option<i32>, String) {
     let output = highwater(directory)
         .env("HIGHWATER_DURATION", "10s")

@@ -1,6 +1,6 @@
-//! What other users of the machine can see of a running process holds no password.
+//! A running process shows no password to other users of the machine.
 //!
-//! The process is held where it reads its settings, from standard input, which is a pipe that stays open.
+//! The process blocks while it reads its settings from standard input, a pipe that stays open.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,17 +14,17 @@ use tempfile::TempDir;
 
 const PASSWORD: &str = "geheim";
 
-/// A process that has read its words, and the pipe that it waits for.
+/// A process that has read its arguments, and the pipe that it waits for.
 struct Held {
     process: Child,
     _directory: TempDir,
     pipe: ChildStdin,
 }
 
-/// Looks at a process that is to open its settings.
+/// Maximum checks whether a process has opened its settings.
 const LOOKS_MAX: u32 = 10_000;
 
-/// With `restarted`, one that began once more without its password, and keeps a copy of its standard input.
+/// With `restarted`, a process that restarted itself without its password, and keeps a copy of its standard input.
 fn hold(words: &[&str], environment: &[(&str, &str)], restarted: bool) -> Held {
     let directory = TempDir::new().unwrap();
     let mut process = Command::new(env!("CARGO_BIN_EXE_highwater"))
@@ -41,7 +41,7 @@ fn hold(words: &[&str], environment: &[(&str, &str)], restarted: bool) -> Held {
     let held = Held { process, _directory: directory, pipe };
     for _ in 0..LOOKS_MAX {
         let open = held.descriptors();
-        // Standard input, and the same opened as a file of settings.
+        // Standard input, and the same pipe opened as a settings file.
         let ours = fs::read_link(format!("/proc/{}/fd/0", held.process.id())).unwrap();
         let ours = ours.display().to_string();
         let expected = if restarted { 3 } else { 2 };
@@ -60,7 +60,7 @@ impl Held {
         String::from_utf8_lossy(&fs::read(path).unwrap()).replace('\0', " ")
     }
 
-    /// What the open descriptors stand for.
+    /// The targets of the open descriptors.
     fn descriptors(&self) -> Vec<String> {
         let path = format!("/proc/{}/fd", self.process.id());
         fs::read_dir(path)
@@ -70,7 +70,7 @@ impl Held {
             .collect()
     }
 
-    /// Lets the process go on with this file; returns its exit code and what it says on stderr.
+    /// Lets the process continue with this file; returns its exit code and its stderr.
     fn go_on(mut self, file: &str) -> (Option<i32>, String) {
         self.pipe.write_all(file.as_bytes()).unwrap();
         drop(self.pipe);
@@ -120,7 +120,7 @@ fn standard_input_is_the_same_before_and_after() {
 
 #[test]
 fn the_new_process_knows_the_words_with_the_password() {
-    // A label of more than 256 bytes is an error, and without its password it is shorter.
+    // A label of more than 256 bytes is an error; without its password, it is shorter.
     let long = "x".repeat(300);
     let label = format!("url=db://user:{long}@h");
     let held = hold(&["run", "sim:", "--label", &label], &[], true);

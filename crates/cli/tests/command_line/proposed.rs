@@ -1,6 +1,6 @@
-//! Every command that a report proposes is one that this program takes: the table of next steps, case by case.
+//! Every command that a report proposes is accepted by this program: the table of next steps, case by case.
 //!
-//! What goes on from a record is tested where experiments are continued; here it begins anew.
+//! Commands that resume a record are tested where experiments are resumed; here, they start from the beginning.
 
 use std::path::Path;
 use std::thread;
@@ -11,20 +11,20 @@ use highwater_cli::sources::gather;
 
 use super::*;
 
-/// The cases, and below each what is proposed for its example.
+/// The cases, each followed by the proposal for its example.
 const PROPOSALS: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../next/src/steps/snapshots/\
      highwater_next__steps__tests__every_case_has_an_example_and_leads_to_its_command.snap"
 ));
-/// So many are tried at a time.
+/// Number of proposals that are tried in parallel.
 const AT_ONCE: usize = 3;
-/// Proposals that begin anew what a record began.
+/// Arguments that resume a record, which are removed here.
 const RESUMED: [&str; 2] = ["--resume", PLACE];
-/// Where the record of an example is.
+/// Directory of the example's record.
 const PLACE: &str = "runs/a";
 
-/// The words of each proposal, as a shell reads them.
+/// The words of each proposal, split as by a shell.
 fn proposals() -> Vec<Vec<String>> {
     let commands = PROPOSALS
         .lines()
@@ -55,13 +55,13 @@ fn place_of(words: &[&str]) -> TempDir {
     let mut made = made.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let made = made.next().unwrap().unwrap().path();
     std::fs::create_dir(directory.path().join("runs")).unwrap();
-    // It stays where it was made, as its record names a database there.
+    // It stays where it was made, because its record names a database there.
     std::os::unix::fs::symlink(made, directory.path().join(PLACE)).unwrap();
     directory
 }
 
-/// Servers are a simulated cluster here, no browser is opened, and a rate of the examples, whose ops have a row each,
-/// is one of ops with a thousand.
+/// Replaces servers by a simulated cluster, opens no browser, and scales the rate of the examples, whose ops have one
+/// row each, to ops with a thousand rows.
 fn here(words: &[String]) -> Vec<&str> {
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let is_resumed = |at: usize| words[at..].starts_with(&RESUMED);
@@ -79,7 +79,7 @@ fn here(words: &[String]) -> Vec<&str> {
     kept.collect()
 }
 
-/// Runs as plans and experiments as previews; what else is proposed is done.
+/// Runs as plans and experiments as previews; other proposals are executed.
 #[test]
 fn no_proposal_is_refused() {
     let run = place_of(&["run", "cpu", "sqlite:", "-d", "1s", "--warm-up", "0s"]);

@@ -1,4 +1,4 @@
-//! `highwater size` as a script sees it.
+//! `highwater size` as used by scripts.
 
 use std::fs;
 use std::process::Output;
@@ -17,20 +17,20 @@ nodes,vcpus_per_node,replicas,rows_per_s
 5,16,0,1043659
 ";
 
-/// The program in a directory that holds `sweep.csv`, without any of our variables.
+/// The program in a directory that contains `sweep.csv`, without Highwater's environment variables.
 fn highwater(directory: &TempDir) -> Command {
     fs::write(directory.path().join("sweep.csv"), SWEEP).unwrap();
     super::highwater(directory)
 }
 
-/// A directory that holds this file besides.
+/// A directory that also contains this file.
 fn with_file(name: &str, text: &str) -> TempDir {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join(name), text).unwrap();
     directory
 }
 
-/// Calls `size` there, with the words of a line.
+/// Calls `size` in this directory, with the words of a line.
 fn size(directory: &TempDir, line: &str) -> Output {
     let words = line.split_whitespace();
     let mut size = highwater(directory);
@@ -47,7 +47,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The message of a call that ends with exit code 2 and prints no data.
+/// The message of a call that ends with exit code 2 and prints nothing on stdout.
 fn refused(output: Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(output.stdout.is_empty());
@@ -58,7 +58,7 @@ fn json(line: &str) -> Value {
     serde_json::from_str(&stdout(&call(&format!("{line} --json")))).unwrap()
 }
 
-/// The same of a call whose figures may be warned of on stderr.
+/// The JSON of a call that may print warnings about its figures on stderr.
 fn json_of(output: &Output) -> Value {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -147,7 +147,7 @@ fn one_measured_cluster_needs_a_growth() {
     assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
 }
 
-/// What `size` says of a rate that one cluster of so many nodes, and a published growth, cannot carry.
+/// The message of `size` for a rate that a cluster of at most `nodes` nodes, and a published growth, cannot sustain.
 fn beyond_one_cluster(nodes: u32) -> String {
     let one = format!("nodes,rows_per_s\n{nodes},338390.5\n");
     let directory = with_file("one.csv", &one);

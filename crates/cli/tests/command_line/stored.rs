@@ -1,4 +1,4 @@
-//! Runs, plans and workloads: what is printed, what is kept, and with which exit code.
+//! Runs, plans, and workloads: output, stored files, and exit codes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Help, versions, mistakes: what stands on which stream.
+//! Help, versions, errors: the text on each stream.
 
 use super::*;
 

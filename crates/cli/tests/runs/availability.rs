@@ -1,6 +1,6 @@
-//! A gap in the record is as long as the database was away, and the offered rate is acknowledged again as
-//! soon as it is back, whatever the database, the number of sessions and the rate. The tests take a
-//! database away and bring it back, and time that by a clock of their own.
+//! A gap in the record is as long as the database was unavailable, and the offered rate is acknowledged again as soon
+//! as it is back, for every database, number of sessions, and rate. The tests stop and restart a database, and measure
+//! that time with their own clock.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -15,15 +15,14 @@ use crate::called::{Place, record, split};
 use crate::proxy::Proxy;
 use crate::stage::{Script, Stage};
 
-/// How long the database is left away.
+/// Time for which the database is unavailable.
 const AWAY: Duration = Duration::from_millis(1_500);
-/// What a figure may differ from the time that the database was away, beside two intervals between
-/// arrivals.
+/// Tolerance of a figure against the measured unavailability, in addition to two intervals between arrivals.
 const TOLERANCE_S: f64 = 0.3;
 
-/// What is asked of a database that goes away.
+/// The load on a database that becomes unavailable.
 struct Load<'a> {
-    /// The command, up to the load.
+    /// The command without the load.
     words: &'a str,
     sessions: u32,
     ops_per_s: u32,
@@ -31,16 +30,16 @@ struct Load<'a> {
     batch: u32,
 }
 
-/// A run in whose middle a database was away.
+/// A run during which a database was unavailable.
 struct Beside {
     record: RunRecord,
-    /// How long it was, at least and at most, in seconds.
+    /// Minimum and maximum duration of the unavailability, in seconds.
     away: RangeInclusive<f64>,
     sessions: u32,
     ops_per_s: u32,
 }
 
-/// A run in whose middle this happens, which says how long the database was away.
+/// A run with an outage in its middle; `outage` returns how long the database was unavailable.
 fn run_beside(
     place: &Place,
     load: &Load<'_>,
@@ -51,7 +50,7 @@ fn run_beside(
     let rest = format!("--drop --warm-up 0s --rate {rate} --batch {batch} -c {sessions} -d 7s");
     let mut running = place.start(&split(&format!("{} {rest}", load.words)));
     running.wait_for("  measure  ");
-    // Into the middle of the load: the time of the planted fault, nothing is waited for.
+    // Until the middle of the load: the time of the injected fault, not a wait for a condition.
     std::thread::sleep(Duration::from_secs(2));
     let away = outage();
     let called = running.end();
@@ -60,11 +59,11 @@ fn run_beside(
     Beside { record: record(&shown), away, sessions: load.sessions, ops_per_s: load.ops_per_s }
 }
 
-/// Times that a run is made of which the machine may be the reason: its own load generator stood still,
-/// and it says itself that its figures are not the database's, or the database did not keep up.
+/// Maximum attempts for failures that the machine may have caused: the load generator stalled, so that its figures do
+/// not describe the database, or the database did not keep up.
 const TRIES: u32 = 3;
 
-/// A run as its load generator and its database could make it.
+/// A run in which neither the load generator stalled nor the database fell behind, unless all attempts failed.
 fn run_until_it_counts(run: impl Fn() -> Beside) -> Beside {
     let stood_still = |beside: &Beside| beside.record.clients.iter().any(|c| !c.stalls.is_empty());
     let mut last = run();
@@ -77,7 +76,7 @@ fn run_until_it_counts(run: impl Fn() -> Beside) -> Beside {
     last
 }
 
-/// Takes something away and brings it back.
+/// Stops something and brings it back.
 fn away<T>(
     what: &mut T,
     take: impl FnOnce(&mut T),
@@ -96,9 +95,9 @@ fn s(ns: u64) -> f64 {
     Nanos(ns).as_secs_f64()
 }
 
-/// What the record says of an outage.
+/// The record's report about an outage.
 struct Reported {
-    /// Whether it is the truth.
+    /// Whether it is correct.
     right: bool,
     line: String,
 }
@@ -106,7 +105,7 @@ struct Reported {
 fn reported(beside: &Beside) -> Reported {
     let (record, away) = (&beside.record, &beside.away);
     let tolerance = TOLERANCE_S + 2.0 / f64::from(beside.ops_per_s);
-    // What the load generator missed is left out of a gap.
+    // Stalls of the load generator are excluded from a gap.
     let stalls = record.clients.iter().flat_map(|client| &client.stalls);
     let stalled = s(stalls.map(|stall| stall.duration_ns).sum());
     let near = |s: f64| s >= away.start() - tolerance - stalled && s <= away.end() + tolerance;
@@ -117,7 +116,7 @@ fn reported(beside: &Beside) -> Reported {
     };
     let gap = s(seen.longest_gap_ns);
     let (again, recovered) = (after(|r| r.rate_again_ns), after(|r| r.recovered_ns));
-    // A database that did not keep up has no rate to come back to in time.
+    // A database that did not keep up cannot return to the rate in time.
     let keeps_up = keeps_up(beside);
     Reported {
         right: near(gap) && (!keeps_up || near(again) && recovered >= again),
@@ -134,34 +133,33 @@ fn reported(beside: &Beside) -> Reported {
     }
 }
 
-/// Ops that were offered in the measured phase, and those of them that were acknowledged.
+/// Ops that were offered in the measured phase, and the acknowledged ones.
 fn ops_of(beside: &Beside) -> [u64; 2] {
     let results = || beside.record.results.iter().filter(|result| result.phase == "measure");
     let offered = results().map(|result| result.offered).sum();
     [offered, results().map(|result| result.acknowledged).sum()]
 }
 
-/// Whether all but a hundredth of what was offered was acknowledged, and but for an op of each session,
-/// which was on its way.
+/// Whether at least 99% of the offered ops were acknowledged, apart from one op per session, which was in flight.
 fn keeps_up(beside: &Beside) -> bool {
     let [offered, acknowledged] = ops_of(beside);
     to_f64(acknowledged + u64::from(beside.sessions)) >= 0.99 * to_f64(offered)
 }
 
-/// So little is offered here that the database must keep up.
+/// For loads that are low enough for the database to keep up.
 fn expect_right(beside: &Beside) {
     let reported = reported(beside);
     assert!(reported.right, "{}", reported.line);
     assert!(keeps_up(beside), "{}", reported.line);
 }
 
-/// A run beside a restart of PostgreSQL.
+/// A run during a restart of PostgreSQL.
 fn run_beside_a_restart([sessions, ops_per_s, batch]: [u32; 3]) -> Beside {
     let mut server = Postgres::start_with(&Setup {
         access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
         settings: vec![
             "max_connections = 400".to_owned(),
-            // Commits that wait for a disk would be what is measured.
+            // Otherwise commits would wait for the disk.
             "synchronous_commit = off".to_owned(),
         ],
         ..Setup::default()
@@ -212,8 +210,7 @@ fn long_the_outage_is_reported_on_a_grid_of_sessions_and_rates() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A run against CrateDB's HTTP interface, as a server plays it that was recorded; the way to it is
-/// closed.
+/// A run against a recording of CrateDB's HTTP interface, through a proxy that is closed.
 fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
     let script = Script { stores_all: true, ..Script::default() };
     let stage = Stage::start("plain", script);
@@ -223,7 +220,7 @@ fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
     let place = Place::new();
     place.file("gauges.toml", include_str!("gauges.toml"));
     let load = Load {
-        // The double keeps no rows.
+        // The recording stores no rows.
         words: &format!("run -f gauges.toml {url} --no-telemetry --audit off"),
         sessions,
         ops_per_s,

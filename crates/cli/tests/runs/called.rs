@@ -1,4 +1,4 @@
-//! Calls the program in a directory of its own, to its end or while it goes on.
+//! Calls the program in a separate directory, to its end or in the background.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use highwater_model::record::{ExperimentRecord, Record, ResultRecord, RunRecord}
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// What a call left.
+/// The result of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Called {
     /// Absent after a signal.
@@ -21,13 +21,13 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// Fails where this is not on standard output.
+    /// Fails if this text is not on standard output.
     #[track_caller]
     pub(crate) fn prints(&self, said: &str) {
         assert!(self.stdout.contains(said), "no `{said}`: {self:?}");
     }
 
-    /// Fails where this is not on standard error.
+    /// Fails if this text is not on standard error.
     #[track_caller]
     pub(crate) fn reports(&self, said: &str) {
         assert!(self.stderr.contains(said), "no `{said}`: {self:?}");
@@ -43,18 +43,18 @@ impl Called {
     }
 }
 
-/// Who looks again without a pause takes a core from what he waits for.
+/// Pauses, because polling without a pause takes CPU time from the process that it waits for.
 pub(crate) fn before_the_next_look() {
     std::thread::sleep(Duration::from_millis(10));
 }
 
-/// The words of a command line in which nothing is quoted.
+/// The words of a command line without quotes.
 pub(crate) fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Whether the target is simulated: to compare the values of its rows is nine tenths of what a search takes of the
-/// processors, and half of what a run takes.
+/// Whether the target is simulated: comparing the values of its rows takes nine tenths of a search's CPU time, and half
+/// of a run's.
 fn is_simulated(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with("sim:"))
 }
@@ -62,8 +62,8 @@ fn is_simulated(words: &[&str]) -> bool {
 /// A working directory without settings.
 pub(crate) struct Place {
     directory: TempDir,
-    /// Whether audits of simulated targets compare the values of rows, which they only count otherwise. What an audit
-    /// finds is tested on databases.
+    /// Whether audits of simulated targets compare the values of rows; otherwise they only count rows. Findings of
+    /// audits are tested on databases.
     compares_values: bool,
 }
 
@@ -72,18 +72,18 @@ impl Place {
         Self { directory: TempDir::new().unwrap(), compares_values: false }
     }
 
-    /// The same, where audits are those of the program's defaults on simulated targets, too.
+    /// The same, with the program's default audits on simulated targets, too.
     pub(crate) fn comparing_values(self) -> Self {
         Self { compares_values: true, ..self }
     }
 
-    /// The same, where summaries print everything that is known.
+    /// The same, with all details in summaries.
     pub(crate) fn verbose(self) -> Self {
         self.own_settings("verbose = true\n");
         self
     }
 
-    /// One with a database `own.db`, whose table `book` has a thousand rows.
+    /// A directory with a database `own.db`, whose table `book` has a thousand rows.
     pub(crate) fn with_books() -> Self {
         let place = Self::new();
         place.database(
@@ -110,25 +110,25 @@ impl Place {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// Makes a database with these statements.
+    /// Creates a database with these statements.
     pub(crate) fn database(&self, name: &str, statements: &str) {
         let connection = rusqlite::Connection::open(self.path().join(name)).unwrap();
         connection.execute_batch(statements).unwrap();
     }
 
-    /// The only value of the answer, as text.
+    /// The only value of the result, as text.
     pub(crate) fn query(&self, name: &str, sql: &str) -> String {
         let connection = rusqlite::Connection::open(self.path().join(name)).unwrap();
         let sql = format!("SELECT CAST(({sql}) AS TEXT)");
         connection.query_row(&sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// The program here, without any of our variables.
+    /// The program in this directory, without Highwater's environment variables.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         self.prepared(Command::new(env!("CARGO_BIN_EXE_highwater")), words)
     }
 
-    /// A shell that gives its place to the program after these commands.
+    /// A shell that replaces itself by the program after these commands.
     pub(crate) fn after(&self, commands: &str, words: &[&str]) -> Called {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("{commands}; exec \"$@\""), "sh"]);
@@ -136,14 +136,14 @@ impl Place {
         finish(&mut self.prepared(shell, words))
     }
 
-    /// What stands behind the program's name, pasted into a shell.
+    /// Pastes the arguments after the program's name into a shell.
     pub(crate) fn shell(&self, words: &str) -> Called {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec \"$0\" {words}")]);
         finish(&mut self.prepared(shell, &[env!("CARGO_BIN_EXE_highwater")]))
     }
 
-    /// The command here, without any of our variables.
+    /// The command in this directory, without Highwater's environment variables.
     pub(crate) fn prepared(&self, mut command: Command, words: &[&str]) -> Command {
         let names = std::env::vars_os().map(|(name, _)| name);
         let ours = |name: &std::ffi::OsString| {
@@ -157,24 +157,24 @@ impl Place {
             command.env("HIGHWATER_AUDIT", "count");
         }
         command.args(words).current_dir(self.path());
-        // Ceilings and settings of who runs the tests have no part in them.
+        // Ceilings and settings of the user who runs the tests must have no effect.
         command.env("XDG_STATE_HOME", self.path().join("state"));
         command.env("XDG_CONFIG_HOME", self.path().join("config"));
         command.stdin(Stdio::null());
         command
     }
 
-    /// Calls the program to its end.
+    /// Calls the program and waits for its end.
     pub(crate) fn call(&self, words: &[&str]) -> Called {
         finish(&mut self.command(words))
     }
 
-    /// The same with the words of a line in which nothing is quoted.
+    /// The same with the words of a line without quotes.
     pub(crate) fn typed(&self, line: &str) -> Called {
         self.call(&split(line))
     }
 
-    /// Starts the program and goes on.
+    /// Starts the program in the background.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         let mut command = self.command(words);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -198,7 +198,7 @@ impl Place {
         runs.next().unwrap().unwrap().path().display().to_string()
     }
 
-    /// Directories of the runs that are kept in the default store, oldest first.
+    /// Directories of the runs in the default store, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let store = fs::read_dir(self.path().join("highwater-runs"));
         let mut runs: Vec<PathBuf> =
@@ -208,7 +208,7 @@ impl Place {
     }
 }
 
-/// The record that a call with `--json` printed.
+/// The record printed by a call with `--json`.
 #[track_caller]
 pub(crate) fn record(called: &Called) -> RunRecord {
     let record = highwater_report::parse(&called.stdout).ok();
@@ -222,20 +222,20 @@ pub(crate) fn measured(record: &RunRecord) -> &ResultRecord {
     results.find(|of| of.phase == "measure").unwrap()
 }
 
-/// How often an op was acknowledged in the measured phase.
+/// Number of acknowledged ops with this name in the measured phase.
 pub(crate) fn acknowledged(record: &RunRecord, op: &str) -> u64 {
     let of = record.results.iter().filter(|of| of.op == op && of.phase == "measure");
     of.map(|of| of.acknowledged).sum()
 }
 
-/// The search or tuning that is stored there.
+/// The experiment that is stored in `directory`.
 pub(crate) fn experiment(directory: &Path) -> ExperimentRecord {
     let record = highwater_runner::record::read(directory).unwrap();
     record.into_experiment().unwrap()
 }
 
-/// Seconds are few, and a busy machine may not be steady or let the load generator run; nothing else may be
-/// said against the measurement.
+/// Runs take only seconds, and a busy machine may be unsteady or stall the load generator; no other reason may be
+/// recorded against the measurement.
 pub(crate) fn expect_undisturbed(record: &RunRecord) {
     let measurement = &record.judgments.measurement;
     let by_machine = |code| {
@@ -252,7 +252,7 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
     assert!(reasons.all(|reason| by_machine(reason.code)), "{measurement:?}");
 }
 
-/// Calls this to its end.
+/// Runs a command to its end.
 pub(crate) fn finish(command: &mut Command) -> Called {
     let output = command.output().unwrap();
     Called {
@@ -262,7 +262,7 @@ pub(crate) fn finish(command: &mut Command) -> Called {
     }
 }
 
-/// A call that goes on.
+/// A running call.
 pub(crate) struct Running {
     process: Child,
     stdout: BufReader<ChildStdout>,
@@ -296,8 +296,8 @@ impl Running {
         }
     }
 
-    /// Sends a signal and waits until the process has taken it, so that the next one of its kind
-    /// is another one.
+    /// Sends a signal and waits until the process has handled it, so that the next one of its kind is not merged with
+    /// it.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = self.process.id();
         let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
@@ -317,20 +317,20 @@ impl Running {
         }
     }
 
-    /// What other users of the machine see of the process.
+    /// The view of other users of the machine on the process.
     pub(crate) fn seen_from_outside(&self) -> String {
         let read = |name: &str| fs::read(format!("/proc/{}/{name}", self.process.id())).unwrap();
         let bytes = [read("cmdline"), read("environ")].concat();
         String::from_utf8_lossy(&bytes).replace('\0', "\n")
     }
 
-    /// Ends it at once, as the kernel does when memory runs out.
+    /// Kills it, as the kernel does when memory runs out.
     pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Waits for its end; what was written on stderr before was read already.
+    /// Waits for its end; earlier output on stderr has been read.
     pub(crate) fn end(mut self) -> Called {
         let mut stderr = String::new();
         let mut reader = self.stderr;

@@ -1,11 +1,11 @@
-//! Ops that fail: the summary names them by op and cause, and what to do follows from the cause.
+//! Failed ops: the summary names them by op and cause, and its advice follows from the cause.
 
 use highwater_testing::pgbouncer::{self, PgBouncer};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Called, Place, record};
 
-/// A run of a script against these servers, with no more than 1% of failed ops allowed.
+/// A run of a script against these servers, with at most 1% of failed ops allowed.
 fn run(place: &Place, script: &str, servers: &[&Postgres]) -> Called {
     let hosts: Vec<String> =
         servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
@@ -128,7 +128,7 @@ fn check_does_not_pass_what_a_run_of_a_built_in_workload_would_be_refused() {
         return;
     }
     let server = Postgres::start();
-    // As a relative that does not have what the workload's tables use.
+    // Like a related database without a feature that the workload's tables use.
     server.sql(
         "postgres",
         "CREATE FUNCTION refuse() RETURNS event_trigger AS $$ BEGIN \

@@ -1,4 +1,4 @@
-//! What becomes of rows on a server that keeps them in parts: lost, doubled and altered ones are counted.
+//! Audits of a server that stores rows in parts: lost, duplicated, and modified rows are counted.
 
 use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
@@ -17,7 +17,7 @@ fn audit(place: &Place) -> (Option<i32>, RunRecord) {
     (called.code, record(&called))
 }
 
-/// Changes rows, and waits until that is done.
+/// Changes rows, and waits for completion.
 fn change(server: &ClickHouse, statement: &str) {
     server.sql(statement);
     while server.sql("SELECT count() FROM system.mutations WHERE NOT is_done") != "0" {
@@ -70,7 +70,7 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
     let server = ClickHouse::start();
     let url = server.url(SUPERUSER);
     let place = Place::new();
-    // A batch is a hundred hours: it has rows of two weeks in most cases.
+    // A batch covers a hundred hours, so it usually has rows of two weeks.
     let called = place.typed(&format!("run sensors {url} --set interval=1h {LOAD}"));
     assert!(matches!(called.code, Some(0 | 3)), "{}", called.stderr);
     let run = record(&called);

@@ -1,7 +1,6 @@
-//! `--otlp` and a real collector: what it was pushed is what the record has.
+//! `--otlp` with a real collector: the pushed values equal those of the record.
 //!
-//! The collector is Rotel, which PyPI has; the Python that it is installed in is that of `HIGHWATER_TEST_PYTHON`, or
-//! else `python3`.
+//! The collector is Rotel from PyPI, installed for the Python in `HIGHWATER_TEST_PYTHON`, or for `python3`.
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
@@ -15,14 +14,14 @@ use highwater_testing::programs::report_left_out;
 use crate::called::Place;
 
 const PYTHON: &str = "HIGHWATER_TEST_PYTHON";
-/// Prints where the collector's program is.
+/// Prints the path of the collector's program.
 const FIND: &str = "import importlib.util, pathlib; \
     print(pathlib.Path(importlib.util.find_spec('rotel').origin).with_name('rotel-agent'), end='')";
-/// Between two looks, and how many: until it listens, and until it has written what it got.
+/// Interval and maximum number of checks: until it listens, and until it has logged the values.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOKS: usize = 1_200;
 
-/// A collector that writes the values of all metrics into its log; it ends with this.
+/// A collector that logs the values of all metrics; it is killed on drop.
 struct Collector {
     process: Child,
     port: u16,
@@ -30,7 +29,7 @@ struct Collector {
 }
 
 impl Collector {
-    /// Absent where it is not installed.
+    /// Absent if it is not installed.
     fn start(directory: &Path) -> Option<Self> {
         let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
         let found = Command::new(python).args(["-c", FIND]).output().ok()?;
@@ -38,7 +37,7 @@ impl Collector {
         if !found.status.success() || !Path::new(&program).exists() {
             return None;
         }
-        // Two that are free at the same time are not the same.
+        // Both are free at the same time, so they differ.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [port, other] = free.map(|listener| listener.local_addr().unwrap().port());
         let log = directory.join("collector.log");
@@ -70,7 +69,7 @@ impl Collector {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// The last value of a metric that has only one stream, after such a word.
+    /// The last value of a metric with a single stream, after this word.
     fn last(&self, metric: &str, word: &str) -> Option<u64> {
         let written = self.written();
         let (_, about) = written.rsplit_once(&format!("-> Name: {metric}\n"))?;
@@ -101,11 +100,11 @@ fn long_a_real_collector_shows_what_the_record_has() {
     // Long enough for two pushes, and the one at the end.
     let line = format!("run cpu sqlite:bench.db --rate 20k -d 12s --otlp {url}");
     let called = place.typed(&line);
-    // A verdict of this machine is not one of the pushes.
+    // The verdict on this machine does not matter here.
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     assert!(!called.stderr.contains("--otlp"), "{called:?}");
     let record = place.newest();
-    // Those of the warm-up as well.
+    // Including those of the warm-up.
     let ops: u64 = record.results.iter().map(|result| result.acknowledged).sum();
     assert_ne!(ops, 0);
     for (metric, word) in

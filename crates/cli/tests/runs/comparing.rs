@@ -1,4 +1,4 @@
-//! Groups of runs through the program: how they are made, what is said of them, and the gate.
+//! Groups of runs through the program: their creation, comparison, and the gate.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn two_clusters(place: &Place) -> [String; 2] {
     ["a", "b"].map(|variant| group.join(variant).display().to_string())
 }
 
-/// The records of a variant in the order of their runs; each has a page beside it.
+/// The records of a variant in the order of their runs; each has a page next to it.
 fn records(group: &Path, variant: &str) -> Vec<RunRecord> {
     let of_group = experiment(group);
     let of_group = of_group.group().unwrap();
@@ -54,14 +54,14 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     compared.prints("setting nodes: 3 against 1");
     let back = place.call(&["compare", &b, &a, "--fail-if-worse", "5%"]);
     assert_eq!(back.code, Some(0), "{back:?}");
-    // One group that is worse is enough, wherever it stands.
+    // One worse group is enough, at any position.
     for groups in [[&a, &b, &a], [&a, &a, &b]] {
         let words = groups.map(String::as_str);
         let words = [&["compare"][..], &words, &["--fail-if-worse", "5%"]].concat();
         assert_eq!(place.call(&words).code, Some(1), "{words:?}");
     }
-    // What is lost on one node is far less than 99 parts of 100 of the rate, but latencies grow
-    // without a bound: only those can still be worse.
+    // The loss with one node is far less than 99% of the rate, but latencies grow without a bound, so only those can
+    // still be worse.
     let loose = place.call(&["compare", &a, &b, "--fail-if-worse", "99%"]);
     loose.prints("matters from 99% on");
     let throughput = loose.stdout.lines().find(|l| l.contains("throughput"));
@@ -73,7 +73,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     assert!(page.stdout.contains("id=\"overlaid-rows\""));
 }
 
-/// At a rate that both can answer, so that throughput says nothing.
+/// At a rate that both can sustain, so that throughput does not differ.
 #[test]
 fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let place = Place::new().verbose();
@@ -88,9 +88,9 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let back = gated(&b, &a);
     assert_eq!(back.code, Some(0), "{back:?}");
     assert!(back.stdout.contains("better: insert failed"));
-    // None fails there, and every second has its answers.
+    // There are no failures, and every second has responses.
     let row = |name: &str| {
-        // Below the answer, which has the figure as well.
+        // Below the answer, which also contains the figure.
         let mut rows = back.stdout.lines().skip_while(|line| !line.starts_with("of "));
         let line = rows.find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("{name}: {}", back.stdout))
@@ -114,7 +114,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     let named = place.call(&["compare", "one", "two", "--primary", "p42"]);
     assert_eq!(named.code, Some(2), "{named:?}");
     named.reports("use one of these: insert throughput, ");
-    // Of several runs, too, each with an interval.
+    // Also for several runs, each with an interval.
     place.call(&["run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", "one"]);
     for _ in 0..2 {
         place.typed("run cpu sim: -d 20s -q -o other --batch 20");
@@ -124,7 +124,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     called.prints("OTHER QUESTION: plan");
 }
 
-/// Other rows of the same kind: that is what repeats are for.
+/// Other rows of the same kind, which is the purpose of repeats.
 #[test]
 fn runs_of_other_seeds_are_asked_the_same_question() {
     let place = Place::new().verbose();
@@ -148,7 +148,7 @@ fn the_exit_code_of_several_runs_is_that_of_the_worst() {
     assert_eq!(missed.code, Some(1), "{missed:?}");
 }
 
-/// Its name, and a command that notes it with the number of runs that are over by then.
+/// A variant's name, and a command that logs it with the number of finished runs.
 fn noting(variant: &str) -> String {
     format!(
         "{variant}=echo $(find highwater-runs -path '*/probes/*/record.json' | wc -l) {variant} >> order"
@@ -213,7 +213,7 @@ fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
     ");
 }
 
-/// What the system starts for a page is on the path, as anyone's is.
+/// The program that opens a page is found on the path, which the test controls.
 #[test]
 fn the_page_of_a_run_is_shown_in_the_browser() {
     let place = Place::new().verbose();

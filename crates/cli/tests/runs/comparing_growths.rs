@@ -1,15 +1,15 @@
-//! `highwater compare` of growths of simulated clusters of known capacity: what is said of which size, and the gate.
+//! `highwater compare` of growths of simulated clusters with known capacity: the verdict per size, and the gate.
 
 use crate::called::{Called, Place};
 
-/// A cluster whose nodes make 12 rows in so many milliseconds of work each, in batches of 12.
+/// A cluster with `row_ms` milliseconds of work per row, for batches of 12 rows.
 fn target(row_ms: u32) -> String {
     format!(
         "sim:?nodes={{nodes}}&cores=1&queue=inf&request=0&row={row_ms}ms&shards=12&replicas=0&service=constant"
     )
 }
 
-/// Grows a cluster into a store of this name.
+/// Measures the growth of a cluster into a store with this name.
 #[track_caller]
 pub(crate) fn grow(place: &Place, out: &str, row_ms: u32, more: &str) {
     let load = "--each run --batch 12 -c 16n --warm-up 2s --settle 1s -q";
@@ -63,12 +63,12 @@ fn the_gate_is_about_sizes_that_are_worse(place: &Place) {
     expect(&place.call(&better), 0, &["better"]);
     let slower = place.call(&["compare", "faster", "a", "--fail-if-worse", "5%"]);
     expect(&slower, 1, &[" less than A at 1 and 2 nodes", "worse"]);
-    // Nothing was shown to be worse, and nothing to be equal.
+    // Nothing was shown to be worse, or to be equal.
     let gate = ["compare", "a", "same", "--fail-if-worse", "5%"];
     expect(&place.call(&gate), 3, &["not distinguished"]);
     let allowed = [&gate[..], &["--allow-unknown"]].concat();
     expect(&place.call(&allowed), 0, &[]);
-    // Unless what matters is more than what measurements differ by.
+    // Unless the threshold is larger than the differences between measurements.
     let wide = ["compare", "a", "same", "--fail-if-worse", "30%"];
     let equal = "B makes as much as A at 1 and 2 nodes";
     expect(&place.call(&wide), 0, &[equal]);

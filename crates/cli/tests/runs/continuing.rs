@@ -1,18 +1,18 @@
-//! The command that a summary proposes goes on with the run that it closes.
+//! The command that a summary proposes continues the run that it summarizes.
 
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_workload::builtin;
 
 use crate::called::{Place, split};
 
-/// The newest run; of a search its last probe.
+/// The newest run; for a search, its last probe.
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
     let record = highwater_report::parse(&json).unwrap();
     RecordRef::from(&record).measured_run().run.clone()
 }
 
-/// The proposed command asks the same workload, in the same way, of the same target.
+/// The proposed command has the same workload, settings, and target.
 fn check(place: &Place, words: &[&str]) {
     let called = place.call(&[&["run", "-q"], words].concat());
     let first = newest(place);
@@ -34,14 +34,14 @@ fn the_next_command_goes_on_with_this_run() {
     let own = ["sim:", "-f", "my flow.toml", "--set", "batch=50"];
     check(&place, &[&own[..], &["-d", "4s"]].concat());
     check(&place, &split("sim: -d 3s..60s --until ci95<20% --warm-up 500ms"));
-    // What a rate leads to is a search, with what only a run has left out of it.
+    // After a run at a rate, a search is proposed, without flags that only a run has.
     let called = place.typed("run -q sim: --rate 20k --batch 100 -d 30s --rows 1M");
     let next = called.proposed();
     let search = "find cpu sim: --batch 100 --start 20k";
     assert!(next.starts_with(search), "{next}");
     let planned = place.shell(&format!("{next} --dry-run"));
     assert_eq!(planned.code, Some(0), "{next}: {planned:?}");
-    // The closed run has a spawn rate; the open one that is proposed cannot have it.
+    // The closed run has a spawn rate, which the proposed open run cannot have.
     let called = place.call(&["run", "-q", "sim:", "--spawn-rate", "20", "-d", "4s"]);
     assert_eq!(place.shell(called.proposed()).code, Some(0), "{called:?}");
     assert!(newest(&place).header.given.is_empty());

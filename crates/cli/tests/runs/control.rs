@@ -1,4 +1,4 @@
-//! `--control`: commands to a run while it goes on.
+//! `--control`: commands to a running run.
 
 use std::fs;
 use std::fs::OpenOptions;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::called::{Place, split};
 
-/// The commands of a reader of the documents.
+/// The commands in the documents.
 const COMMANDS: &str = r#"{"command":"note","text":"the vacuum begins"}
 {"command":"rate","stream":"insert","per_s":10000}
 

@@ -1,7 +1,6 @@
-//! The traps into which a common load tool for CrateDB falls: it counts what a blocked table, a full
-//! write pool or a dead server refused as done, and returns 0. Here are right counts, the right
-//! judgment and the right exit code, on answers that a real CrateDB 6.4.3 gave; how to record them
-//! anew: `tapes/README.md`.
+//! The pitfalls of a common load tool for CrateDB: it counts requests that a blocked table, a full write pool, or a
+//! dead server rejected as done, and returns 0. These tests expect correct counts, judgments, and exit codes, for
+//! responses recorded from a real CrateDB 6.4.3; to record them again, see `tapes/README.md`.
 
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::quantity::print_instant;
@@ -12,8 +11,8 @@ use highwater_runner::clock::wall_clock;
 use crate::called::{Called, Place, Running, expect_undisturbed, measured, split};
 use crate::stage::{Script, Stage};
 
-/// Batches of ten rows, one after the other: of 100 ms each, so that they fill more than the three
-/// seconds that a measured phase must have.
+/// Consecutive batches of ten rows, 100 ms each, so that they fill more than the minimum of three seconds of a measured
+/// phase.
 const LOAD: &str = "--batch 10 --warm-up 0s -d 60s --json --errors 0% --rejected 0%";
 const BLOCK: &str = "ALTER TABLE SCHEMA.gauges SET (\"blocks.write\" = true)";
 
@@ -24,7 +23,7 @@ fn place() -> Place {
 }
 
 fn load(url: &str, more: &str) -> String {
-    // What is asked beside a load comes when it comes, and is on no tape.
+    // Telemetry is polled at arbitrary times, so it is not on a tape.
     format!("run -f gauges.toml {url} --no-telemetry {LOAD} {more}")
 }
 
@@ -98,7 +97,7 @@ fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
     let result = measured(&record);
     let (failed, partial) = (result.failed_ops(), result.partial["rejected"]);
     assert!(partial > 0 && result.errors["rejected"] >= partial);
-    // Every op of which any row was stored is an acknowledgement, with those rows.
+    // Every op with at least one stored row is an acknowledgment, with these rows.
     assert_eq!(result.acknowledged + failed, result.sent);
     assert_eq!(result.latency_ns.beyond, failed);
     let counted = |of: fn(&IntervalRecord) -> u64| -> u64 { record.intervals.iter().map(of).sum() };

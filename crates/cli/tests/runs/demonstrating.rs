@@ -1,4 +1,4 @@
-//! `highwater demo`: several experiments in one process, which one Ctrl-C ends.
+//! `highwater demo`: several experiments in one process, all ended by one Ctrl-C.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn the_demo_searches_on_grows_and_sizes_a_cluster_that_it_says_is_simulated() {
     let commands: Vec<&str> = commands.collect();
     let names = commands.iter().map(|line| line.split(' ').next().unwrap());
     assert_eq!(names.collect::<Vec<_>>(), ["find", "scale", "size"]);
-    // Each is the command that it prints.
+    // Each step is the command that it prints.
     assert_eq!(place.shell(commands[2]).code, Some(0), "{called:?}");
 
     let store = place.runs().pop().unwrap();

@@ -1,4 +1,4 @@
-//! What others can put before the program: settings of a directory that is not its user's, and files that are none.
+//! Input prepared by other users: settings in a directory that is not the user's, and irregular files.
 
 use std::fs::{self, Permissions};
 use std::io::Read;
@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::called::{Called, Place, finish, split};
 use crate::pages::{expect, fetched, serving, stop};
 
-/// Calls the program, and ends it where it takes so long that it waits for ever.
+/// Calls the program, and kills it if it would otherwise wait forever.
 fn typed(place: &Place, line: &str) -> Called {
     let own = place.command(&split(line));
     let mut command = Command::new("timeout");
@@ -41,7 +41,7 @@ fn the_working_directorys_file_runs_no_command_and_names_no_target() {
         ("out = '../elsewhere'\n", "out"),
     ] {
         place.file("highwater.toml", text);
-        // Whatever the command: what a file says for another one is seen, too.
+        // For every command: settings for another command are visible, too.
         for line in ["run sim: -d 3s --repeat 1", "show"] {
             let called = typed(&place, line);
             assert_eq!(called.code, Some(2), "{text}: {called:?}");
@@ -167,7 +167,7 @@ fn events_go_into_a_pipe_that_somebody_reads() {
         fs::File::open(path).unwrap().read_to_string(&mut text).unwrap();
         text
     });
-    // Its reader may open the pipe a moment later than the program.
+    // The reader may open the pipe shortly after the program.
     let open = |called: &Called| !called.stderr.contains("no process reads");
     let called = (0..1_000).map(|_| typed(&place, "run sim: -d 3s -q --events pipe"));
     assert!(called.into_iter().any(|called| open(&called)));
@@ -231,7 +231,7 @@ fn more_sessions_than_a_load_generator_has_room_for_are_an_error() {
     search.reports("a load generator has 65536 sessions at most");
 }
 
-/// Lets others write a file or a directory.
+/// Makes a file or a directory writable for other users.
 fn open_to_others(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
 }
@@ -258,7 +258,7 @@ fn a_record_that_others_can_write_decides_no_target() {
         assert!(!shown.stdout.contains("next:"), "{shown:?}");
         fs::set_permissions(&part, before).unwrap();
     }
-    // A run that was killed has no more than a draft.
+    // A killed run has only a draft.
     fs::rename(run.join("record.json"), run.join("draft.json")).unwrap();
     open_to_others(&run.join("draft.json"));
     typed(&place, "audit").reports("draft.json can be written by others");
@@ -284,7 +284,7 @@ fn an_experiment_that_others_can_write_is_resumed_and_used_on_a_target_that_is_n
         let run = place.runs().pop().unwrap();
         open_to_others(&run.join("record.json"));
         let id = run.file_name().unwrap().to_string_lossy().into_owned();
-        // A target of the user's settings is not named on the command line.
+        // A target in the user's settings is not named on the command line.
         place.own_settings("target = 'sim:'\n");
         let refused = typed(&place, &format!("{again} {id}"));
         assert_eq!(refused.code, Some(2), "{again}: {refused:?}");

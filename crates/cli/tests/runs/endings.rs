@@ -1,4 +1,4 @@
-//! Runs that end before their plan does keep and report what was measured.
+//! Runs that end before their plan does keep and report their measurements.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -14,8 +14,7 @@ use crate::called::{Called, Place, Running, before_the_next_look, experiment, sp
 const ONCE: &[Signal] = &[Signal::INT];
 const TWICE: &[Signal] = &[Signal::INT, Signal::INT];
 
-/// Calls the program and sends it these signals when it has told of this; what it had to say, which is
-/// also what its record says.
+/// Calls the program and sends it these signals after this line; its output equals that of `show` on its record.
 fn interrupted(place: &Place, words: &str, line: &str, signals: &[Signal]) -> Called {
     let mut running = place.start(&split(words));
     running.wait_for(line);
@@ -29,7 +28,7 @@ fn interrupted(place: &Place, words: &str, line: &str, signals: &[Signal]) -> Ca
     called
 }
 
-/// A run on the wall clock that would go on for long.
+/// A run on the wall clock that would take long.
 const LONG: &str = "run sim:?clock=real --warm-up 0s -d 10m";
 
 #[test]
@@ -42,15 +41,15 @@ fn ctrl_c_or_a_polite_request_to_end_drains_audits_and_keeps_the_record() {
     }
 }
 
-/// A target of which each op takes an hour.
+/// A target on which each op takes an hour.
 const HOURS: &str = "sim:?clock=real&service=constant&request=1h";
-/// What stands for seconds without an answer.
+/// The text for seconds without a response.
 const NO_ANSWERS: &str = "no response: ops take";
 
 #[test]
 fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
     let place = Place::new().verbose();
-    // Whoever waited for answers would not end.
+    // Waiting for responses would take an hour.
     let words = format!("run {HOURS} --warm-up 0s -d 10m --timeout 2h");
     let called = interrupted(&place, &words, NO_ANSWERS, TWICE);
     called.prints("\ndata           UNVERIFIED ");
@@ -58,7 +57,7 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
     called.prints(" rows of unknown outcome");
 }
 
-/// So many rows are to be loaded first that nobody waits for their end.
+/// So many rows to load that no test waits for the end.
 const LOADING: &str = "run sim:?clock=real --set rows=1G";
 
 #[test]
@@ -84,8 +83,8 @@ fn ctrl_c_twice_during_the_load_ends_at_once() {
     assert_eq!(unknown, 16_000, "one batch of each session");
 }
 
-/// A run that measures for two seconds; then its target stands still for an hour, with some ops at
-/// work that were given up, so that the audit waits for it.
+/// A run that measures for two seconds; then its target stalls for an hour, with some timed-out ops still running, so
+/// that the audit waits for it.
 const WAITING: &str =
     "run sim:?clock=real&stall=1500ms+1h --warm-up 0s -d 2s --timeout 200ms --audit-timeout";
 
@@ -152,7 +151,7 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // psql ends with its input, and its transaction with it.
+        // psql ends at the end of its input, and its transaction ends with it.
         drop(self.0.stdin.take());
         self.0.wait().unwrap();
     }
@@ -202,7 +201,7 @@ fn ctrl_c_while_the_tables_of_a_second_run_are_prepared_keeps_the_first() {
     }
     let (place, server) = (Place::new().verbose(), Postgres::start());
     let url = server.url(SUPERUSER, "postgres");
-    // Before the second run of this variant it waits until the table is locked.
+    // Before the second run of this variant, it waits until the table is locked.
     let waits =
         "test ! -e made || { touch now; until test -e locked; do sleep 0.1; done; }; touch made";
     let (one, two) = ("one=true".to_owned(), format!("two={waits}"));
@@ -309,7 +308,7 @@ fn a_try_of_a_killed_run_whose_statement_is_still_running_is_gone_with_the_next_
 fn a_killed_run_is_shown_from_what_it_had_written() {
     let place = Place::new().verbose();
     let mut running = place.start(&split(LONG));
-    // A second is in the journal when the next one is told of.
+    // A second is in the journal when the next one is reported.
     running.wait_for("     1  measure  ");
     running.wait_for("     2  measure  ");
     running.kill();
@@ -351,8 +350,7 @@ fn a_target_that_is_not_there_is_named_and_leaves_no_run() {
 #[test]
 fn a_full_disk_ends_the_record_and_not_the_run() {
     let place = Place::new().verbose();
-    // No file may grow beyond 8 or 16 KiB, by the shell's unit; a write beyond fails as on a
-    // full disk.
+    // No file may grow beyond 8 or 16 KiB, depending on the shell's unit; a larger write fails as on a full disk.
     let limit = "trap '' XFSZ; ulimit -f 16";
     let run = ["run", "-q", "sim:", "-d", "300s", "--batch", "5", "--rate", "1k"];
     let called = place.after(limit, &run);
@@ -363,7 +361,7 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
         assert!(called.stdout.contains(file), "{called:?}");
     }
     called.prints("\ndata           clean ");
-    // What had been written before is a run that ended early.
+    // The data written before the failure form a run that ended early.
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(130), "{shown:?}");
 }

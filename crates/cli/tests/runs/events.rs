@@ -1,4 +1,4 @@
-//! `--events`: what a command reports while it goes on, as data.
+//! `--events`: the events of a running command as data.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::called::{Place, experiment, record};
 
-/// The lines of a stream of events, each checked against the published schema.
+/// The lines of a stream of events, each validated against the published schema.
 fn events(text: &str) -> Vec<Value> {
     let schema = include_str!("../../../../docs/reference/event.schema.json");
     let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
@@ -50,7 +50,7 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
     assert_eq!(parts, ["audit"]);
 }
 
-/// A target that stands still in the warm-up spoils no objective, then or later.
+/// A target that stalls during the warm-up affects no objective, then or later.
 #[test]
 fn objectives_are_followed_over_the_measured_phase_alone() {
     let place = Place::new();
@@ -70,7 +70,7 @@ fn objectives_are_followed_over_the_measured_phase_alone() {
     let mut measured = seconds.iter().filter(|of| of["phase"] == "measure");
     let last = &measured.next_back().unwrap()["objectives"];
     let [p95, errors, rate] = [&last[0], &last[1], &last[2]];
-    // What was due and is not over yet is not counted, nor is anything before.
+    // Intended ops that are not finished are not counted, nor are earlier phases.
     let due = run.results.iter().find(|of| of.phase == "measure").unwrap();
     for part in [p95, errors] {
         assert_eq!(part["kind"], "part");

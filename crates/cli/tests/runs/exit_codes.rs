@@ -1,4 +1,4 @@
-//! Each exit code, by a run that earns it.
+//! Each exit code, with a run that causes it.
 
 use crate::called::Place;
 

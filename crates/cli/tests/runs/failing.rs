@@ -1,5 +1,5 @@
-//! What fails is never silent: targets that fail a part of what is sent, each in its own way, and runs that were not
-//! asked how much may.
+//! Failed work is never silent: targets that fail a part of the ops, each in a different way, and runs without a limit
+//! for errors.
 
 use highwater_model::display::{count, percent_of};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
@@ -9,7 +9,7 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Called, Place, measured};
 
-/// Two sessions that insert batches of twenty rows, one after the other.
+/// Two sessions that insert consecutive batches of twenty rows.
 const LOAD: &str = "-c 2 --batch 20 --insert values --warm-up 0s -d 4s --set hosts=20";
 /// Fails every second statement with the code of a conflict.
 const CONFLICTS: &str = "CREATE SEQUENCE turns; \
@@ -17,11 +17,11 @@ const CONFLICTS: &str = "CREATE SEQUENCE turns; \
     IF nextval('turns') % 2 = 0 THEN RAISE EXCEPTION 'not now' USING ERRCODE = '40001'; END IF; \
     RETURN NULL; END $$; \
     CREATE TRIGGER refuse BEFORE INSERT ON cpu FOR EACH STATEMENT EXECUTE FUNCTION refuse()";
-/// Stores nothing of about three in four rows, without an error.
+/// Does not store about three out of four rows, without an error.
 const SKIPS: &str =
     "CREATE RULE skip AS ON INSERT TO cpu WHERE NEW.usage_user::int % 4 > 0 DO INSTEAD NOTHING";
 
-/// A server with the workload's tables, changed so; and its URL.
+/// A server with the workload's tables and this change, and its URL.
 fn server(change: &str) -> (Postgres, String) {
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
@@ -38,7 +38,7 @@ fn run(url: &str, more: &str) -> (Called, RunRecord) {
     (called, place.newest())
 }
 
-/// A machine that is busy with other tests may spoil the measurement.
+/// A machine that is busy with other tests may invalidate the measurement.
 #[track_caller]
 fn expect_code(called: &Called, run: &RunRecord, code: i32) {
     let is_invalid = run.judgments.measurement.value == Measurement::Invalid;

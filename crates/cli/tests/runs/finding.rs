@@ -13,12 +13,12 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, experiment, split};
 
-/// As many ops per second as the default cluster, but of 10 rows instead of 1,000: rows are the
-/// test's time. An insert is 6 pieces of each of 2 copies, on 3 nodes of 4 cores.
+/// As many ops per second as on the default cluster, but of 10 rows instead of 1,000, because the number of rows
+/// determines the test's time. An insert has 6 tasks for each of 2 copies, on 3 nodes with 4 cores.
 const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=6";
 const CAPACITY: f64 = 10.0 * 12.0 / (12.0 * 0.0005 + 2.0 * 10.0 * 0.004);
 
-/// The highest rate confirmed, as the summary says it.
+/// The highest confirmed rate in the summary.
 fn confirmed(summary: &str) -> f64 {
     let line = summary.lines().find(|line| line.starts_with("mark "));
     let figure = line.and_then(|line| line.split_whitespace().nth(1));
@@ -49,7 +49,7 @@ fn a_mark_is_printed_kept_and_shown_again() {
 #[test]
 fn a_mark_below_its_floor_is_an_objective_missed() {
     let place = Place::new().verbose();
-    let words = ["find", TARGET, "--batch", "10", "--quick", "-c", "512", "--floor", "1M"];
+    let words = ["find", TARGET, "--batch", "10", "--quick", "-c", "512", "--min-rate", "1M"];
     let called = place.call(&words);
     assert_eq!(called.code, Some(1), "{}", called.stdout);
     assert!(called.stdout.contains("MISSED"), "{}", called.stdout);
@@ -70,13 +70,13 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     let p99 = "find sim: --dry-run --p99 50ms";
     let called = place.typed(p99);
     assert_eq!(called.code, Some(0), "{}", called.stderr);
-    // 1,159 batches of 1,000 rows in 60 s, and in a fourth of an hour less what is around: one probe and its three
+    // 1,159 batches of 1,000 rows in 60 s, and in a fourth of an hour minus the overhead: one probe and its three
     // confirmations.
     called.prints(
         "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
              14 min 58 s). Rates below 1,291 rows/s cannot be confirmed",
     );
-    // A stream beside the searched one may need longer probes than anybody asked for.
+    // The percentile of another stream may need longer probes than requested.
     let beside = "--stream insert@5k --stream dashboards@find";
     let called = place.typed(&format!("{p99} {beside}"));
     called.prints("probes of 3 min 5");
@@ -93,12 +93,12 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     assert!(place.runs().is_empty());
 }
 
-/// 1,000 rows per second by its cores, 800 by its disk once a credit of some minutes has ended.
+/// 1,000 rows per second by its cores, 800 by its disk after a burst credit of some minutes.
 const BURSTING: &str = "sim:?nodes=1&cores=4&shards=4&replicas=0&queue=inf&row=4ms&request=0\
                         &service=constant&disk=800&burst=40000";
 
-/// The guide's soak case: a disk whose credit ends. Probes and confirmations are over before that; the
-/// soak is not.
+/// The guide's soak case: a disk with burst credit. Probes and confirmations end before the credit does; the soak does
+/// not.
 #[test]
 fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
     let place = Place::new().verbose();
@@ -112,7 +112,8 @@ fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
     for said in [
         "\nsoak           10 min more at",
         "the mark did not hold for long",
-        "throughput fell by 20.0% at 200 s, from 1,000 to 800 rows/s",
+        "throughput fell by ",
+        " to 800 rows/s: insert, ",
         "disk_credit",
     ] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
@@ -127,9 +128,9 @@ fn a_target_that_is_not_there_leaves_nothing_behind() {
     assert!(place.runs().is_empty());
 }
 
-/// Short probes, for databases whose figures a test does not judge.
+/// Short probes, for databases whose figures a test does not check.
 const SHORT: &str = "--batch 100 -c 4 --warm-up 200ms --probe 1s --confirm 1s --settle 50ms \
-                     --tolerance 20% --budget 12s";
+                     --tolerance 20% --budget 30s";
 
 /// The same command with another budget.
 fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
@@ -139,7 +140,7 @@ fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
     words
 }
 
-/// Notes in a stored record that its user had let it wait.
+/// Adds a pause by the user to a stored record.
 fn note_a_pause(stored: &Path) -> InterventionRecord {
     let mut record = experiment(stored);
     let pause = InterventionRecord {
@@ -216,7 +217,7 @@ fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind
     let called = place.typed("run cpu sqlite:own.db --batch 100 -d 300ms -c 2 --warm-up 0s");
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let resume = ["--resume", stopped.to_str().unwrap()];
-    // The time of the probes before is in the budget, too, and a fast database leaves them many rows to audit.
+    // The time of earlier probes counts against the budget, too, and a fast database leaves many rows to audit.
     let words = within(&words, "60s");
     let called = place.call(&[&words[..], &resume].concat());
     assert_eq!(called.code, Some(2), "{called:?}");
@@ -225,15 +226,15 @@ fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
 }
 
-/// Every probe is in the record, has a whole record of its own, and its rows were found.
+/// Every probe is in the record, has its own full record, and its rows were found.
 fn is_whole(place: &Place, called: &Called) {
-    // How well a busy machine measures is not this test's business; the data are.
+    // The quality of the measurement on a busy machine does not matter here; the data do.
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{}{}", called.stdout, called.stderr);
     let directory = place.runs().pop().unwrap();
     let record = experiment(&directory);
     let search = record.search().unwrap();
     assert!(search.outcome.is_some());
-    // How many fit the budget is the machine's business, too.
+    // The number of probes within the budget depends on the machine.
     assert!(!search.probes.is_empty());
     for (number, probe) in (1..).zip(&search.probes) {
         assert_eq!(probe.number, number);
@@ -241,7 +242,7 @@ fn is_whole(place: &Place, called: &Called) {
         let run = run.run().unwrap();
         assert_eq!(run.judgments.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
-        // The first one finds a target that nobody has asked anything.
+        // The first probe finds an idle target.
         let settled = if number == 1 { 0..1 } else { 50_000_000..u64::MAX };
         assert!(settled.contains(&probe.settled_ns), "{probe:?}");
         assert!(probe.acknowledged_per_s > 0.0);
@@ -255,7 +256,7 @@ fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
     is_whole(&place, &called);
 }
 
-/// A server that takes so many sessions; three of them are kept for its owner, who asks here.
+/// A server with this maximum of sessions; three of them are reserved for the superuser, used here.
 fn server_for(sessions: u32) -> Postgres {
     Postgres::start_with(&Setup {
         access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
@@ -274,15 +275,15 @@ fn a_search_on_a_server_is_whole_and_leaves_its_connections_to_the_next_command(
     let url = server.url(SUPERUSER, "postgres");
     let called = place.typed(&format!("find cpu {url} {SHORT}"));
     is_whole(&place, &called);
-    // One more is the audit's, and one that of the target's own figures.
+    // The audit takes one more session, and the target's telemetry another one.
     let all = format!("run cpu {url} -c 6 -d 500ms --warm-up 0s --drop");
     let after = place.typed(&all);
     assert!(!after.stdout.contains("sessions_missing"), "{after:?}");
     after.prints("closed, 6 sessions");
 }
 
-/// How long the probes took, and what they were to take by the dry run: measured phases, warm-up,
-/// settling, and a little around each. Nanoseconds.
+/// Actual and planned time of the probes, in nanoseconds: measured phases, warm-up, settling, and some overhead for
+/// each.
 fn times(search: &SearchRecord) -> [f64; 2] {
     let probes = search.probes.iter();
     let took = probes.clone().map(|probe| probe.took_ns + probe.settled_ns);
@@ -300,7 +301,7 @@ fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_t
     }
     let mut marks = 0;
     let mut ratios = Vec::new();
-    // A search takes eight minutes: it ends with the one that decides.
+    // A search takes eight minutes, so the loop ends as soon as the result is decided.
     while marks < MARKS_LEAST && ratios.len() - marks <= TRIES - MARKS_LEAST {
         let place = Place::new().verbose();
         let server = Postgres::start();

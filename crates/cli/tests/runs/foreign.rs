@@ -1,4 +1,4 @@
-//! Text from elsewhere cannot steer a terminal, turn the text around it, or hide in it.
+//! Text from other sources cannot control a terminal, change the direction of the text around it, or hide in it.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::called::Place;
 
-/// Where a page or an output shows anything that it must not.
+/// Forbidden characters or text in a page or an output.
 fn harmful(text: &str) -> Option<String> {
     let shown = |c: &char| is_unsafe(*c) && *c != '\n' && *c != '\t';
     text.chars().find(shown).map(|c| format!("{} in {text}", c.escape_unicode()))
@@ -37,7 +37,7 @@ proptest! {
                 prop_assert_eq!(harmful(&shown.stdout), None);
             }
         }
-        // A name that is in no record: the message quotes it.
+        // A name that is in no record is quoted in the message.
         let refused = place.call(&["run", &format!("x{text}"), "sim:"]);
         prop_assert_eq!(refused.code, Some(2));
         prop_assert_eq!(harmful(&refused.stderr), None);

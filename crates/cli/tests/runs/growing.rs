@@ -1,4 +1,4 @@
-//! Real clusters that grow: shards that add capacity by quotas of CPU, and copies that a joining node is sent.
+//! Real clusters that grow: shards that add capacity with CPU quotas, and replicas that are copied to a joining node.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use highwater_testing::{clickhouse, galera};
 
 use crate::called::{Called, Place, experiment, split};
 
-/// A directory with a file that is shipped, whose cluster is ended with it.
+/// A directory with a shipped file; its cluster is ended on drop.
 pub(crate) struct Lab(pub(crate) Place);
 
 impl Lab {
@@ -35,7 +35,7 @@ impl Lab {
         self.0.call(&[&["cluster", action, "lab.toml"], more].concat())
     }
 
-    /// Grows the cluster; each size is a run, with clean data.
+    /// Measures the growth of the cluster; each size is a run with clean data.
     #[track_caller]
     pub(crate) fn grown(&self, words: &str) -> (Called, ExperimentRecord) {
         let before = self.0.runs();
@@ -56,12 +56,12 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // A test that failed leaves nothing either.
+        // Also after a failed test.
         drop(self.cluster("down", &["--remove-data"]));
     }
 }
 
-/// Every size was measured, with all that was acknowledged in all copies that there are.
+/// Every size was measured, and all acknowledged rows are in all copies.
 #[track_caller]
 fn expect_clean(scale: &ScaleRecord, called: &Called) {
     assert_eq!(scale.outcome, Some(ScaleOutcome::Complete), "{called:?}");
@@ -71,7 +71,7 @@ fn expect_clean(scale: &ScaleRecord, called: &Called) {
     }
 }
 
-/// Whether this machine does not let this process make control groups; says so then.
+/// Whether this process may not create control groups on this machine; prints a message if so.
 pub(crate) fn has_no_quotas() -> bool {
     let parents = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"];
     let name = format!("highwater-test-{}", std::process::id());
@@ -93,7 +93,7 @@ pub(crate) fn rates(scale: &ScaleRecord) -> Vec<f64> {
     scale.trials.iter().map(|trial| trial.figures.per_s).collect()
 }
 
-/// Nodes that wait beside a simulated cluster, whose ops take four times as long for its first 20 s.
+/// Nodes that sleep next to a simulated cluster, whose ops take four times as long for its first 20 s.
 #[test]
 fn a_quota_begins_when_the_nodes_are_warm() {
     if has_no_quotas() {
@@ -116,7 +116,7 @@ fn a_quota_begins_when_the_nodes_are_warm() {
         let before = trial.before_quota.as_ref().unwrap();
         assert_eq!(before.steady, Some(true), "{before:?}");
         assert!(before.took_ns > 20_000_000_000, "{before:?}");
-        // Both are runs with records of their own; the one that counts was warmed, too.
+        // Both are separate runs; the one that counts was warmed up, too.
         assert!(record::read(&directory.join(&before.run)).is_ok());
         let own = record::read(&directory.join(&trial.run)).unwrap();
         let own = own.into_run().unwrap();
@@ -127,7 +127,7 @@ fn a_quota_begins_when_the_nodes_are_warm() {
     called.prints(" of warm-up before quotas");
 }
 
-/// How each size's table was there, and how many rows it held: those of the sizes before it where nodes are added.
+/// The start of each size's table, and its number of rows: if nodes are added, the rows of the sizes before it.
 #[track_caller]
 fn expect_tables_kept(lab: &Lab, grown: &ExperimentRecord) {
     let directory = lab.0.runs().pop().unwrap();
@@ -145,12 +145,12 @@ fn expect_tables_kept(lab: &Lab, grown: &ExperimentRecord) {
         .collect();
     let kept = Some(runs[0].audit.acknowledged);
     assert!(kept > Some(0));
-    // The first size again is a new cluster, beside which what was added can be judged.
+    // The repeated first size is a new cluster, for comparison with the added data.
     let (new, old) = (TableStart::Fresh, TableStart::Continued);
     assert_eq!(tables, [(new, Some(0)), (old, kept), (new, Some(0))]);
 }
 
-/// Nodes that wait; the table is in the first one's data directory.
+/// Nodes that sleep; the table is in the first one's data directory.
 #[test]
 fn a_growth_that_adds_nodes_goes_on_with_the_tables_that_are_there() {
     let lab = Lab(Place::new().verbose());
@@ -184,7 +184,7 @@ fn shards_grow_from_one_to_two() {
     assert_eq!(alone.collect::<Vec<_>>(), both, "{called:?}");
 }
 
-/// What a run against so many nodes left.
+/// The record of a run against these nodes.
 fn run(lab: &Lab, urls: &str) -> RunRecord {
     let load = "-c 4 -d 3s --warm-up 0s --batch 100 -q";
     let called = lab.0.typed(&format!("run cpu {urls} {load}"));
@@ -217,7 +217,7 @@ fn long_a_node_that_joins_under_load_is_sent_all_rows() {
     let newest = lab.0.runs().pop().unwrap();
     let joined = record::read(&newest).unwrap().into_run().unwrap();
     assert_eq!(joined.judgments.data.value, Data::Clean, "{joined:?}");
-    // It goes on behind the rows of both, and its audit compares its own in both copies.
+    // It appends to the rows of both, and its audit compares its own rows in both copies.
     let after = run(&lab, &resized.stdout);
     let table = &after.target.tables[0];
     let rows_before = before.audit.acknowledged + joined.audit.acknowledged;

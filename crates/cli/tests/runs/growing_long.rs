@@ -1,7 +1,7 @@
-//! Growths of real clusters whose nodes have quotas of CPU, with claims about their speed: shards add capacity, one
-//! server in front of all shards adds none, and copies add less.
+//! Growths of real clusters with CPU quotas per node, with claims about their speed: shards add capacity, one server in
+//! front of all shards adds none, and replicas add less.
 //!
-//! They take minutes, want the machine for themselves, and print the tables of their growths.
+//! They take minutes, need the machine for themselves, and print the tables of their growths.
 
 use highwater_analysis::growth::drift;
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
@@ -13,11 +13,11 @@ use highwater_testing::{clickhouse, galera};
 use crate::called::Called;
 use crate::growing::{Lab, has_no_quotas, rates};
 
-/// Long enough that the rate of one node comes again: runs of 15 s of one node scattered by up to 30%.
+/// Long enough for a reproducible rate of one node: runs of 15 s with one node varied by up to 30%.
 const LENGTH: [&str; 4] = ["-d", "40s", "--warm-up", "20s"];
-/// The load of shards: batches that are not so small that the server has too many parts to merge.
+/// The load of shards: batches large enough that the server does not have too many parts to merge.
 const SHARDS: [&str; 4] = ["-c", "8n", "--batch", "5k"];
-/// The quota of a node in the file that is shipped for ClickHouse.
+/// The quota of a node in the shipped file for ClickHouse.
 const QUOTA_CORES: f64 = 0.3;
 
 #[expect(clippy::print_stdout, reason = "the long tests print their figures")]
@@ -25,15 +25,15 @@ fn say(text: &str) {
     println!("{text}");
 }
 
-/// What was printed of a growth, by which a failure explains itself.
+/// The output of a growth, for failure messages.
 fn shown(called: &Called) -> String {
     let shown = format!("\n{}\n{}", called.stdout, called.stderr);
     say(&shown);
     shown
 }
 
-/// A growth by these flags and what was printed of it. One during which the machine drifted, by the record's own
-/// judgment of the first size and the same again, is made once more.
+/// A growth with these flags, and its output. It is repeated once if the machine drifted, according to the record's
+/// comparison of the first size with its repeat.
 #[track_caller]
 fn grown(lab: &Lab, words: &[&str]) -> (String, ExperimentRecord) {
     let words = [words, &LENGTH].concat();
@@ -51,14 +51,14 @@ fn is_drifted(scale: &ScaleRecord) -> bool {
     drift(scale).unwrap().is_drifted()
 }
 
-/// The rate of each size, and of the first one again.
+/// The rate of each size, and of the repeated first size.
 #[track_caller]
 fn rates_of<const N: usize>(scale: &ScaleRecord, shown: &str) -> [f64; N] {
     let rates = rates(scale);
     rates[..].try_into().unwrap_or_else(|_| panic!("{shown}"))
 }
 
-/// What limited a size.
+/// The limit of a size.
 #[track_caller]
 fn limit<'a>(trial: &'a ScaleTrial, shown: &str) -> &'a LimitingResource {
     let limit = trial.figures.limit.as_ref();
@@ -66,7 +66,7 @@ fn limit<'a>(trial: &'a ScaleTrial, shown: &str) -> &'a LimitingResource {
     by.unwrap_or_else(|| panic!("no limit of {} nodes: {shown}", trial.size.nodes))
 }
 
-/// The CPU of a node of this size, by the quota that it was given.
+/// The limit is the CPU of a node of this size, relative to its quota.
 #[track_caller]
 fn expect_quota_is_limit(trial: &ScaleTrial, shown: &str) {
     let by = limit(trial, shown);
@@ -76,8 +76,8 @@ fn expect_quota_is_limit(trial: &ScaleTrial, shown: &str) {
     assert_eq!(by.value(LimitFigure::QuotaCores), Some(QUOTA_CORES), "{by:?} {shown}");
 }
 
-/// With data in memory, three nodes made 164,200 rows/s where one had made 50,933 and then 52,333; nodes are not equal,
-/// and steps scatter by 10%: 1.5 and 2 times as much leave room for both.
+/// With data in memory, three nodes reached 164,200 rows/s, and one node reached 50,933 and then 52,333. Nodes are not
+/// equal, and steps vary by 10%; the bounds of 1.5 and 2 times allow for both.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: eight minutes, twice that on a machine that drifts"]
 fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
@@ -95,15 +95,15 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
         assert!(before.took_ns > 0, "quotas began with the nodes: {shown}");
         expect_quota_is_limit(trial, &shown);
     }
-    // Nodes are not equal, so that the record has each of them alone, too.
+    // Nodes are not equal, so the record contains each node alone, too.
     let alone: Vec<_> = scale.alone.trials.iter().map(|trial| trial.node).collect();
     assert_eq!(alone, [Some(1), Some(2), Some(3)], "{shown}");
 }
 
-/// All sessions are on the first node, which reads every row and passes most of them on: its quota is that of the
-/// whole. Tables in memory, as rows that others sort and write in its place are the one thing by which more nodes
-/// relieve it: with a `MergeTree` three nodes made 1.16 to 1.31 times what one made, and in memory half to seven tenths,
-/// as one node passes no row on.
+/// All sessions are on the first node, which parses every row and forwards most of them: its quota is that of the
+/// whole. Tables are in memory, because with more nodes it only saves the sorting and writing of rows: with a
+/// `MergeTree`, three nodes reached 1.16 to 1.31 times the rate of one; in memory half to seven tenths, because a
+/// single node forwards no row.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: six minutes, twice that on a machine that drifts"]
 fn long_real_shards_behind_one_server_do_not_grow() {
@@ -112,7 +112,7 @@ fn long_real_shards_behind_one_server_do_not_grow() {
     }
     let lab = Lab::of("clickhouse.toml");
     lab.change("/default\"", "/default?initiator=first\"");
-    // Rows that are read one by one, where a block is passed on nearly as it is.
+    // Rows that are parsed one by one; a block would be forwarded nearly unchanged.
     let insert = [
         "--nodes",
         "1,3",
@@ -131,8 +131,8 @@ fn long_real_shards_behind_one_server_do_not_grow() {
     assert!(is_cpu && by.node.as_deref() == Some("1"), "{by:?} {shown}");
 }
 
-/// All nodes apply all rows, so that three of them that are written to gain less over one than three shards, which
-/// make at least twice as much here. That all copies are equal is part of clean data, which every growth here has.
+/// All nodes apply all rows, so three nodes that are written to gain less over one than three shards, which reach at
+/// least twice the rate here. Clean data, which every growth here has, include that all copies are equal.
 #[test]
 #[ignore = "long: a growth of a real Galera, with quotas: ten minutes, twice that on a machine that drifts"]
 fn long_real_copies_gain_less_than_shards() {

@@ -1,4 +1,4 @@
-//! Other tools' output through the program: a record like any other, shown and compared.
+//! Imports of other tools' outputs through the program: a record like any other, shown and compared.
 
 use std::fs;
 use std::path::Path;

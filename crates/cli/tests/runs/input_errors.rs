@@ -1,10 +1,10 @@
-//! What the user gets wrong: one clear message with place, cause and hint, and nothing is run.
+//! User errors: one clear message with place, cause, and hint, and nothing is run.
 
 use insta::assert_snapshot;
 
 use crate::called::{Place, split};
 
-/// What is said about a mistake.
+/// The message for an input error.
 fn said(place: &Place, words: &[&str]) -> String {
     let called = place.call(words);
     assert_eq!((called.code, called.stdout.as_str()), (Some(2), ""), "{called:?}");
@@ -272,7 +272,7 @@ fn a_wrong_run_to_show() {
     ");
 }
 
-/// Else nothing is ever measured, and nothing ever ends.
+/// Otherwise nothing would ever be measured, and nothing would end.
 #[test]
 fn a_budget_that_nothing_fits_into_is_refused() {
     let place = Place::new();
@@ -340,7 +340,7 @@ fn an_sql_file_without_a_statement() {
     ");
 }
 
-/// What is not looked at afterwards is said before anything is sent.
+/// Data that the audit will not check are reported before anything is sent.
 #[test]
 fn kv_with_values_that_cannot_be_compared_is_warned_of() {
     let place = Place::new();

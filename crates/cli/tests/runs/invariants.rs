@@ -1,4 +1,4 @@
-//! What a workload file says must be so of its data is asked after the load.
+//! Invariants of a workload file are checked after the load.
 
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::quantity::print_instant;
@@ -7,7 +7,7 @@ use highwater_model::record::RunRecord;
 use crate::called::{Called, Place, Running, record, split};
 use crate::shares::soon;
 
-/// A file whose only op is this transaction, on accounts whose sum must stay.
+/// A file whose only op is this transaction, on accounts with a constant sum.
 fn workload(statements: &str) -> String {
     format!(
         "format = 1\nname = \"bank\"\nversion = 1\nsummary = \"money that moves\"\n\
@@ -28,7 +28,7 @@ fn workload(statements: &str) -> String {
 
 const TAKE: &str = "\"UPDATE accounts SET balance = balance - 1 WHERE id = :from\"";
 const GIVE: &str = "\"UPDATE accounts SET balance = balance + 1 WHERE id = :to\"";
-/// Uses its parameter and gives nothing.
+/// Uses its parameter and changes nothing.
 const KEEP: &str = "\"UPDATE accounts SET balance = balance WHERE id = :to\"";
 
 /// A directory with a hundred accounts and the file of these transactions.
@@ -71,7 +71,7 @@ fn transactions_that_do_not_are_reported_with_what_was_found() {
     assert_eq!(reason.code, ReasonCode::InvariantBroken);
     let acknowledged: i64 =
         record.results.iter().map(|r| i64::try_from(r.acknowledged).unwrap()).sum();
-    // The warm-up is in no result.
+    // The warm-up is excluded from the results.
     let found = record.audit.invariants[0].found.as_ref().unwrap();
     let taken = 10_000 - found.parse::<i64>().unwrap();
     assert!(taken >= acknowledged && acknowledged > 0, "{taken}");
@@ -102,7 +102,7 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
         assert!(data.reasons[0].evidence.contains(said), "{data:?}");
         assert!(found(&record, "invariants_not_asked", said));
     }
-    // Nor did anybody else ask them.
+    // No other process ran the queries either.
     let [one, two] = ["one", "two"].map(|store| place.only_run(store));
     let merged = place.call(&["show", &one, &two, "--format", "json"]);
     let merged = record(&merged);
@@ -115,7 +115,7 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
     assert!(!found(&whole, "invariants_not_asked", said));
 }
 
-/// Whether there is this sentence among what a record has beside its figures.
+/// Whether a record contains this sentence as a reason or an incident with this code.
 fn found(record: &RunRecord, code: &str, message: &str) -> bool {
     let mut findings = record.notes.iter();
     findings.any(|finding| finding.code == code && finding.message == message)
@@ -139,7 +139,7 @@ fn mistakes_of_an_invariant_are_reported_at_their_place() {
     }
 }
 
-/// Accounts that the workload fills itself, and transactions that change them.
+/// Accounts that the workload fills, and transactions that change them.
 fn filled(with_invariant: bool) -> String {
     let bank = workload(&format!("{TAKE}, {GIVE}"));
     let (begin, rest) = bank.split_once("[ops.transfer]\n").unwrap();
@@ -157,7 +157,7 @@ fn filled(with_invariant: bool) -> String {
     format!("{begin}{table}[ops.transfer]\n{ops}{invariants}")
 }
 
-/// The record of a run of these streams of a workload that fills its own table.
+/// The record of a run with these streams of a workload that fills its own table.
 fn run_filled(workload: &str, length: &str, stream: &str) -> RunRecord {
     let place = Place::new();
     place.file("bank.toml", workload);
@@ -170,7 +170,7 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
     for (with_invariant, stream, expected) in [
         (true, "transfers@max", Data::Clean),
         (false, "transfers@max", Data::Unverified),
-        // Only the load wrote, and who only fills is compared row by row.
+        // Only the load wrote, and a stream that only inserts is compared row by row.
         (false, "open@1000", Data::Clean),
     ] {
         let data = run_filled(&filled(with_invariant), "3s", stream).judgments.data;

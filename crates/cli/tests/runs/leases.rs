@@ -1,5 +1,5 @@
-//! One run at a time fills a table: the second one is refused, whatever it asks, and the first one's
-//! result does not show that it tried.
+//! One run at a time fills a table: a second one is rejected, whatever its flags, and the first one's result is not
+//! affected by the attempt.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, Running, record, split};
 
-/// A load of its own tables that goes on until it is stopped.
+/// A load of its own tables that continues until it is stopped.
 fn load(place: &Place, url: &str, more: &str) -> Running {
     let mut running = place.start(&split(&long(url, more)));
     running.wait_for("  measure  ");
@@ -47,14 +47,14 @@ fn refused(called: &Called) {
     }
 }
 
-/// A second run, of the same rows and with `--drop`, beside a load that is undisturbed by it.
+/// A second run of the same rows, with `--drop`, during a load that is not affected by it.
 fn one_at_a_time(url: &str) {
     let (place, other) = (Place::new().verbose(), Place::new().verbose());
     let first = load(&place, url, "--drop");
     refused(&again(&other, url, ""));
     refused(&again(&other, url, "--drop"));
     refused(&again(&other, url, "--drop-foreign cpu"));
-    // Whoever only reads disturbs nobody's rows, and another workload has other tables.
+    // A run that only reads affects no rows, and another workload has other tables.
     first.signal(Signal::INT);
     let ended = first.end();
     assert_eq!(ended.code, Some(130), "{ended:?}");
@@ -89,7 +89,7 @@ fn between_two_probes_of_a_search_its_tables_are_held() {
     while !first_probe_is_over() {
         crate::called::before_the_next_look();
     }
-    // The first probe ends what it has begun.
+    // The first probe completes its started ops.
     std::thread::sleep(Duration::from_secs(2));
     refused(&again(&other, &url, "--drop"));
     search.signal(Signal::INT);
@@ -122,7 +122,7 @@ fn different_shares_of_one_plan_pass_and_the_same_share_does_not() {
     assert!(first.end().code.is_some() && second.end().code.is_some());
 }
 
-/// The lease of a run on another machine that was last heard of so many seconds ago.
+/// The lease of a run on another machine, with its last heartbeat `silent_s` seconds ago.
 fn elsewhere(place: &Place, silent_s: u64) {
     let now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
     place.database(
@@ -150,7 +150,7 @@ fn a_run_elsewhere_keeps_its_tables_for_half_a_minute() {
 fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
     let (place, url) = with_file();
     let first = load(&place, &url, "--drop");
-    // As after an outage: the heartbeat is overdue, and comes while the other one watches.
+    // As after an outage: the heartbeat is overdue, and arrives while the other run watches.
     elsewhere(&place, 100);
     refused(&again(&place, &url, "--drop"));
     first.signal(Signal::INT);

@@ -1,10 +1,10 @@
-//! `--literals`: queries whose values stand in their text.
+//! `--literals`: queries with their values in the SQL text.
 
 use highwater_model::judgment::Data;
 
 use crate::called::{Place, record, split};
 
-/// A pragma takes no parameter, so it tells what was sent.
+/// A pragma takes no parameter, so it reveals the text that was sent.
 #[test]
 fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
     let place = Place::with_books();
@@ -29,7 +29,7 @@ fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
     assert_eq!(shown.header.given["literals"], [] as [String; 0]);
     let result = &shown.results[shown.results.len() - 1];
     assert_eq!(result.response_rows, result.acknowledged);
-    // Another load: its plan has another name.
+    // A different load: its plan has a different hash.
     let plan = |words: &[&str]| place.call(&[words, &["--plan"]].concat()).stdout;
     let prepared = &words[..words.len() - 1];
     assert!(!plan(prepared).contains("literals") && plan(&words).contains("literals"));

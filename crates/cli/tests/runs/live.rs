@@ -1,15 +1,15 @@
-//! What goes on, in front of a terminal and without one.
+//! Progress on a terminal and without one.
 
 use crate::called::{Place, split};
 use crate::pseudo::{Shown, call};
 
-/// What is drawn and nothing else has.
+/// Text that only the drawing contains.
 const DRAWN: [&str; 3] = ["█", "░", "\u{1b}[J"];
 
 /// A run on the real clock, short.
 const RUN: &str = "run cpu sim:?clock=real --warm-up 0s -d";
 
-/// What a terminal of so many columns shows of a command that comes to its end.
+/// The display of a command on a terminal with `columns` columns until its end.
 fn shown(place: &Place, line: &str, variables: &[(&str, &str)], columns: u16) -> Shown {
     call(place, &split(line), variables, (columns, ""))
 }
@@ -18,7 +18,7 @@ fn is_drawn(text: &str) -> bool {
     DRAWN.iter().any(|drawn| text.contains(drawn))
 }
 
-/// The frames in which a line begins so.
+/// The frames with a line that begins with this text.
 fn with<'a>(shown: &'a Shown, begin: &str) -> Vec<&'a str> {
     let frames = shown.frames.iter().map(String::as_str);
     let has = |frame: &&str| frame.lines().any(|line| line.starts_with(begin));
@@ -36,7 +36,7 @@ fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
         assert!(last.contains(part), "{part}: {last}");
     }
     assert_eq!(last.matches("stream  ").count(), 1, "{last}");
-    // Nothing of it is left, and no line of a second was written.
+    // Nothing of the drawing is left, and no line per second was written.
     assert!(!is_drawn(&shown.end) && !shown.end.contains("second  phase"), "{}", shown.end);
     assert!(shown.end.contains("\naudit: ") && shown.end.contains("\ndata "), "{}", shown.end);
     assert!(shown.end.ends_with('\n'), "{}", shown.end);
@@ -45,7 +45,7 @@ fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
 #[test]
 fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
     let place = Place::new();
-    // With a pace: without one a fast machine fills it before there is anything to show.
+    // At a rate: without one, a fast machine would fill the table before anything can be shown.
     let filling = "load cpu sqlite:a.db --rows 300k --rate 100k --audit full";
     let shown = shown(&place, filling, &[], 100);
     let filled = with(&shown, "fill  ");
@@ -70,7 +70,7 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         (&tuning[..], "2m", "trial 2 of 12 at most · ", ""),
     ] {
         let words = [words, &short, &[budget]].concat();
-        // Once both are there: which comes first is not the same for both commands.
+        // Waits for both, because their order differs between the commands.
         let shown = call(&place, &words, &[], (140, &format!("{second}|probe 2: ")));
         let frames = with(&shown, "trials  ");
         assert!(frames.iter().any(|frame| frame.contains(second)), "{frames:?}");
@@ -132,7 +132,7 @@ fn an_interrupt_leaves_the_terminal_as_it_should_be() {
         "{}",
         shown.end
     );
-    // The cursor was never taken away, so it need not be given back.
+    // The cursor was never hidden, so it need not be restored.
     assert!(!shown.written.contains("\u{1b}[?"), "{}", shown.written);
     assert!(shown.written.contains("^C"), "{}", shown.written);
 }

@@ -1,4 +1,4 @@
-//! Whole runs through the program: what is printed, kept and returned, and how they end.
+//! Whole runs through the program: output, stored files, exit codes, and how runs end.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 

@@ -1,5 +1,4 @@
-//! `--cluster FILE` of commands that load a cluster that `highwater cluster up` started: its URLs, and its nodes'
-//! quotas.
+//! `--cluster FILE` of commands that load a cluster started by `highwater cluster up`: its URLs, and its nodes' quotas.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use highwater_testing::postgres;
 use crate::called::{Called, Place, experiment};
 use crate::growing::{Lab, has_no_quotas};
 
-/// Two nodes that wait beside a simulated cluster, with these lines of `[node]` besides.
+/// Two nodes that sleep next to a simulated cluster, with these additional lines of `[node]`.
 fn waiting(more: &str) -> Lab {
     let lab = Lab(Place::new());
     let text = format!(
@@ -30,7 +29,7 @@ fn up(lab: &Lab) -> String {
     up.stdout.trim().to_owned()
 }
 
-/// Calls a command on the cluster; returns what it stored, of an experiment the last run.
+/// Calls a command on the cluster; returns the stored run, or the last run of an experiment.
 #[track_caller]
 fn loaded(lab: &Lab, words: &str) -> (Called, RunRecord) {
     let before = lab.0.runs();
@@ -55,7 +54,7 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
     }
     let lab = waiting("quota = { cpu = 0.5 }");
     let url = up(&lab);
-    // What counts is what the nodes were started with.
+    // The settings with which the nodes were started apply.
     let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
     lab.0.file("lab.toml", &text.replace("cpu = 0.5", "cpu = 0.7"));
     for words in [
@@ -70,7 +69,7 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
         let quotas: Vec<_> =
             run.target.cpu_quotas.iter().map(|quota| (quota.node.as_str(), quota.cores)).collect();
         assert_eq!(quotas, [("1", 0.5), ("2", 0.5)], "{called:?}");
-        // The command that follows goes to the cluster, wherever it is by then.
+        // The proposed command uses the cluster, whatever its addresses are then.
         let next = called.stdout.split("\nnext:").nth(1);
         let next = next.unwrap_or_else(|| panic!("{called:?}"));
         let next: Vec<&str> = next.split_whitespace().collect();
@@ -98,13 +97,13 @@ fn a_cluster_that_is_not_up_or_is_not_the_target_is_refused() {
     let other = "error: TARGET: `sim:` is not of the cluster of lab.toml, which --cluster names";
     expect("sim: --cluster lab.toml", 2, other);
     expect(&format!("{url} --cluster lab.toml"), 0, "");
-    // A target of the command line is one in spite of the settings' cluster, and the other way round.
+    // A target on the command line overrides the cluster in the settings, and vice versa.
     lab.0.file("own.toml", "cluster = 'none.toml'\n");
     expect("sim: --config own.toml", 0, "");
     lab.0.own_settings("target = 'sim:?nodes=9'\n");
     let before = lab.0.runs();
     expect("--cluster lab.toml", 0, "");
-    // Two runs of one second have their names in any order.
+    // Names of two runs in the same second can be in any order.
     let mut runs = lab.0.runs().into_iter();
     let newest = runs.find(|run| !before.contains(run)).unwrap();
     let run = record::read(&newest).unwrap().into_run().unwrap();
@@ -131,8 +130,8 @@ fn nodes_of_a_cluster_are_not_polled_while_another_target_runs() {
     assert_eq!(polled.collect::<Vec<_>>(), [[2, 1], [0, 1]], "{called:?}");
 }
 
-/// A server that has used up its quota, which is so small that it gets it beside other tests too. Where those fill the
-/// machine, it is rightly named instead.
+/// A server that has used up its quota, which is so small that this also happens during other tests. If those saturate
+/// the machine, the machine is correctly named as the limit instead.
 #[test]
 fn a_node_that_uses_up_its_quota_is_the_limit() {
     if postgres::skipped() || has_no_quotas() {

@@ -1,4 +1,4 @@
-//! What runs print and keep: summary, progress, record; the same from the record alone.
+//! Output and stored files of runs: summary, progress, record; and the same from the record alone.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use insta::assert_snapshot;
 use crate::called::{Place, Running, split};
 use crate::shares::soon;
 
-/// The text without what tells of this machine, of the time of day or of the workload's version,
-/// in its place as many signs.
+/// The text with everything that depends on this machine, the time of day, or the workload's version replaced by as
+/// many placeholder characters.
 fn timeless(text: &str) -> String {
     let begins = ["client ", "estimate: "];
     let varies = |line: &&str| {
@@ -31,7 +31,7 @@ fn timeless(text: &str) -> String {
 }
 
 fn hidden(line: &str, hide: impl Fn(char) -> char) -> String {
-    // A hash has letters besides.
+    // A hash also has letters.
     let line = match line.split_once("-cpu-") {
         Some((before, after)) => format!("{before}-cpu-######{}", &after[6..]),
         None => line.to_owned(),
@@ -50,7 +50,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     assert_snapshot!("summary_in_full", timeless(&full));
 }
 
-/// A batch takes nine seconds: those before the first response would all be empty lines.
+/// A batch takes nine seconds: the lines before the first response would all be empty.
 #[test]
 fn seconds_without_a_response_are_one_line_that_says_why() {
     let place = Place::new();
@@ -62,7 +62,7 @@ fn seconds_without_a_response_are_one_line_that_says_why() {
     assert!(silence.starts_with("no response: ops take longer"), "{silence}");
     let first = lines.next().unwrap().trim();
     assert!(first.starts_with("10  measure"), "{first}");
-    // One line for the seconds between two responses, however many they are.
+    // One line for the seconds between two responses, regardless of their number.
     let silent = called.stderr.matches(silence).count();
     let responses = called.stderr.matches("  measure").count();
     assert!(silent <= responses + 1, "{called:?}");
@@ -80,7 +80,7 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
 fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
     let place = Place::new();
     let called = place.call(&["run", "-d", "3s", "--warm-up", "1s"]);
-    // How well a busy machine measures is not the point here; that no row is lost is.
+    // The quality of the measurement on a busy machine does not matter here, but no row may be lost.
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let run = &place.runs()[0];
     let shown = run.strip_prefix(place.path()).unwrap().display();
@@ -135,7 +135,7 @@ fn every_form_is_made_again_from_the_record_alone() {
     let place = Place::new();
     let run = place.call(&["run", "-q", "sim:", "--rate", "20k", "-d", "4s"]);
     let run_directory = place.runs().remove(0);
-    // Only the record travels, to a folder that is the user's alone.
+    // Only the record is copied, to a directory that belongs to the user alone.
     let elsewhere = Place::new();
     fs::create_dir_all(elsewhere.path().join("runs/one")).unwrap();
     elsewhere.file(
@@ -173,7 +173,7 @@ fn two_shares_are_one_run_again() {
     let merged = place.call(&["show", &first, &second]);
     assert_eq!(merged.stderr, "");
     let lines: Vec<&str> = merged.stdout.lines().collect();
-    // Where there is much to say of a busy machine, the short summary leaves out the load.
+    // If there is much to report on a busy machine, the short summary omits the load.
     let full = place.call(&["show", "-v", &first, &second]);
     assert!(full.stdout.contains("\nopen, 4,000 rows/s"), "{full:?}");
     let rows = "all 12,000 acknowledged rows found";

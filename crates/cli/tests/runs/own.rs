@@ -1,4 +1,4 @@
-//! Own statements on own tables, tables that are filled, and parameters as flags.
+//! Custom statements on the user's tables, filled tables, and parameters as flags.
 
 use highwater_model::judgment::Data;
 use highwater_model::plan::Pace;
@@ -8,7 +8,7 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Place, acknowledged, expect_undisturbed, record, split};
 
-/// A file with a table of the user's own, which holds a thousand rows.
+/// A file with a table of the user, which contains a thousand rows.
 fn place_with_table() -> Place {
     let place = Place::with_books().verbose();
     place.file(
@@ -32,7 +32,7 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
     let result = &record.results[record.results.len() - 1];
     assert_eq!((result.op.as_str(), result.stream.as_str()), ("get", "get"));
     assert!(result.acknowledged > 100);
-    // Every id is there, so every answer has a row.
+    // Every ID exists, so every response has a row.
     assert_eq!(result.response_rows, result.acknowledged);
     // From `title 1` to `title 1000`.
     let bytes = 7 * result.response_rows..=10 * result.response_rows;
@@ -46,7 +46,7 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
 #[test]
 fn a_query_whose_answers_are_empty_is_reported() {
     let place = place_with_table();
-    // Of 1,000 rows each fifth id is there; an update has no answer that could be empty.
+    // The table has only one fifth of the IDs; an update has no response that could be empty.
     place.file("few.sql", "\\set id random(1, 5000)\nSELECT title FROM book WHERE id = :id");
     let load = "sqlite:own.db -c 1 -d 3s --warm-up 0s --audit off --json";
     let files = "-f few.sql -f put.sql -f get.sql --set scale=100";
@@ -62,7 +62,7 @@ fn a_query_whose_answers_are_empty_is_reported() {
     assert!(messages[0].contains("the clock's time"), "{messages:?}");
 }
 
-/// A statement that answers nothing the first 128 times.
+/// A statement without result rows for the first 128 executions.
 #[test]
 fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_reported() {
     let place = Place::new().verbose();
@@ -131,7 +131,7 @@ fn mistakes_in_own_statements_are_shown_at_their_places() {
 
 const LOAD: &str = "load loadtest sqlite:kept.db --bytes 20";
 
-/// Fills `loadtest` of `kept.db` up to so many rows.
+/// Fills `loadtest` of `kept.db` up to this number of rows.
 fn loaded(place: &Place, rows: &str) -> RunRecord {
     let called = place.typed(&format!("{LOAD} --rows {rows} --json"));
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
@@ -151,7 +151,7 @@ fn a_table_is_filled_and_filled_further_and_then_recognized() {
     let acknowledged = second.audit.acknowledged;
     assert_eq!((acknowledged, count().as_str()), (30_000, "50000"));
     assert_eq!(second.target.tables[0].rows_before, Some(20_000));
-    // All is there, or more: nothing is written, and nothing is wrong.
+    // All rows exist, or more: nothing is written, and nothing is wrong.
     for rows in ["50k", "30k"] {
         let called = place.typed(&format!("{LOAD} --rows {rows}"));
         assert_eq!(called.code, Some(0), "{called:?}");
@@ -171,8 +171,8 @@ fn a_table_is_filled_and_filled_further_and_then_recognized() {
 fn gaps_of_a_killed_load_are_made_up_for() {
     let place = Place::new().verbose();
     loaded(&place, "20k");
-    // As a run leaves it that was killed while batches before its last one were under way, on
-    // another machine: its ledger would say that these rows were acknowledged.
+    // Like the remains of a run on another machine that was killed while batches before its last one were in flight;
+    // its ledger would show that these rows were acknowledged.
     for run in place.runs() {
         std::fs::remove_file(run.join("ledger.jsonl")).unwrap();
     }
@@ -225,7 +225,7 @@ fn one_line_has_the_words_of_the_article() {
     assert_eq!(plan.streams[0].paces, [Pace::Closed { sessions: 384 }]);
     let measured = plan.phases.last().unwrap();
     assert_eq!(measured.duration.0, 7_200_000_000_000);
-    // Every option of the original, and none of them at its default.
+    // Every option of the original, none with its default value.
     let options = [
         ("read_percent", "50"),
         ("span_percent", "3"),
@@ -257,7 +257,7 @@ fn one_line_has_the_words_of_the_article() {
     called.reports("unknown flag `--read-percnt`");
 }
 
-/// What is said of a run of this file that the target refuses.
+/// The message for a run of this file that the target rejects.
 fn refused(target: &str, file: &str, sql: &str) -> String {
     let place = Place::with_books().verbose();
     place.file(file, sql);
@@ -327,7 +327,7 @@ fn a_statement_that_postgres_refuses_is_shown_with_its_place() {
 fn a_statement_that_cannot_be_repeated_ends_the_run_early() {
     let place = Place::with_books().verbose();
     place.file("ddl.sql", "DROP TABLE book\n");
-    // Prepared while the table is there; each further op finds none.
+    // Prepared while the table exists; every later op finds none.
     let called = place.typed("run -f ddl.sql sqlite:own.db -c 1 -d 10m -q");
     assert_eq!(called.code, Some(2), "{called:?}");
     called.reports("100 times in a row: no such table");

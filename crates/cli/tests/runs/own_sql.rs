@@ -1,10 +1,10 @@
-//! A workload file whose own expressions are wrong is no loss of the target.
+//! Errors in a workload file's own expressions are not reported as a lost target.
 
 use highwater_model::judgment::{Data, ReasonCode};
 
 use crate::called::{Called, Place, record};
 
-/// Runs the file of the `cpu` workload, changed, on a healthy database.
+/// Runs a modified `cpu` workload file on a healthy database.
 fn run(changes: &[(&str, &str)]) -> (Place, Called) {
     let place = Place::new().verbose();
     let shown = place.call(&["workloads", "show", "cpu"]);
@@ -33,7 +33,7 @@ fn the_prefix_of_a_host_that_the_key_does_not_know_is_no_loss() {
         called.prints(part);
     }
     assert!(!called.stdout.contains("LOST"), "{called:?}");
-    // The record says it again, with the same code.
+    // The record shows it again, with the same code.
     let again = place.call(&["show", "--format", "json"]);
     assert_eq!(again.code, Some(2), "{again:?}");
     let judged = record(&again).judgments.data;

@@ -1,4 +1,4 @@
-//! Asks pages of the program over HTTP, and waits until they say something.
+//! Fetches pages of the program over HTTP, and waits until they contain a text.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,23 +10,23 @@ use rustix::process::Signal;
 
 use crate::called::{Place, Running, split};
 
-/// Where something is served, as the program says it.
+/// The address of a server, from the program's output.
 pub(crate) fn served(running: &mut Running, what: &str) -> SocketAddr {
     let line = running.wait_for(&format!("{what}: http://"));
     let address = line.split("//").nth(1).and_then(|rest| rest.split('/').next());
     address.and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
 
-/// The tokens of pages that need one.
+/// The tokens of pages that require one.
 static TOKENS: Mutex<BTreeMap<SocketAddr, String>> = Mutex::new(BTreeMap::new());
 
-/// The header that lets a browser in, with the end of its line; empty for a page that needs none.
+/// The header that authorizes a browser, with its line end; empty for a page without a token.
 pub(crate) fn cookie(at: SocketAddr) -> String {
     let tokens = TOKENS.lock().unwrap();
     tokens.get(&at).map(|token| format!("Cookie: highwater={token}\r\n")).unwrap_or_default()
 }
 
-/// The response to a request; empty where nobody listens any more.
+/// The response to a request; empty if nothing listens any more.
 pub(crate) fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
     let mut response = String::new();
     if let Ok(mut stream) = TcpStream::connect(at) {
@@ -42,7 +42,7 @@ pub(crate) fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
     response
 }
 
-/// Fails where a response has not this status, or says not all of these.
+/// Fails if a response does not have this status, or does not contain all of these texts.
 #[track_caller]
 pub(crate) fn expect(response: &str, status: u16, all: &[&str]) {
     let begin = format!("HTTP/1.1 {status}");
@@ -50,7 +50,7 @@ pub(crate) fn expect(response: &str, status: u16, all: &[&str]) {
     assert!(response.starts_with(&begin) && says, "{all:?}: {response}");
 }
 
-/// Starts a server, and returns where its page is.
+/// Starts a server, and returns the address of its page.
 pub(crate) fn serving(place: &Place, more: &str) -> (Running, SocketAddr) {
     let mut running = place.start(&split(&format!("serve --listen 0 {more}")));
     let line = running.wait_for("page: http://");
@@ -62,14 +62,14 @@ pub(crate) fn serving(place: &Place, more: &str) -> (Running, SocketAddr) {
     (running, page)
 }
 
-/// Ctrl-C ends a server in order.
+/// Ctrl-C ends a server cleanly.
 #[track_caller]
 pub(crate) fn stop(server: Running) {
     server.signal(Signal::INT);
     assert_eq!(server.end().code, Some(0));
 }
 
-/// What a browser sends for a form.
+/// The response to a form sent by a browser.
 pub(crate) fn sent(at: SocketAddr, path: &str, fields: &[(&str, &str)]) -> String {
     let escaped =
         |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
@@ -77,11 +77,11 @@ pub(crate) fn sent(at: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Strin
     fetched(at, &format!("POST {path}"), &pairs.collect::<Vec<_>>().join("&"))
 }
 
-/// A test that looks so often at a page has failed: a minute at least.
+/// A test with more checks of a page has failed: they take at least a minute.
 const LOOKS_MAX: u32 = 3_000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// A list of runs that says this, waited for.
+/// Waits for a list of runs with this text.
 pub(crate) fn listed(at: SocketAddr, said: &str) -> String {
     shown(at, "/", said)
 }
@@ -95,7 +95,7 @@ pub(crate) fn events_of(at: SocketAddr, path: &str) -> impl Iterator<Item = Stri
     BufReader::new(stream).lines().map_while(Result::ok)
 }
 
-/// A page that says this, waited for.
+/// Waits for a page with this text.
 pub(crate) fn shown(at: SocketAddr, path: &str, said: &str) -> String {
     let mut page = String::new();
     for _ in 0..LOOKS_MAX {

@@ -1,5 +1,5 @@
-//! A way to a server that is closed and opened again on the same port, as if the server itself went away
-//! and came back. Must not know what is said on it.
+//! A proxy to a server, which can be closed and reopened on the same port, as if the server itself went away and came
+//! back. Must not depend on the protocol.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use std::time::Duration;
 const LOOKS: u32 = 1_000;
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The way.
+/// The proxy.
 pub(crate) struct Proxy {
     port: u16,
     server: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// To the server on this port of this machine.
+    /// A proxy to the server on this port of this machine.
     pub(crate) fn to(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut proxy = Self {
@@ -39,10 +39,10 @@ impl Proxy {
         self.port
     }
 
-    /// Ends all connections; new ones are refused from here on.
+    /// Ends all connections; new ones are refused.
     pub(crate) fn close(&mut self) {
         self.closed.store(true, Ordering::SeqCst);
-        // Wakes the one that accepts, so that it closes the port.
+        // Wakes the accepting thread, so that it closes the port.
         drop(TcpStream::connect(("127.0.0.1", self.port)));
         if let Some(accepting) = self.accepting.take() {
             accepting.join().unwrap();
@@ -54,7 +54,7 @@ impl Proxy {
 
     pub(crate) fn open(&mut self) {
         self.closed.store(false, Ordering::SeqCst);
-        // A process that another test starts has the port, too, until it is another program.
+        // A process started by another test holds the port, too, until it executes its program.
         let free = (0..LOOKS).find_map(|_| {
             let listener = TcpListener::bind(("127.0.0.1", self.port));
             listener.inspect_err(|_| thread::sleep(LOOK)).ok()
@@ -83,7 +83,7 @@ impl Proxy {
     }
 }
 
-/// All that comes, to its end.
+/// Forwards all data until its end.
 fn pass_on(mut from: TcpStream, mut to: TcpStream) {
     thread::spawn(move || {
         drop(io::copy(&mut from, &mut to));

@@ -1,4 +1,4 @@
-//! A pseudo-terminal, and what somebody in front of it sees.
+//! A pseudo-terminal, and what it displays to a user.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -11,23 +11,23 @@ use rustix::termios::{tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::called::Place;
 
-/// The key with which a user interrupts.
+/// The interrupt key.
 const INTERRUPT: &[u8] = b"\x03";
 
-/// What a call left on its terminal.
+/// The result of a call on its terminal.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) code: Option<i32>,
-    /// Everything that was written, as it was.
+    /// Everything that was written, unchanged.
     pub(crate) written: String,
-    /// What was to be seen each time before something was taken away.
+    /// The display each time before something was cleared.
     pub(crate) frames: Vec<String>,
-    /// What is to be seen at the end.
+    /// The display at the end.
     pub(crate) end: String,
 }
 
-/// Calls the program in front of a terminal of so many columns; interrupts it once all parts of `interrupt`,
-/// divided by `|`, were written, if that is not empty.
+/// Calls the program on a terminal with `columns` columns. Interrupts it once all parts of `interrupt`, separated by
+/// `|`, were written, unless it is empty.
 pub(crate) fn call(
     place: &Place,
     words: &[&str],
@@ -47,7 +47,7 @@ pub(crate) fn call(
     let mut written = Vec::new();
     let mut interrupted = interrupt.is_empty();
     let mut part = [0; 4096];
-    // The last one who had it open is gone: that is an error here, not an end.
+    // When the last process has closed the terminal, a read returns an error instead of the end.
     while let Ok(read @ 1..) = terminal.read(&mut part) {
         written.extend_from_slice(&part[..read]);
         let text = String::from_utf8_lossy(&written);
@@ -61,14 +61,14 @@ pub(crate) fn call(
     Shown { code: process.wait().unwrap().code(), written, frames, end }
 }
 
-/// An interrupt does not throw away what was written and not read yet, which it does unless a terminal is set so.
+/// By default, an interrupt discards output that was not read yet; this setting keeps it.
 fn keep_what_was_written(master: &impl AsFd) {
     let mut modes = tcgetattr(master).unwrap();
     modes.local_modes.insert(LocalModes::NOFLSH);
     tcsetattr(master, OptionalActions::Now, &modes).unwrap();
 }
 
-/// Starts the program as the owner of the terminal, whose keys are signals to it then.
+/// Starts the program as the owner of the terminal, so that keys send signals to it.
 fn start(place: &Place, words: &[&str], variables: &[(&str, &str)], terminal: &str) -> Child {
     let open = || {
         let opened = OpenOptions::new().read(true).write(true).open(terminal);
@@ -83,7 +83,7 @@ fn start(place: &Place, words: &[&str], variables: &[(&str, &str)], terminal: &s
     command.spawn().unwrap()
 }
 
-/// Does what a terminal does with what is written to it, as far as anything is.
+/// Emulates a terminal, as far as the program uses it.
 fn seen(written: &str, columns: usize) -> (Vec<String>, String) {
     let mut rows: Vec<Vec<char>> = vec![Vec::new()];
     let (mut row, mut column) = (0, 0);

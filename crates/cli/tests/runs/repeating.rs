@@ -1,4 +1,4 @@
-//! Groups of runs through the program: what is kept of them, shown again and resumed.
+//! Groups of runs through the program: stored, shown again, and resumed.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
     let markdown = place.call(&["show", "--format", "markdown"]).stdout;
     assert!(markdown.contains("## WORSE"), "{markdown}");
 
-    // `compare` takes the whole group, a variant of it, or runs of it.
+    // `compare` accepts the whole group, a variant of it, or runs of it.
     let whole = place.call(&["compare", directory, "--fail-if-worse", "5%"]);
     assert_eq!(whole.code, Some(1), "{whole:?}");
     let [a, b] = ["a", "b"].map(|variant| format!("{directory}/{variant}"));
@@ -144,7 +144,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
     let order = fs::read_to_string(place.path().join("order")).unwrap();
     assert_eq!(order, "1\n2\n2\n2\n1\n", "the run that was stopped is made again");
 
-    // A greater number of runs goes on with a group that had come to its end.
+    // A larger number of runs resumes a group that was complete.
     let resume = ["--repeat", "3", "--resume", ended.to_str().unwrap(), "-q"];
     let words = [&words[..3], &variants, &short, &resume].concat();
     let more = place.call(&words);
@@ -176,7 +176,7 @@ fn a_command_that_fails_ends_a_group_whose_runs_can_be_resumed() {
 fn ctrl_c_while_a_variant_is_configured_stops_a_group_that_can_be_resumed() {
     let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "-d", "5s", "--repeat", "2"];
-    // As the terminal signals all that run, and the shell fails; once, before the second run of this variant.
+    // As when the terminal signals all processes, and the shell fails; once, before the second run of this variant.
     let stops = "test ! -e made || { rm made; kill -INT $PPID; exit 1; }; touch made";
     let (first, second) = ("one=true".to_owned(), format!("two={stops}"));
     let stopped_call =
@@ -194,7 +194,7 @@ fn ctrl_c_while_a_variant_is_configured_stops_a_group_that_can_be_resumed() {
     let ended = place.runs().into_iter().find(|run| *run != stopped);
     assert_eq!(group(&ended.unwrap()).trials.len(), 4);
 
-    // Before anything was measured, nothing is left.
+    // Before the first measurement, nothing is stored.
     let runs = place.runs();
     place.file("made", "");
     let called = place.call(&[&words[..], &["--variant", &second, "--variant", &first]].concat());
@@ -204,7 +204,7 @@ fn ctrl_c_while_a_variant_is_configured_stops_a_group_that_can_be_resumed() {
     assert_eq!(place.runs(), runs);
 }
 
-/// Everything that is kept in a directory, as one text.
+/// The content of all files in a directory, as one text.
 fn kept(directory: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -1,4 +1,4 @@
-//! `highwater scale` on simulated clusters of several sizes: the table, the predictions, going on, and sizing from it.
+//! `highwater scale` on simulated clusters of several sizes: the table, the predictions, resuming, and sizing from it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +12,8 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, experiment};
 
-/// A cluster whose rows are much work each, because rows are the test's time: 12 batches of 12 rows per second and
-/// node.
+/// A cluster with much work per row, because the number of rows determines the test's time: 12 batches of 12 rows per
+/// second and node.
 pub(crate) const TARGET: &str =
     "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0&service=constant";
 pub(crate) const RUN: &[&str] =
@@ -33,10 +33,10 @@ fn grown(place: &Place, words: &[&str]) -> (Called, ScaleRecord) {
     (called, scale_of(&directory))
 }
 
-/// A cluster of one or two nodes that are started, and the load of each.
+/// A cluster that is started with one or two nodes, and the load of each.
 const GROWN: &[&str] = &["--cluster", "grown.toml", "--nodes", "1,2", "-c", "8n"];
 
-/// A cluster file whose nodes only wait; its URL is that of a simulated cluster of as many nodes.
+/// A cluster file whose nodes only sleep; its URL is that of a simulated cluster with as many nodes.
 fn waiting(name: &str, more: &str) -> String {
     format!(
         "format = 1\nname = '{name}'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
@@ -91,7 +91,7 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
     assert!(sized.stdout.contains("3 sizes, 1 to 4 nodes"), "{}", sized.stdout);
 }
 
-/// Three queries by size, as in the article about them: what the growth says of each is what the size's own record has.
+/// Three queries per size, as in the article about them: the growth has the same figures as each size's own record.
 #[test]
 fn a_growth_of_queries_shows_what_each_of_them_makes_at_each_size() {
     let place = Place::new().verbose();
@@ -141,7 +141,7 @@ fn a_growth_of_queries_shows_what_each_of_them_makes_at_each_size() {
     let [first, second] = [0, 1].map(|at: usize| scale.trials[at].figures.per_s_by_op["tenant"]);
     let gain = percent_signed(second / first - 1.0);
     called.prints(&format!("   {gain}   "));
-    // Its table has the same, from the record.
+    // Its table has the same figures, from the record.
     let table = place.call(&["table", directory.to_str().unwrap(), "--over", "nodes"]);
     assert_eq!(table.code, Some(0), "{}", table.stderr);
     table.prints("\neach part      queries/s, and the gain over the first row\n");
@@ -164,7 +164,7 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
         let error = trial.figures.per_s / truth - 1.0;
         assert!(error.abs() < 0.03, "{trial:?}");
     }
-    // More sizes, and a rate that none of them makes: those that were measured are not measured again.
+    // More sizes, and an unreachable rate: sizes that were measured are not repeated.
     let first = place.runs().pop().unwrap();
     let resume = ["--nodes", "1..3", "--until", "1M", "--resume"];
     let words = [&["scale", "cpu", TARGET], &resume[..], &[first.to_str().unwrap()], FIND].concat();
@@ -256,7 +256,7 @@ fn mistakes_are_reported_before_anything_is_measured() {
             &["--cluster", "many.toml", "--nodes", "1,257"],
             "--nodes: 257 nodes, but a cluster file has 256 at most",
         ),
-        // A wrong value of the second size alone is reported, too.
+        // A value that is wrong for the second size only is reported, too.
         (&[TARGET, two[0], two[1], "--batch", "1,0"], "is not above zero"),
     ] {
         let called = place.call(&[&["scale", "cpu"], words].concat());
@@ -266,7 +266,7 @@ fn mistakes_are_reported_before_anything_is_measured() {
     assert!(place.runs().is_empty());
 }
 
-/// Its nodes are processes that only wait; the file's URL is that of a simulated cluster of as many nodes.
+/// Its nodes are processes that only sleep; the file's URL is that of a simulated cluster with as many nodes.
 #[test]
 fn a_cluster_file_starts_each_size_and_ends_it() {
     let place = Place::new().verbose();
@@ -276,7 +276,7 @@ fn a_cluster_file_starts_each_size_and_ends_it() {
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     let scale = scale_of(&place.runs().pop().unwrap());
     assert_eq!(order(&scale), [1, 2, 1]);
-    // What starting takes is known apart, and in no budget.
+    // The start time is recorded separately, and is in no budget.
     for trial in &scale.trials {
         assert!(trial.ready_ns > 0 && trial.budgeted_ns() > 20_000_000_000, "{trial:?}");
         assert_eq!(trial.budgeted_ns() + trial.ready_ns, trial.took_ns);
@@ -290,7 +290,7 @@ fn a_cluster_file_starts_each_size_and_ends_it() {
     assert!(beside.stderr.contains("a TARGET beside --cluster"), "{beside:?}");
 }
 
-/// The cluster that is started is another one, so nothing that was measured on the earlier one belongs to it.
+/// The started cluster is a different one, so the measurements of the earlier one do not belong to it.
 #[test]
 fn a_growth_of_another_cluster_file_is_not_resumed() {
     let place = Place::new();
@@ -354,7 +354,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
         assert!((per_s / truth - 1.0).abs() < 0.02, "node {node}: {per_s}");
         let own = record::read(&directory.join(&trial.run)).unwrap();
         assert_eq!(own.header().labels["node"], node.to_string());
-        // Short, however long a size is measured.
+        // Short, regardless of the measured time of a size.
         assert!((15..30).contains(&(trial.budgeted_ns() / 1_000_000_000)), "{trial:?}");
     }
     assert_eq!(scale.alone.trials.len(), 3);
@@ -371,7 +371,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
     assert!(markdown.contains("UNEQUAL"), "{markdown}");
     expect_none_left(&place);
 
-    // A growth that goes on does not measure them again.
+    // A resumed growth does not measure them again.
     let resume = ["--resume", directory.to_str().unwrap()];
     let again = place.call(&[&words[..], &resume].concat());
     assert_eq!(again.code, Some(0), "{again:?}");
@@ -443,7 +443,7 @@ fn ctrl_c_while_nodes_start_ends_them() {
     assert!(place.runs().is_empty(), "{:?}", place.runs());
     expect_none_left(&place);
 
-    // What was measured before is kept.
+    // Earlier measurements are kept.
     let text = waiting("grown", "").replace("echo up", "[ {nodes} = 1 ] && echo up");
     place.file("grown.toml", &text);
     let shown: Vec<&str> = RUN.iter().copied().filter(|word| *word != "-q").collect();

@@ -10,7 +10,7 @@ use highwater_runner::record;
 use crate::called::Place;
 use crate::scaling::{RUN, TARGET, order, scale_of};
 
-/// The growth of this variant among those that were stored, and its directory.
+/// The stored growth of this variant, and its directory.
 #[track_caller]
 fn of_variant(place: &Place, name: &str) -> (PathBuf, ScaleRecord) {
     let mut found = place.runs().into_iter().rev().map(|run| (run.clone(), scale_of(&run)));
@@ -18,7 +18,7 @@ fn of_variant(place: &Place, name: &str) -> (PathBuf, ScaleRecord) {
     found.find(|(_, scale)| of_name(scale)).unwrap()
 }
 
-/// Two versions of one database: a row of the second takes 10 ms instead of 7.
+/// Two versions of one database: a row of the second one takes 10 ms instead of 7.
 #[test]
 fn variants_grow_side_by_side_and_are_compared() {
     let place = Place::new().verbose();
@@ -34,7 +34,7 @@ fn variants_grow_side_by_side_and_are_compared() {
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     assert!(place.path().join("configured-10").exists());
     let [(fast_in, fast), (slow_in, slow)] = ["7", "10"].map(|name| of_variant(&place, name));
-    // A node makes 143 and 100 rows per second: 250 need two and three.
+    // A node handles 143 or 100 rows per second: 250 require two or three nodes.
     assert_eq!((order(&fast), order(&slow)), (vec![1, 2, 1], vec![1, 2, 3, 1]));
     for scale in [&fast, &slow] {
         assert_eq!(scale.outcome, Some(ScaleOutcome::Reached));
@@ -42,7 +42,7 @@ fn variants_grow_side_by_side_and_are_compared() {
         assert!(again.purpose == ScalePurpose::Again, "{again:?}");
         assert!(scale.trials[1].predicted.is_some(), "its own sizes predict it");
     }
-    // Both measure a size before any of them measures a larger one, and repeat theirs at the end.
+    // Both measure a size before either measures a larger one, and both repeat their first size at the end.
     let begun =
         |scale: &ScaleRecord, at: usize| parse_instant(&scale.trials[at].started_at).unwrap();
     for [earlier, later] in [[&fast, &slow], [&slow, &fast]] {
@@ -64,7 +64,7 @@ fn variants_grow_side_by_side_and_are_compared() {
     }
     assert!(fast_in.join("variants.html").exists());
 
-    // Any of the records names both.
+    // Each of the records names both.
     let more = ["--nodes", "1..4", "--until", "1M", "--resume"];
     let resumed = [&words[..], &more, &[slow_in.to_str().unwrap()]].concat();
     let called = place.call(&resumed);
@@ -73,7 +73,7 @@ fn variants_grow_side_by_side_and_are_compared() {
     assert_eq!(both, [vec![1, 2, 1, 3, 4, 1], vec![1, 2, 3, 1, 4, 1]]);
 }
 
-/// Whose mark, or run, grows how: a tuning would name the best configuration of each size alone.
+/// Compares the growth of the mark or the rate; a tuning would find the best configuration of each size separately.
 #[test]
 fn each_configuration_of_the_axes_grows_beside_the_others() {
     let place = Place::new();
@@ -101,7 +101,7 @@ fn each_configuration_of_the_axes_grows_beside_the_others() {
     assert_eq!(place.runs().len(), 4);
 }
 
-/// The second variant's record of the call that went on is not written yet, as after a kill, or away, as after Ctrl-C
+/// The second variant's record of the resumed call is not written yet, as after a kill, or missing, as after Ctrl-C
 /// before its next size.
 #[test]
 fn a_variant_that_did_not_come_to_its_next_size_goes_on_from_those_before() {
@@ -138,7 +138,8 @@ fn a_variant_that_did_not_come_to_its_next_size_goes_on_from_those_before() {
     }
 }
 
-/// On a real clock: two runs of a second for each of two variants, and two seconds before each but the first.
+/// On a real clock: two runs of a second for each of two variants, and two idle seconds before each run except the
+/// first.
 #[test]
 #[ignore = "long: a minute, on the real clock"]
 fn long_the_target_is_left_alone_before_the_first_run_of_the_second_variant() {
@@ -169,7 +170,7 @@ fn long_the_target_is_left_alone_before_the_first_run_of_the_second_variant() {
 #[test]
 fn ctrl_c_while_a_variant_is_configured_stops_the_growth() {
     let place = Place::new();
-    // As the terminal signals all that run, and the shell fails.
+    // As when the terminal signals all processes, and the shell fails.
     let command = "test ! -e {variant} && touch {variant} || { kill -INT $PPID; exit 1; }";
     let [a, b] = ["a", "b"].map(|name| format!("{name}={command}"));
     let variants = ["--variant", &a, "--variant", &b, "--nodes", "1..3"];
@@ -181,7 +182,7 @@ fn ctrl_c_while_a_variant_is_configured_stops_the_growth() {
         assert_eq!(scale.outcome, Some(ScaleOutcome::Interrupted));
         assert_eq!(order(&scale), [1]);
     }
-    // Before anything was measured, nothing is left.
+    // Before the first measurement, nothing is stored.
     let kept = place.runs();
     let called = place.call(&words);
     assert_eq!(called.code, Some(130), "{called:?}");
@@ -190,7 +191,7 @@ fn ctrl_c_while_a_variant_is_configured_stops_the_growth() {
     assert_eq!(place.runs(), kept);
 }
 
-/// Whatever their URLs set, tables in one place would hold the rows of both.
+/// Whatever else their URLs contain, tables in one place would hold the rows of both.
 #[test]
 fn variants_that_write_into_the_same_tables_are_refused_unless_they_make_them_anew() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! A password is in no file, no output, no error and not in what others see of the process.
+//! A password is in no file, output, or error, and not visible to other users in the process.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -91,7 +91,7 @@ fn shells_of_variants_get_no_password() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever a URL is made of: the program ends in order and shows no password of it.
+    /// For any URL, the program ends cleanly and shows no password in it.
     #[test]
     fn no_url_makes_the_program_fail_or_show_a_password(
         scheme in "(postgres|crate|oracle|crate☃|\\PC{0,6})",
@@ -147,7 +147,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
         ("metrics", fetched(metrics, "GET /metrics", "")),
     ] {
         assert!(!shown.contains(PASSWORD), "{what}: {shown}");
-        // What it is of is there: it is the page of this run, and not an empty one.
+        // The page contains its target, so it is this run's page, and not empty.
         let target = format!("bench@127.0.0.1:{port}");
         assert!(shown.contains(&target) || what.starts_with("metrics"), "{what}: {shown}");
         assert!(shown.contains("cpu"), "{what}: {shown}");

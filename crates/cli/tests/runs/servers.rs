@@ -1,6 +1,5 @@
-//! Everything that a user does with a database, on MariaDB, on three nodes of Galera, and on ClickHouse: every
-//! workload, statements and files of his own, loading, sketching a table, tuning, checking. On a QuestDB, what it
-//! can do of that.
+//! All use of a database, on MariaDB, on three nodes of Galera, and on ClickHouse: every workload, custom statements
+//! and files, loading, sketching a table, tuning, and checking. On QuestDB, the subset that it supports.
 
 use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
@@ -12,15 +11,15 @@ use crate::called::{Place, expect_undisturbed, experiment, record};
 
 /// Two seconds of load.
 const SHORT: &str = "-c 2 -d 2s --warm-up 0s";
-/// Twenty batches a second: a server that merges them keeps up.
+/// Twenty batches per second, so that a server that merges them keeps up.
 const RATE: &str = "--batch 100 --rate 2k";
 
-/// Workloads that all of them have, with parameters with which they are small.
+/// Workloads that all of them support, with parameters that make them small.
 const WORKLOADS: [&str; 5] =
     ["cpu --set hosts=20", "nib-cpu", "tsbs --set hosts=32", "sensors", "loadtest --set bytes=64"];
-/// One whose rows cannot be distinguished, and are not audited.
+/// A workload whose rows cannot be distinguished, and are not audited.
 const REPEATED: &str = "nib-cpu-strict --audit off";
-/// Streams of queries, behind the workloads whose tables were filled before.
+/// Streams of queries of the workloads whose tables were filled before.
 const QUERIES: [[&str; 2]; 3] = [
     ["cpu --set hosts=20", "dashboards"],
     ["tsbs --set hosts=32", "queries"],
@@ -29,12 +28,12 @@ const QUERIES: [[&str; 2]; 3] = [
 const UPSERTS: &str = "kv --set order=sequential --set cycle_length=500 --set min_block_bytes=16 \
                        --set max_block_bytes=16 --set read_percent=30 --batch 20 --rate 40";
 
-/// A server, and the words in which it is asked for what differs.
+/// A server, and its parts of the commands.
 struct Server<'a> {
     url: String,
-    /// Creates a table `book` of a thousand rows, with these columns: `id`, `title`.
+    /// Creates a table `book` with a thousand rows and these columns: `id`, `title`.
     book: &'a dyn Fn(),
-    /// A setting of new tables and two values of it.
+    /// A setting of new tables, with two values.
     axis: &'static str,
 }
 
@@ -50,7 +49,7 @@ fn run(place: &Place, words: &str, url: &str) -> RunRecord {
     run
 }
 
-/// Every workload fills its tables, each row of which is found; and its queries are answered.
+/// Every workload fills its tables, each row is found, and its queries return rows.
 fn expect_workloads(server: &Server<'_>) {
     let place = Place::new();
     let url = server.url.as_str();
@@ -71,7 +70,7 @@ fn expect_workloads(server: &Server<'_>) {
     }
 }
 
-/// Statements in a file, a table that becomes a workload, a tuning over a setting of tables, and a check.
+/// Statements in a file, a table that becomes a workload, a tuning over a table setting, and a check.
 fn expect_own(server: &Server<'_>) {
     let place = Place::new();
     let url = server.url.as_str();
@@ -117,7 +116,7 @@ fn check(server: &Server<'_>) {
     expect_own(server);
 }
 
-/// The statement that makes the table of [`Server::book`] on servers of MySQL's wire.
+/// The statement that creates the table of [`Server::book`] on servers with MySQL's protocol.
 const BOOK: &str = "CREATE TABLE book (id INT PRIMARY KEY, title VARCHAR(40) NOT NULL); \
     INSERT INTO book SELECT seq, CONCAT('title ', seq) FROM seq_1_to_1000";
 
@@ -169,8 +168,8 @@ fn long_everything_works_on_clickhouse() {
     });
 }
 
-/// The QuestDBs among the URLs in `HIGHWATER_TEST_URLS`, separated by commas or spaces, each with its password: their
-/// only database is `qdb`.
+/// The QuestDB URLs in `HIGHWATER_TEST_URLS`, separated by commas or spaces, each with its password; their only
+/// database is `qdb`.
 fn named_questdbs() -> Vec<String> {
     let list = std::env::var("HIGHWATER_TEST_URLS").unwrap_or_default();
     let named = list
@@ -179,7 +178,7 @@ fn named_questdbs() -> Vec<String> {
     named.map(str::to_owned).collect()
 }
 
-/// What needs unique keys, transactions, settings of tables or another way to insert is refused in one message.
+/// Requests that need unique keys, transactions, table settings, or another insert mode are rejected with one message.
 fn expect_refusals(url: &str) {
     let place = Place::new();
     for (words, said) in [
@@ -196,7 +195,7 @@ fn expect_refusals(url: &str) {
     }
 }
 
-/// Rows are visible later than they are acknowledged, so that an audit that did not wait would miss some.
+/// Rows become visible after they are acknowledged, so an audit that does not wait would miss some.
 #[test]
 #[ignore = "long: workloads of times on a QuestDB that is named in HIGHWATER_TEST_URLS"]
 fn long_workloads_of_times_work_on_a_named_questdb() {
@@ -206,7 +205,7 @@ fn long_workloads_of_times_work_on_a_named_questdb() {
             let run = run(&place, &format!("{words} {RATE} --drop"), &url);
             assert_eq!(run.judgments.data.value, Data::Clean, "{words:?}");
             assert!(run.audit.acknowledged >= 100, "{words:?}: {:?}", run.audit);
-            // The stored run, audited again: its record has no password.
+            // Audits the stored run again: its record has no password.
             let login = url.split('@').next().unwrap_or_default();
             let password = login.rsplit(':').next().unwrap_or_default();
             let with_password = format!("PGPASSWORD={password}; export PGPASSWORD");
@@ -217,7 +216,7 @@ fn long_workloads_of_times_work_on_a_named_questdb() {
         }
         for [workload, stream] in QUERIES {
             let loaded = place.typed(&format!("load {workload} {url} --drop --rows 50k --json"));
-            // It may take too short to judge the measurement.
+            // It may be too short to judge the measurement.
             assert!(matches!(loaded.code, Some(0 | 3)), "{workload}: {loaded:?}");
             let loaded = record(&loaded);
             assert_eq!(loaded.judgments.data.value, Data::Clean, "{workload}");

@@ -1,4 +1,4 @@
-//! Two processes take the shares of one plan against one server, and their records become one.
+//! Two processes run the shares of one plan against one server, and their records are merged.
 
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::quantity::{parse_instant, print_instant};
@@ -12,16 +12,16 @@ use crate::called::{Called, Place, Running, measured, record, split};
 /// Time for two processes to start, to connect and to create the tables.
 const AHEAD: Nanos = Nanos::from_secs(4);
 
-/// Two hundred batches, whatever the machine: rows, and not time, end the run.
+/// Two hundred batches on any machine: rows, not time, end the run.
 const LOAD: &str = "--json -d 60s --rows 20k --batch 100 -c 4 --warm-up 0s";
 
-/// All rows of the table, in one figure.
+/// A digest of all rows of the table.
 const ALL: &str = "SELECT count(*), md5(string_agg(t, ',' ORDER BY t)) \
                    FROM (SELECT cpu::text AS t FROM cpu) AS texts";
 
-/// When two processes that are started now are ready.
+/// The time at which two processes that are started now are ready.
 pub(crate) fn soon() -> Nanos {
-    // In milliseconds, as a point in time is written.
+    // In milliseconds, the precision of a written time.
     let now = wall_clock();
     Nanos(now.0 - now.0 % 1_000_000).saturating_add(AHEAD)
 }
@@ -51,7 +51,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
         let share = record(called);
         let reasons = &share.judgments.data.reasons;
         assert_eq!(reasons[0].code, ReasonCode::OneShare, "{called:?}");
-        // A record begins at a whole millisecond, to which the time until then is added.
+        // A record begins at a whole millisecond, plus the time until the start.
         let begun = parse_instant(&share.header.started_at).unwrap();
         assert!(begun.0 + 1_000_000 >= start.0, "{called:?}");
         assert_eq!(measured(&share).acknowledged, 100, "{called:?}");
@@ -131,11 +131,11 @@ fn the_rows_of_a_killed_share_are_in_the_throughput_of_the_whole() {
     let seconds = Nanos(phase.duration_ns).as_secs_f64();
     let reached = merged.streams[0].throughput.rows_per_s * seconds;
     let all = highwater_model::numbers::to_f64(of_killed + of_other);
-    // Answers of the drain are acknowledged, and in no throughput.
+    // Responses during the drain are acknowledged, but are not part of the throughput.
     assert!((reached / all - 1.0).abs() < 0.02, "{reached} of {all}");
 }
 
-/// A plan that ends by rows offers as many, however long the last answer takes.
+/// A plan that ends by rows offers that number, however long the last response takes.
 #[test]
 fn an_open_load_that_ends_by_rows_has_planned_no_more_of_them() {
     let place = Place::new();
@@ -144,7 +144,7 @@ fn an_open_load_that_ends_by_rows_has_planned_no_more_of_them() {
     let codes = run.judgments.measurement.codes();
     assert!(!codes.contains(&ReasonCode::RateNotOffered), "{:?}", run.judgments);
     assert_eq!(measured(&run).rows.acknowledged, 100_000);
-    // A warm-up takes a part of the rows, and a plan of reads and writes counts ops, not rows.
+    // The warm-up uses a part of the rows, and a plan of reads and writes counts ops, not rows.
     let load = "--rate 20k --rows 100000 -c 64 --warm-up 2s --json";
     let run = record(&place.typed(&format!("run cpu sim:?rtt=400ms {load}")));
     let codes = run.judgments.measurement.codes();

@@ -1,4 +1,4 @@
-//! A table that is there becomes a workload file, which is checked, filled and asked.
+//! An existing table becomes a workload file, which is checked, filled, and queried.
 
 use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
@@ -16,7 +16,7 @@ fn sketched(place: &Place, url: &str, table: &str) -> String {
     called.stdout
 }
 
-/// Loads rows and then asks the stream `queries`.
+/// Loads rows and then runs the stream `queries`.
 fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
     let called = place.typed(&format!("load -f like.toml {url} --rows 3000 --json"));
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
@@ -66,14 +66,14 @@ fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let queried = loaded_and_queried(&place, "sqlite:own.db");
-    // Each question is about a row that is there.
+    // Each query is about an existing row.
     let result = &queried.results[queried.results.len() - 1];
     assert!(result.acknowledged > 100);
     assert_eq!(result.response_rows, result.acknowledged);
     let ends = "min(id) || ' ' || max(id) || ' ' || count(DISTINCT \"Group\") || ' ' || max(ts)";
     let ends = place.query("own.db", &format!("SELECT {ends} FROM order_like"));
     assert_eq!(ends, "100 9097 2 1700001499500");
-    // The original is as it was.
+    // The original is unchanged.
     assert_eq!(place.query("own.db", "SELECT count(*) FROM \"Order\""), "2000");
 }
 
@@ -167,7 +167,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     audits_are_no_ops(&server, &place, &url);
 }
 
-/// The load of the copy was audited, which the server counted too.
+/// The load of the copy was audited, which the server counted, too.
 fn audits_are_no_ops(server: &Postgres, place: &Place, url: &str) {
     let audits =
         "SELECT count(*) FROM pg_stat_statements WHERE query LIKE '%FROM \"shop_like\"%highwater%'";
@@ -177,7 +177,7 @@ fn audits_are_no_ops(server: &Postgres, place: &Place, url: &str) {
     let weights = called.stdout.lines().last().unwrap_or_default();
     assert!(weights.starts_with("ops = { recorded-1 = "), "{called:?}");
     assert!(weights.matches("recorded-").count() == 2, "{called:?}");
-    // Neither as an op nor among what is left out, where only their beginning would stand.
+    // Neither as an op nor among the omitted statements, of which only the beginning would be shown.
     assert!(!called.stdout.contains("CASE WHEN k >="), "{called:?}");
 }
 

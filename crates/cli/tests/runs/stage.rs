@@ -1,9 +1,8 @@
-//! A server that takes part in a whole run by playing back a conversation that was recorded.
+//! A server that takes part in a whole run by replaying a recorded conversation.
 //!
-//! A tape is every request that a run sent and every answer that a real server gave, byte by byte.
-//! A request that is not on the tape is noted, and fails the test that ends with
-//! [`Stage::finish`]. With a real server's address in [`LIVE`] the same tests talk to it, and the
-//! tapes are written anew.
+//! A tape contains every request of a run and every response of a real server, byte by byte. A request that is not on
+//! the tape is noted, and fails the test at its [`Stage::finish`]. With a real server's address in [`LIVE`], the same
+//! tests use that server, and the tapes are rewritten.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,14 +12,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Where a real server answers HTTP, as `127.0.0.1:4200`.
+/// Variable with the HTTP address of a real server, such as `127.0.0.1:4200`.
 const LIVE: &str = "HIGHWATER_RECORD_FROM";
-/// What an insert takes at least, so that a few of them fill a measured phase.
+/// Minimum duration of an insert, so that a few of them fill a measured phase.
 const INSERT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The answer to a statement without rows.
+/// The response to a statement without rows.
 const DONE: &str = r#"{"cols":[],"rows":[[]],"rowcount":1,"duration":1.0}"#;
-/// What stands for the token of a lease that is not known yet.
+/// Placeholder for the token of a lease that is not known yet.
 const UNKNOWN_TOKEN: &str = "no token";
 
 const REQUEST: &str = ">>> REQUEST\n";
@@ -32,16 +31,15 @@ struct Exchange {
     answer: String,
 }
 
-/// What is to happen besides.
+/// Events during the run.
 #[derive(Default, Clone)]
 pub(crate) struct Script {
-    /// A real server executes this statement, in which `SCHEMA` is the run's, before the insert of
-    /// this number; on a tape that has happened already.
+    /// A real server executes this statement, in which `SCHEMA` is the run's schema, before the insert with this
+    /// number; on a tape, this has already happened.
     pub(crate) before_insert: Option<(u64, &'static str)>,
-    /// The server dies when the insert of this number arrives.
+    /// The server dies when the insert with this number arrives.
     pub(crate) dies_at_insert: Option<u64>,
-    /// Inserts are answered at once, as a server does that stores them all, also where they are not on
-    /// the tape.
+    /// Inserts are acknowledged immediately as fully stored, including those that are not on the tape.
     pub(crate) stores_all: bool,
 }
 
@@ -51,7 +49,7 @@ struct State {
     /// A real server.
     live: Option<String>,
     tape: Vec<Exchange>,
-    /// Of a tape: behind the last exchange that was played.
+    /// On a tape: after the last replayed exchange.
     position: usize,
     inserts: u64,
     /// The audit tries itself: what is inserted now is no insert of the load.
@@ -72,7 +70,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Plays the tape of that name.
+    /// Replays the tape with this name.
     pub(crate) fn start(name: &str, script: Script) -> Self {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/tapes");
         let tape = PathBuf::from(format!("{directory}/{name}.txt"));
@@ -115,7 +113,7 @@ impl Stage {
         Self { tape, port, state }
     }
 
-    /// What to give to a run.
+    /// The URL for a run.
     pub(crate) fn url(&self) -> String {
         let state = self.state.lock().unwrap();
         format!("crate://127.0.0.1:{}/{}", self.port, state.schema)
@@ -125,13 +123,12 @@ impl Stage {
         self.port
     }
 
-    /// How many inserts came.
+    /// Number of received inserts.
     pub(crate) fn inserts(&self) -> u64 {
         self.state.lock().unwrap().inserts
     }
 
-    /// Fails if a request came that is not on the tape; writes the tape if it was recorded
-    /// to its end.
+    /// Fails if a request was received that is not on the tape; writes the tape if it was recorded to its end.
     pub(crate) fn finish(self) {
         let state = self.state.lock().unwrap();
         assert!(state.wrong.is_empty(), "{}", state.wrong.join("\n"));
@@ -145,7 +142,7 @@ impl Stage {
     }
 }
 
-/// The token of the lease that a request takes: its fourth value.
+/// The token of the lease that a request acquires: its fourth value.
 fn lease_token(request: &str) -> Option<&str> {
     let (_, values) = request.split_once("INSERT INTO highwater_leases")?;
     let (_, values) = values.split_once("VALUES (")?;
@@ -153,7 +150,7 @@ fn lease_token(request: &str) -> Option<&str> {
     Some(token.trim_matches('\''))
 }
 
-/// A request without what differs from run to run: the token of its lease, and whose it is.
+/// A request without its variable parts: the token and the owner of its lease.
 fn same_for_all(request: &str, token: &str) -> String {
     let whole = match lease_token(request) {
         Some(_) => request.split(token).next().unwrap_or_default(),
@@ -162,7 +159,7 @@ fn same_for_all(request: &str, token: &str) -> String {
     whole.replace(token, UNKNOWN_TOKEN)
 }
 
-/// A schema of its own for each tape, and one for the shares of a plan.
+/// A separate schema for each tape, and a shared one for the shares of a plan.
 fn schema_of(tape: &str) -> String {
     let name = tape.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
     name.replace('-', "_")
@@ -181,7 +178,7 @@ fn read(tape: &str) -> Vec<Exchange> {
     exchanges.collect()
 }
 
-/// What a request comes to.
+/// The outcome of a request.
 enum Played {
     Answer(String),
     Forward(String),
@@ -216,7 +213,7 @@ impl State {
         Played::Answer(answer)
     }
 
-    /// What is answered to an insert that is stored; none to another request.
+    /// The response to a stored insert; absent for another request.
     fn stored(&self, request: &str, is_insert: bool) -> Option<Played> {
         if !self.script.stores_all
             || !request.contains("INSERT INTO")
@@ -263,7 +260,7 @@ impl State {
         let expected = same_for_all(request, &token);
         let same = |exchange: &Exchange| same_for_all(&exchange.request, &recorded) == expected;
         let (played, rest) = self.tape.split_at(self.position);
-        // What was asked more often than it was recorded is answered as the last time.
+        // Requests beyond the recorded number get the last response again.
         let next = rest.iter().position(same).map(|at| self.position + at);
         let Some(at) = next.or_else(|| played.iter().rposition(same)) else {
             self.wrong.push(format!("not on the tape: {request}"));
@@ -320,7 +317,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     if state.lock().unwrap().dead
         && let Ok(address) = stream.local_addr()
     {
-        // Wakes the one that accepts, so that it closes the port.
+        // Wakes the accepting thread, so that it closes the port.
         drop(TcpStream::connect(address));
     }
 }
@@ -333,14 +330,14 @@ fn head_of(body: &str) -> String {
     )
 }
 
-/// Sends a message and reads the answer to it.
+/// Sends a message and reads its response.
 fn ask(stream: &mut TcpStream, head: &str, body: &str) -> Option<String> {
     stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
     let (head, body) = message(stream)?;
     Some(format!("{head}{body}"))
 }
 
-/// Head and body of the next request or answer; none at the end, or if it is no HTTP.
+/// Head and body of the next request or response; absent at the end, or if it is not HTTP.
 fn message(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! `serve --allow-start`: runs that are started and stopped from a page, and who may not.
+//! `serve --allow-start`: runs that are started and stopped from a page, and rejected requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
     let (mut running, page) = serving(&place, "--allow-start --metrics-listen 0");
     let metrics = served(&mut running, "metrics");
     let form = fetched(page, "GET /start", "");
-    // With `no-referrer` a browser says `null` for the form's origin, which is refused.
+    // With `no-referrer`, a browser sends `null` as the form's origin, which is rejected.
     let policy = "referrer-policy: same-origin";
     expect(&form, 200, &["name=\"target\"", policy]);
     let shown = sent(page, "/start", &FORM);
@@ -46,7 +46,7 @@ fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
 fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     let place = Place::new();
     let (first, page) = serving(&place, "--allow-start");
-    // On the wall's clock, until it is stopped.
+    // On the wall clock, until it is stopped.
     let own = [("command", "run"), ("workload", "cpu"), ("duration", "10m"), ("step", "start")];
     expect(&sent(page, "/start", &own), 303, &[]);
     listed(page, "running: ");
@@ -61,14 +61,14 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     let id = place.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     let removed = fetched(page, "POST /delete", &format!("id={id}"));
     expect(&removed, 409, &[]);
-    // It may start nothing.
+    // This server must not start anything.
     expect(&fetched(page, "GET /start", ""), 404, &[]);
     stop(next);
     stop_what_runs(&place);
     assert!(place.runs()[0].join("record.json").exists());
 }
 
-/// Interrupts the only process that works in this place, and waits for its record.
+/// Interrupts the only running process in this directory, and waits for its record.
 fn stop_what_runs(place: &Place) {
     let here = place.path().canonicalize().unwrap();
     let mut all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -174,7 +174,7 @@ fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
             expect(&form(&head, path, body), 403, &[]);
         }
         let large = format!("{body}&x={}", "x".repeat(10 << 20));
-        // A server that refuses early may close before all is sent.
+        // A server that rejects early may close the connection before everything is sent.
         let refused = form(&own, path, &large);
         assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 413"), "{refused}");
     }
@@ -189,7 +189,7 @@ fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
     stop(running);
 }
 
-/// The response to a request with this head; empty where the connection ends first.
+/// The response to a request with this head; empty if the connection ends first.
 fn attacked(at: SocketAddr, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();
     let request = format!("{head}Connection: close\r\n\r\n{body}");
@@ -219,7 +219,7 @@ fn a_page_that_starts_commands_needs_its_token_on_loopback_too() {
 #[test]
 fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
     let place = Place::new();
-    // A server that takes whatever comes and says nothing.
+    // A server that accepts connections and never responds.
     let strangers = TcpListener::bind("127.0.0.1:0").unwrap();
     strangers.set_nonblocking(true).unwrap();
     let own = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Runs that end by their own stop rule, and sessions that appear one after the other.
+//! Runs that end by their own stop rule, and sessions that start gradually.
 
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::record::{IncidentKind, RunRecord};
@@ -6,25 +6,25 @@ use insta::assert_snapshot;
 
 use crate::called::{Place, record, split};
 
-/// The record of a run that goes on until its throughput is known well enough, and ends well.
+/// The record of a run that continues until its throughput is precise enough, and ends successfully.
 fn run_until_known(place: &Place, length: &str) -> RunRecord {
     let called = place.typed(&format!("run sim: -d {length} --until ci95<20% --json"));
     assert_eq!(called.code, Some(0), "{called:?}");
     record(&called)
 }
 
-/// How long it was measured, in nanoseconds.
+/// Measured time in nanoseconds.
 fn measured_ns(record: &RunRecord) -> u64 {
     let mut phases = record.phases.iter();
     phases.find(|of| of.name == "measure").unwrap().duration_ns
 }
 
-/// The same in whole seconds.
+/// Measured time in whole seconds.
 fn measured_s(record: &RunRecord) -> u64 {
     measured_ns(record) / 1_000_000_000
 }
 
-/// The line of the summary that begins so.
+/// The line of the summary with this prefix.
 fn line<'a>(text: &'a str, begin: &str) -> &'a str {
     text.lines().find(|line| line.starts_with(begin)).unwrap()
 }
@@ -49,9 +49,9 @@ fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
 #[test]
 fn a_run_stops_on_errors_and_reports_what_was_measured() {
     let place = Place::new().verbose();
-    // Twenty ops a second, of which one in 25 fails: too few to leave open what the target did.
+    // Twenty ops per second, of which one in 25 fails: few enough that the outcome is unambiguous.
     let called = place.typed("run -q sim:?fail=0.04 --rate 20k -d 60s --until errors>20");
-    // 4% are more than may fail where no bound is stated.
+    // Without a stated bound, 4% of failed ops are too many.
     assert_eq!(called.code, Some(1), "{called:?}");
     let note = line(&called.stdout, "note");
     assert!(note.ends_with(" of 60 s: errors>20 held"), "{note}");
@@ -112,7 +112,7 @@ fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
     assert!(record.incidents.iter().any(|i| i.kind == IncidentKind::Hopeless));
     let lasted = measured_s(&record);
     assert!((5..60).contains(&lasted), "{lasted}");
-    // An objective that holds ends nothing.
+    // An objective that is met ends nothing.
     let called = place.typed(&format!("{load} -d 20s --p99 10s"));
     assert_eq!(measured_ns(&place.newest()), 20_000_000_000, "{called:?}");
 }

@@ -1,4 +1,4 @@
-//! What a run had acknowledged outlives its process, and is compared again later.
+//! The acknowledged rows of a run outlive its process, and are compared again later.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, Running, record, split};
 
-/// A thousand rows a second, in batches of ten.
+/// A thousand rows per second, in batches of ten.
 const LOAD: &str = "--set hosts=20 --batch 10 --rate 1k --warm-up 0s";
 
 /// The next run on the table.
@@ -23,7 +23,7 @@ fn next_run(place: &Place, more: &str) -> (Option<i32>, RunRecord) {
 
 fn short_run(place: &Place, more: &str) -> RunRecord {
     let (code, run) = next_run(place, more);
-    // A second is too short to judge the measurement, and a busy machine is late.
+    // A second is too short to judge the measurement, and a busy machine has client lag.
     assert!(is_clean(code), "{code:?} {:?}", run.judgments);
     run
 }
@@ -33,7 +33,7 @@ fn is_clean(code: Option<i32>) -> bool {
     matches!(code, Some(0 | 3))
 }
 
-/// The audit of the newest run, or of the one that is named.
+/// The audit of the newest run, or of the named one.
 fn audit(place: &Place, words: &[&str]) -> (Option<i32>, RunRecord) {
     let called = place.call(&[&["audit", "--json"], words].concat());
     (called.code, record(&called))
@@ -43,7 +43,7 @@ fn ledger(run: &Path) -> String {
     fs::read_to_string(run.join("ledger.jsonl")).unwrap_or_default()
 }
 
-/// A run that is still at work when something that it acknowledged is in its ledger.
+/// A run that is still running when its ledger contains an acknowledged op.
 fn under_way(place: &Place, first_row: u64) -> Running {
     let words = format!("run cpu sqlite:one.db -d 60s {LOAD}");
     let mut running = place.start(&split(&words));
@@ -141,7 +141,7 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     refused(&place.call(&["audit", &of_file.header.id]), "not the one of this name any more");
 }
 
-/// Rows that are missing of each earlier run, the first one first.
+/// The missing rows of each earlier run, the first run first.
 fn missing_of(record: &RunRecord) -> Vec<(String, u64)> {
     let earlier = record.audit.earlier.as_ref().unwrap();
     assert_eq!((earlier.from_row, &earlier.error), (0, &None), "{earlier:?}");
@@ -158,7 +158,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
     let runs = [(first.header.id.clone(), 0), (second.header.id.clone(), 0)];
     assert_eq!(missing_of(&third), runs);
 
-    // One row is gone, and another is there twice.
+    // One row is missing, and another one exists twice.
     place.database(
         "one.db",
         "DELETE FROM cpu WHERE rowid = 100; INSERT INTO cpu SELECT * FROM cpu WHERE rowid = 200",
@@ -185,7 +185,7 @@ fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
         assert_eq!((next.audit.missing, next.audit.missing_before), (3, 3));
         assert_eq!(missing_of(&next)[0], (killed.clone(), 3));
     }
-    // The table's registry knows it, too: where no ledger says which rows they are, they are counted.
+    // The table's registry knows it, too: without a ledger, the rows are not known, but counted.
     let (code, apart) = next_run(&place, "-o apart");
     assert_eq!(code, Some(4), "{:?}", apart.judgments);
     assert_eq!((apart.audit.missing, apart.audit.earlier), (3, None));
@@ -204,15 +204,15 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
     let says = format!("those from index {} on were compared", earlier.from_row);
     assert!(note.message.contains(&says), "{note:?}");
 
-    // Of one in between the rows are nobody's here, so nothing behind it is compared either.
+    // The rows of a run in between are unknown here, so nothing after them is compared either.
     short_run(&place, "-o elsewhere");
     let after = short_run(&place, "");
     assert_eq!(after.audit.earlier, None);
     assert_eq!(after.judgments.data.value, Data::Clean);
 }
 
-/// What a server acknowledged and then lost is found by a later audit, and by the next run, which says
-/// whose rows are missing.
+/// Rows that a server acknowledged and lost later are found by a later audit, and by the next run, which names the run
+/// that wrote the missing rows.
 #[test]
 fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
     if skipped() {

@@ -1,4 +1,4 @@
-//! `serve`: runs that are stored or go on are listed, opened, compared and removed.
+//! `serve`: stored and running runs are listed, opened, compared, and removed.
 
 use rustix::process::Signal;
 
@@ -6,7 +6,7 @@ use crate::called::{Place, split};
 use crate::comparing_growths::grow;
 use crate::pages::{events_of, expect, fetched, listed, serving, shown, stop};
 
-/// Three stored runs: one that was killed, and two of which each has a label.
+/// Three stored runs: one that was killed, and two with a label each.
 pub(crate) fn with_runs() -> (Place, [String; 3]) {
     let place = Place::new();
     for label in ["version=<i>1", "version=2"] {
@@ -33,7 +33,7 @@ fn stored_runs_are_listed_opened_and_compared() {
     expect(&listed, 200, &[first, second, killed]);
     expect(&listed, 200, &["no record yet", "version=&lt;i&gt;1", "rows/s"]);
     let filtered = fetched(page, "GET /?label=version%3D2", "");
-    // Two runs of one second differ by a number behind their names.
+    // The IDs of two runs in the same second differ by a numeric suffix.
     let lists = |run: &str| filtered.contains(&format!("\"/run/{run}\""));
     assert!(lists(second) && !lists(first), "{filtered}");
     let opened = fetched(page, &format!("GET /run/{first}"), "");
@@ -50,7 +50,7 @@ fn stored_runs_are_listed_opened_and_compared() {
     stop(running);
 }
 
-/// The name of the only run's directory, as soon as there is one.
+/// The name of the only run's directory, as soon as it exists.
 fn only_id(place: &Place) -> String {
     let runs = place.runs();
     let [run] = &runs[..] else {
@@ -59,7 +59,7 @@ fn only_id(place: &Place) -> String {
     run.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// What the record of a run says whose process is gone.
+/// The text of a record of a run whose process is gone.
 const KILLED: &str = "the program ended without writing its record";
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
     let address = format!("/run/{id}");
     let list = listed(page, "running: measure");
     assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
-    // What only the run itself knows is there, too.
+    // State that only the run itself has is shown, too.
     for of_run in ["Running: measure, ", "sessions are open", "<h2>Sessions and machines</h2>"] {
         shown(page, &address, of_run);
     }
@@ -82,7 +82,7 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
     assert!(!opened.contains("id=\"stop\""), "it is not its command");
     expect(&fetched(page, "GET /live.js", ""), 200, &["EventSource"]);
 
-    // Its events are below it; the last one lets the page be loaded again.
+    // The page has an event stream; its last event reloads the page.
     let live = format!("{address}/live");
     let mut events = events_of(page, &live);
     let mut wait_for = |said: &str| {
@@ -126,7 +126,7 @@ fn a_search_that_goes_on_is_opened_with_its_trials() {
     search.wait_for("probe 2: ");
     let (server, page) = serving(&place, "");
     let address = format!("/run/{}", only_id(&place));
-    // The second probe runs, and the first one is in the table so far.
+    // The second probe is running, and the first one is already in the table.
     let opened = shown(page, &address, "id=\"probes\"");
     expect(&opened, 200, &["<h2>Probes</h2>", "/live.js"]);
     search.signal(Signal::INT);

@@ -1,4 +1,4 @@
-//! What is asked beside a load, through the whole program: an endpoint on loopback, and none.
+//! Polling during a load, through the whole program: with an endpoint on loopback, and without one.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ fn endpoint() -> String {
     format!("http://u:geheim@127.0.0.1:{port}/vars")
 }
 
-/// The port at which this is served at a path.
+/// The port on which this is served at a path.
 pub(crate) fn serving(path: &'static str, body: impl Fn() -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -33,7 +33,7 @@ pub(crate) fn serving(path: &'static str, body: impl Fn() -> String + Send + 'st
             let mut request = [0; 4_096];
             let length = stream.read(&mut request).unwrap();
             if length == 0 {
-                // A finished run is not polled any more.
+                // A finished run is no longer polled.
                 continue;
             }
             let line = format!("GET {path} HTTP/1.0\r\n");
@@ -69,7 +69,7 @@ fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
     assert_eq!((ops.node.as_deref(), ops.kind), (Some("1"), SeriesKind::Count));
     let grown: Vec<f64> = ops.values.iter().copied().flatten().collect();
     assert!(!grown.is_empty(), "{grown:?}");
-    // An answer that came too late is in the next one.
+    // A response that was too late is part of the next one.
     assert!(grown.iter().all(|value| *value >= 10.0 && value % 10.0 < 0.5), "{grown:?}");
     let log = telemetry.series.iter().find(|series| series.name == "log_bytes");
     assert!(log.unwrap().values.iter().flatten().any(|bytes| *bytes > 0.0));

@@ -1,5 +1,4 @@
-//! Transfers between accounts, as pgbench's tpcb-like script asks them: what was acknowledged is in
-//! the tables, and nothing else.
+//! Transfers between accounts, as in pgbench's tpcb-like script: the tables contain exactly what was acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Place, record, split};
 
-/// Deltas beyond this are refused by the table of the history, in the last statement.
+/// Larger deltas are rejected by the history table, in the last statement.
 const TABLES: &str = "
     CREATE TABLE accounts (aid INTEGER PRIMARY KEY, abalance BIGINT NOT NULL);
     CREATE TABLE tellers (tid INTEGER PRIMARY KEY, tbalance BIGINT NOT NULL);
@@ -33,12 +32,12 @@ INSERT INTO history (tid, bid, aid, delta) VALUES (:tid, :bid, :aid, :delta);
 END;
 ";
 
-/// History, and the four sums, which must be one number.
+/// The history, and the four sums, which must be equal.
 const SUMS: &str = "(SELECT count(*) FROM history) || ' '
     || (SELECT sum(delta) FROM history) || ' ' || (SELECT sum(abalance) FROM accounts) || ' '
     || (SELECT sum(tbalance) FROM tellers) || ' ' || (SELECT sum(bbalance) FROM branches)";
 
-/// Acknowledged ops, and those that failed by class; rows of the answers.
+/// Acknowledged ops, failed ops by class, and rows of the responses.
 fn counted(record: &RunRecord) -> (u64, BTreeMap<String, u64>, u64) {
     let mut counted = (0, BTreeMap::new(), 0);
     for result in &record.results {
@@ -51,7 +50,7 @@ fn counted(record: &RunRecord) -> (u64, BTreeMap<String, u64>, u64) {
     counted
 }
 
-/// Runs the transfers, and compares what is in the tables with what was acknowledged.
+/// Runs the transfers, and compares the tables with the acknowledged ops.
 fn expect_sums_that_agree(place: &Place, target: &str, sums: impl Fn() -> String) -> RunRecord {
     place.file("transfer.sql", TRANSFER);
     let words = ["run", "-f", "transfer.sql", "--set", "scale=1", target];
@@ -67,12 +66,12 @@ fn expect_sums_that_agree(place: &Place, target: &str, sums: impl Fn() -> String
     assert!(acknowledged > 100, "{called:?}");
     assert_eq!(u64::try_from(*history).unwrap(), acknowledged, "{errors:?}");
     assert!(deltas.iter().all(|sum| *sum == deltas[0]), "{sums}");
-    // One in five is refused by the last statement; its updates are gone, and it counts as that.
+    // One in five is rejected by the last statement; its updates are rolled back, and it counts as this error.
     assert_eq!(errors.keys().collect::<Vec<_>>(), ["constraint"]);
     let all = acknowledged + errors["constraint"];
     assert!(errors["constraint"] * 10 > all, "{errors:?} of {all}");
     assert!(errors["constraint"] * 10 < all * 3, "{errors:?} of {all}");
-    // The select of those that were refused was answered too.
+    // The select of the rejected ones got a response, too.
     assert!(answered >= acknowledged, "{answered}");
     record
 }
@@ -92,7 +91,7 @@ fn transfers_on_postgresql_add_up_and_are_asked_again_where_they_collide() {
     let server = Postgres::start();
     server.sql("postgres", TABLES);
     let place = Place::new();
-    // Serializable transactions on one branch: most collide (40001), and the retry makes them whole.
+    // Serializable transactions on one branch: most of them collide (40001), and succeed with retries.
     let url = format!(
         "{}?options=-cdefault_transaction_isolation%3Dserializable",
         server.url(SUPERUSER, "postgres")

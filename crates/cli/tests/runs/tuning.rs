@@ -1,4 +1,4 @@
-//! `highwater tune` on the simulated cluster: the best configuration, whether it is better, going on, carrying on.
+//! `highwater tune` on the simulated cluster: the best configuration, its lead, resuming, and `--tuned`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, experiment, split};
 
-/// Few rows that are much work each: rows are the test's time.
+/// Few rows with much work each, because the number of rows determines the test's time.
 const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=12&replicas=0";
 const SHORT: &str = "-c 256 --probe 5s --warm-up 2s -q";
 
@@ -17,12 +17,12 @@ fn tuning(place: &Place) -> TuneRecord {
     tune_of(&directory)
 }
 
-/// The tuning that is stored there.
+/// The tuning stored in `directory`.
 fn tune_of(directory: &Path) -> TuneRecord {
     experiment(directory).tune().unwrap().clone()
 }
 
-/// A short tuning of that cluster: what is printed, and what is kept.
+/// A short tuning of that cluster: its output, and its record.
 #[track_caller]
 fn tuned(place: &Place, words: &str) -> (Called, TuneRecord) {
     let called = place.typed(&format!("tune cpu {TARGET} {words} {SHORT}"));
@@ -76,7 +76,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     planned.prints(&format!("\"batch\": \"{batch}\""));
     let planned = place.typed(&format!("run cpu sim: --plan {carried} --batch 7"));
     assert!(planned.stdout.contains("\"batch\": \"7\""), "flags win");
-    // Another tuning has it in all its configurations.
+    // Another tuning uses it in all its configurations.
     tuned(&place, &format!("--over sim.rtt=0ms,1ms {carried}"));
     let other = place.runs().into_iter().find(|other| *other != run);
     let last = experiment(&other.unwrap()).last_run;
@@ -155,7 +155,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
         assert_eq!((&trial.at, trial.figure), (&before.at, before.figure));
         assert!(record::read(&ended.join(&trial.run)).is_ok(), "{trial:?}");
     }
-    // One that had come to its end needs its last configuration for the record, and no other.
+    // A complete tuning only needs its last configuration for the record.
     let resume = ["--resume", ended.to_str().unwrap()];
     let called = place.call(&[&words[..], &resume].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
@@ -168,7 +168,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     is_not_carried(&place, &trial, "is not a finished tuning");
 }
 
-/// What has no winner, or is no tuning, says so where it is named with `--tuned`.
+/// A tuning without a winner, or a record of another kind, is rejected with `--tuned`.
 #[track_caller]
 fn is_not_carried(place: &Place, run: &Path, said: &str) {
     let run = run.to_str().unwrap();
@@ -177,7 +177,7 @@ fn is_not_carried(place: &Place, run: &Path, said: &str) {
     assert!(called.stderr.contains(said), "{}", called.stderr);
 }
 
-/// The directory of the run that is none of these.
+/// The directory of the run that is not among these.
 fn newest(place: &Place, others: &[&PathBuf]) -> PathBuf {
     let mut runs = place.runs();
     runs.retain(|run| !others.contains(&run));
@@ -185,8 +185,8 @@ fn newest(place: &Place, others: &[&PathBuf]) -> PathBuf {
     runs.remove(0)
 }
 
-/// The position of the first configuration that this call of the program measured. All from there on have a run
-/// below its directory, and took as long as that did and the target was left alone before it.
+/// The index of the first configuration measured by this call of the program. All from there on have a run below its
+/// directory, and took the time of that run and of the idle time before it.
 fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
     let is_here = |trial: &TrialRecord| trial.run.starts_with("probes/");
     let first = tune.trials.iter().position(is_here).unwrap();
@@ -204,7 +204,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
 #[test]
 fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
     let place = Place::new().verbose();
-    // A small grid costs more probes than it has configurations, a large one a third of them.
+    // A small grid takes more probes than it has configurations; a large one, a third of them.
     for (axes, said) in [
         ("batch=500..4k", "over batch 500, 1000, 2000, 4000"),
         (

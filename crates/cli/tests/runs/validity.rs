@@ -1,4 +1,4 @@
-//! What must not pass as a valid measurement of the database, and what must be found all the same.
+//! Cases that must not pass as a valid measurement of the database, and faults that must be detected nevertheless.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::called::{Place, measured, record, split};
 
-/// One server that does 50 requests a second of 5 rows each, whatever waits for it.
+/// One server with a capacity of 50 requests per second with 5 rows each, whatever the queue length.
 const SLOW: &str =
     "sim:?nodes=1&cores=1&request=20ms&row=0ns&shards=1&service=constant&replicas=0&queue=inf";
 
@@ -29,7 +29,7 @@ fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
     assert!((stream.throughput.rows_per_s - 250.0).abs() < 0.5, "{stream:?}");
     let [low, high] = stream.throughput.ci95.unwrap();
     assert!(low > 240.0 && high < 260.0, "{stream:?}");
-    // Not one op of the phase came back, so its latency is at least what was waited for.
+    // No op of the phase completed, so its latency is at least the waiting time.
     let result = measured(&record);
     assert_eq!(result.acknowledged, 0);
     assert_eq!(result.answered.ops, 750);
@@ -59,7 +59,7 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
     assert!((few / many - 1.0).abs() < 0.05, "{few} and {many}");
 }
 
-/// The record of a run on the wall clock whose process is stopped for so long in its measured phase.
+/// The record of a run on the wall clock whose process is stopped for `stall` in its measured phase.
 fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
     let place = Place::new().verbose();
     let url = "sim:?clock=real&service=constant&request=5ms";
@@ -67,7 +67,7 @@ fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
     let mut running = place.start(&[&words[..], &["--audit", "off"], more].concat());
     running.wait_for("  measure  ");
     running.signal(Signal::STOP);
-    // The length of the planted fault; nothing is waited for.
+    // The length of the injected fault, not a wait for a condition.
     std::thread::sleep(stall);
     running.signal(Signal::CONT);
     let called = running.end();
@@ -79,7 +79,7 @@ fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
 #[test]
 fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases() {
     for pace in [["-c", "4"], ["--rate", "2k"]] {
-        // Whenever it begins, a whole second is in it.
+        // Whenever it begins, it contains a whole second.
         let record = stopped_for(Duration::from_millis(2_100), &pace);
         assert_eq!(
             record.judgments.measurement.value,
@@ -92,13 +92,13 @@ fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases()
         let longest = stalls.iter().max_by_key(|stall| stall.duration_ns).unwrap();
         assert_eq!(longest.kind, StallKind::NotRunning);
         assert!(longest.duration_ns > 2_000_000_000, "{stalls:?}");
-        // What is left of the gap is the op that was in flight, not the pause.
+        // The remainder of the gap is the op in flight, not the pause.
         assert!(record.availability.longest_gap_ns < 2_000_000_000, "{:?}", record.availability);
         assert_eq!(record.availability.dips, 0, "{:?}", record.availability);
     }
 }
 
-/// A load of more sessions than there can be.
+/// A load with more sessions than the server allows.
 fn sixty_sessions(url: &str) -> String {
     format!("run cpu {url} --set hosts=200 --drop --warm-up 0s -c 60 -d 2s --batch 50")
 }
@@ -139,7 +139,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
 #[test]
 #[ignore = "ten minutes; twenty whole runs"]
 fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not() {
-    // A machine that changes its speed within ten seconds leaves too few independent windows.
+    // A machine whose speed changes within ten seconds leaves too few independent windows.
     const WITHOUT_MOST: usize = 2;
     let mut without = Vec::new();
     for number in 1..=20 {

@@ -1,4 +1,4 @@
-//! `--ui` and `--metrics-listen`: runs that are looked at, changed and stopped over HTTP.
+//! `--ui` and `--metrics-listen`: runs that are watched, changed, and stopped over HTTP.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use highwater_model::record::{AuditStatus, Change, RunRecord};
 use crate::called::{Place, before_the_next_look, split};
 use crate::pages::{expect, fetched, listed, served, shown};
 
-/// A counter that was scraped; the last one that is seen until nobody listens any more.
+/// A scraped counter; the last value until nothing listens any more.
 fn counter(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines();
     lines.find_map(|line| {
@@ -58,7 +58,7 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
 #[test]
 fn a_run_is_stopped_twice_from_its_page_while_it_is_audited() {
     let place = Place::new();
-    // Its audit waits for an hour for a target that stands still.
+    // Its audit waits for an hour for a stalled target.
     let words =
         "run sim:?clock=real&stall=1500ms+1h --warm-up 0s -d 2s --timeout 200ms --audit-timeout 1h";
     let mut running = place.start(&split(&format!("{words} --ui=0 --ui-control")));
@@ -67,7 +67,7 @@ fn a_run_is_stopped_twice_from_its_page_while_it_is_audited() {
     let stop = r#"{"command":"stop"}"#;
     let once = fetched(page, "POST /control", stop);
     expect(&once, 200, &["stopped by a command"]);
-    // Once lets the audit end; its status begins with a capital as soon as it has rows to count.
+    // A single interrupt lets the audit end; its status begins with a capital once it has rows to count.
     shown(page, "/", "udit: ");
     let twice = fetched(page, "POST /control", stop);
     expect(&twice, 200, &[]);
@@ -84,7 +84,7 @@ fn a_run_is_stopped_twice_from_its_page_while_it_is_audited() {
 #[test]
 fn counters_at_the_end_are_those_of_all_whole_seconds() {
     let place = Place::new();
-    // A simulated second takes no time, so all seconds are there when the audit begins.
+    // A simulated second takes no time, so all seconds exist when the audit begins.
     let words = split("run sim: -R 2k -d 20s --warm-up 0s --metrics-listen 0 --events e");
     let mut running = place.start(&words);
     let metrics = served(&mut running, "metrics");
@@ -105,7 +105,7 @@ fn counters_at_the_end_are_those_of_all_whole_seconds() {
     let reported: u64 = seconds.sum();
     let intervals = stored(&place).intervals;
     let all: u64 = intervals.iter().map(|interval| interval.acknowledged).sum();
-    // What comes after the last whole second is in the record alone.
+    // Ops after the last whole second are only in the record.
     assert!(reported > 0 && reported <= all, "{reported} of {all}");
     assert_eq!(last, Some(reported));
 }
@@ -147,7 +147,7 @@ fn an_address_that_is_taken_is_said_and_the_usual_one_moves() {
     let called = place.call(&["run", "sim:", &format!("--ui={address}")]);
     assert_eq!(called.code, Some(2), "{called:?}");
     called.reports(&format!("cannot listen on {address}"));
-    // Whether the usual port is free or not, a page is there.
+    // Whether the default port is free or not, there is a page.
     let usual = place.call(&["run", "sim:", "-d", "5s", "--ui"]);
     assert_eq!(usual.code, Some(0), "{usual:?}");
     usual.reports("page: http://127.0.0.1:");
@@ -199,12 +199,12 @@ fn headers_of_a_collector_are_checked_and_in_no_text_and_no_file() {
     };
     assert!(!holds("record.json") && !holds("report.html"));
 
-    // Another's way to write them is an error before anything runs, which shows nothing of it.
+    // An invalid format is an error before anything runs, and the message shows none of it.
     let (code, stderr, _) = called(&format!("api-key: {SECRET}"), &pushing);
     assert_eq!(code, Some(2), "{stderr}");
     let cause = "error: OTEL_EXPORTER_OTLP_HEADERS: header 1 has no `=`\n";
     assert!(stderr.contains(cause) && stderr.contains("hint: "), "{stderr}");
-    // Who pushes nothing is not held up by what other programs read.
+    // Without pushing, variables for other programs are not validated.
     let (code, stderr, _) = called(SECRET, &["run", "sim:", "-d", "20s"]);
     assert_eq!(code, Some(0), "{stderr}");
 }

@@ -1,12 +1,12 @@
-//! `--ui` beside `load`, `tune` and `scale`: each opens a page, which shows what the command is about.
+//! `--ui` of `load`, `tune`, and `scale`: each opens a page about the command.
 
 use crate::called::{Place, split};
 use crate::pages::{fetched, served};
 
-/// A cluster of which a node makes few rows, because rows are the test's time.
+/// A cluster with a low rate per node, because the number of rows determines the test's time.
 const TARGET: &str = "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0";
 
-/// Looks at the page of a command until it ends; each of these is to be there once.
+/// Watches the page of a command until it ends; each of these texts must appear once.
 #[track_caller]
 fn check(line: &str, expected: &[&str]) {
     let place = Place::new();
@@ -14,7 +14,7 @@ fn check(line: &str, expected: &[&str]) {
     let page = served(&mut running, "page");
     let mut missing: Vec<&str> = expected.to_vec();
     let mut last = String::new();
-    // Until nobody listens any more.
+    // Until nothing listens any more.
     loop {
         let shown = fetched(page, "GET /", "");
         if shown.is_empty() {

@@ -1,4 +1,4 @@
-//! Tables of many columns, and objects of many attributes: each of them is written, and audited.
+//! Tables with many columns, and objects with many attributes: each of them is written and audited.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use highwater_testing::{mariadb, postgres};
 
 use crate::called::{Place, expect_undisturbed, record};
 
-/// A workload with a key and this many columns of the constant 7.
+/// A workload with a key and this number of columns with the constant 7.
 fn wide(columns: usize) -> String {
     let mut made = "{ name = \"id\", type = \"bigint\", generator = \"sequence\" }".to_owned();
     let mut declared = String::new();
@@ -19,7 +19,7 @@ fn wide(columns: usize) -> String {
     file(&made, &format!("id BIGINT{declared}"), "id")
 }
 
-/// One whose rows are about a thing with this many attributes, which stand in an object.
+/// A workload with rows about a thing with this number of attributes, which are part of an object.
 fn attributed(attributes: usize) -> String {
     let mut made = String::new();
     let mut names = String::new();
@@ -47,7 +47,7 @@ fn file(columns: &str, declared: &str, key: &str) -> String {
     )
 }
 
-/// Fills the table in this way, and finds each value of its rows.
+/// Fills the table with this insert mode, and finds each value of its rows.
 fn expect_clean(text: &str, url: &str, insert: &str) {
     let place = Place::new();
     place.file("wide.toml", text);
@@ -70,7 +70,7 @@ fn every_column_of_a_wide_table_in_a_file_is_written_and_audited() {
     assert_eq!(record(&called).judgments.data.value, Data::Clean, "{called:?}");
     let sevens = "SELECT count(*) FROM t WHERE s1 = 7 AND s1000 = 7 AND s1001 = 7 AND s1600 = 7";
     assert_eq!(place.query("wide.db", sevens), "300");
-    // The audit sees the last one, too.
+    // The audit covers the last one, too.
     place.database("wide.db", "UPDATE t SET s1600 = 8 WHERE id = 17");
     let again = place.typed("audit");
     assert_eq!(again.code, Some(4), "{again:?}");
@@ -88,7 +88,7 @@ fn postgresql_takes_and_gives_back_as_many_columns_as_it_has() {
         let sevens = "SELECT count(*) FROM t WHERE s1 = 7 AND s1000 = 7";
         assert_eq!(server.sql("postgres", sevens).trim(), "1000", "{insert}");
     }
-    // The key is one of its 1,600.
+    // The key is one of its 1,600 columns.
     expect_clean(&wide(1_599), &url, "");
     expect_clean(&attributed(60), &url, "");
 }

@@ -1,4 +1,4 @@
-//! The command that runs a group of runs again. Must not say when.
+//! The command that repeats a group of runs. Must not decide when it is proposed.
 
 use highwater_model::group::GroupRecord;
 use highwater_model::record::ExperimentRecord;
@@ -6,7 +6,7 @@ use highwater_model::record::ExperimentRecord;
 use super::run;
 use crate::commands;
 
-/// The command that runs the group again; passwords are in no record and so not in it.
+/// The command that repeats the group, without passwords, which are not in records.
 pub(crate) fn again(experiment: &ExperimentRecord, group: &GroupRecord) -> String {
     let mut run = experiment.last_run.clone();
     if let Some(baseline) = group.variants.first() {

@@ -1,4 +1,4 @@
-//! The command that asks the same again, exactly: from the record's plan and what the user gave.
+//! The command that repeats a run or experiment exactly, from the record's plan and the user's flags.
 
 pub(crate) mod group;
 pub(crate) mod run;
@@ -8,7 +8,7 @@ pub(crate) mod tune;
 
 use highwater_model::record::{Question, RecordRef};
 
-/// The command; passwords are in no record and so not in it.
+/// The command, without passwords, which are not in records.
 pub fn again(record: RecordRef<'_>) -> String {
     match record {
         RecordRef::Experiment(experiment) => match &experiment.question {

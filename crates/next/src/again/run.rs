@@ -1,4 +1,4 @@
-//! The command that makes a plain run again, exactly: from its plan and what the user gave.
+//! The command that repeats a plain run exactly, from its plan and the user's flags.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use highwater_model::record::RunRecord;
 
 use crate::commands;
 
-/// The command; passwords are in no record and so not in it.
+/// The command, without passwords, which are not in records.
 pub(crate) fn again(record: &RunRecord) -> String {
     let plan = &record.plan.definition;
     if plan.stop.fills {
@@ -47,7 +47,7 @@ pub(crate) fn again(record: &RunRecord) -> String {
     command
 }
 
-/// `50,100`, or `4c` for closed sessions, and `4c,think=1s` for some that pause.
+/// `50,100`, or `4c` for closed sessions, and `4c,think=1s` for sessions with a think time.
 fn paces(stream: &StreamPlan) -> String {
     stream
         .paces

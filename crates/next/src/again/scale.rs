@@ -1,4 +1,4 @@
-//! The command that measures a growth again: it exists, and can be pasted.
+//! The command that repeats a growth. It must be valid and ready to paste.
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{Objective, Pace, PhaseKind};
@@ -10,7 +10,7 @@ use highwater_model::scale::{
 
 use crate::commands;
 
-/// The command that measures the growth again; passwords are in no record and so not in it.
+/// The command that repeats the growth, without passwords, which are not in records.
 pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
     let mut repeated = experiment.clone();
     let run = &mut repeated.last_run;
@@ -62,7 +62,7 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
     if let Some(budget) = scale.budget_ns {
         command += &format!(" --budget {}", commands::span(budget));
     }
-    // One of several variants goes on alone: its name stands in its settings already.
+    // A single one of several variants is repeated: its settings already contain its name.
     let variant = scale.variant.as_ref();
     match variant.and_then(|variant| variant.command.as_ref()) {
         Some(configured) => format!("({configured}) && {command}"),
@@ -70,7 +70,7 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
     }
 }
 
-/// The cluster file, and what is said of its nodes.
+/// The cluster file, and the flags about its nodes.
 fn cluster(scale: &ScaleRecord) -> String {
     let Some(file) = &scale.cluster_file else {
         return String::new();
@@ -115,7 +115,7 @@ fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
         .collect()
 }
 
-/// The settings that depend on the size, as lists.
+/// The settings that depend on the size, as lists of values.
 fn settings(scale: &ScaleRecord) -> String {
     let flags =
         scale.sizes.first().map(|size| size.settings.keys()).into_iter().flatten().map(|name| {
@@ -134,5 +134,5 @@ fn settings(scale: &ScaleRecord) -> String {
     flags.collect()
 }
 
-/// Settings that have a flag of their own.
+/// Settings with their own flag.
 const OF_FLAGS: [&str; 7] = ["batch", "max", "rate", "replicas", "sessions", "shards", "start"];

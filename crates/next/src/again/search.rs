@@ -1,4 +1,4 @@
-//! The command that searches again, and longer. Must not say when.
+//! The command that repeats a search, with a longer time. Must not decide when it is proposed.
 
 use highwater_model::plan::Objective;
 use highwater_model::record::ExperimentRecord;
@@ -6,12 +6,12 @@ use highwater_model::search::{SearchAxis, SearchRecord};
 
 use crate::commands::{self, Repeated};
 
-/// The same search, with so many times its time.
+/// The same search with its time multiplied by `longer`.
 pub(crate) fn again(record: Repeated<'_>, search: &SearchRecord, longer: u64) -> String {
     again_without(record, search, longer, &[])
 }
 
-/// The same search with probes so many times as long, and its time with them.
+/// The same search with the length of its probes, and its time, multiplied by `times`.
 pub(crate) fn longer_probes(
     experiment: &ExperimentRecord,
     search: &SearchRecord,

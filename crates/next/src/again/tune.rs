@@ -1,12 +1,11 @@
-//! The command that tunes again. Must not say when.
+//! The command that repeats a tuning. Must not decide when it is proposed.
 
 use highwater_model::plan::Pace;
 use highwater_model::tune::TuneRecord;
 
 use crate::commands::{self, Repeated};
 
-/// A command with what the user gave, but for the axes: what is set for a configuration's sake is no wish of the
-/// user's.
+/// A command with the user's flags, except those of the axes: they were set for a configuration, not by the user.
 pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecord) -> String {
     const PAIRS: [(&str, &str); 2] = [("set", ""), ("with", "with.")];
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
@@ -28,7 +27,7 @@ pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecor
     command
 }
 
-/// The command that tunes again; passwords are in no record and so not in it.
+/// The command that repeats the tuning, without passwords, which are not in records.
 pub(crate) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
     let mut command = without_axes("tune", record, tune);

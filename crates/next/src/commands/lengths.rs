@@ -1,4 +1,4 @@
-//! How long a proposed run is to take, and how lengths are written. Must not know for what.
+//! Lengths of proposed runs, and their format. Must not depend on the purpose of a run.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::judge::shares::OPS_BEYOND_PERCENTILE;
@@ -8,15 +8,15 @@ use highwater_model::quantity::print_duration;
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-/// How much longer to measure when there was too little.
+/// Factor by which the time increases after too short a measurement.
 const LONGER: u64 = 3;
-/// Lengths that people choose, seconds.
+/// Common lengths, in seconds.
 const LENGTHS_S: [u64; 13] =
     [30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400];
-/// More time than the ops that a percentile needs take, so that it is reached.
+/// Safety factor on the time for the ops that a percentile needs.
 const ENOUGH: f64 = 1.2;
 
-/// How long the first measured phase was to take.
+/// Planned length of the first measured phase.
 pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
     let mut measured =
         record.plan.definition.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
@@ -24,12 +24,12 @@ pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
     first.0.max(Nanos::from_millis(1).0)
 }
 
-/// Longer than planned, in a length that people choose.
+/// A common length that is longer than planned.
 pub(crate) fn longer_ns(record: &RunRecord) -> u64 {
     chosen_ns(planned_ns(record).saturating_mul(LONGER))
 }
 
-/// The next of 30 s, 1 min, 2 min … a day; more than that as it is.
+/// The next of 30 s, 1 min, 2 min … up to a day; longer times are unchanged.
 pub(super) fn chosen_ns(least_ns: u64) -> u64 {
     let mut enough = LENGTHS_S
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn chosen_ns(least_ns: u64) -> u64 {
     enough.next().unwrap_or(least_ns)
 }
 
-/// How many ops the rarest percentile of the objectives needs; none without such an objective.
+/// Number of ops for the highest percentile of the objectives; 0 without such an objective.
 pub(crate) fn ops_of_percentiles(record: &RunRecord) -> f64 {
     let needed = record.plan.definition.objectives.iter().filter_map(|objective| match objective {
         Objective::Latency { quantile_ppm, .. } => Some(ops_beyond(*quantile_ppm)),
@@ -47,14 +47,14 @@ pub(crate) fn ops_of_percentiles(record: &RunRecord) -> f64 {
     needed.fold(0.0, f64::max)
 }
 
-/// Ops of which enough are beyond a quantile.
+/// Number of ops of which enough are beyond a quantile.
 fn ops_beyond(quantile_ppm: u32) -> f64 {
     let beyond = 1_000_000_u64.saturating_sub(u64::from(quantile_ppm));
     to_f64(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1))
 }
 
-/// How long a run takes until the rarest of its ops are as many as its percentiles need; absent without such
-/// an objective, and where an op never came.
+/// Time until the rarest op occurs as often as its percentiles need; absent without such an objective, and if an op
+/// never occurred.
 pub(crate) fn until_percentiles_ns(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
@@ -91,7 +91,7 @@ pub(crate) fn until_percentiles_ns(
     Some(length.max(longer_ns(record)))
 }
 
-/// `10s..1m`, or `1m` where there is no least length.
+/// `10s..1m`, or `1m` without a minimum.
 pub(crate) fn between(least_ns: u64, most_ns: u64) -> String {
     match least_ns {
         0 => span(most_ns),
@@ -99,7 +99,7 @@ pub(crate) fn between(least_ns: u64, most_ns: u64) -> String {
     }
 }
 
-/// A length as a flag takes it: `10m`, `90s` as `1m30s`.
+/// A duration as a flag takes it: `10m`, `90s` as `1m30s`.
 pub(crate) fn span(ns: u64) -> String {
     print_duration(Nanos(ns))
 }

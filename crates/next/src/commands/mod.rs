@@ -1,6 +1,6 @@
-//! Commands in the words of the user who gave the last one: what it repeats, and what it changes.
+//! Commands in the words of the user's last command: what they repeat, and what they change.
 //!
-//! Each exists, and can be pasted as it stands. It must not know when one is proposed.
+//! Each must be valid and ready to paste. Must not decide when one is proposed.
 
 mod lengths;
 #[cfg(test)]
@@ -21,36 +21,36 @@ use highwater_model::plan::{Objective, Pace, StreamPlan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-/// An open run at this share of what a closed run reached shows latencies without a queue.
+/// Fraction of a closed run's rate at which an open run shows latencies without queueing.
 const COMFORTABLE: f64 = 0.7;
 /// Flags that only a plain run takes.
 const OF_RUNS: &[&str] = &["abort-on-miss", "rows", "spawn-rate", "until"];
-/// The file of a cluster that is up, whose nodes are the target.
+/// The file of a running cluster, whose nodes are the target.
 const CLUSTER: &str = "cluster";
-/// The pause of closed sessions.
+/// The think time of closed sessions.
 const THINK: &str = "think";
 /// A search that varies sessions.
 const OVER_SESSIONS: &str = " --axis sessions";
 /// Flags that only a search takes.
 const OF_SEARCHES: &[&str] = &["confirm", "max", "probe", "quick", "settle", "start", "tolerance"];
-/// Objectives that searches and tunings have by themselves.
+/// Objectives that searches and tunings always have.
 pub(crate) const IMPLIED: [Objective; 2] =
     [Objective::Rejected { max_ppm: 0 }, Objective::Errors { max_ppm: 0 }];
-/// The shortest run that is proposed, seconds.
+/// The shortest proposed run, in seconds.
 const SHORTEST_S: u64 = 30;
 
-/// How long a run is to measure.
+/// Measured time of a run.
 #[derive(Clone, Copy)]
 pub(crate) enum Length {
-    /// As the last one.
+    /// As in the last run.
     Same,
-    /// So long, nanoseconds.
+    /// Fixed, in nanoseconds.
     Of(u64),
-    /// From so long to so long, as its stop rule says.
+    /// Minimum and maximum in nanoseconds, for a stop rule.
     Between(u64, u64),
 }
 
-/// The same run with its paces multiplied, so long, and with a percentile bound.
+/// The same run with its paces multiplied, this length, and a percentile bound.
 pub(crate) fn run(
     record: &RunRecord,
     begin: String,
@@ -92,9 +92,9 @@ pub(crate) fn run(
     command + &objectives(record, measured)
 }
 
-/// After a closed run: an open one, whose latencies are what a user would feel.
+/// The open run after a closed one, whose latencies are those that a user would experience.
 pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    // Sessions that appear one by one, or pause, are closed.
+    // Sessions that start gradually, or have a think time, are closed load.
     let mut command = base("run", record, &["spawn-rate", THINK]);
     match measured {
         [one] => {
@@ -112,10 +112,10 @@ pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Strin
     command + &format!(" -d {}", span(length)) + &objectives(record, measured)
 }
 
-/// A search for the highest rate of the run's first open stream, or of its first one, beside the others; with
-/// these bounds, and the run's own objectives.
+/// A search for the highest rate of the run's first open stream (otherwise of its first stream) next to the others,
+/// with these bounds and the run's objectives.
 pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: &str) -> String {
-    // At a rate no session pauses; streams beside it say their own think time.
+    // At a rate there is no think time; other streams have theirs in their pace.
     let of_sessions: &[&str] = if bounds == OVER_SESSIONS { &[] } else { &[THINK] };
     let mut command = base("find", record, &[OF_RUNS, of_sessions].concat());
     let streams = &record.plan.definition.streams;
@@ -132,7 +132,7 @@ pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: 
     command + bounds + &objectives(record, measured)
 }
 
-/// ` --think 1s` for a single stream that pauses, where that was said with its pace.
+/// ` --think 1s` for a single stream whose think time was given with its pace.
 fn think_flag(record: &RunRecord) -> String {
     let [one] = record.plan.definition.streams.as_slice() else {
         return String::new();
@@ -142,12 +142,12 @@ fn think_flag(record: &RunRecord) -> String {
     think.map_or_else(String::new, |think| format!(" --{THINK} {}", span(think.0)))
 }
 
-/// A search over sessions for the most that meet the run's objectives.
+/// A search for the maximum number of sessions that meets the run's objectives.
 pub(crate) fn find_sessions(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     find(record, measured, OVER_SESSIONS)
 }
 
-/// A tuning over the number of sessions around that of the run.
+/// A tuning of the number of sessions around the run's number.
 pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) -> String {
     let record = record.into();
     let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
@@ -156,7 +156,7 @@ pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) 
     format!("{begin}{} --over sessions={low}..{high}", think_flag(&record))
 }
 
-/// A run of one session: how an op does by itself.
+/// A run with one session, for the latency of an op without concurrency.
 pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
     let record = record.into();
     let without = [OF_SEARCHES, &["abort-on-miss", "sessions"]].concat();
@@ -171,12 +171,12 @@ pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
     format!("{begin}{} -c 1 -d {SHORTEST_S}s{bounds}", think_flag(&record))
 }
 
-/// The audit of a stored run once more, from its ledger.
+/// Repeats the audit of a stored run, from its ledger.
 pub(crate) fn audit(directory: &str) -> String {
     format!("highwater audit {}", quoted(directory))
 }
 
-/// A run to repeat, and in whose directory a file of its target lies: its own, or that of its experiment.
+/// A run to repeat, and the directory that contains its target's file: its own, or that of its experiment.
 #[derive(Clone, Copy)]
 pub(crate) struct Repeated<'a> {
     run: &'a RunRecord,
@@ -204,20 +204,31 @@ impl Deref for Repeated<'_> {
     }
 }
 
-/// A command, the workload, the targets and what else the user gave, but for these flags.
+/// A command with the workload, the targets, and the user's other flags, except `without`.
 pub(crate) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: &[&str]) -> String {
     let record = record.into();
     let targets = match record.header.given.get(CLUSTER) {
-        // Its nodes may be elsewhere by then.
+        // The cluster's nodes may have moved since.
         Some(_) => String::new(),
         None => targets(record),
     };
     base_on(&targets, command, record, without)
 }
 
-/// The run against a sink that shows what this machine reaches by itself with the same load.
+/// The run against a sink, which shows the maximum of this machine with the same load.
 pub fn ceiling(record: &RunRecord, sink: &str) -> String {
-    let others = &["audit", "audit-timeout", CLUSTER, "sessions", THINK, "warm-up"];
+    let others = &[
+        "audit",
+        "audit-timeout",
+        CLUSTER,
+        "label",
+        "metric",
+        "metrics",
+        "sessions",
+        THINK,
+        "warm-up",
+        "with",
+    ];
     let without = [OF_RUNS, others].concat();
     let mut command = base_on(&quoted(sink), "run", record.into(), &without);
     match record.plan.definition.streams.as_slice() {
@@ -246,7 +257,7 @@ fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str])
         _ => quoted(&record.workload.name),
     };
     let mut command = format!("highwater {command} {workload}");
-    // A cluster that is started has none.
+    // A cluster that is started by the command has none.
     if !targets.is_empty() {
         let _ = write!(command, " {targets}");
     }
@@ -264,7 +275,7 @@ fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str])
     command
 }
 
-/// Shows what is stored there.
+/// Shows the stored record.
 pub(crate) fn show(directory: &str, rest: &str) -> String {
     format!("highwater show {}{rest}", quoted(directory))
 }
@@ -284,7 +295,7 @@ pub(crate) fn stream_flag(name: &str, pace: &str) -> String {
     format!(" --stream {}@{pace}", quoted(name))
 }
 
-/// The same in a search, which finds the pace of one stream.
+/// The stream's flag in a search, which finds the pace of one stream itself.
 pub(crate) fn searching_flag(stream: &StreamPlan, is_searched: bool) -> String {
     if is_searched {
         stream_flag(&stream.name, "find")
@@ -302,7 +313,7 @@ pub(crate) fn pace(stream: &StreamPlan) -> String {
     }
 }
 
-/// `,think=1s` behind the pace of sessions that pause.
+/// `,think=1s` after the pace of sessions with a think time.
 pub(crate) fn think(stream: &StreamPlan) -> String {
     let think = stream.think.map(|think| span(think.0));
     think.map_or_else(String::new, |think| format!(",{THINK}={think}"))
@@ -310,15 +321,14 @@ pub(crate) fn think(stream: &StreamPlan) -> String {
 
 fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
     match stream.stream.planned_rate {
-        // A rate that was missed is not offered again: start from the rate that was acknowledged.
+        // After a missed rate, the next one is based on the acknowledged rate.
         Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
         Some(planned) => flag_rate(planned * factor),
         None => round_to_u64(f64::from(stream.stream.sessions) * factor).max(1).to_string(),
     }
 }
 
-/// The plan's objectives, or, where it has none, the next of 1, 2, 5, 10 … above the p99 that was
-/// measured.
+/// The plan's objectives; without any, a p99 bound: the next of 1, 2, 5, 10 … above the measured p99.
 fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let stated = &record.plan.definition.objectives;
     if !stated.is_empty() {
@@ -331,7 +341,7 @@ fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     }
 }
 
-/// The flag of an objective; nothing for a percentile that has none.
+/// The flag of an objective; empty for a percentile without a flag.
 pub(crate) fn flag(objective: &Objective) -> String {
     let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
     match *objective {
@@ -361,7 +371,7 @@ pub(crate) fn flag(objective: &Objective) -> String {
     }
 }
 
-/// The next of 1, 2, 5, 10 … of at least a millisecond.
+/// The next of 1, 2, 5, 10 … milliseconds.
 fn round_above(nanos: u64) -> u64 {
     let mut decade: u64 = 1_000_000;
     // Bounded: u64 has fewer than 20 decades.
@@ -387,7 +397,7 @@ pub(crate) fn flag_rate(per_second: f64) -> String {
     format!("{digits}{suffix}")
 }
 
-/// The targets as they were given; a file in that directory becomes a fresh one.
+/// The targets as they were given; a file in that directory is replaced by a new one.
 fn targets(record: Repeated<'_>) -> String {
     let id = record.directory_id;
     record
@@ -402,7 +412,7 @@ fn targets(record: Repeated<'_>) -> String {
         .join(" ")
 }
 
-/// In single quotes where a shell would read more than a word.
+/// In single quotes if a shell would read anything but one word.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

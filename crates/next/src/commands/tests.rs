@@ -1,4 +1,4 @@
-//! Commands, as they are typed.
+//! Commands as they are typed.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
         record.plan.definition.objectives = objectives.to_vec();
         until_percentiles_ns(&record, &measured_streams(&record)).map(span)
     };
-    // A p99 needs 1,000 ops: of the rare one, 1,000 seconds and a fifth more.
+    // A p99 needs 1,000 ops: of the rare op, 1,000 seconds plus 20%.
     assert_eq!(length(&[p99(Some("upsert"))]).as_deref(), Some("30s"));
     assert_eq!(length(&[p99(Some("report"))]).as_deref(), Some("30m"));
     assert_eq!(length(&[p99(None)]).as_deref(), Some("30m"));
@@ -72,7 +72,7 @@ fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
 
 #[test]
 fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
-    // Four sessions that pause for a second, as was said with their pace.
+    // Four sessions with a think time of a second, given with their pace.
     let mut record = fixture::closed();
     record.plan.definition.streams[0].think = Some(Nanos::SECOND);
     for is_given in [false, true] {
@@ -105,7 +105,7 @@ fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
     let mut record = fixture::closed();
     record.header.given =
         given(&[("abort-on-miss", &[]), ("spawn-rate", &["2"]), ("until", &["ci95<1%"])]);
-    // Nothing can be missed without an objective, and only a plain run is stopped by one.
+    // Nothing can be missed without an objective, and only a plain run is stopped by a miss.
     assert!(!one_session(&record).contains("--abort-on-miss"));
     for command in [
         tune_sessions(&record, 4),
@@ -161,6 +161,6 @@ fn a_cluster_that_was_up_is_named_by_its_file_and_not_by_its_nodes() {
     let mut record = fixture::closed();
     record.header.given = given(&[(CLUSTER, &["lab.toml"])]);
     insta::assert_snapshot!(base("run", &record, &[]), @"highwater run cpu --cluster lab.toml");
-    // A sink is no node of it.
+    // A sink is not a node of the cluster.
     assert!(!ceiling(&record, "null:postgres").contains(CLUSTER));
 }

@@ -1,15 +1,15 @@
-//! A line of the table of next steps: when it applies, and what is proposed then. Must hold no case.
+//! A line of the table of next steps: a condition, and the proposed command. Must not contain a case.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 
 use crate::commands;
 
-/// What is known when a command has ended.
+/// Inputs when a command has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Situation<'a> {
     pub(super) record: RecordRef<'a>,
-    /// Of an experiment the last run.
+    /// The run; for an experiment, its last run.
     pub(super) run: &'a RunRecord,
     pub(super) measured: &'a [MeasuredStream<'a>],
     /// Where the record is stored, as the user would type it.
@@ -17,12 +17,12 @@ pub(super) struct Situation<'a> {
 }
 
 impl<'a> Situation<'a> {
-    /// The experiment, of one.
+    /// The experiment, if it is one.
     pub(super) fn experiment(&self) -> Option<&'a ExperimentRecord> {
         self.record.experiment()
     }
 
-    /// `highwater show` of what is stored, with this behind it.
+    /// `highwater show` of the stored record, followed by `rest`.
     pub(super) fn show(&self, rest: &str) -> String {
         commands::show(self.directory, rest)
     }
@@ -30,12 +30,12 @@ impl<'a> Situation<'a> {
 
 /// A line of the table.
 pub(super) struct Case {
-    /// When it applies, in words: what its example in the tests is found by.
+    /// The condition in words; identifies its example in the tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers and tests"))]
     pub(super) when: &'static str,
-    /// When it applies.
+    /// The condition.
     pub(super) applies: fn(&Situation<'_>) -> bool,
-    /// The command that is proposed; none where the question is answered.
+    /// The proposed command; absent if the question is answered.
     pub(super) then: Option<fn(&Situation<'_>) -> String>,
 }
 

@@ -1,7 +1,7 @@
-//! What an expert would do next, as one command: a table of cases, of which the first that applies decides.
+//! The next step of an expert, as one command: a table of cases, of which the first that applies decides.
 //!
-//! A proposal is never the command that was just run, never one that is known to fail, and has the user's words
-//! and units. Where the question is answered, its case says why nothing is proposed.
+//! A proposal must never be the command that was just run, or one that is known to fail, and uses the user's words and
+//! units. If the question is answered, its case states why nothing is proposed.
 
 mod case;
 mod of_experiments;
@@ -19,7 +19,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
     of_experiments::CASES.iter().chain(of_runs::CASES)
 }
 
-/// The one command that goes on from here; none where the question is answered.
+/// The proposed next command; absent if the question is answered.
 pub fn next_command(
     record: RecordRef<'_>,
     measured: &[MeasuredStream<'_>],

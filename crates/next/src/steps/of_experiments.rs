@@ -17,18 +17,18 @@ use super::case::{Case, Situation};
 use crate::again::{group, scale, search, tune};
 use crate::commands::{check, flag_rate, one_session, quoted, soak, span, tune_sessions};
 
-/// How much more time is allowed where it ran out.
+/// Factor for the time after a timeout.
 const LONGER: u64 = 2;
-/// How much longer probes are that showed too little.
+/// Factor for the length of probes that were too short.
 const LONGER_PROBES: u64 = 5;
-/// Sizes are proposed for so many times what the largest one sustains.
+/// Sizes are proposed for this multiple of the rate of the largest one.
 const FURTHER: f64 = 1.25;
-/// More runs than this are not proposed.
+/// Maximum number of proposed runs.
 const RUNS_MOST: u32 = 30;
-/// Axes that have no end of their own: what is best at their end may be better beyond.
+/// Axes without a natural end: a best value at the end of the range may be better beyond it.
 const ENDLESS: [&str; 2] = ["batch", "sessions"];
 
-/// A kind of experiment at a time.
+/// Cases, grouped by kind of experiment.
 pub(super) static CASES: &[Case] = &[
     Case::new(
         "a search did not end",
@@ -265,11 +265,11 @@ fn no_mark(s: &Situation<'_>, reasons: &[NoMarkReason]) -> bool {
     })
 }
 
-/// The same search with so many times its time, resumed where it can be.
+/// The same search with its time multiplied by `longer`, resumed if possible.
 fn resumed_search(s: &Situation<'_>, longer: u64) -> String {
     with(s, ExperimentRecord::search, |experiment, of| {
         let is_full = of.probes.len() >= of.policy.probes_max as usize;
-        // Records of before definitions were kept cannot be resumed either.
+        // Records from before definitions were stored cannot be resumed either.
         if is_full || of.definition_hash.is_empty() {
             return search::again(experiment.into(), of, longer.max(LONGER));
         }
@@ -297,7 +297,7 @@ fn no_best(s: &Situation<'_>, reasons: &[NoBestReason]) -> bool {
     })
 }
 
-/// An axis whose greatest value is the best one, and is really better; and the values from there on.
+/// An axis whose maximum is significantly the best value, and the values from there on.
 fn further_axis(tune: &TuneRecord) -> Option<(usize, Vec<String>)> {
     let best = best(tune)?;
     let stands_out = best.runner_up.as_ref().is_some_and(|o| o.is_significant);
@@ -322,7 +322,7 @@ fn resumed_group(s: &Situation<'_>, experiment: &ExperimentRecord, of: &GroupRec
     format!("{again} --resume {}", quoted(s.directory))
 }
 
-/// Runs of each variant that would decide, if there are more than were made and not too many.
+/// Runs per variant that would decide, if they are more than there were, and not too many.
 fn repeats_that_decide(group: &GroupRecord) -> Option<u32> {
     let undecided = comparisons(group).into_iter().filter(|(_, comparison)| {
         comparison.verdict() == Verdict::Inconclusive && !comparison.is_guarded()
@@ -341,7 +341,7 @@ fn scale_ended(s: &Situation<'_>, ends: &[ScaleOutcome]) -> bool {
     outcome.is_some_and(|outcome| ends.contains(&outcome))
 }
 
-/// The same growth with a rest before each run.
+/// The same growth with an idle time before each run.
 fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
     const SETTLE: &str = "settle";
     let mut rested = experiment.clone();
@@ -351,7 +351,7 @@ fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
     format!("{} --{SETTLE} {rest}", scale::again(&rested, of))
 }
 
-/// The cluster for what was asked for, or for more than the largest size sustains.
+/// The cluster for the requested rate, or for more than the largest size sustains.
 fn sized(s: &Situation<'_>, of: &ScaleRecord) -> String {
     let grown = report(of);
     let largest = grown.sizes.last().map_or(0.0, |size| size.trial.figures.per_s);
@@ -367,7 +367,7 @@ fn with_experiment(s: &Situation<'_>, of: impl Fn(&ExperimentRecord) -> String) 
     s.experiment().map(of).unwrap_or_default()
 }
 
-/// What follows from the experiment and its question, if that is of this kind.
+/// The result of `of` for the experiment and its question, if the question is of this kind.
 fn with<T>(
     s: &Situation<'_>,
     part: fn(&ExperimentRecord) -> Option<&T>,

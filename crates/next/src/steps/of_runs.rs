@@ -13,16 +13,16 @@ use crate::commands::{
     ops_of_percentiles, planned_ns, span, until_percentiles_ns,
 };
 
-/// How much longer an audit may take that did not end.
+/// Factor for the timeout of an audit that timed out.
 const LONGER: u64 = 3;
-/// The shortest run that is known well enough to stop early, nanoseconds.
+/// The minimum time for a reliable stop rule, in nanoseconds.
 const SHORTEST_NS: u64 = 3 * Nanos::SECOND.0;
-/// A probe of a search that has room for several.
+/// Seconds of a probe in a search with several probes.
 const PROBE_S: f64 = 60.0;
-/// From so many sessions on, fewer can be proposed.
+/// Minimum number of sessions at which fewer can be proposed.
 const SEVERAL: u32 = 2;
 
-/// In order: what happened to the data comes first, then whether the figures can be trusted, then what they say.
+/// In order: the data first, then the validity of the figures, then the figures.
 pub(super) static CASES: &[Case] = &[
     Case::new(
         "another tool measured",
@@ -126,7 +126,7 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new(
         "fewer sessions worked than were planned",
-        // Fewer sessions that pause for longer than the run would miss the same part.
+        // With a think time longer than the run, fewer sessions would miss the same part.
         |s| first_is(s, &[ReasonCode::SessionsMissing]) && working(s) > 0 && !has_pauses(s.run),
         |s| {
             let begin = base("run", s.run, &["abort-on-miss", "sessions"]);
@@ -207,7 +207,7 @@ pub(super) static CASES: &[Case] = &[
     }),
 ];
 
-/// Whether sessions pause between their ops.
+/// Whether sessions have a think time.
 fn has_pauses(run: &RunRecord) -> bool {
     let mut streams = run.plan.definition.streams.iter();
     streams.any(|stream| stream.think.is_some())
@@ -223,7 +223,7 @@ fn longer(s: &Situation<'_>, length_ns: u64) -> String {
     again(s, &["until"], Length::Of(length_ns))
 }
 
-/// The same load, but for these flags, and so long.
+/// The same load without these flags, with this length.
 fn again(s: &Situation<'_>, without: &[&str], length: Length) -> String {
     let begin = base("run", s.run, without);
     commands::run(s.run, begin, s.measured, 1.0, length)
@@ -234,7 +234,7 @@ fn has(run: &RunRecord, code: ReasonCode) -> bool {
     reasons.iter().any(|reason| reason.code == code)
 }
 
-/// Whether the measurement is not valid first of all for one of these reasons.
+/// Whether the first reason why the measurement is not valid is one of these.
 fn first_is(s: &Situation<'_>, codes: &[ReasonCode]) -> bool {
     let measurement = &s.run.judgments.measurement;
     let first = measurement.reasons.first().map(|reason| reason.code);
@@ -253,7 +253,7 @@ fn is_timed_out(run: &RunRecord) -> bool {
     is_unverified(run) && run.audit.status == AuditStatus::Timeout
 }
 
-/// Whether `highwater audit` can look at its rows, and has not done so yet.
+/// Whether `highwater audit` can check the run's rows, and has not done so yet.
 fn can_be_audited(run: &RunRecord) -> bool {
     let target = &run.target;
     let is_there = !target.simulated && !target.sink;
@@ -294,13 +294,13 @@ fn sessions(s: &Situation<'_>) -> u32 {
     s.measured.iter().map(|m| m.stream.sessions).max().unwrap_or(1)
 }
 
-/// Sessions of a plain closed stream that worked.
+/// Sessions that worked, if there is a single closed stream.
 fn working(s: &Situation<'_>) -> u32 {
     let is_plain = is_alone(s) && is_closed(s);
     s.measured.iter().filter_map(|m| m.stream.working).min().filter(|_| is_plain).unwrap_or(0)
 }
 
-/// The rate of the only open stream as a bound of a search.
+/// The rate of the single open stream as a bound of a search.
 fn bound(s: &Situation<'_>, flag: &str) -> String {
     let planned = s.run.plan.definition.streams.first();
     match planned.and_then(|stream| stream.paces.first()) {
@@ -311,7 +311,7 @@ fn bound(s: &Situation<'_>, flag: &str) -> String {
     }
 }
 
-/// Whether a probe at this rate is soon long enough for all percentiles: a search refuses a bound where none is.
+/// Whether a normal probe at this rate has enough ops for all percentiles; otherwise a search rejects the bound.
 fn shows_percentiles(s: &Situation<'_>, units_per_s: f64) -> bool {
     let per_op = s.measured.first().map_or(1, MeasuredStream::units_per_op);
     let ops = units_per_s * PROBE_S / to_f64(per_op.max(1));

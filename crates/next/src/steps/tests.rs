@@ -1,4 +1,4 @@
-//! An example of each case, as a table beside the table; what is proposed then is its snapshot.
+//! An example of each case, as a table; the proposed commands are snapshots.
 
 use std::collections::BTreeSet;
 
@@ -28,10 +28,10 @@ use highwater_model::units::{Nanos, Rate};
 
 use super::*;
 
-/// Where the record of an example is.
+/// Directory of the example's record.
 const PLACE: &str = "runs/a";
 
-/// A case, and its example.
+/// A case and its example.
 type Example = (&'static str, fn() -> Record);
 
 fn shown(record: &Record) -> (Option<&'static str>, Option<String>) {
@@ -80,7 +80,7 @@ fn no_proposal_repeats_the_command_that_was_just_run() {
     }
 }
 
-/// A miss ends only a run that has an objective, and no share of one.
+/// A miss ends only a run with an objective that is not a share.
 #[test]
 fn a_proposal_stops_on_a_miss_only_where_it_can() {
     const OBJECTIVES: [&str; 4] = [" --p", " --row-p99 ", " --errors ", " --rejected "];
@@ -89,7 +89,7 @@ fn a_proposal_stops_on_a_miss_only_where_it_can() {
         let Record::Run(mut run) = record() else {
             continue;
         };
-        // A load has no such flag.
+        // A fill has no such flag.
         if run.plan.definition.stop.fills {
             continue;
         }
@@ -107,7 +107,7 @@ fn a_proposal_stops_on_a_miss_only_where_it_can() {
     assert!(kept > 0, "longer runs keep it");
 }
 
-/// Sessions that pause for longer than the run lasts are as few next time, however few are planned.
+/// If think times are longer than the run, fewer sessions would not help.
 #[test]
 fn fewer_sessions_are_not_proposed_where_the_others_only_paused() {
     const FEWER: &str = "fewer sessions worked than were planned";
@@ -135,7 +135,7 @@ fn experiment(of: ExperimentRecord) -> Record {
     Record::Experiment(Box::new(of))
 }
 
-/// With this as the first reason why the measurement is not valid.
+/// A record with this as the first reason why the measurement is not valid.
 fn spoiled(mut record: RunRecord, code: ReasonCode) -> Record {
     record = judged(record);
     let measurement = &mut record.judgments.measurement;
@@ -145,7 +145,7 @@ fn spoiled(mut record: RunRecord, code: ReasonCode) -> Record {
     plain(record)
 }
 
-/// What its user gave.
+/// Adds flags given by the user.
 fn given<const N: usize>(record: &mut RunRecord, pairs: [(&str, &str); N]) {
     let pairs = pairs.map(|(name, value)| (name.to_owned(), vec![value.to_owned()]));
     record.header.given.extend(pairs);
@@ -156,7 +156,7 @@ fn is_on_a_server(record: &mut RunRecord) {
     record.target.embedded = false;
 }
 
-/// The gate, whose p99 is 900 ms.
+/// The run of the quality gate with a p99 of 900 ms.
 fn slow_gate() -> RunRecord {
     let mut op = fixture::gate_op();
     op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 1_000)];
@@ -169,7 +169,7 @@ const P99: Objective =
 fn closed_with(objective: Objective) -> RunRecord {
     let mut record = fixture::closed();
     record.plan.definition.objectives = vec![objective];
-    // Counts above the bound: one of a hundred is allowed.
+    // Counts above the bound: 1% is allowed.
     record.results[0].windows.over = vec![record.results[0].windows.acknowledged.clone()];
     record.results[0].windows.ended = record.results[0].windows.acknowledged.clone();
     record
@@ -307,7 +307,7 @@ const RUNS: &[Example] = &[
     ("as fast as the sessions go, which no user feels", || run(|_| {})),
 ];
 
-/// The gate's run as the last probe of a search.
+/// The run of the quality gate as the last probe of a search.
 fn searched(change: impl Fn(&mut SearchRecord)) -> Record {
     let mut last = fixture::open_gate();
     is_on_a_server(&mut last);
@@ -386,7 +386,7 @@ const EXPERIMENTS: &[Example] = &[
     }),
     ("variants cannot be distinguished, and more runs would", || {
         grouped(|group| {
-            // As if they differed by 4%, and each from itself by more.
+            // The variants differ by 4%, and the runs of each by more.
             let spread = [1.0, 0.96, 0.9, 1.04, 0.97, 0.93];
             for (trial, factor) in group.trials.iter_mut().zip(spread) {
                 for sampled in &mut trial.sample.figures {
@@ -420,7 +420,7 @@ fn no_best(why: NoBestReason) -> TuneOutcome {
     TuneOutcome::NoBest(NoBest { why, best_so_far })
 }
 
-/// The configuration at this position of the axis, which is better than the one before.
+/// The configuration at this position of the axis is better than the previous one.
 fn best(at: usize) -> TuneOutcome {
     TuneOutcome::Best(BestConfiguration {
         at: vec![at],
@@ -437,12 +437,12 @@ fn best(at: usize) -> TuneOutcome {
     })
 }
 
-/// A tuning of the batch size with this end.
+/// A tuning of the batch size with this outcome.
 fn tuned_to(outcome: Option<TuneOutcome>) -> Record {
     let mut last = fixture::closed();
     is_on_a_server(&mut last);
     last.plan.definition.objectives = fixture::open_gate().plan.definition.objectives;
-    // The value of the last configuration, and a flag of the user's.
+    // The value of the last configuration, and a flag of the user.
     given(&mut last, [("batch", "2k"), ("timeout", "10s")]);
     let tune = TuneRecord {
         axes: vec![TuneAxis {

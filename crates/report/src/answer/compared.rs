@@ -1,4 +1,4 @@
-//! The answer of a comparison: by how much the figure that is tested first differs, and what else differs.
+//! The answer of a comparison: the difference in the primary figure, and the other differences.
 
 use highwater_analysis::comparison::{Compared, Comparison, Difference, Kind, Verdict};
 use highwater_model::display::foreign;
@@ -9,11 +9,11 @@ use crate::compare_report::CompareReport;
 use crate::comparison::{difference, figures_of, interval, of_verdict, setting, threshold, word};
 use crate::layout::list;
 
-/// Kinds of settings that name what is compared, the most telling first.
+/// Kinds of settings that name a group, the most informative first.
 const TELLING: [&str; 6] =
     ["pace ", "parameter ", "length", "setting ", "target version", "target"];
 
-/// The answer of a report: that of its first comparison, and the judgments of all its runs.
+/// The answer of a report: the answer of its first comparison, and the judgments of all its runs.
 pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
     let Some((group, comparison)) = report.others.first() else {
         return Answer::default();
@@ -73,13 +73,13 @@ fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
     is_open.then_some("inconclusive: these runs do not show whether it differs")
 }
 
-/// Both names, each with what differs.
+/// Both names, each with its differing setting.
 pub(crate) fn question(names: [&str; 2], comparison: &Comparison) -> String {
     let [a, b] = titles(names, comparison);
     format!("Is B, {b}, better than A, {a}?")
 }
 
-/// What each group is called: its name, and the setting in which the groups differ.
+/// The title of each group: its name, and the setting in which the groups differ.
 pub(crate) fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
     let telling = telling(comparison);
     let named = |side: usize| {
@@ -97,7 +97,7 @@ pub(crate) fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
     [named(0), named(1)]
 }
 
-/// Whether a name says the value of a setting already. A number alone may as well be part of a date.
+/// Whether a name already contains the value of a setting. A bare number could also be part of a date.
 fn is_said(name: &str, setting: &str, value: &str) -> bool {
     if value.parse::<f64>().is_ok() {
         return name.contains(&format!("{setting}={value}"));

@@ -1,4 +1,4 @@
-//! The answer of a group of runs: how its variants compare, or of one variant how its runs vary.
+//! The answer of a group of runs: how its variants compare, or how the runs of a single variant vary.
 
 use highwater_analysis::group::comparisons;
 use highwater_model::display::{duration, percent, rate};

@@ -1,4 +1,4 @@
-//! The answer of a comparison of growths: the size that decides, and how many of each kind there are. Must not judge.
+//! The answer of a comparison of growths: the decisive size, and the number of sizes per verdict. Must not judge.
 
 use highwater_analysis::growth::{SharedSize, SizeChange};
 use highwater_model::display::{foreign, percent, percent_signed, rate};
@@ -10,7 +10,7 @@ use crate::growths::{Pair, pairs, sentence, with, word};
 use crate::layout::list;
 use crate::text::scale::nodes;
 
-/// The answer of a report: that of its first comparison, and the judgments of all growths.
+/// The answer of a report: the answer of its first comparison, and the judgments of all growths.
 pub(crate) fn growths(report: &GrowthsReport<'_>) -> Answer {
     let Some(first) = pairs(report).first().copied() else {
         return Answer::default();
@@ -53,7 +53,7 @@ fn caveat(pair: Pair<'_>, size: &SharedSize<'_>) -> Option<&'static str> {
     is_open.then_some("measurements of one cluster differ by as much")
 }
 
-/// The size that lost most; else that which gained most; else the largest.
+/// The size with the largest loss; without a loss, the one with the largest gain; otherwise the largest size.
 fn deciding(pair: Pair<'_>) -> Option<&SharedSize<'_>> {
     let by_change = |verdict| {
         with(pair.compared, verdict)

@@ -1,4 +1,4 @@
-//! The three judgments, each with the one sentence that holds its evidence.
+//! The three judgments, each with one sentence of evidence.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{count, duration, foreign, percent_whole};
@@ -10,10 +10,10 @@ use crate::layout::first_upper;
 use crate::text::judged::{self as judgment_text, Judged, three};
 use crate::text::search::objective as search_objective;
 
-/// Characters of a reason.
+/// Maximum characters of a reason.
 const WORDS: usize = 240;
 
-/// Of a record.
+/// The judgments of a record.
 pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Vec<JudgmentLine> {
     let (judged, run) = (record.judgments(), &record.measured_run());
     let trials = record.experiment().map(|of| trials(&of.question).0);
@@ -35,7 +35,7 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
     };
     let mut all = three(judged);
     if judged.measurement.value == Measurement::Valid {
-        // Notes of a valid measurement change nothing.
+        // Notes do not affect a valid measurement.
         all[0].reasons = &[];
     }
     all.into_iter()
@@ -44,7 +44,7 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         .collect()
 }
 
-/// How many trials an experiment made, in words, and what all of them took, nanoseconds.
+/// Number of trials of an experiment, in words, and their total time in nanoseconds.
 pub(crate) fn trials(question: &Question) -> (String, u64) {
     match question {
         Question::Search(of) => counted("probe", of.probes.iter().map(|probe| probe.took_ns)),
@@ -58,7 +58,7 @@ fn counted(what: &str, took_ns: impl ExactSizeIterator<Item = u64>) -> (String, 
     (plural(took_ns.len(), what), took_ns.sum())
 }
 
-/// Of several runs together: the worst of each.
+/// The judgments of several runs together: the worst of each.
 pub(super) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec<JudgmentLine> {
     let all_runs: Vec<[Judged<'_>; 3]> = all_runs.map(three).collect();
     let worst = |at: usize| {
@@ -71,7 +71,7 @@ pub(super) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec
     (0..3).filter_map(worst).collect()
 }
 
-/// The first reason is the evidence, where there is one; the others are counted.
+/// Uses the first reason as the evidence, if there is one, and counts the others.
 fn line(of: Judged<'_>, evidence: String) -> JudgmentLine {
     let sentence = match of.reasons {
         [] => evidence,
@@ -88,7 +88,7 @@ fn sentence(reason: &Reason) -> String {
     if sentence.ends_with(['.', '…', '?', '!']) { sentence } else { format!("{sentence}.") }
 }
 
-/// What is known of the load generator.
+/// The evidence about the load generator.
 fn generator(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
     if let Some(origin) = run.origin {
         return format!(

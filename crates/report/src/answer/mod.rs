@@ -1,7 +1,7 @@
-//! The answer of a record: its question in words, the one figure that answers it with its interval, what limited
-//! it, three judgments with a sentence each, and a few key figures.
+//! The answer of a record: its question in words, the one figure that answers it with its interval, the limit, three
+//! judgments with a sentence each, and a few key figures.
 //!
-//! What every output says first. It must not judge, compute a figure, or know of markup.
+//! Every output starts with the answer. Must not judge, compute a figure, or depend on markup.
 
 mod compared;
 mod group;
@@ -40,7 +40,7 @@ pub(crate) fn answer(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> 
     Answer { judgments: judged::lines(record, measured), ..answer }.cautioned(judged)
 }
 
-/// The kind of page, and of command, that a record comes from.
+/// The kind of page, and of command, that produced a record.
 pub(crate) fn kind(record: RecordRef<'_>) -> &'static str {
     match (record, record.experiment().map(|of| &of.question)) {
         (_, Some(Question::Search(_))) => "Find",

@@ -1,4 +1,4 @@
-//! What an answer is made of. Must not know of any kind of record.
+//! The parts of an answer. Must not depend on any kind of record.
 
 use highwater_model::display::{foreign, rate, span, with_unit};
 use highwater_model::judgment::{Data, Judgments, Measurement};
@@ -9,52 +9,52 @@ use crate::layout::list;
 use crate::limit;
 use crate::text::judged::{Tone, objectives};
 
-/// Characters of a target's own words.
+/// Maximum characters of text from the target.
 pub(super) const WORDS: usize = 60;
 
-/// What is said first.
+/// The first part of every output.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
-    /// One line, with a question mark.
+    /// One line that ends with a question mark.
     pub(crate) question: String,
-    /// Before the figure, such as `Yes:`; may be empty.
+    /// Text before the figure, such as `Yes:`; may be empty.
     pub(crate) lead: String,
     /// The one large figure, or the setting that was found.
     pub(crate) figure: String,
-    /// Of the figure; may be empty.
+    /// Unit of the figure; may be empty.
     pub(crate) unit: String,
-    /// On what condition, such as `at p99 64.0 ms`; may be empty.
+    /// The condition of the figure, such as `at p99 64.0 ms`; may be empty.
     pub(crate) condition: String,
-    /// Why it is not to be quoted; absent where it is.
+    /// Why the figure must not be quoted; absent if it may be.
     pub(crate) caveat: Option<&'static str>,
-    /// How well the figure is known.
+    /// Uncertainty of the figure.
     pub(crate) interval: String,
-    /// What the figure rests on, behind the interval.
+    /// The data that the figure is based on, printed after the interval.
     pub(crate) basis: String,
-    /// What kept it from being higher, or why it is not another one.
+    /// The limit of the figure, or the reason why it is not another one.
     pub(crate) limit: Option<LimitLine>,
     /// Three judgments, always in the same order.
     pub(crate) judgments: Vec<JudgmentLine>,
-    /// At most six figures beside the answer.
+    /// At most six figures next to the answer.
     pub(crate) keys: Vec<KeyFigure>,
-    /// At most three, the one that moves the answer most first, each with the flag that changes it.
+    /// At most three, the most influential first, each with the flag that changes it.
     pub(crate) assumptions: Vec<String>,
 }
 
-/// What kept an answer from being higher.
+/// The limit of an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct LimitLine {
     /// `Limited by`.
     pub(crate) label: String,
     /// The resource with its figure; may be empty.
     pub(crate) what: String,
-    /// What else is to be said of it; may be empty.
+    /// Additional text; may be empty.
     pub(crate) more: String,
     /// Whether something was at its limit.
     pub(crate) is_reached: bool,
 }
 
-/// A judgment with the one sentence that holds its evidence.
+/// A judgment with one sentence of evidence.
 #[derive(Debug, Clone)]
 pub(crate) struct JudgmentLine {
     /// `Measurement`.
@@ -70,11 +70,11 @@ pub(crate) struct JudgmentLine {
 /// A figure with its name and a word of context.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyFigure {
-    /// What it is.
+    /// Name of the figure.
     pub(crate) name: String,
-    /// With its unit.
+    /// The value with its unit.
     pub(crate) figure: String,
-    /// Of what, or with how much; may be empty.
+    /// Context of the figure; may be empty.
     pub(crate) note: String,
 }
 
@@ -89,7 +89,7 @@ impl KeyFigure {
 }
 
 impl Answer {
-    /// A word where a figure would be, and why it is not to be quoted.
+    /// A word in place of a figure, and why there is nothing to quote.
     pub(super) fn without_figure(word: &str, caveat: &'static str) -> Self {
         Self { figure: word.to_owned(), caveat: Some(caveat), ..Self::default() }
     }
@@ -118,7 +118,7 @@ impl Answer {
         format!("{question} {answer} ({known}). {judged}.")
     }
 
-    /// An answer of a measurement that is not valid, or of data that are wrong, does not stand.
+    /// Marks the answer as not quotable if the measurement is not valid or the data are wrong.
     pub(super) fn cautioned(mut self, judged: &Judgments) -> Self {
         let spoiled = match (judged.measurement.value, judged.data.value) {
             (Measurement::Invalid, _) => Some("not to be quoted: the measurement is not valid"),
@@ -132,7 +132,7 @@ impl Answer {
     }
 }
 
-/// Who was asked: the target in its own words, without an address.
+/// The target as it describes itself, without an address.
 pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
     let version = foreign(&run.target.version, WORDS);
     // The model of a simulated cluster, and how a server was built, are details.
@@ -145,7 +145,7 @@ pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
     }
 }
 
-/// ` within p99 ≤ 50 ms`; nothing where no objective was stated.
+/// ` within p99 ≤ 50 ms`; empty without an objective.
 pub(super) fn within(run: &MeasuredRun<'_>) -> String {
     match objectives(run).replace(" · ", ", ").as_str() {
         "" => String::new(),
@@ -153,7 +153,7 @@ pub(super) fn within(run: &MeasuredRun<'_>) -> String {
     }
 }
 
-/// The limit as a line; the runner-up behind it.
+/// The limit as a line, followed by the runner-up.
 pub(super) fn limit_line(limit: &Limit) -> LimitLine {
     let (_, sentence) = limit::line(limit);
     let (what, more) = match sentence.split_once(" (") {
@@ -174,7 +174,7 @@ pub(super) fn rated(value: f64, unit: &str) -> String {
     format!("{} {unit}", rate(value))
 }
 
-/// Where a figure lies with 90% confidence, each end as `show` has it.
+/// The 90% interval of a figure, each end formatted by `show`.
 pub(super) fn interval90(low: f64, high: f64, show: fn(f64) -> String) -> String {
     format!("90% interval {} to {}", show(low), show(high))
 }
@@ -186,7 +186,7 @@ pub(crate) fn plural(number: usize, one: &str) -> String {
     format!("{number_text} {one}{s}")
 }
 
-/// A length of time, `1 min 5 s`, to the second where it is that long.
+/// A duration such as `1 min 5 s`, rounded to seconds if it is long enough.
 pub(crate) fn to_the_second(ns: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     if ns < SECOND {

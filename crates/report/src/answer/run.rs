@@ -1,4 +1,4 @@
-//! The answer of one run: the rate that was acknowledged, and at which latency.
+//! The answer of one run: the acknowledged rate, and its latency.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{bytes, count, duration, plain, rate};
@@ -42,7 +42,7 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
         ..Answer::default()
     };
     match run.judgments.data.value {
-        // Lost rows are the answer, the rate comes second.
+        // If rows were lost, that is the answer; the rate comes second.
         Data::Lost => Answer {
             lead: String::new(),
             figure: count(run.audit.missing),
@@ -62,7 +62,7 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
     }
 }
 
-/// The stream that answers: the first one of the plan, in the last measured phase.
+/// The stream that answers: the first stream of the plan, in the last measured phase.
 pub(crate) fn main_stream<'a>(
     measured: &'a [MeasuredStream<'a>],
 ) -> Option<&'a MeasuredStream<'a>> {
@@ -98,14 +98,14 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
     }
 }
 
-/// What a stream was to do in a phase.
+/// The planned pace of a stream in a phase.
 enum Planned {
     /// Units per second.
     Rate(f64),
     Sessions(u32),
 }
 
-/// What a stream was to do in the phase that is answered for: what its plan says, or what its user changed that to.
+/// The pace of a stream in the answering phase: from the plan, or the user's change to it.
 fn planned(
     run: &MeasuredRun<'_>,
     plan: &StreamPlan,
@@ -154,7 +154,7 @@ fn others(
     }
 }
 
-/// A question for an objective is answered with yes or no.
+/// An answer about an objective starts with yes or no.
 fn lead(run: &MeasuredRun<'_>, main: &MeasuredStream<'_>) -> &'static str {
     let plan = main.plan.and_then(|plan| planned(run, plan, Some(main)));
     let is_question = matches!(plan, Some(Planned::Rate(_))) && !objectives(run).is_empty();
@@ -179,7 +179,7 @@ fn basis(
     list([planned, Some(length), last].into_iter().flatten(), ", ")
 }
 
-/// The greatest of the ops of a stream.
+/// The maximum over the ops of a stream.
 fn slowest(main: &MeasuredStream<'_>, of: fn(&ResultRecord) -> Option<u64>) -> Option<u64> {
     main.results.iter().filter_map(|result| of(result)).max()
 }
@@ -188,7 +188,7 @@ fn limit(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Limit
     if let Some(limit) = &run.limit {
         return Some(limit_line(limit));
     }
-    // Closed load is always at its limit; older records do not say at which.
+    // Closed load is always at its limit; older records do not name the limit.
     let is_open = !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
     (is_open && run.origin.is_none()).then(|| LimitLine {
         label: "No limit was reached".to_owned(),

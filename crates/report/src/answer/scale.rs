@@ -1,4 +1,4 @@
-//! The answer of a growth: what the largest size reaches, and how much of linear that is.
+//! The answer of a growth: the rate at the largest size, as a fraction of linear growth.
 
 use highwater_model::display::{about, percent, percent_signed, rate};
 use highwater_model::record::MeasuredRun;

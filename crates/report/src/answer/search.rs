@@ -1,4 +1,4 @@
-//! The answer of a search: the mark, with the lowest value that failed.
+//! The answer of a search: the mark, and the lowest value that failed.
 
 use highwater_analysis::limit::of_search;
 use highwater_analysis::search::times_confirmed;

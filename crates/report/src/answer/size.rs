@@ -1,4 +1,4 @@
-//! The answer of a size plan: how many nodes, why not one fewer, and what it rests on.
+//! The answer of a size plan: the number of nodes, why not one fewer, and the basis.
 
 use highwater_model::display::{about, percent_whole, rate};
 use highwater_sizing::cluster::{Alternative, Origin, SizePlan};
@@ -112,7 +112,7 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let known = interval90(free.low, free.high, percent_whole);
     let free = percent_whole(free.expected);
     keys.push(KeyFigure::new("headroom", free, known));
-    // Of what is cut off below, the price is missed first.
+    // The keys are truncated below, so the price comes before the less important ones.
     let price = plan.price_per_month.map(rate);
     keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
     if nodes.survive > 0 {

@@ -1,4 +1,4 @@
-//! What is said first of a record, as a reader reads it.
+//! Answers of records, as readers see them.
 
 use super::*;
 use crate::tests::p99;
@@ -48,7 +48,7 @@ fn a_growth_answers_for_its_largest_size() {
     insta::assert_snapshot!(said((&grown()).into()));
 }
 
-/// A rate with an objective is a question for yes or no.
+/// A rate with an objective is a yes-or-no question.
 #[test]
 fn an_objective_is_answered_with_yes_or_no() {
     let mut record = fixture::open_steps();
@@ -66,7 +66,7 @@ fn an_objective_is_answered_with_yes_or_no() {
     }
 }
 
-/// A phase without a step has the pace that its user gave; one with a step has that of the plan again.
+/// A phase without a step has the pace set by the user; a phase with a step has the planned pace again.
 #[test]
 fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
     let question = |record: &RunRecord| answer(record.into(), &measured_streams(record)).question;
@@ -96,7 +96,7 @@ fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
     assert!(changed.contains("How much of 5,000 rows/s "), "{changed}");
 }
 
-/// No address of a target is in a question, and no answer of a spoiled measurement is to be quoted.
+/// A question must not contain the target's address, and an answer of a spoiled measurement must not be quoted.
 #[test]
 fn an_answer_that_does_not_stand_says_so() {
     let mut record = fixture::closed();

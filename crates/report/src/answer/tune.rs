@@ -1,4 +1,4 @@
-//! The answer of a tuning: the best setting, and whether it is really better.
+//! The answer of a tuning: the best setting, and whether it is significantly better.
 
 use highwater_model::display::{count, duration, percent_signed};
 use highwater_model::record::MeasuredRun;

@@ -1,4 +1,4 @@
-//! Comparisons of growths with the first one: text, Markdown and a page. Must not compare.
+//! Comparisons of growths with the first one as text, Markdown, and a page. Must not compute the comparison.
 
 use maud::html;
 
@@ -12,7 +12,7 @@ use crate::html::{Page, Part, growths_hero, page, table};
 use crate::layout::{aligned, labeled, list};
 use crate::markdown_words::{compared, table as markdown_table};
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const WORDS: usize = 120;
 
 /// The comparison as text, without colors.
@@ -34,7 +34,7 @@ fn lines(pair: Pair<'_>) -> Vec<String> {
     lines
 }
 
-/// The comparison; what targets say cannot become markup.
+/// The comparison as Markdown; text from targets is escaped.
 pub fn growths_markdown(report: &GrowthsReport<'_>) -> String {
     list(pairs(report).into_iter().flat_map(blocks), "\n\n") + "\n"
 }
@@ -48,7 +48,7 @@ fn blocks(pair: Pair<'_>) -> Vec<String> {
     compared(&sentence(pair.compared), names, sizes, all)
 }
 
-/// The page; it opens offline.
+/// The page; works offline.
 pub fn growths_html(report: &GrowthsReport<'_>) -> String {
     let growths: Vec<_> = report.all().collect();
     let facts = growths.iter().map(|of| foreign(&of.name, WORDS)).collect();

@@ -1,4 +1,4 @@
-//! Comparisons of several groups, or growths, with the first one: text, Markdown and a page. Must not compare.
+//! Comparisons of groups, or growths, with the first one as text, Markdown, and a page. Must not compare anything.
 
 mod growths;
 #[cfg(test)]
@@ -24,7 +24,7 @@ pub fn compare_text(report: &CompareReport<'_>) -> String {
     list(blocks, "\n")
 }
 
-/// The comparison; what targets say cannot become markup.
+/// The comparison as Markdown; text from targets is escaped.
 pub fn compare_markdown(report: &CompareReport<'_>) -> String {
     let blocks = report
         .others
@@ -33,7 +33,7 @@ pub fn compare_markdown(report: &CompareReport<'_>) -> String {
     list(blocks, "\n\n") + "\n"
 }
 
-/// The page; it opens offline.
+/// The page; works offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
     let mut parts = vec![figures(report)];
     parts.extend(courses(report).map(|body| Part {
@@ -96,7 +96,7 @@ fn figures(report: &CompareReport<'_>) -> Part {
     }
 }
 
-/// The time courses of all runs, laid over each other.
+/// The time series of all runs, overlaid.
 fn courses(report: &CompareReport<'_>) -> Option<Markup> {
     let groups = report.all().map(|group| {
         let runs = group.runs.iter();

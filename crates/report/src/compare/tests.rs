@@ -1,4 +1,4 @@
-//! A comparison as people see it.
+//! Comparisons, as readers see them.
 
 use super::*;
 use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
@@ -50,7 +50,7 @@ fn a_worse_group_is_reported_with_its_interval_and_all_that_differs() {
     insta::assert_snapshot!(with_report(&mut b, compare_text));
 }
 
-/// Failures and an outage that B has and A has not, in points.
+/// Failures and an outage that only B has, in percentage points.
 #[test]
 fn shares_are_reported_in_points_with_what_matters_and_what_would_suffice() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
@@ -62,7 +62,7 @@ fn shares_are_reported_in_points_with_what_matters_and_what_would_suffice() {
     insta::assert_snapshot!(with_report(&mut b, compare_text));
 }
 
-/// A geometric mean would be 0 as soon as one run had no failure.
+/// A geometric mean would be 0 as soon as one run has no failure.
 #[test]
 fn the_share_of_several_runs_is_their_arithmetic_mean() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
@@ -82,7 +82,7 @@ fn one_run_says_how_many_would_suffice() {
     assert_says(&text, &["inconclusive", "--repeat "]);
 }
 
-/// Every figure has its interval beside it.
+/// Every figure has its interval next to it.
 #[test]
 fn the_page_answers_by_how_much_the_groups_differ() {
     let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
@@ -97,7 +97,7 @@ fn the_page_answers_by_how_much_the_groups_differ() {
     assert_eq!(page.matches(">inconclusive<").count(), 1 + 10 + 10);
 }
 
-/// Also where the value of the setting is part of the date in a name.
+/// Also if the value of the setting is part of a date in a name.
 #[test]
 fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values() {
     let nodes = |record: &mut RunRecord, value: &str| {
@@ -119,7 +119,7 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
         let page = with_report_named(name, &a, &b, compare_html);
         let text_of = |element: &str| {
             let (_, text) = page.split_once(&format!("<{element}>")).unwrap();
-            // A figure stays with its unit.
+            // A figure must not be separated from its unit.
             text.split('<').next().unwrap().replace('\u{a0}', " ")
         };
         let title = text_of("title");
@@ -155,7 +155,7 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
     assert_eq!(titles("main", ["30", "60"], &length), expected);
 }
 
-/// Two runs that differ in their plans alone.
+/// Two runs that differ only in their plans.
 #[test]
 fn runs_of_other_plans_have_no_verdict_and_are_told_apart_by_what_was_planned() {
     let [a, b] = [4, 8].map(|sessions| {

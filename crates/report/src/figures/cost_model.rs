@@ -1,5 +1,5 @@
-//! The cost model of a batch in sentences: fixed and per-row time, their intervals, and where it
-//! fails. It must not fit anything.
+//! The cost model of a batch in sentences: fixed and per-row time, their intervals, and where it fails. Must not fit
+//! anything.
 
 use super::rows::{said, seconds};
 use crate::layout::Remark;

@@ -1,6 +1,6 @@
-//! Figures of a file or of runs for people: tables over an axis, and what is not plausible.
+//! Figures of a file or of runs for people: tables over an axis, and plausibility warnings.
 //!
-//! Pure text without colors; equal figures give equal bytes. Nothing is computed here.
+//! Pure text without colors; equal figures give equal bytes. Must not compute anything.
 
 mod cost_model;
 pub(super) mod rows;
@@ -20,14 +20,14 @@ use highwater_sizing::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 use rows::{said, words};
 pub use warnings::warnings_text;
 
-/// Tables and warnings as one JSON object, with what the reader should know.
+/// Tables and warnings as one JSON object, with notes for the reader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FiguresReport {
     /// `highwater-figures/2`.
     pub schema: &'static str,
     /// Empty for a check.
     pub tables: Vec<Table>,
-    /// What the plausibility audit has against the figures.
+    /// Warnings of the plausibility check.
     pub warnings: Vec<PlausibilityWarning>,
     /// Remarks on how the file was read.
     pub notes: Vec<String>,
@@ -36,7 +36,7 @@ pub struct FiguresReport {
 /// Version of the shape of [`FiguresReport`].
 pub const FIGURES_SCHEMA: &str = "highwater-figures/2";
 
-/// A report as JSON, pretty, with a newline at the end.
+/// A report as JSON, pretty-printed, with a newline at the end.
 pub fn figures_json(report: &FiguresReport) -> String {
     pretty(report)
 }
@@ -53,7 +53,7 @@ pub(super) fn table(table: &Table) -> String {
     with(table, &remarks(table))
 }
 
-/// The same of a tuning, whose best value is not that of one table.
+/// The table of a tuning, without a best value: the best value is not that of one table.
 pub(super) fn table_of_tuning(table: &Table) -> String {
     let remarks: Vec<Remark> =
         table.best.iter().map(|best| flattens(best, table)).chain(besides(table)).collect();
@@ -78,7 +78,7 @@ fn with(table: &Table, remarks: &[Remark]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The best value, where the curve flattens, the cost model, and what else changed.
+/// The best value, where the curve flattens, the cost model, and other changes.
 pub(super) fn remarks(table: &Table) -> Vec<Remark> {
     table
         .best
@@ -88,7 +88,7 @@ pub(super) fn remarks(table: &Table) -> Vec<Remark> {
         .collect()
 }
 
-/// The cost model, and what else changed.
+/// The cost model, and other changes.
 fn besides(table: &Table) -> Vec<Remark> {
     table
         .cost_model

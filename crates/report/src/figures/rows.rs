@@ -1,4 +1,4 @@
-//! The rows of a table, in columns; a column that no row fills is left out.
+//! The rows of a table, in columns; empty columns are omitted.
 
 use crate::by_op;
 use crate::layout::{Row as Line, aligned, or_absent};
@@ -7,15 +7,15 @@ use highwater_model::numbers::round_to_u64;
 use highwater_sizing::series::names;
 use highwater_sizing::tables::{Row, Table};
 
-/// Longest text of a file that is shown in a line.
+/// Maximum characters of text from a file in a line.
 const LONGEST: usize = 100;
 
-/// What a file says, in a sentence.
+/// Text of a file, to be used in a sentence.
 pub(super) fn said(text: &str) -> String {
     foreign(text, LONGEST)
 }
 
-/// A column after the value and the throughput: its head, and its cell where there is one.
+/// A column after the value and the throughput: its head, and its cell if there is one.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
 pub(super) fn lines(table: &Table) -> Vec<String> {
@@ -39,12 +39,12 @@ pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
     (lines, words(table))
 }
 
-/// How many columns hold words, which stand to the left.
+/// Number of left-aligned columns, which hold words.
 pub(super) fn words(table: &Table) -> usize {
     usize::from(table.rows.iter().any(|row| row.number.is_none()))
 }
 
-/// The head and the rows of the parts; nothing where the table has none.
+/// The head and the rows of the parts; empty if the table has none.
 pub(super) fn parts(table: &Table) -> Vec<Line> {
     let rates: Vec<_> = table.rows.iter().map(|row| row.parts.clone()).collect();
     let values = table.rows.iter().map(|row| said(&row.value));
@@ -67,7 +67,7 @@ fn columns(table: &Table) -> [Column; 9] {
     ]
 }
 
-/// A time of some seconds as people read it.
+/// A duration in seconds as people read it.
 pub(super) fn seconds(seconds: f64) -> String {
     display::duration(round_to_u64(seconds * 1e9))
 }

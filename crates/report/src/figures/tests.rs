@@ -1,4 +1,4 @@
-//! The published figures as people see them.
+//! The published figures, as readers see them.
 
 use insta::assert_snapshot;
 
@@ -33,7 +33,7 @@ fn the_million_rows_table() {
     assert_snapshot!(figures_text(&published("one-million-rows.csv")));
 }
 
-/// The cells of each line of the table that begins with a number of nodes; of its parts where there are any.
+/// The cells of each line of the table that begins with a number of nodes; if the table has parts, the cells of those.
 fn rows_of(file: &str) -> [String; 2] {
     let text = figures_text(&published(file));
     let (whole, parts) = text.split_once("each part ").unwrap_or((&text, ""));
@@ -48,7 +48,7 @@ fn cells_of(text: &str) -> String {
     lines.filter(is_row).map(|cells| cells.join(" | ")).collect::<Vec<_>>().join("\n")
 }
 
-/// Nodes, throughput, gain, change, part of linear growth, per node, the 0.8 rule, and what it is off by.
+/// Nodes, throughput, gain, change, fraction of linear growth, per node, the 0.8 rule, and its error.
 #[test]
 fn each_articles_growth_has_the_articles_own_numbers() {
     assert_snapshot!(rows_of("one-million-rows.csv")[0], @"
@@ -77,7 +77,7 @@ fn each_articles_growth_has_the_articles_own_numbers() {
     ");
 }
 
-/// Each query's throughput is the one that the article prints, and a growth that measured the same shows the same rows.
+/// Each query's throughput equals the article's; a growth that measured the same shows the same rows.
 #[test]
 fn a_growth_shows_the_queries_of_an_article_as_its_file_does() {
     let tables = published("query-scaling.csv").tables;

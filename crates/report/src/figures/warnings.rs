@@ -1,16 +1,16 @@
-//! Plausibility warnings, as paragraphs. It must not decide what is plausible.
+//! Plausibility warnings, as paragraphs. Must not decide what is plausible.
 
 use super::rows::said;
 use crate::layout::{labeled, list};
 use highwater_model::display::foreign;
 use highwater_sizing::plausibility::{PlausibilityWarning, Weight};
 
-/// Places of a warning that are named before the others are counted.
+/// Places of a warning that are listed; further places are counted.
 const PLACES_NAMED: usize = 4;
-/// Longest message: it quotes the file.
+/// Maximum characters of a message, which quotes the file.
 const LONGEST_MESSAGE: usize = 400;
 
-/// Each warning with its figures, its places and what to look at; one line when there is none.
+/// Each warning with its figures, its places, and what to check; one line if there is none.
 pub fn warnings_text(warnings: &[PlausibilityWarning]) -> String {
     if warnings.is_empty() {
         return labeled("plausible", "nothing speaks against these figures") + "\n";

@@ -7,7 +7,7 @@ use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
 use crate::layout::first_upper;
 use crate::text::judged::Tone;
 
-/// Settings are longer than a figure of this many letters.
+/// Maximum characters of a figure; longer texts are settings.
 const FIGURE_MAX: usize = 12;
 
 pub(super) fn head(answer: &Answer, tags: &[String]) -> Markup {
@@ -34,7 +34,7 @@ pub(super) fn head(answer: &Answer, tags: &[String]) -> Markup {
     }
 }
 
-/// Limit and judgments alone, of a run that goes on.
+/// Only the limit and the judgments, for a running run.
 pub(super) fn so_far(answer: &Answer) -> Markup {
     html! {
         section class="so-far-judged" aria-label="What is known so far" {
@@ -81,8 +81,7 @@ fn limit_line(limit: &LimitLine) -> Markup {
     }
 }
 
-/// How a judgment looks, and its sign, told by its form and not by its color alone; its word says the
-/// same.
+/// The style and sign of a judgment. Its form distinguishes it, not only its color; its word has the same meaning.
 const fn look(tone: Tone) -> (&'static str, &'static str) {
     match tone {
         Tone::Good => ("good", "M10 2a8 8 0 1 0 .01 0M6 10l3 3l5 -6"),
@@ -121,7 +120,7 @@ pub(super) fn keys(keys: &[KeyFigure]) -> Markup {
     }
 }
 
-/// What the answer rests on most.
+/// The most influential assumptions.
 pub(super) fn assumptions(assumptions: &[String]) -> Markup {
     if assumptions.is_empty() {
         return html! {};

@@ -1,4 +1,4 @@
-//! A comparison on a page: the intervals of all figures beside each other, and what else differs.
+//! A comparison on a page: the intervals of all figures next to each other, and the other differences.
 
 use maud::{Markup, html};
 
@@ -8,14 +8,14 @@ use highwater_model::display::with_unit;
 use super::kept::kept;
 use crate::comparison::{difference, differing, figures_of, interval, named, place_of, word};
 
-/// Half the width of a drawing, in differences that matter.
+/// Half the width of a drawing, in multiples of the smallest difference that matters.
 const REACH: f64 = 4.0;
-/// Pixels of a drawing.
+/// Width of a drawing in pixels.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 22.0;
 
-/// Every figure with its interval, turned so that right is better; in units of what matters, so that the grey
-/// zone is the same for all.
+/// Every figure with its interval, oriented so that right is better. The unit is the smallest difference that matters,
+/// so that the gray zone is the same for all.
 pub(crate) fn forest(comparison: &Comparison) -> Markup {
     html! {
         div class="forest" {
@@ -43,7 +43,7 @@ pub(crate) fn forest(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The one that is tested first leads.
+/// The primary figure comes first.
 fn ordered(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
     let figures = || comparison.figures.iter();
     figures()
@@ -78,7 +78,7 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The interval as a line with a dot, and the zone that does not matter.
+/// The interval as a line with a dot, and the zone of differences that do not matter.
 fn drawing(compared: &Compared) -> Markup {
     let turned = match compared.figure.better {
         Better::More => 1.0,
@@ -108,7 +108,7 @@ fn drawing(compared: &Compared) -> Markup {
     }
 }
 
-/// What else differs between two groups of these names.
+/// Other differences between the groups with these names.
 pub(crate) fn differences(names: [&str; 2], comparison: &Comparison) -> Markup {
     let lines = differing(comparison);
     let [_, b] = named(names, comparison);

@@ -1,9 +1,9 @@
-//! How figures and commands are set in a sentence: no line break takes a figure apart from its unit, and a command
-//! between backquotes is set as code.
+//! Typesetting of figures and commands in a sentence: no line break separates a figure from its unit, and commands in
+//! backquotes are set as code.
 
 use maud::{Markup, html};
 
-/// What stands behind a figure and belongs to it.
+/// Units, which stay on the line of their figure.
 const UNITS: &str = "ns µs ms s min h d B kB MB GB TB PB rows/s queries/s ops/s rows queries ops \
                      nodes node cores probes runs sessions";
 
@@ -25,9 +25,9 @@ pub(crate) fn kept(text: &str) -> String {
     kept
 }
 
-/// A sentence with the commands in it, which stand between backquotes, as code.
+/// A sentence with the commands in backquotes set as code.
 pub(crate) fn sentence(text: &str) -> Markup {
-    // One without a fellow is part of what a target said.
+    // An unpaired backquote is part of the target's text.
     let is_paired = text.matches('`').count().is_multiple_of(2);
     if !is_paired {
         return html! { (kept(text)) };

@@ -1,10 +1,9 @@
-//! A record, a comparison, or a size plan, as one page that opens offline: text and tables by [`maud`], which
-//! escapes what it is given, and charts as SVG.
+//! A record, a comparison, or a size plan as one page that works offline: text and tables by [`maud`], which escapes
+//! its input, and charts as SVG.
 //!
-//! All pages are of one make (`page`): the answer first, one chart, and everything else folded. The page asks for
-//! nothing: style and script stand in it. Without the script everything can be read; the script adds the
-//! crosshair, zoom, switches, copies. What stands in the page comes from the record or from `analysis`;
-//! nothing is judged here.
+//! All pages share one frame (`page`): the answer first, one chart, and everything else folded. The page loads
+//! nothing: style and script are inline. Everything is readable without the script, which adds the crosshair, zoom,
+//! switches, and copy buttons. All content comes from the record or from `analysis`; must not judge.
 
 mod answered;
 mod chart;
@@ -55,7 +54,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
             (hero, parts, plots::over_time(run))
         }
     };
-    // What every record has, of its run or its last one.
+    // Parts of every record, about its run or its last run.
     parts.push(sections::judged(record));
     parts.extend(sections::latency(run, &measured, &plots::distributions(run)));
     parts.extend(sections::over_time(run, &over_time));
@@ -85,7 +84,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     })
 }
 
-/// The charts above the folds of a run: its throughput and its latency; and all others over time.
+/// The charts above the folds of a run (throughput and latency), and all other charts over time.
 fn hero_of_run(run: &MeasuredRun<'_>) -> (Vec<Chart>, Vec<Chart>) {
     let charts = plots::over_time(run);
     let mut ids = charts.iter().map(|chart| &chart.id);
@@ -94,13 +93,13 @@ fn hero_of_run(run: &MeasuredRun<'_>) -> (Vec<Chart>, Vec<Chart>) {
     charts.into_iter().partition(is_hero)
 }
 
-/// Courses of several groups of runs, laid over each other; none where no run has any.
+/// Time series of several groups of runs, overlaid; absent if no run has any.
 pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
     let charts = plots::overlay(groups);
     (!charts.is_empty()).then(|| chart::all(&charts))
 }
 
-/// The chart of a comparison of growths; nothing where no size counts.
+/// The chart of a comparison of growths; empty if no size counts.
 pub(super) fn growths_hero(growths: &[&NamedGrowth<'_>]) -> Markup {
     chart::hero(plots::growths(growths).as_slice())
 }

@@ -1,5 +1,5 @@
-//! The frame of every page: the answer first, one chart, six figures, and everything else folded behind headings
-//! that say what is inside; style and script.
+//! The frame of every page: the answer first, one chart, six figures, and everything else folded behind headings that
+//! summarize it; style and script.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -8,24 +8,24 @@ use super::kept::{kept, sentence};
 use super::served::document;
 use crate::answer::Answer;
 
-/// All of the style; it names no file and no address.
+/// The whole style; it references no file and no address.
 const STYLE: &str = include_str!("style.css");
-/// All of the script.
+/// The whole script.
 const SCRIPT: &str = include_str!("script.js");
-/// The mark of the program: a pole in the water.
+/// The logo: a pole in the water.
 const SIGN: &str = "M3 1v16M3 3h12M6 13c2 -2 3 -2 5 0s3 2 5 0";
 
-/// What a page says.
+/// Content of a page.
 pub(crate) struct Page {
-    /// Which kind of page: `Run`, `Find` …
+    /// Kind of page: `Run`, `Find` …
     pub(crate) kind: &'static str,
-    /// Which one of its kind, in a word.
+    /// Name of this page among its kind, in one word.
     pub(crate) name: String,
-    /// When, how long, of what; the first is the most telling.
+    /// Time, duration, and subject; the most informative first.
     pub(crate) facts: Vec<String>,
-    /// What must be known before the answer is read, such as `simulated`.
+    /// Conditions to know before reading the answer, such as `simulated`.
     pub(crate) tags: Vec<String>,
-    /// What is said first.
+    /// The answer, printed first.
     pub(crate) answer: Answer,
     /// The one chart; may be empty.
     pub(crate) hero: Markup,
@@ -39,16 +39,16 @@ pub(crate) struct Part {
     pub(crate) id: &'static str,
     /// The heading.
     pub(crate) title: &'static str,
-    /// What is inside, in one line: the part's own result.
+    /// Summary in one line: the part's result.
     pub(crate) abstract_line: String,
-    /// What stands below.
+    /// The content below.
     pub(crate) body: Markup,
 }
 
 /// The bytes of the page.
 pub(crate) fn page(page: &Page) -> String {
     let head = html! {
-        // Nothing may be asked for, whatever stands in the record.
+        // Nothing may be loaded, whatever the record contains.
         meta http-equiv="Content-Security-Policy"
             content="default-src 'none'; style-src 'unsafe-inline'; \
                      script-src 'unsafe-inline'; img-src data: blob:";

@@ -1,5 +1,5 @@
-//! What the page of an experiment has of its own: one chart, and its parts. Must not know of the parts that every page
-//! has.
+//! The parts that only the page of an experiment has: one chart, and its own parts. Must not depend on the parts that
+//! every page has.
 
 use maud::Markup;
 
@@ -11,12 +11,12 @@ use super::comparison::forest;
 use super::page::Part;
 use super::{plots, sections};
 
-/// The one chart of an experiment, and the parts that are its own.
+/// The one chart of an experiment, and its own parts.
 pub(super) fn of_question(run: &MeasuredRun<'_>, question: &Question) -> (Markup, Vec<Part>) {
     match question {
         Question::Search(search) => {
             let mut charts = plots::search(run, search);
-            // Latency is what the objective is about; without it the rate that was reached.
+            // The objective is about latency; without an objective, the reached rate is drawn.
             let hero = chart::hero(charts.pop().as_slice());
             (hero, vec![sections::search(run, search, &charts)])
         }

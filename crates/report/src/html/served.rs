@@ -1,15 +1,15 @@
-//! The document that every page is; and the frame of one that is served, not kept: style and script are files beside
-//! it, as its policy wants. Must not know what a page shows.
+//! The HTML document of every page, and the frame of a served page, which is not stored: because of its content
+//! security policy, style and script are separate files. Must not depend on the content of a page.
 
 use maud::{DOCTYPE, Markup, html};
 
 use highwater_model::display::harmless;
 
-/// The bytes of the page; `head` is what it has besides in its head.
+/// The bytes of a served page; `head` is added to its head.
 pub(super) fn served(title: &str, head: &Markup, body: &Markup) -> String {
     let head = html! {
         title { (title) " · Highwater" }
-        // Without one, browsers ask for a file that is not there, or report that they may not.
+        // Without it, browsers request a missing file, or report that the policy forbids the request.
         link rel="icon" href="data:,";
         link rel="stylesheet" href="/live.css";
         (head)

@@ -1,4 +1,4 @@
-//! Progress bars, trends and lines that fit, in characters. It must not know what they show.
+//! Progress bars, trends, and lines that fit, in characters. Must not depend on what they show.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ const FILLED: &str = "█";
 const EMPTY: &str = "░";
 /// Heights of a trend.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What stands where a line was cut.
+/// Replaces the end of a truncated line.
 const CUT: char = '…';
 
-/// `██████░░░░░░   50.0%`, of a share from 0 to 1, `width` characters wide.
+/// `██████░░░░░░   50.0%`, for a fraction from 0 to 1, `width` characters wide.
 pub(super) fn bar(share: f64, width: usize) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let filled = round_to_usize(share * len_to_f64(width));
@@ -19,7 +19,7 @@ pub(super) fn bar(share: f64, width: usize) -> String {
     format!("{bar}  {:>5.1}%", share * 100.0)
 }
 
-/// Values from 0 to the greatest of them, a character each.
+/// Values from 0 to their maximum, one character each.
 pub(super) fn trend(values: &VecDeque<f64>, most: usize) -> String {
     let highest = values.iter().copied().fold(0.0, f64::max);
     let shown = values.iter().skip(values.len().saturating_sub(most));
@@ -30,7 +30,7 @@ pub(super) fn trend(values: &VecDeque<f64>, most: usize) -> String {
     shown.map(height).collect()
 }
 
-/// A line that a terminal of so many columns does not wrap.
+/// A line that a terminal with `columns` columns does not wrap.
 pub(super) fn cut(line: &str, columns: usize) -> String {
     if line.chars().map(width).sum::<usize>() <= columns {
         return line.to_owned();
@@ -50,8 +50,7 @@ pub(super) fn cut(line: &str, columns: usize) -> String {
     shown
 }
 
-/// Columns of a character, at most: those of names in scripts that are known for wide characters
-/// count twice.
+/// Maximum columns of a character: 2 for scripts that are known for wide characters.
 fn width(character: char) -> usize {
     let own = matches!(character, '\u{2000}'..='\u{22ff}' | '\u{2500}'..='\u{259f}');
     if character < '\u{1100}' || own { 1 } else { 2 }

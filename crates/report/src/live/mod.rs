@@ -1,7 +1,7 @@
-//! What a terminal shows while something goes on, as a few lines that are drawn again in place: how
-//! far it is, how long it will take, and how the last minute went.
+//! The live display of a terminal: a few lines, redrawn in place, with the progress, the remaining time, and the trend
+//! of the last minute.
 //!
-//! Pure: the time is an argument, and lines come out. What must not be here: writing them.
+//! Pure: takes the time as an argument and returns lines. Must not write to the terminal.
 
 mod bars;
 #[cfg(test)]
@@ -25,27 +25,27 @@ use bars::{bar, cut, trend};
 
 /// Seconds of a trend.
 const TREND_S: usize = 60;
-/// Cells of a bar, on a terminal of so many columns and on a narrower one.
+/// Cells of a bar, on a terminal with at least `WIDE` columns and on a narrower one.
 const BAR: usize = 24;
 const WIDE: usize = 79;
 const SHORT_BAR: usize = 10;
 /// Columns before a bar.
 const LABEL: usize = 13;
-/// As far as time alone can say that a question is: it is not over before its answer is there.
+/// Maximum progress that is estimated from time alone: an audit query is not over before its response.
 const NEARLY: f64 = 0.99;
-/// Objectives that are shown.
+/// Maximum number of objectives shown.
 const OBJECTIVES: usize = 4;
-/// Characters of a name.
+/// Maximum characters of a name.
 const WORDS: usize = 40;
 
-/// What goes on.
+/// State of the display.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
     experiment: Option<(Nanos, ExperimentProgress)>,
     part: Part,
-    /// What the run that goes on is to meet.
+    /// Objectives of the current run.
     objectives: Vec<Objective>,
-    /// The working directory's file of settings, where it decides anything.
+    /// The working directory's settings file, if it has any effect.
     settings_file: Option<String>,
 }
 
@@ -63,9 +63,9 @@ enum Part {
 #[derive(Debug, Clone, Default)]
 struct Load {
     bounds: LoadBounds,
-    /// Rows that came since it began.
+    /// Rows acknowledged since the load began.
     rows: f64,
-    /// Ops that were given up since it began.
+    /// Ops dropped since the load began.
     dropped: u64,
     last: Option<SecondProgress>,
     streams: Vec<StreamTimeline>,
@@ -80,7 +80,7 @@ struct StreamTimeline {
 }
 
 impl Live {
-    /// A run begins, which is to meet this, with the settings of this file of its directory.
+    /// A run begins, with these objectives, and the settings file of its directory.
     pub fn begin(&mut self, objectives: &[Objective], settings_file: Option<&str>) {
         self.objectives = objectives.to_vec();
         self.settings_file = settings_file.map(str::to_owned);
@@ -92,7 +92,7 @@ impl Live {
         self.part = Part::Nothing;
     }
 
-    /// A probe is over; the target rests until the next one.
+    /// A probe is over; the target is idle until the next one.
     pub fn probed(&mut self) {
         self.experiment = None;
         self.part = Part::Nothing;
@@ -108,7 +108,7 @@ impl Live {
         self.part = Part::Load(Load { bounds, ..Load::default() });
     }
 
-    /// A second of load is over.
+    /// Adds a second of load.
     pub fn second(&mut self, line: &SecondProgress) {
         if !matches!(self.part, Part::Load(_)) {
             self.load(LoadBounds::default());
@@ -118,7 +118,7 @@ impl Live {
         }
     }
 
-    /// An audit has come this far.
+    /// Updates the progress of an audit.
     pub fn audit(&mut self, now: Nanos, progress: AuditProgress) {
         let begin = match &self.part {
             Part::Audit { begin, .. } => *begin,
@@ -127,7 +127,7 @@ impl Live {
         self.part = Part::Audit { begin, progress };
     }
 
-    /// What is to be seen now, on a terminal of this size.
+    /// The current lines for a terminal of this size.
     pub fn lines(&self, now: Nanos, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some((begin, experiment)) = &self.experiment {
@@ -149,7 +149,7 @@ impl Live {
         lines.iter().map(|line| cut(line, columns)).collect()
     }
 
-    /// How each objective stands in the measured phase so far.
+    /// Each objective in the measured phase so far.
     fn objective_lines(&self, load: &Load) -> Vec<String> {
         let Some(last) = &load.last else {
             return Vec::new();
@@ -168,7 +168,7 @@ impl Live {
     }
 }
 
-/// A line with a bar: what goes on, how much of it is over, what is left, what else is known.
+/// A line with a bar: the activity, its progress, the remaining time, and additional facts.
 struct Bar {
     label: String,
     share: f64,
@@ -177,7 +177,7 @@ struct Bar {
 }
 
 impl Bar {
-    /// `load         ██████░░░░░░   50.0%  5 s left · about`; a narrow terminal has a short bar.
+    /// `load         ██████░░░░░░   50.0%  5 s left · about`; shorter on a narrow terminal.
     fn line(&self, columns: usize) -> String {
         let about = self.left.iter().chain(&self.about);
         let about = list(about.map(String::as_str), " · ");
@@ -188,7 +188,7 @@ impl Bar {
     }
 }
 
-/// The bar of a search: of what it may take at most, the part that is nearest to its end.
+/// The bar of an experiment: the trials or the budget, whichever is used up further.
 fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
     let spent = experiment.spent.0.saturating_add(elapsed.0);
     let number = experiment.done.saturating_add(1);
@@ -207,7 +207,7 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
     }
 }
 
-/// What is left of an experiment at most, nanoseconds, so long after its last trial began.
+/// Maximum remaining time of an experiment in nanoseconds, `elapsed` after its last trial began.
 pub(crate) fn left_at_most(experiment: ExperimentProgress, elapsed: Nanos) -> u64 {
     let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
     let of_probes = experiment.each.0.saturating_mul(to_come);
@@ -221,14 +221,14 @@ pub(crate) fn left_at_most(experiment: ExperimentProgress, elapsed: Nanos) -> u6
         .saturating_add(experiment.ready.0.saturating_mul(to_come))
 }
 
-/// The bar of an audit. A database answers a question about all rows at once: meanwhile time tells,
-/// by what was expected, how far it may be.
+/// The bar of an audit. A database reports no progress while it runs a query over all rows; until the response, the
+/// expected duration estimates it.
 fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
     let counted = ratio(progress.rows, progress.of);
     let under_way = ratio(progress.rows.saturating_add(progress.under_way), progress.of);
     let expected = ratio(elapsed.0, progress.estimate.0);
     let share = counted.max(expected.min(under_way).min(NEARLY));
-    // What is left at the pace so far.
+    // Remaining time at the pace so far.
     let left = elapsed.as_secs_f64() * (1.0 - share) / share;
     let left = Some(left.max(0.0)).filter(|left| share > 0.0 && left.is_finite());
     let rows = count(progress.rows.min(progress.of));
@@ -276,7 +276,7 @@ impl Load {
         lines
     }
 
-    /// How far it is, and when it ends at the latest.
+    /// Progress, and the latest end.
     fn bar(&self) -> Bar {
         let Some(last) = &self.last else {
             return Bar { label: "begins".to_owned(), share: 0.0, left: None, about: Vec::new() };
@@ -325,7 +325,7 @@ fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
     ])
 }
 
-/// The trend of the last minute, as much of it as fits, and its greatest value if that fits, too.
+/// The trend of the last minute as far as it fits, and its maximum if that fits, too.
 fn last_minute(timeline: &StreamTimeline, unit: Unit, columns: usize) -> String {
     let room = columns.saturating_sub(LABEL).max(1);
     let highest = timeline.units_per_s.iter().copied().fold(0.0, f64::max);
@@ -336,7 +336,7 @@ fn last_minute(timeline: &StreamTimeline, unit: Unit, columns: usize) -> String 
     format!("{:LABEL$}{trend}{highest}", "")
 }
 
-/// Whole seconds from ten on, as a clock shows them.
+/// Whole seconds from ten on, as on a clock.
 fn seconds(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{} s", plain((seconds * 10.0).round() / 10.0));

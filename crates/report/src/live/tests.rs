@@ -1,4 +1,4 @@
-//! What is drawn, from what is known.
+//! Tests of the drawn lines.
 
 use super::*;
 use crate::tests::{self, assert_says, lasting, p99 as objective, second};
@@ -23,7 +23,7 @@ fn drawn(live: &Live, now_s: u64, columns: usize) -> String {
     live.lines(Nanos::from_secs(now_s), columns, 50).join("\n")
 }
 
-/// A search with five probes behind it.
+/// A search after five probes.
 const COURSE_OF_FIVE: ExperimentProgress = ExperimentProgress {
     done: 5,
     most: 25,
@@ -33,7 +33,7 @@ const COURSE_OF_FIVE: ExperimentProgress = ExperimentProgress {
     budget: Some(Nanos::from_secs(1_800)),
 };
 
-/// A run of two streams in its twelfth second of sixty.
+/// A run with two streams, in its twelfth second of sixty.
 fn mixed() -> Live {
     let mut live = Live::default();
     live.load(lasting(60));
@@ -76,7 +76,7 @@ fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
     live.second(&at(2, "measure", &[part(3)]));
     let stands = "\nobjective    p99 ≤ 4 ms: 0.300% above, 1% may be";
     assert!(drawn(&live, 2, 100).ends_with(stands));
-    // The next run of an experiment has objectives of its own, and the line of many ends.
+    // The next run of an experiment has its own objectives, and a long list is truncated.
     live.begin(&[5, 6, 7, 8, 9].map(objective), Some("highwater.toml"));
     live.second(&at(1, "measure", &[part(0); 5]));
     let shown = drawn(&live, 1, 100);
@@ -105,7 +105,7 @@ dashboards    closed      0 queries/s   2.31 ms  …
     assert_eq!(mixed().lines(Nanos::ZERO, 80, 2).len(), 2);
     assert_eq!(cut("abc", 3), "abc");
     assert_eq!(cut("abcd", 3), "ab…");
-    // A character that may be two columns wide counts as two.
+    // A character that may be two columns wide counts as two columns.
     assert_eq!(cut("表表表", 5), "表表…");
     assert_eq!(cut("█░≥…", 4), "█░≥…");
 }
@@ -117,7 +117,7 @@ fn a_load_shows_rows_of_all_and_the_time_left_at_its_pace() {
     insta::assert_snapshot!(drawn(&live, 0, 100), @"begins       ░░░░░░░░░░░░░░░░░░░░░░░░    0.0%");
     live.second(&inserted(1, "load", 300_000.0));
     live.second(&inserted(2, "load", 500_000.0));
-    // 800,000 rows in two seconds, 3,200,000 to go: 8 s.
+    // 800,000 rows in two seconds, 3,200,000 remain: 8 s.
     insta::assert_snapshot!(drawn(&live, 2, 100).lines().next().unwrap(), @"load         █████████░░░░░░░░░░░░░░░   36.0%  8 s left · 1,800,000 of 5,000,000 rows · 8 sessions");
     for at in 3..=20 {
         live.second(&inserted(at, "load", 400_000.0));
@@ -167,9 +167,9 @@ fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_s
     let mut live = Live::default();
     live.audit(Nanos::from_secs(100), progress(0, 2_000_000));
     insta::assert_snapshot!(drawn(&live, 100, 120), @"audit        ░░░░░░░░░░░░░░░░░░░░░░░░    0.0%  0 of 4,000,000 rows · adding up checksums of table `cpu`");
-    // Two of ten seconds: a fifth of all, for a question about half of them.
+    // Two of ten seconds: a fifth of all, for a query over half of them.
     insta::assert_snapshot!(drawn(&live, 102, 140), @"audit        █████░░░░░░░░░░░░░░░░░░░   20.0%  about 8 s left · 0 of 4,000,000 rows · adding up checksums of table `cpu`");
-    // It takes longer than expected: no more than the question can show.
+    // It takes longer than expected; progress is capped at the part covered by the query.
     assert!(drawn(&live, 130, 120).contains(" 50.0%"));
     live.audit(Nanos::from_secs(130), progress(3_000_000, 1_000_000));
     insta::assert_snapshot!(drawn(&live, 130, 140), @"audit        ████████████████████████   99.0%  about 0.3 s left · 3,000,000 of 4,000,000 rows · adding up checksums of table `cpu`");
@@ -189,11 +189,11 @@ stream     offered         achieved       p50       p99    errors   rejected
 insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
              █  up to 100,000 rows/s
 ");
-    // Few probes are left, but more budget than they take; and no budget at all.
+    // Few probes remain, but more budget than they take; and no budget at all.
     let few = ExperimentProgress { done: 23, spent: Nanos::from_secs(1_000), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, few);
     assert_says(&drawn(&live, 4, 120), &["at most 2 min 4 s left"]);
-    // Many probes are left, and little budget: that is what ends it.
+    // Many probes remain, and little budget: the budget ends the search.
     let late = ExperimentProgress { spent: Nanos::from_secs(1_620), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, late);
     assert_says(&drawn(&live, 0, 120), &[" 90.0%  at most 3 min left"]);

@@ -1,5 +1,5 @@
-//! What decides between clusters, in words: a node lost, growth, the assumptions that move the answer, and regret. For
-//! the summary and for the page. Must compute nothing.
+//! The decision between clusters in words: a node lost, growth, the most influential assumptions, and regret. For the
+//! summary and for the page. Must not compute.
 
 use highwater_model::display::{about, percent_plain, percent_whole, plain, rate};
 use highwater_sizing::cluster::{
@@ -8,10 +8,10 @@ use highwater_sizing::cluster::{
 
 use crate::layout::{Row, headed, list};
 
-/// Assumptions that are named first: those that move the answer most.
+/// Number of most influential assumptions that come first.
 pub(crate) const ASSUMPTIONS_SHOWN: usize = 3;
 
-/// One node lost, and some months ahead, each with its name.
+/// The cluster after the loss of one node, and some months ahead, each with its name.
 pub(crate) fn facts(plan: &SizePlan) -> Vec<(String, String)> {
     let decision = &plan.decision;
     let lost = decision.one_lost.map(one_lost);
@@ -21,7 +21,7 @@ pub(crate) fn facts(plan: &SizePlan) -> Vec<(String, String)> {
     lost.into_iter().chain([ahead]).collect()
 }
 
-/// The same as key figures: name, figure, and what is known of it.
+/// The same facts as key figures: name, figure, and note.
 pub(crate) fn key_figures(plan: &SizePlan) -> Vec<(&'static str, String, String)> {
     let decision = &plan.decision;
     let mut all = Vec::new();
@@ -53,7 +53,7 @@ fn enough(found: Option<u32>) -> String {
     found.map_or_else(|| "more nodes than can be named".to_owned(), nodes)
 }
 
-/// What is needed of every unit.
+/// The need of each unit.
 pub(crate) fn needs(plan: &SizePlan) -> String {
     list(plan.needs.iter().map(need), " and ")
 }
@@ -100,7 +100,7 @@ fn ahead(plan: &SizePlan, ahead: &Ahead) -> String {
     format!("{needs} need {enough}, {whose}")
 }
 
-/// The assumptions that move the answer most, each with the flag that changes it.
+/// The most influential assumptions, each with the flag that changes it.
 pub(crate) fn weighed_most(plan: &SizePlan) -> impl Iterator<Item = String> {
     plan.decision.assumptions.iter().take(ASSUMPTIONS_SHOWN).map(weighed)
 }
@@ -124,7 +124,7 @@ pub(crate) fn weighed(weight: &AssumptionWeight) -> String {
     format!("{name} {value}{unit}; with {other} it takes {enough} ({flag})")
 }
 
-/// The head and a row for each size between which an unknown demand decides; empty where it is known.
+/// The head and a row for each size that an unknown demand decides between; empty if the demand is known.
 pub(crate) fn regret_rows(plan: &SizePlan) -> Vec<Row> {
     let all = &plan.decision.regrets;
     if !all.iter().any(|regret| regret.least) {

@@ -1,6 +1,6 @@
-//! A size plan for people: the figures, the alternatives, the models, a plot, the inputs, a summary.
+//! A size plan for people: the figures, the alternatives, the models, a plot, the inputs, and a summary.
 //!
-//! Pure text without colors; equal plans give equal bytes. Nothing is computed here.
+//! Pure text without colors; equal plans give equal bytes. Must not compute.
 
 pub(crate) mod decided;
 mod plot;
@@ -14,15 +14,15 @@ use highwater_sizing::scaling::{Curve, Prediction};
 #[cfg(test)]
 mod tests;
 
-/// Longest line of a paragraph, in characters.
+/// Maximum characters of a line of a paragraph.
 const PARAGRAPH: usize = 88;
 
-/// The plan as JSON, pretty, with a newline at the end; its shape is [`size_schema`].
+/// The plan as JSON, pretty-printed, with a newline at the end; its schema is [`size_schema`].
 pub fn size_json(plan: &SizePlan) -> String {
     pretty(plan)
 }
 
-/// JSON Schema (draft 2020-12) of [`size_json`], pretty, with a newline at the end.
+/// JSON Schema (draft 2020-12) of [`size_json`], pretty-printed, with a newline at the end.
 pub fn size_schema() -> String {
     pretty(&schemars::schema_for!(SizePlan))
 }
@@ -170,7 +170,7 @@ fn growth(need: &NeedPlan) -> Vec<String> {
     lines
 }
 
-/// That no growth was measured, and which one is taken.
+/// States that no growth was measured, and which one is assumed.
 pub(super) fn assumed_growth(need: &NeedPlan) -> String {
     let growth = need.growth.detail();
     format!("Growth is assumed: {growth}. No model is fitted.")
@@ -189,7 +189,7 @@ fn model(model: &ModelPlan) -> Row {
     };
     let cells = [
         model.model.name().to_owned(),
-        // A model that is only shown has none.
+        // A model that is only shown has no weight.
         or_absent(Some(model.weight).filter(|w| *w > 0.0), percent_whole),
         or_absent(model.left_out_error, display::percent),
         or_absent(model.prediction, |p| display::about(p.expected)),
@@ -199,7 +199,7 @@ fn model(model: &ModelPlan) -> Row {
     Row::new(cells).remark(remark)
 }
 
-/// The formula with its figures.
+/// The formula with its parameters.
 fn curve(curve: &Curve) -> String {
     let figure = display::significant;
     match *curve {
@@ -225,7 +225,7 @@ fn curve(curve: &Curve) -> String {
     }
 }
 
-/// The head, with this above where each comes from, and a row for each input; all columns hold words.
+/// The head, with `origin` above the sources, and a row for each input; all columns hold words.
 pub(super) fn inputs(inputs: &[Input], origin: &str, words: usize) -> Vec<Row> {
     let head = format!("input | value | {origin} | changed by");
     let rows = inputs.iter().map(|input| {
@@ -239,7 +239,7 @@ fn headroom(of: Headroom) -> String {
     with_interval([of.expected, of.low, of.high], percent_whole)
 }
 
-/// `98,300 (90% interval 97,100 to 99,200)`: the middle, and where it lies.
+/// `98,300 (90% interval 97,100 to 99,200)`: the median and its interval.
 fn with_interval(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
     let [middle, low, high] = of.map(show);
     format!("{middle} (90% interval {low} to {high})")
@@ -255,7 +255,7 @@ pub(crate) fn display_bytes(bytes: f64) -> String {
     }
 }
 
-/// A paragraph in lines; words are never cut.
+/// A paragraph in lines; never breaks a word.
 fn wrapped(text: &str, first: &str, others: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = first.to_owned();

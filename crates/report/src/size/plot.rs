@@ -1,7 +1,7 @@
-//! A plot of a few lines of plain text: sizes to the right, throughput upwards.
+//! A plot in a few lines of plain text: size on the x axis, throughput on the y axis.
 //!
-//! `o` is a measured size, `=` what is expected, `.` the 90% interval. No colors, no cursor
-//! movements, so that a file or a pipe gets the same.
+//! `o` is a measured size, `=` the expected value, `.` the 90% interval. No colors and no cursor movements, so that
+//! files and pipes get the same text.
 
 use highwater_model::display;
 use highwater_model::numbers::{len_to_f64, round_to_usize};
@@ -10,7 +10,7 @@ use highwater_sizing::cluster::{NeedPlan, SizePlanPoint};
 const WIDTH: usize = 60;
 const HEIGHT: usize = 14;
 
-/// The plot's lines, with its legend; empty for a single size.
+/// The lines of the plot with its legend; empty for a single size.
 pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
     let points = &need.curve;
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
@@ -46,7 +46,7 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
 }
 
 fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<String> {
-    // `0` is no wider.
+    // The label `0` is never wider than the highest one.
     let highest = display::about(highest);
     let width = highest.chars().count();
     let rows = grid.iter().enumerate().map(|(number, row)| {
@@ -68,7 +68,7 @@ fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<Stri
     lines
 }
 
-/// The cell of a part from 0 to 1.
+/// The cell of a fraction from 0 to 1.
 fn cell(part: f64, cells: usize) -> usize {
     round_to_usize(part * len_to_f64(cells - 1)).min(cells - 1)
 }

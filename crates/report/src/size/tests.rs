@@ -1,4 +1,4 @@
-//! The report of a plan as people see it, and as programs do.
+//! The report of a plan, for people and for programs.
 
 use insta::assert_snapshot;
 
@@ -7,7 +7,7 @@ use crate::size_html;
 use highwater_sizing::cluster::fixture;
 use highwater_sizing::cluster::{Request, SizePlan, Traced, size};
 
-/// A million rows per second, one node may be lost, with everything that can be said.
+/// A million rows per second with one tolerated node failure, and every optional fact.
 fn plan() -> SizePlan {
     size(&request()).unwrap()
 }
@@ -28,7 +28,7 @@ fn the_report_of_a_plan() {
     assert_snapshot!(size_text(&plan()));
 }
 
-/// Who decides sees what it costs, and what it rests on, with everything folded.
+/// The decision maker sees the price and the basis, with everything folded.
 #[test]
 fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_folds() {
     let mut request = request();

@@ -1,17 +1,17 @@
-//! How long a summary may be: what goes beyond that is left to `-v`, the least needed first. Must not choose what
-//! an answer or a judgment says.
+//! The maximum length of a summary: less important lines beyond it are left to `-v`. Must not choose the text of an
+//! answer or a judgment.
 
 use super::fitted::{Summary, without_color};
 use super::layout::{Line, rendered};
 use crate::layout::list;
 
-/// Columns of the terminal for which lines are counted; a narrow one wraps them.
+/// Columns of the terminal for which lines are counted; a narrower one wraps them.
 const COLUMNS: usize = 100;
-/// Lines where all judgments are good, empty ones included; tables have a bound of their own.
+/// Maximum lines if all judgments are good, including empty lines; tables have a separate limit.
 pub(super) const GOOD_MAX: usize = 16;
-/// Lines where one is not.
+/// Maximum lines if a judgment is not good.
 pub(super) const BAD_MAX: usize = 21;
-/// Lines that a reader needs last, by label: what the user typed goes before what was found.
+/// Labels of lines in the order of removal: the user's own input goes before results.
 const LEFT_OUT_FIRST: [&str; 12] = [
     "target",
     "load",
@@ -27,11 +27,11 @@ const LEFT_OUT_FIRST: [&str; 12] = [
     "finding",
 ];
 
-/// The same within so many lines; what was left out is named.
+/// Shortens the summary to `most` lines and names the removed labels.
 pub(super) fn within(mut summary: Summary, most: usize) -> Summary {
     let mut left_out: Vec<&str> = Vec::new();
     for label in LEFT_OUT_FIRST {
-        // The line that names what was left out is one, too.
+        // The line that names the removed labels counts, too.
         let named = usize::from(!left_out.is_empty());
         if length(&summary) + named <= most {
             break;
@@ -56,7 +56,7 @@ pub(super) fn within(mut summary: Summary, most: usize) -> Summary {
     summary
 }
 
-/// Lines that are printed, but for those of tables.
+/// Number of printed lines, except tables.
 pub(super) fn length(summary: &Summary) -> usize {
     let blocks = std::iter::once(&summary.answer).chain(&summary.blocks);
     let blocks = blocks.filter(|block| !block.is_empty());
@@ -69,11 +69,11 @@ pub(super) fn length(summary: &Summary) -> usize {
             lines.sum()
         })
         .collect();
-    // An empty line is between two blocks.
+    // Blocks are separated by one empty line.
     lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1)
 }
 
-/// Whether it is rows, which have a bound of their own.
+/// Whether it is a table, which has a separate limit.
 pub(super) const fn is_table(line: &Line) -> bool {
     matches!(line, Line::Table { .. })
 }

@@ -1,4 +1,4 @@
-//! A comparison: which is better, by which figures, and what the verdict rests on.
+//! A comparison: the better group, the decisive figures, and the basis of the verdict.
 
 use highwater_analysis::comparison::{Comparison, Verdict};
 
@@ -23,7 +23,7 @@ pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
     Summary::of_blocks(blocks, compare_text(report))
 }
 
-/// What A and B are, the figures that are not equal, and what the verdict rests on.
+/// The definitions of A and B, the figures that are not equal, and the basis of the verdict.
 fn differing(names: [&str; 2], comparison: &Comparison) -> Vec<Line> {
     let [a, b] = words::named(names, comparison);
     let mut lines = vec![Line::labeled("A", a), Line::labeled("B", b)];

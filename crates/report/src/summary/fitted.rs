@@ -1,4 +1,4 @@
-//! A summary, and how it is fitted to a terminal. Must not choose what it says.
+//! Fits a summary to a terminal. Must not choose its content.
 
 use super::layout::{self, Ink, Line};
 use crate::layout::blocks as blocks_of_lines;
@@ -8,12 +8,12 @@ use crate::layout::blocks as blocks_of_lines;
 pub struct Summary {
     pub(super) answer: Vec<Line>,
     pub(super) blocks: Vec<Vec<Line>>,
-    /// What `-v` adds below the answer.
+    /// The text that `-v` adds below the answer.
     pub(super) details: String,
 }
 
 impl Summary {
-    /// Blocks of which the first one is the answer.
+    /// From blocks, of which the first one is the answer.
     pub(super) fn of_blocks(mut blocks: Vec<Vec<Line>>, details: String) -> Self {
         let answer = blocks.drain(..blocks.len().min(1)).flatten().collect();
         Self { answer, blocks, details }
@@ -29,25 +29,25 @@ impl Summary {
         lines.collect()
     }
 
-    /// On a terminal of so many columns; `paint` colors a word.
+    /// For a terminal with `columns` columns; `paint` colors a word.
     pub fn short(&self, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
         let blocks = std::iter::once(&self.answer).chain(&self.blocks);
         joined(blocks, columns, paint)
     }
 
-    /// The answer, and everything that is known.
+    /// The answer and all details.
     pub fn full(&self, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
         let answer = joined([&self.answer], columns, paint);
         format!("{answer}\n{}", paint(Ink::Plain, &self.details))
     }
 }
 
-/// Prints as it is.
+/// Prints without color.
 pub fn without_color(_: Ink, text: &str) -> String {
     text.to_owned()
 }
 
-/// Blocks with an empty line between them.
+/// Blocks, separated by empty lines.
 fn joined<'a>(
     blocks: impl IntoIterator<Item = &'a Vec<Line>>,
     columns: usize,

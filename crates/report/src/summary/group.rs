@@ -1,4 +1,4 @@
-//! A group of runs: how its variants compare, or how much its repeats differ.
+//! A group of runs: how its variants compare, or how much the runs of one variant differ.
 
 use highwater_analysis::comparison::{Comparison, Verdict};
 use highwater_analysis::group::comparisons;
@@ -14,7 +14,7 @@ use crate::answer::titles;
 use crate::comparison as words;
 use crate::text::group as report;
 
-/// The answer, and what is known besides.
+/// The answer, and additional facts.
 pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>, Vec<Line>) {
     let mut answer: Vec<Line> = comparisons(group)
         .into_iter()
@@ -73,7 +73,7 @@ pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
     parts
 }
 
-/// What all runs of one variant reached, and between which bounds.
+/// The mean over all runs of one variant, and its bounds.
 fn repeated(group: &GroupRecord) -> Vec<Span> {
     let reached: Vec<f64> = group.complete(0).map(|run| run.throughput_per_s).collect();
     let Some(mean) = report::mean(&reached) else {

@@ -1,4 +1,4 @@
-//! A comparison of growths: what B makes of A at which sizes, and what that rests on. Must not compare.
+//! A comparison of growths: the difference of B from A at each size, and its basis. Must not compare.
 
 use highwater_analysis::growth::{ComparedGrowths, SizeChange};
 
@@ -26,7 +26,7 @@ fn block(pair: Pair<'_>) -> Vec<Line> {
     let lone = words::lone(pair).into_iter();
     lines.extend(lone.map(|(of, size)| Line::labeled(&format!("only in {of}"), size)));
     let mut limits = words::limits(pair);
-    // The largest size first: it is what a growth is about.
+    // The largest size first: it is the subject of a growth.
     limits.reverse();
     let named =
         [("limits", limits), ("basis", words::basis(pair)), ("differs", words::differing(pair))];

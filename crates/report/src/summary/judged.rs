@@ -1,4 +1,4 @@
-//! The three judgments, and of each that is not good the reasons that differ: one a line, with its figure.
+//! The three judgments, and the distinct reasons of each that is not good: one per line, with its figure.
 
 use highwater_model::display::foreign;
 use highwater_model::judgment::{Reason, ReasonCode};
@@ -8,8 +8,7 @@ use super::layout::{Ink, Line, Span};
 use super::lines::{WORDS, and_more};
 use crate::text::judged::{self, Judged, Tone};
 
-/// Reasons of the one judgment that is not good; where several are not, each has its first one. The others are
-/// counted.
+/// Maximum reasons if a single judgment is not good; with several, each has its first reason. The others are counted.
 const REASONS_SHOWN: usize = 2;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
@@ -19,7 +18,7 @@ pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
     all.flat_map(|(judged, remark)| of(judged, remark, most)).collect()
 }
 
-/// Whether no judgment is bad or open.
+/// Whether no judgment is bad or undecided.
 pub(super) fn all_good(record: RecordRef<'_>) -> bool {
     judged::remarked(record).all(|(judged, _)| is_good(&judged))
 }
@@ -43,7 +42,7 @@ fn of(judged: Judged<'_>, remark: String, reasons: usize) -> Vec<Line> {
     let (name, value) = (judged.name.to_lowercase(), Span::new(ink(judged.tone), value));
     let mut lines = vec![Line::judged(&name, value, remark)];
     let different = different(judged.reasons);
-    // A note on a good judgment is one line; what a bad one is for is more.
+    // A note on a good judgment has one line; the reasons of a bad one are more important.
     let most = if is_good { 1 } else { reasons };
     let shown: Vec<&Reason> = different.into_iter().take(most).collect();
     let more = judged.reasons.len() - shown.len();
@@ -61,7 +60,7 @@ fn of(judged: Judged<'_>, remark: String, reasons: usize) -> Vec<Line> {
     lines
 }
 
-/// The first reason of each code, in their order: others of the code are the same of another stream or step.
+/// The first reason of each code, in order: others with this code are about another stream or step.
 fn different(reasons: &[Reason]) -> Vec<&Reason> {
     let mut codes: Vec<ReasonCode> = Vec::new();
     let mut is_new = |reason: &&Reason| {

@@ -1,40 +1,40 @@
-//! Lines of a summary, and how they wrap: an answer whose parts stay whole, labels with words behind them, small
-//! tables, and what is copied, which is never broken.
+//! Lines of a summary and their wrapping: an answer of unbreakable parts, labels followed by words, small tables, and
+//! lines to copy, which are never broken.
 //!
-//! It must not know what a line means, nor a terminal: who prints gives the width and the colors.
+//! Must not depend on the meaning of a line or on a terminal: the caller passes width and colors.
 
 use crate::layout::{LABEL_WIDTH, Row, aligned, joined};
 
-/// Below so many columns, words stand right behind their label.
+/// Below this number of columns, words follow directly after their label.
 const NARROW: usize = 60;
-/// Between the parts of an answer.
+/// Separates the parts of an answer.
 const GAP: &str = "   ";
-/// Before what belongs to the line above it.
+/// Indent of a line that belongs to the line above it.
 const INDENT: usize = 2;
 /// Width of a value before its remark.
 const VALUE_WIDTH: usize = 11;
-/// Characters of a unit, which stays with its number.
+/// Maximum characters of a unit, which stays on the line of its number.
 const UNIT: usize = 9;
 
-/// How a word is printed, where colors are.
+/// Style of a word, if colors are enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ink {
-    /// As it is.
+    /// No style.
     #[default]
     Plain,
     /// The answer.
     Strong,
-    /// As it should be.
+    /// Good.
     Good,
-    /// Wrong.
+    /// Bad.
     Bad,
-    /// Not decided.
+    /// Undecided.
     Open,
-    /// Beside the answer.
+    /// Less important than the answer.
     Dim,
 }
 
-/// Words of one ink.
+/// Words in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     ink: Ink,
@@ -59,15 +59,15 @@ impl Span {
 /// A line of a summary; more than one on a narrow terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Line {
-    /// Parts that stay whole as long as one fits.
+    /// Parts that are never broken if they fit on a line.
     Answer(Vec<Span>),
     /// A label, a value of a judgment, and words.
     Labeled { label: String, value: Option<Span>, words: String },
-    /// What belongs to the line above it.
+    /// Text that belongs to the line above it.
     Below(String),
-    /// What is copied.
+    /// A line to copy.
     Whole { label: &'static str, text: String },
-    /// Rows; where they do not fit, each is a line of its heads and cells.
+    /// Rows; if they do not fit, each becomes a line of its heads and cells.
     Table { rows: Vec<Row>, words: usize },
 }
 
@@ -85,10 +85,10 @@ impl Line {
     }
 }
 
-/// Prints with colors: a function of a word's ink.
+/// Prints a word in a style.
 pub(super) type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 
-/// The lines on a terminal of so many columns.
+/// The line as printed on a terminal with `columns` columns.
 pub(super) fn rendered(line: &Line, columns: usize, paint: Paint<'_>) -> Vec<String> {
     let columns = columns.max(INDENT + UNIT);
     let narrow = columns < NARROW;
@@ -163,7 +163,7 @@ fn labeled(
     lines
 }
 
-/// Aligned where it fits; else each row as `head cell · head cell`.
+/// Aligned if it fits; otherwise each row as `head cell · head cell`.
 fn table(rows: &[Row], words: usize, columns: usize, paint: Paint<'_>) -> Vec<String> {
     let lines = aligned(rows, words);
     if lines.iter().all(|line| line.chars().count() <= columns) {
@@ -191,7 +191,7 @@ fn table(rows: &[Row], words: usize, columns: usize, paint: Paint<'_>) -> Vec<St
         .collect()
 }
 
-/// Words in lines: the first one begins at `first`, the others at `rest`. A unit stays with its number.
+/// Wraps words: the first line begins at `first`, the others at `rest`. A unit stays on the line of its number.
 fn wrapped(
     spans: &[Span],
     columns: usize,
@@ -224,7 +224,7 @@ fn wrapped(
     lines
 }
 
-/// The words of a text; numbers with their units.
+/// The words of a text; a number and its unit are one word.
 fn unbroken(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

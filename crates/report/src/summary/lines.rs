@@ -1,14 +1,14 @@
-//! Lines and parts of lines that several summaries have. Must not read a record.
+//! Lines and parts of lines that several summaries share. Must not read a record.
 
 use super::layout::Line;
 use crate::layout::Row;
 
-/// Rows of a table; the report has all of them.
+/// Maximum rows of a table; the report has all of them.
 const ROWS_SHOWN: usize = 8;
-/// Characters of a line before it wraps.
+/// Maximum characters of a line before it wraps.
 pub(super) const WORDS: usize = 400;
 
-/// The first rows below their head, and how many more there are.
+/// The first rows below their head, and the number of the others.
 pub(super) fn first_rows(mut rows: Vec<Row>, words: usize) -> Vec<Line> {
     let more = rows.len().saturating_sub(1 + ROWS_SHOWN);
     rows.truncate(1 + ROWS_SHOWN);
@@ -20,7 +20,7 @@ pub(super) fn first_rows(mut rows: Vec<Row>, words: usize) -> Vec<Line> {
     std::iter::once(table).chain(rest).collect()
 }
 
-/// A sentence about several things of which one is shown.
+/// A sentence about several items, of which the first is shown.
 pub(super) fn and_more(first: &str, more: usize) -> String {
     match more {
         0 => first.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn and_more(first: &str, more: usize) -> String {
     }
 }
 
-/// The first of these, and how many more there are.
+/// The first item, and the number of the others.
 pub(super) fn first_of(label: &str, all: impl IntoIterator<Item = String>) -> Option<Line> {
     let mut all = all.into_iter();
     let first = all.next()?;

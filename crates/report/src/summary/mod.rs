@@ -1,7 +1,7 @@
-//! The summary that a terminal shows: the answer first, then whether it can be defended, in about twelve lines.
+//! The summary on a terminal: the answer first, then its judgments, in about twelve lines.
 //!
-//! Everything else is in the text report, which `-v` prints below the answer. Nothing is computed here, and no
-//! word of a target reaches a terminal but as a word.
+//! Everything else is in the text report, which `-v` prints below the answer. Must not compute anything, or print text
+//! from the target unescaped.
 
 mod bounds;
 mod compared;
@@ -35,7 +35,7 @@ use crate::text::text_at;
 use layout::Line;
 use lines::WORDS;
 
-/// The summary of a record that is stored in this directory, as the user would type it.
+/// The summary of a record; `directory` is where it is stored, as the user would type it.
 pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary {
     let record = record.into();
     let run = &record.measured_run();

@@ -1,4 +1,4 @@
-//! A run: what it reached, at which latency, with which errors, and whether what was acknowledged is there.
+//! A run: the rate that it reached, the latency, the errors, and whether the acknowledged rows were found.
 
 use highwater_analysis::judge::{MeasuredStream, failed_work};
 use highwater_model::display::{count, foreign, rate};
@@ -16,10 +16,10 @@ use crate::layout::{Row, or_absent};
 use crate::progress::offered;
 use crate::text::{counts, head, ops, tail};
 
-/// Causes of failures that have a line.
+/// Maximum number of failure causes with a line.
 const FAILURES_SHOWN: usize = 3;
 
-/// The answer, and what is known besides.
+/// The answer, and additional facts.
 pub(super) fn lines(
     record: RecordRef<'_>,
     run: &MeasuredRun<'_>,
@@ -41,7 +41,7 @@ pub(super) fn lines(
     (answer, about)
 }
 
-/// The most frequent failures by op and cause, and how many more there are.
+/// The most frequent failures by op and cause, and the number of the others.
 fn failures(measured: &[MeasuredStream<'_>]) -> Vec<Line> {
     let mut all = ops::failures(measured);
     let more = all.len().saturating_sub(FAILURES_SHOWN);
@@ -52,7 +52,7 @@ fn failures(measured: &[MeasuredStream<'_>]) -> Vec<Line> {
     all.into_iter().map(|text| Line::labeled("errors", text)).collect()
 }
 
-/// What kept it from being faster.
+/// The limit of the run.
 pub(super) fn limited(limit: &Limit) -> Line {
     let (label, sentence) = crate::limit::line(limit);
     Line::labeled(label, sentence)
@@ -79,7 +79,7 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     parts
 }
 
-/// What each stream reached; of several steps the least and the most.
+/// The rate of each stream; for several steps, the minimum and the maximum.
 fn rates(measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     let mut names: Vec<&str> = Vec::new();
     for name in measured.iter().map(|m| m.stream.stream.as_str()) {
@@ -99,13 +99,13 @@ fn rates(measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     parts.collect()
 }
 
-/// `970 of 1,002 rows/s`, `421,200 rows/s`; of steps `50 to 100 queries/s`.
+/// `970 of 1,002 rows/s`, `421,200 rows/s`; for steps `50 to 100 queries/s`.
 fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
     let figures = || of_stream.iter().map(|m| m.units_per_s());
     let low = rate(figures().fold(f64::INFINITY, f64::min));
     let high = rate(figures().fold(0.0, f64::max));
     let unit = of_stream.first().map_or("", |m| m.stream.unit.name());
-    // That chance offers fewer than the mean, or that the last ops end behind the phase, is no shortfall.
+    // A random schedule that offers less than the mean, or last ops that end after the phase, are not a shortfall.
     let due = match of_stream {
         [one] if one.is_drawn() && one.is_acknowledged_whole() => None,
         [one] => one.due_rate(),
@@ -118,7 +118,7 @@ fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
     }
 }
 
-/// `p99 11.0 ms`, or of few ops their greatest.
+/// `p99 11.0 ms`, or the maximum for few ops.
 pub(super) fn latency(summary: &LatencySummary) -> String {
     if summary.p99.is_none() && summary.max.is_some() {
         let max = ops::figure(summary, "max", summary.max);
@@ -127,7 +127,7 @@ pub(super) fn latency(summary: &LatencySummary) -> String {
     format!("p99 {}", ops::figure(summary, "p99", summary.p99))
 }
 
-/// What failed, where it was judged to be too much without a stated bound.
+/// The failures, if they were judged as too many without a configured limit.
 fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Span> {
     let judged = run.judgments.objective.codes();
     if !judged.contains(&ReasonCode::ObjectiveErrors) {
@@ -147,7 +147,7 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Span {
     Span::new(ink, format!("{} error{plural}", count(failed)))
 }
 
-/// What became of acknowledged rows; nothing where none were written.
+/// The outcome of acknowledged rows; absent if nothing was written.
 fn found(run: &MeasuredRun<'_>) -> Option<Span> {
     let audit = &run.audit;
     let rows = count(audit.acknowledged);
@@ -172,7 +172,7 @@ fn found(run: &MeasuredRun<'_>) -> Option<Span> {
     Some(Span::new(ink, text))
 }
 
-/// How well the one throughput is known.
+/// The confidence interval of the throughput, if there is one phase.
 fn known(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let [one] = measured else { return None };
     let [low, high] = one.stream.throughput.ci95?;
@@ -185,7 +185,7 @@ fn is_stepped(measured: &[MeasuredStream<'_>]) -> bool {
     measured.iter().any(|m| Some(&m.phase.name) != first)
 }
 
-/// A row for each stream and step, if there are several: its ops together.
+/// A row for each stream and step, if there are several, with all its ops combined.
 fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     if measured.len() < 2 {
         return Vec::new();
@@ -213,13 +213,13 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     std::iter::once(Row::new(heads)).chain(rows).collect()
 }
 
-/// The first change that the user made while it went on, and how many more there are.
+/// The first change that the user made during the run, and the number of the others.
 pub(super) fn changed(record: RecordRef<'_>) -> Option<Line> {
     let all = record.interventions().iter();
     first_of("changed", all.map(|done| foreign(&intervention(done), WORDS)))
 }
 
-/// The first change, the first finding, the first note; how many more there are.
+/// The first change, finding, and note, each with the number of the others.
 fn noted(record: RecordRef<'_>) -> Vec<Line> {
     let run = record.measured_run();
     let mut lines: Vec<Line> = changed(record).into_iter().collect();

@@ -1,4 +1,4 @@
-//! A growth: what the largest size sustains, how much of linear that is, and each size.
+//! A growth: the rate of the largest size, its fraction of linear growth, and each size.
 
 use highwater_model::record::MeasuredRun;
 use highwater_model::scale::ScaleRecord;
@@ -9,10 +9,10 @@ use super::lines::first_rows;
 use crate::layout::Row;
 use crate::text::scale as growth;
 
-/// Columns of the report's table that a short one keeps: nodes, rate, fraction of linear, rate per node.
+/// Columns of the report's table that the short table keeps: nodes, rate, fraction of linear, rate per node.
 const COLUMNS: [usize; 4] = [0, 2, 5, 6];
 
-/// The answer, and what is known besides.
+/// The answer, and additional facts.
 pub(super) fn lines(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> (Vec<Line>, Vec<Line>) {
     let grown = report(scale);
     let mut remarks = growth::answer(scale, &grown).into_iter();

@@ -1,4 +1,4 @@
-//! A search: the highest rate that was confirmed, what failed above it, and what kept it there.
+//! A search: the highest confirmed rate, the failure above it, and the limit.
 
 use highwater_analysis::limit::of_search;
 use highwater_analysis::search::{of_axis, times_confirmed};
@@ -11,10 +11,10 @@ use super::run;
 use crate::layout::list;
 use crate::text::search as report;
 
-/// Codes of why the value above failed.
+/// Maximum number of codes that explain the failure of the value above.
 const CODES_SHOWN: usize = 2;
 
-/// The answer, and what is known besides.
+/// The answer, and additional facts.
 pub(super) fn lines(search: &SearchRecord) -> (Vec<Line>, Vec<Line>) {
     let parts = match &search.outcome {
         None => vec![Span::new(Ink::Open, "no mark yet: the search did not end")],
@@ -78,7 +78,7 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<Span> {
     [Some(why), met, failed].into_iter().flatten().collect()
 }
 
-/// What a reader of the mark alone would not expect.
+/// A limitation that the mark alone does not show.
 fn caveat(mark: &Mark) -> Option<Line> {
     if mark.wider {
         let why = "wider than requested: the search ran out of probes or time";

@@ -1,5 +1,5 @@
-//! A size plan for who decides: the nodes, one of them lost, in six months, the price, and the assumptions that move
-//! the answer most.
+//! A size plan for decision makers: the nodes, the cluster with one node lost and in six months, the price, and the
+//! most influential assumptions.
 
 use highwater_model::display::{self, about, percent_whole, plain, rate};
 use highwater_sizing::cluster::{Regret, SHORTAGE, SizePlan};
@@ -10,7 +10,7 @@ use super::lines::{WORDS, and_more, first_of, first_rows};
 use crate::layout::{Row, list};
 use crate::size::{decided, size_text};
 
-/// Rows of regrets, their head among them, that are all shown.
+/// Maximum rows of regrets, including the head, up to which all are shown.
 const REGRETS_SHOWN: usize = 9;
 
 /// The summary of a size plan.
@@ -56,7 +56,7 @@ fn price(plan: &SizePlan) -> Option<Line> {
     Some(Line::labeled("price", sentence))
 }
 
-/// Between which sizes an unknown demand decides, and the one that is regretted least.
+/// The sizes that an unknown demand decides between, and the one with the lowest regret.
 fn regrets(plan: &SizePlan) -> Vec<Line> {
     let all = &plan.decision.regrets;
     let Some(least) = all.iter().find(|regret| regret.least) else {
@@ -76,7 +76,7 @@ fn regrets(plan: &SizePlan) -> Vec<Line> {
     lines
 }
 
-/// Of many sizes the first, the last, and those around the one that is regretted least.
+/// Of many sizes the first, the last, and those around the one with the lowest regret.
 fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
     let least = rows.iter().position(|row| !row.remark.is_empty());
     let (Some(least), true) = (least, rows.len() > REGRETS_SHOWN) else {
@@ -90,7 +90,7 @@ fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
     shown.map(|(_, row)| row).collect()
 }
 
-/// The assumptions that move the answer most, each with the flag that changes it.
+/// The most influential assumptions, each with the flag that changes it.
 fn assumed(plan: &SizePlan) -> Vec<Line> {
     let shown: Vec<String> = decided::weighed_most(plan).collect();
     let more = plan.decision.assumptions.len() - shown.len();
@@ -106,7 +106,7 @@ fn assumed(plan: &SizePlan) -> Vec<Line> {
         .collect()
 }
 
-/// What it all rests on.
+/// The basis of the plan.
 fn rests(plan: &SizePlan) -> Vec<Line> {
     let needs = plan.needs.iter().map(|need| {
         let (verb, detail) = (need.origin.word(), need.origin.detail());
@@ -126,7 +126,7 @@ fn rests(plan: &SizePlan) -> Vec<Line> {
 mod tests {
     use super::*;
 
-    /// Which rows are shown of a head and so many sizes, of which one is regretted least.
+    /// The shown rows of a head and `sizes` sizes, of which size `least` has the lowest regret.
     fn shown(sizes: usize, least: usize) -> String {
         let row = |n: usize| {
             let remark = if n == least { "least regret" } else { "" };

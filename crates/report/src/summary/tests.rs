@@ -1,4 +1,4 @@
-//! Summaries as a reader sees them: wide, and on a narrow terminal.
+//! Summaries as readers see them, on a wide and on a narrow terminal.
 
 use super::*;
 use crate::compare_report::{CompareReport, Group, GrowthsReport};
@@ -112,16 +112,16 @@ fn the_answer_of_every_kind_comes_first_and_no_more_lines_follow_than_a_screen_h
             let rows = layout::rendered(line, 400, &without_color).len();
             assert!(rows <= ROWS_MAX, "{kind}: {rows} rows\n{text}");
         }
-        // Nothing is lost: `-v` has the answer and the whole report.
+        // Nothing is lost: `-v` prints the answer and the whole report.
         let full = summary.full(100, &without_color);
         assert!(full.ends_with(&summary.details), "{kind}\n{full}");
     }
 }
 
-/// Rows of a table, its head among them.
+/// Maximum rows of a table, including its head.
 const ROWS_MAX: usize = 9;
 
-/// A summary of each kind, and how many lines it may have beside its tables.
+/// A summary of each kind, and its maximum lines without tables.
 fn kinds() -> Vec<(&'static str, Summary, usize)> {
     let of =
         |record: RecordRef<'_>| summary(record, "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91");
@@ -160,7 +160,7 @@ fn no_escape_code_of_a_target_comes_through() {
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
 }
 
-/// A run with much to say and nothing wrong: a limit, dips, and notes.
+/// A valid run with many additional facts: a limit, dips, and notes.
 fn noted() -> RunRecord {
     let mut record = fixture::closed();
     record.limit = Some(fixture::cpu_limit());
@@ -183,7 +183,7 @@ fn missed() -> RunRecord {
     fixture::judged(fixture::open_gate_of(&op))
 }
 
-/// A closed load of which half of the ops failed, at one of two hosts.
+/// A closed load with half of its ops failed, all on one of two hosts.
 fn failing() -> RunRecord {
     let mut record = fixture::closed();
     let result = &mut record.results[0];
@@ -206,7 +206,7 @@ fn what_failed_without_a_stated_bound_leads_the_answer() {
     insta::assert_snapshot!("failed_work", shown(&failing(), 100));
 }
 
-/// A run in which everything is wrong: the target was overloaded and rows are lost.
+/// A run with all judgments bad: the target was overloaded and rows are lost.
 fn overloaded() -> RunRecord {
     let mut op = fixture::gate_op();
     op.latencies = vec![(900 * fixture::MS, 5_000), (4_000 * fixture::MS, 700)];
@@ -234,7 +234,7 @@ fn found() -> ExperimentRecord {
     searching::conclude(last, search, "find".to_owned())
 }
 
-/// A tuning of one axis whose best value is known.
+/// A tuning of one axis with a best value.
 fn tuned() -> ExperimentRecord {
     let mut tune = TuneRecord { by: TuneFigure::Throughput, ..fixture::tune::tune(&[2]) };
     for purpose in [TrialPurpose::Search, TrialPurpose::Confirm] {
@@ -259,7 +259,7 @@ fn tuned() -> ExperimentRecord {
     tuning::conclude(fixture::closed(), tune, "tune".to_owned())
 }
 
-/// What is no record: two comparisons and a plan.
+/// Summaries without a record: two comparisons and a plan.
 fn compared() -> Vec<(&'static str, Summary, usize)> {
     let faster = |factor: f64| {
         let mut record = fixture::closed();

@@ -1,4 +1,4 @@
-//! A tuning: the best configuration, once, and whether it is better than the next one.
+//! A tuning: the best configuration, and whether it is better than the runner-up.
 
 use highwater_model::record::MeasuredRun;
 use highwater_model::tune::{TuneOutcome, TuneRecord};
@@ -6,7 +6,7 @@ use highwater_model::tune::{TuneOutcome, TuneRecord};
 use super::layout::{Ink, Line, Span};
 use crate::text::tune as report;
 
-/// The answer, and what is known besides.
+/// The answer, and additional facts.
 pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, Vec<Line>) {
     let parts = match &tune.outcome {
         Some(TuneOutcome::Best(best)) => {

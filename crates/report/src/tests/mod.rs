@@ -1,10 +1,10 @@
-//! What tests of several reports need: seconds of a load, and whether a text says something.
+//! Fixtures for tests of several reports: seconds of a load, and a check for text.
 
 use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::units::Nanos;
 
-/// A second of a closed stream of which nothing but its rate is known.
+/// A second of a closed stream of which only the rate is known.
 pub(crate) fn stream(name: &str, unit: Unit, units_per_s: f64) -> StreamProgress {
     StreamProgress {
         stream: name.to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> 
     }
 }
 
-/// A run on a simulated cluster begins.
+/// The start of a run on a simulated cluster.
 pub(crate) fn begun(objectives: Vec<Objective>) -> Event {
     Event::Begun {
         directory: "runs/1".to_owned(),
@@ -47,12 +47,12 @@ pub(crate) fn begun(objectives: Vec<Objective>) -> Event {
     }
 }
 
-/// A load that ends by time alone.
+/// A load that only its duration ends.
 pub(crate) fn lasting(seconds: u64) -> LoadBounds {
     LoadBounds { length: Some(Nanos::from_secs(seconds)), ..LoadBounds::default() }
 }
 
-/// The 99th percentile of all ops is to be so short.
+/// An objective for the 99th percentile of all ops.
 pub(crate) fn p99(max_ms: u64) -> Objective {
     Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(max_ms), op: None }
 }

@@ -1,4 +1,4 @@
-//! Offered, sent, acknowledged, found: the four counts, never mixed up.
+//! The four counts: offered, sent, acknowledged, found. Must not mix them.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     lines
 }
 
-/// What is counted, the four counts, and the throughput as a remark.
+/// The unit, the four counts, and the throughput as a remark.
 pub(crate) fn rows(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
         return Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn rows(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
     rows
 }
 
-/// Rows of the measured phases, and of the whole run where that is more.
+/// Rows of the measured phases, and of the whole run if that has more.
 fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     let results = || measured.iter().flat_map(|m| m.results.iter().map(move |r| (m, r)));
     let [mut offered, mut sent, mut acknowledged] = [0_u64; 3];
@@ -65,12 +65,12 @@ fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row
     rows
 }
 
-/// Whether it is another tool's, which does not report this.
+/// Whether it is an imported record without this field.
 pub(crate) fn leaves_out(record: &MeasuredRun<'_>, what: MissingField) -> bool {
     record.origin.is_some_and(|origin| origin.leaves_out(what))
 }
 
-/// What a stream counts in; of another tool all ops are ops.
+/// The unit of a stream; imported records count ops.
 pub(crate) fn unit_name(record: &MeasuredRun<'_>, unit: Unit) -> &'static str {
     match unit {
         Unit::Queries if record.origin.is_some() => "ops",
@@ -78,7 +78,7 @@ pub(crate) fn unit_name(record: &MeasuredRun<'_>, unit: Unit) -> &'static str {
     }
 }
 
-/// Offered, sent and acknowledged, as far as they are reported.
+/// Offered, sent, and acknowledged, as far as they are reported.
 fn shown(record: &MeasuredRun<'_>, figures: [u64; 3]) -> [String; 3] {
     let [mut offered, mut sent, mut acknowledged] = figures.map(count);
     if leaves_out(record, MissingField::Offered) {
@@ -90,12 +90,12 @@ fn shown(record: &MeasuredRun<'_>, figures: [u64; 3]) -> [String; 3] {
     [offered, sent, acknowledged]
 }
 
-/// Rows of the ops that were due.
+/// Rows of the intended ops.
 fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
     if stream.stream.unit == Unit::Rows {
         return result.offered.saturating_mul(stream.units_per_op());
     }
-    // Writes among queries: what was not sent had as many rows as what was.
+    // For writes among queries: ops that were not sent have as many rows each as ops that were.
     let unsent = result.offered.saturating_sub(result.sent);
     let per_op = result.rows.sent.checked_div(result.sent).unwrap_or(0);
     result.rows.sent.saturating_add(unsent.saturating_mul(per_op))
@@ -112,7 +112,7 @@ fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<
     Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
 }
 
-/// `421,200 rows/s, 95% CI 418,900 to 423,600`; nothing for several steps, whose rates differ.
+/// `421,200 rows/s, 95% CI 418,900 to 423,600`; empty for several steps, which have different rates.
 fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
     if leaves_out(record, MissingField::Throughput) {
         return String::new();
@@ -139,8 +139,8 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
     text
 }
 
-/// How the throughput of each stream drifted over the phase; nothing for several phases, whose
-/// judgments name those that drifted.
+/// The throughput drift of each stream over the phase; absent for several phases, whose judgments name streams that
+/// drifted.
 pub(crate) fn drift(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let phase = &measured.first()?.phase.name;
     if measured.iter().any(|m| m.phase.name != *phase) {
@@ -155,7 +155,7 @@ pub(crate) fn drift(measured: &[MeasuredStream<'_>]) -> Option<String> {
     all.map(|all| format!("{all} over the measured phase"))
 }
 
-/// Of all ops of these streams.
+/// Sum over all ops of these streams.
 fn sum<'a>(
     streams: impl Iterator<Item = &'a MeasuredStream<'a>>,
     of: fn(&ResultRecord) -> u64,
@@ -163,11 +163,11 @@ fn sum<'a>(
     streams.flat_map(|m| &m.results).map(|result| of(result)).sum()
 }
 
-/// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.
+/// Counts other than acknowledged work: retries, drops, and rows refused or with an unknown outcome.
 pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let sum = |of: fn(&ResultRecord) -> u64| sum(measured.iter(), of);
     let answered = sum(|r| r.answered.ops);
-    // Some ops always straddle the ends of a phase; most of them doing so is worth a word.
+    // Some ops always straddle the boundaries of a phase; it is reported only if most of them do.
     let mostly_earlier = answered > 2 * sum(|r| r.acknowledged);
     let earlier = if mostly_earlier { answered } else { 0 };
     let (partial, sent) = (sum(ResultRecord::partial_ops), sum(|r| r.sent));

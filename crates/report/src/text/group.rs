@@ -1,6 +1,6 @@
-//! The summary of a group of runs: a line for each variant, how they compare, every run.
+//! The summary of a group of runs: a line for each variant, how they compare, and every run.
 //!
-//! It only shows what the record says.
+//! Must show only what the record contains.
 
 use highwater_analysis::group::comparisons;
 use highwater_model::display::{duration, foreign, rate};
@@ -13,7 +13,7 @@ use highwater_model::record::RunRecord;
 use crate::comparison;
 use crate::layout::{Row, aligned, headed, joined, list, or_absent};
 
-/// Characters of a name, and of a command.
+/// Maximum characters of a name, and of a command.
 const WORDS: usize = 120;
 
 /// Blocks between the head and the judgments.
@@ -31,7 +31,7 @@ pub(crate) fn names(group: &GroupRecord, variant: usize) -> [&str; 2] {
     [0, variant].map(|at| group.variants.get(at).map_or("", |of| &of.name))
 }
 
-/// What is run, and how often.
+/// The workload, and the number of runs.
 pub(crate) fn question(run: &RunRecord, group: &GroupRecord) -> String {
     let runs = group.times;
     let how_often = match group.variants.len() {
@@ -65,7 +65,7 @@ pub(crate) fn variants(group: &GroupRecord) -> Vec<Row> {
     headed(&head, variants)
 }
 
-/// The geometric mean, as comparisons have it; absent of nothing.
+/// The geometric mean, as in comparisons; absent for an empty slice.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (sum / len_to_f64(values.len())).exp())
@@ -88,14 +88,14 @@ pub(crate) fn table(group: &GroupRecord) -> Vec<Row> {
     headed(&head, trials)
 }
 
-/// What a run showed, in a few words: `98,300 rows/s · p99 12.1 ms`.
+/// The result of a run in a few words: `98,300 rows/s · p99 12.1 ms`.
 pub fn group_trial_line(trial: &GroupTrial, unit: &str) -> String {
     let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
     let p99 = trial.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
     joined([reached, p99.unwrap_or_default(), fault(trial)])
 }
 
-/// How a run ended, and what is wrong with it; empty where nothing is.
+/// How a run ended, and its faults; empty if it has none.
 fn fault(trial: &GroupTrial) -> String {
     let ended = match trial.ended {
         Ended::Complete => "",

@@ -1,4 +1,4 @@
-//! What was asked of whom: the first two lines.
+//! The first two lines: the workload and the target.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::memory::data_in_memory;
@@ -10,9 +10,9 @@ use highwater_model::record::{MeasuredRun, RunRecord};
 
 use crate::layout::{joined, list};
 
-/// Targets named before the line says how many more there are.
+/// Maximum number of targets that are listed before the others are counted.
 const TARGETS_NAMED: usize = 3;
-/// Characters of a target's own words.
+/// Maximum characters of text from the target.
 const WORDS: usize = 80;
 
 pub(crate) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
@@ -31,12 +31,12 @@ pub(super) fn target(record: &MeasuredRun<'_>) -> String {
     format!("{} → {urls}   {}", record.workload.name, traits(record))
 }
 
-/// Characters of a hash that tell plans, or objectives, apart for a reader.
+/// Characters of a hash that distinguish plans, or objectives, for a reader.
 pub(crate) fn short_hash(hash: &str) -> String {
     hash.chars().take(6).collect()
 }
 
-/// The first targets, and how many more there are.
+/// The first targets, and the number of the others.
 fn urls(record: &RunRecord) -> String {
     let target = &record.target;
     let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
@@ -46,7 +46,7 @@ fn urls(record: &RunRecord) -> String {
     foreign(&urls.join(" "), 4 * WORDS)
 }
 
-/// What the target is.
+/// Traits of the target.
 pub(super) fn traits(record: &RunRecord) -> String {
     let target = &record.target;
     let simulated = target.simulated.then(|| "simulated".to_owned());
@@ -55,7 +55,7 @@ pub(super) fn traits(record: &RunRecord) -> String {
     joined(simulated.into_iter().chain(said))
 }
 
-/// Who measured, and as far as it is told, how.
+/// The tool that measured, and its method as far as it is reported.
 fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStream<'_>]) -> String {
     let tool = foreign(&origin.tool_and_version(), WORDS);
     let mut parts = vec![format!("imported from {tool}")];
@@ -80,7 +80,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
     parts.join(" · ")
 }
 
-/// What was run and how, as far as a reader of the answer needs it.
+/// The workload and its settings, as far as a reader of the answer needs them.
 pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let name = foreign(&record.workload.name, WORDS);
     let how = match record.origin {
@@ -90,7 +90,7 @@ pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
     std::iter::once(name).chain(how).collect()
 }
 
-/// The target, and what it is.
+/// The target, and its traits.
 pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
     let data = data_in_memory(record).map_or_else(String::new, |data| data.words());
     match joined([urls(record), traits(record), data]) {
@@ -99,7 +99,7 @@ pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
     }
 }
 
-/// The pace of each stream, the warm-up, and what was measured.
+/// The pace of each stream, the warm-up, and the measured time.
 fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let plan = &record.plan.definition;
     let of = |stream: &StreamPlan| {
@@ -145,7 +145,7 @@ fn left_out_phase(record: &RunRecord, planned: &PhasePlan) -> String {
     }
 }
 
-/// Names of the measured phases, and how long each took, nanoseconds.
+/// Names of the measured phases, and the duration of each in nanoseconds.
 pub(crate) fn phases<'a>(measured: &'a [MeasuredStream<'_>]) -> Vec<(&'a str, u64)> {
     let mut phases: Vec<_> = measured
         .iter()
@@ -178,7 +178,7 @@ fn pace_kind(stream: &StreamPlan) -> &'static str {
     }
 }
 
-/// The pace, and of how many of its sessions it was the work: `97 of 5,000 sessions`.
+/// The pace, and the number of its sessions that worked: `97 of 5,000 sessions`.
 fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
     let missing = record
         .streams

@@ -1,6 +1,6 @@
 //! The three judgments with their reasons. Values that are not good are in upper case.
 //!
-//! It must not judge.
+//! Must not judge.
 
 use highwater_model::display::{count, foreign};
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
@@ -9,7 +9,7 @@ use highwater_model::record::{AuditRecord, AuditStatus, RecordRef, RunRecord};
 
 use crate::layout::{labeled, list};
 
-/// Characters of the sentence of one reason.
+/// Maximum characters of the sentence of one reason.
 const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
@@ -33,7 +33,7 @@ fn reason_lines(reason: &Reason) -> Vec<String> {
     lines
 }
 
-/// How good the value of a judgment is; what matters more is greater.
+/// How good the value of a judgment is, in ascending order of severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tone {
     None,
@@ -53,7 +53,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) reasons: &'a [Reason],
 }
 
-/// All three, in the order in which every output has them.
+/// All three, in the order of every output.
 pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
     let measured = match judged.measurement.value {
         Measurement::Valid => ("valid", Tone::Good),
@@ -75,7 +75,7 @@ pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
     .map(|(name, (value, tone), reasons)| Judged { name, value, tone, reasons })
 }
 
-/// The same of a record, each with what stands behind its value; may be empty.
+/// The judgments of a record, each with the remark after its value, which may be empty.
 pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (Judged<'_>, String)> {
     let run = record.measured_run();
     let remarks = [String::new(), audited(&run), objectives(&run)];
@@ -106,7 +106,7 @@ pub(crate) fn audited(record: &RunRecord) -> String {
         }
         _ => {
             let of = audit.invariants.len();
-            // Without buckets nothing else was compared: the expected rows are unknown.
+            // Without buckets nothing else was compared, because the expected rows are unknown.
             let rows = (audit.buckets > 0 || of == 0).then(|| compared(audit));
             let held = audit.invariants.iter().filter(|of| of.holds).count();
             let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
@@ -125,7 +125,7 @@ pub(crate) fn audited(record: &RunRecord) -> String {
     }
 }
 
-/// `8 of 12 copies compared`; all of them without the second number.
+/// `8 of 12 copies compared`; all copies if there is no second number.
 fn copies(audit: &AuditRecord) -> String {
     let compared = count(audit.copies);
     match audit.copies_missing {
@@ -134,7 +134,7 @@ fn copies(audit: &AuditRecord) -> String {
     }
 }
 
-/// How rows were compared.
+/// The method of comparing rows.
 fn compared(audit: &AuditRecord) -> String {
     let (buckets, read_back) = (count(audit.buckets), count(audit.read_back));
     match audit.level {
@@ -145,7 +145,7 @@ fn compared(audit: &AuditRecord) -> String {
     }
 }
 
-/// What was compared, if rows replace each other.
+/// The scope of the comparison, if rows replace each other.
 fn replaced(audit: &AuditRecord) -> String {
     let Some(replaced) = audit.replaced else {
         return String::new();
@@ -164,7 +164,7 @@ pub(crate) fn objectives(record: &RunRecord) -> String {
     list(stated.map(objective_bound), " · ")
 }
 
-/// What must hold: `p99 ≤ 100 ms`.
+/// The objective as a bound: `p99 ≤ 100 ms`.
 pub(crate) fn objective_bound(objective: &Objective) -> String {
     use highwater_model::display::{percent_asked as share, plain, quantile, span};
     match *objective {

@@ -1,7 +1,6 @@
-//! The summary of a run as text: about fifteen lines, three judgments, one command to go on.
+//! The summary of a run as text: about fifteen lines, three judgments, and a next command.
 //!
-//! Understandable without color; it holds no escape codes, and nothing that a target says can
-//! bring one in.
+//! Must be understandable without color. It contains no escape codes, and text from the target cannot add any.
 
 pub(super) mod counts;
 pub(super) mod group;
@@ -28,7 +27,7 @@ use highwater_next::next_command;
 use crate::events::settings_line;
 use crate::layout::{self, labeled};
 
-/// The summary; names the record by its id.
+/// The summary; identifies the record by its ID.
 pub fn text<'a>(record: impl Into<RecordRef<'a>>) -> String {
     let record = record.into();
     text_at(record, &record.header().id)
@@ -57,7 +56,7 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
         ],
     };
     let next = next_command(record, &measured, directory);
-    // The judgments, the record and the next command: one block to the eye.
+    // The judgments, the record, and the next command form one block.
     let mut end = judged::lines(record);
     if let Some(file) = &record.header().settings_file {
         end.push(labeled("", &settings_line(file)));

@@ -1,4 +1,4 @@
-//! The table of ops: percentiles, and in open load what they are made of.
+//! The table of ops: percentiles, and in open load their components.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{ABSENT, count, duration, foreign, percent_of, rate};
@@ -9,7 +9,7 @@ use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 
 use crate::layout::{Row, aligned, labeled, list, or_absent};
 
-/// Characters of a target's own words about an error.
+/// Maximum characters of the target's text about an error.
 const EXAMPLE: usize = 120;
 
 /// Which columns a table has.
@@ -17,9 +17,9 @@ const EXAMPLE: usize = 120;
 struct Columns {
     /// Several measured phases.
     phase: bool,
-    /// Streams whose names are not those of their ops.
+    /// Streams with names other than those of their ops.
     stream: bool,
-    /// Several rows, whose rates the counts above do not show.
+    /// Several rows, with rates that the counts above do not show.
     rates: bool,
     /// Any open load.
     open: bool,
@@ -28,7 +28,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The first cells of a row, as far as the table has their columns: phase, stream and op, the rates.
+    /// The first cells of a row, as far as the table has their columns: phase, stream and op, and the rates.
     fn of(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
         let [phase, stream, op] = names;
         let cells = [(self.phase, phase), (self.stream, stream), (true, op)]
@@ -49,7 +49,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     lines
 }
 
-/// The head and a row for each op, and how many columns hold words; none where nothing was measured.
+/// The head and a row for each op, and the number of columns with words; absent if nothing was measured.
 pub(crate) fn table(
     record: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
@@ -126,7 +126,7 @@ fn row(
     Row::new(cells).remark(list(begins.into_iter().chain(backlog), " · "))
 }
 
-/// Where a tool's latency begins.
+/// Where another tool's latency begins.
 const fn begin(begin: LatencyBegin) -> &'static str {
     match begin {
         LatencyBegin::Intended => "from the intended start",
@@ -188,7 +188,7 @@ pub(crate) fn failures(measured: &[MeasuredStream<'_>]) -> Vec<String> {
             for failure in &result.failures {
                 line(failure.count, &failure.class, &failure.cause());
             }
-            // Of another tool, or from before messages were counted.
+            // From another tool, or from before messages were counted.
             let classes = result.errors.iter().filter(|(_, number)| **number > 0);
             for (class, number) in classes.filter(|_| result.failures.is_empty()) {
                 let example = result.error_examples.get(class);

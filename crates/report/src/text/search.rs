@@ -1,6 +1,6 @@
-//! The summary of a search: what was confirmed, where the objective is just met, every probe.
+//! The summary of a search: the confirmed mark, the estimated rate that just meets the objective, and every probe.
 //!
-//! It only shows what the record says.
+//! Must show only what the record contains.
 
 use highwater_analysis::limit::of_search;
 use highwater_analysis::search::{of_axis, times_confirmed};
@@ -37,7 +37,7 @@ fn question(record: &RunRecord, search: &SearchRecord) -> String {
     .join(" · ")
 }
 
-/// What a search varies.
+/// The varied setting of a search.
 pub(crate) const fn varied(axis: SearchAxis) -> &'static str {
     match axis {
         SearchAxis::Rate => "rate",
@@ -45,7 +45,7 @@ pub(crate) const fn varied(axis: SearchAxis) -> &'static str {
     }
 }
 
-/// What its values count.
+/// The unit of its values.
 pub(crate) fn unit(search: &SearchRecord) -> String {
     match search.axis {
         SearchAxis::Rate => format!("{}/s", search.unit.name()),
@@ -53,7 +53,7 @@ pub(crate) fn unit(search: &SearchRecord) -> String {
     }
 }
 
-/// The confirmations of a mark, however they came out.
+/// The confirmations of a mark, passed and failed.
 pub(crate) fn confirming<'a>(
     search: &'a SearchRecord,
     mark: &'a Mark,
@@ -63,7 +63,7 @@ pub(crate) fn confirming<'a>(
     })
 }
 
-/// The objective in words, that of every search included.
+/// The objective in words, including the objective of every search.
 pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
     let no_errors = search.objective.no_errors.then_some("no errors");
     let at_a_rate = search.axis == SearchAxis::Rate;
@@ -127,8 +127,8 @@ pub(crate) fn estimate(search: &SearchRecord, found: Estimate) -> String {
     )
 }
 
-/// `30 min more at 98,300 rows/s: passed · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
-/// no mark, or nobody asked.
+/// `30 min more at 98,300 rows/s: passed · 98,310 acknowledged/s · p99 12.1 ms`; absent without a mark, or if no soak
+/// was requested.
 pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return None;
@@ -185,7 +185,7 @@ pub(crate) fn table(search: &SearchRecord) -> Vec<Row> {
     headed(&head, search.probes.iter().map(|probe| row(search, probe)))
 }
 
-/// What a probe showed, in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
+/// The result of a probe in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
 pub fn probe_line(probe: &ProbeRecord) -> String {
     let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
     let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));

@@ -1,4 +1,4 @@
-//! Whether the target answered all the time, what the load generator did, and what was noted.
+//! Availability of the target, the load generator, and notes.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -19,9 +19,9 @@ use crate::events::intervention;
 use crate::layout::{labeled, list};
 use crate::limit;
 
-/// Findings that are printed; the record has them all.
+/// Maximum number of printed findings; the record has them all.
 const FINDINGS_SHOWN: usize = 5;
-/// Characters of a finding or label.
+/// Maximum characters of a finding or label.
 const WORDS: usize = 200;
 
 pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
@@ -38,7 +38,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     lines
 }
 
-/// What kept it from being faster.
+/// The limit of the run.
 pub(super) fn limited(of: &Limit) -> String {
     let (label, sentence) = limit::line(of);
     labeled(label, &sentence)
@@ -80,7 +80,7 @@ pub(crate) fn availability(record: &MeasuredRun<'_>) -> String {
     parts.join(" · ")
 }
 
-/// From an outage, in what a record knows finest.
+/// Recovery from an outage, at the finest resolution that a record has.
 fn recovery(seen: &AvailabilityRecord) -> Vec<String> {
     let after = |recovery: Option<u64>| match recovery {
         Some(recovery) => format!("recovered after {}", duration(recovery)),
@@ -133,7 +133,7 @@ pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Str
     parts.join(" · ")
 }
 
-/// What the ceilings of other loads say, or which command measures the one of this load.
+/// The result of other loads' ceilings, or the command that measures the ceiling of this load.
 fn unmeasured(record: &RunRecord, reached: Option<(f64, &'static str)>) -> String {
     let [client] = record.clients.as_slice() else {
         return "ceiling not measured".to_owned();
@@ -157,7 +157,7 @@ fn unmeasured(record: &RunRecord, reached: Option<(f64, &'static str)>) -> Strin
     }
 }
 
-/// The class of the threads that sent, where that may be news.
+/// The scheduling class of the sending threads, if it is not the default.
 fn scheduled(class: SchedulingClass) -> Option<String> {
     match class {
         SchedulingClass::Normal | SchedulingClass::NotPermitted => None,
@@ -174,20 +174,20 @@ fn labels(record: &RunRecord) -> Option<String> {
     (!named.is_empty()).then(|| labeled("labels", &foreign(&named, WORDS)))
 }
 
-/// What commands changed while it ran, the first ones.
+/// The first changes that commands made during the run.
 pub(crate) fn changes(record: &RunRecord) -> Vec<String> {
     let all = record.interventions.iter();
     first_of(all.map(|done| foreign(&intervention(done), WORDS)))
 }
 
-/// The first ones, and how many more there are.
+/// The first items, and the number of the others.
 fn first_of(all: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     let more = all.len().saturating_sub(FINDINGS_SHOWN);
     let rest = (more > 0).then(|| format!("and {more} more in the record"));
     all.take(FINDINGS_SHOWN).chain(rest).collect()
 }
 
-/// Notes, and the incidents that no judgment repeats.
+/// Notes, and the incidents that no judgment contains.
 pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
     let unjudged = record
         .incidents
@@ -198,7 +198,7 @@ pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
     unjudged.chain(notes).collect()
 }
 
-/// The first of them, and how many more there are.
+/// The first note, and the number of the others.
 fn notes(record: &RunRecord) -> Vec<String> {
     let all = noted(record).into_iter();
     first_of(all.map(|message| foreign(message, WORDS)))

@@ -1,4 +1,4 @@
-//! What the target and its host said of themselves, in a line.
+//! Telemetry of the target and its host, in one line.
 
 use highwater_analysis::memory::data_in_memory;
 use highwater_analysis::telemetry::{TimeRange, mean, measured, named, rejected, total};
@@ -9,9 +9,9 @@ use highwater_model::target_telemetry::{SERIES_MAX, TargetTelemetry, names};
 
 use crate::layout::labeled;
 
-/// Characters of a reason.
+/// Maximum characters of a reason.
 const WORDS: usize = 160;
-/// Fewer waiting pieces on average are nothing to tell.
+/// Minimum mean number of waiting tasks that is reported.
 const WAITING: f64 = 0.05;
 
 pub(crate) fn lines(record: &RunRecord) -> Vec<String> {

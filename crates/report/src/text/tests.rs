@@ -1,4 +1,4 @@
-//! Summaries as a reader sees them. Every snapshot is a whole summary.
+//! Summaries as readers see them. Every snapshot is a whole summary.
 
 use super::*;
 use crate::tests::assert_says;
@@ -49,7 +49,7 @@ fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
     assert_eq!(changed.len(), 6, "{text}");
     assert_eq!(changed[0], "changed        at 1.00 s: note 1  [2J");
     assert_eq!(changed[5], "changed        and 2 more in the record");
-    // The head of the page has what the summary has, its notes have all.
+    // The head of the page has the text of the summary; its notes have everything.
     let notes = ["changed: at 5.00 s: note 5", "<li>at 7.00\u{a0}s: note 7"];
     assert_says(&crate::html(&record), &notes);
 }
@@ -108,7 +108,7 @@ fn an_outage_says_when_the_rate_was_back_and_when_nothing_waited() {
     assert_eq!(line(Some([soon, None]), 0), never);
     assert_eq!(line(Some([soon, soon]), 0), "recovered after 1.62 s");
     assert_eq!(line(Some([None, None]), 0), "not recovered");
-    // Whole seconds are all that a record of an earlier version knows.
+    // A record of an earlier version only has whole seconds.
     let coarse = "2 s without an acknowledgement · recovered after 1.00 s";
     assert_eq!(line(None, 2), coarse);
 }
@@ -195,7 +195,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
     }
 }
 
-/// The gate's run as the last probe of a search with this outcome.
+/// The run of the quality gate as the last probe of a search with this outcome.
 fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord {
     let last = fixture::open_gate();
     let mut search = fixture::search(last.plan.definition.objectives.clone());
@@ -294,8 +294,8 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
     insta::assert_snapshot!(text(&record));
 }
 
-/// The ceiling that was measured with 64 sessions says as much as it can of another load; where that is too little, the
-/// line has the command that measures the one of this load.
+/// A ceiling measured with 64 sessions is used for another load as far as possible; if it is too low, the line has the
+/// command that measures the ceiling of this load.
 #[test]
 fn the_ceiling_of_other_sessions_serves_or_the_line_says_what_measures_this_one() {
     let line = |mut record: RunRecord, units_per_s: f64| {
@@ -316,7 +316,7 @@ fn the_ceiling_of_other_sessions_serves_or_the_line_says_what_measures_this_one(
     assert_eq!(line(closed(), 500_000.0), measure);
 }
 
-/// A tuning of the batch with so many sessions, whose best value is in the middle.
+/// A tuning of the batch size with `sessions` sessions, and its best value in the middle.
 fn tuned(sessions: u32) -> ExperimentRecord {
     let mut tune = fixture::tune::tune(&[3]);
     tune.axes = vec![TuneAxis {
@@ -345,7 +345,7 @@ fn tuned(sessions: u32) -> ExperimentRecord {
     analysis::tuning::conclude(fixture::closed(), tune, "2026-11-20-tune-cpu".to_owned())
 }
 
-/// Sessions × rows / throughput: each session has one batch out at a time.
+/// Sessions × rows / throughput: each session has one batch in flight at a time.
 #[test]
 fn the_time_of_one_batch_counts_the_sessions_of_the_tuning() {
     let times = |sessions| {

@@ -1,6 +1,6 @@
-//! The summary of a tuning: a table for each axis, the best configuration, whether it is really better.
+//! The summary of a tuning: a table for each axis, the best configuration, and its lead.
 //!
-//! It only shows what the record says.
+//! Must show only what the record contains.
 
 use highwater_model::display::{duration, percent, percent_signed, plain, rate};
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -38,7 +38,7 @@ pub(crate) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     format!("tune {stream} over {axes} · {grid} configurations · by {by} · seed {seed}")
 }
 
-/// The tables along one axis through a configuration, as far as it was measured.
+/// The tables along one axis through a configuration, as far as they were measured.
 pub(crate) fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<Table> {
     let set = along(tune, base, axis);
     let name = setting_of(&tune.axes[axis].name);
@@ -70,7 +70,7 @@ fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
     lines
 }
 
-/// The best configuration, the runner-up, and whether one is better; or why there is none.
+/// The best configuration, the runner-up, and whether one is better; or why there is no best one.
 pub(crate) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
     match &tune.outcome {
         None => vec![Remark::new("best", "NONE YET: the tuning did not end")],
@@ -97,7 +97,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
     lines
 }
 
-/// Whether the best one stands out, in a few words.
+/// Whether the best configuration stands out, in a few words.
 pub(crate) const fn standing(best: &BestConfiguration) -> &'static str {
     match &best.runner_up {
         None => "no other configuration is valid",
@@ -157,7 +157,7 @@ pub(crate) fn named(tune: &TuneRecord, at: &[usize]) -> String {
     list(values(tune, at), " · ")
 }
 
-/// What configurations are compared by, with its unit.
+/// The compared figure of configurations, with its unit.
 pub(crate) fn figure(tune: &TuneRecord, value: f64) -> String {
     match tune.by {
         TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
@@ -166,7 +166,7 @@ pub(crate) fn figure(tune: &TuneRecord, value: f64) -> String {
     }
 }
 
-/// The title of what configurations are compared by.
+/// The title of the compared figure.
 pub(crate) const fn by(figure: TuneFigure) -> &'static str {
     match figure {
         TuneFigure::Throughput => "Throughput",
@@ -175,7 +175,7 @@ pub(crate) const fn by(figure: TuneFigure) -> &'static str {
     }
 }
 
-/// How many configurations there are.
+/// Number of configurations.
 pub(crate) fn grid(tune: &TuneRecord) -> usize {
     tune.axes.iter().map(|axis| axis.values.len()).product()
 }
@@ -188,7 +188,7 @@ pub(crate) fn different(tune: &TuneRecord) -> Vec<&[usize]> {
     different
 }
 
-/// How much was measured, and what did not count.
+/// Number of measured configurations, and the ones that did not count.
 pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     let (grid, different) = (grid(tune), different(tune));
     let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
@@ -211,7 +211,7 @@ pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     lines
 }
 
-/// Why a configuration does not count; nothing where it does.
+/// Why a configuration does not count; absent if it does.
 pub(crate) fn fault(trial: &TrialRecord) -> Option<String> {
     let what = match trial.verdict {
         TrialVerdict::Counts => return None,
@@ -226,7 +226,7 @@ pub(crate) fn fault(trial: &TrialRecord) -> Option<String> {
     Some(words.trim_matches([' ', '·']).to_owned())
 }
 
-/// What a measured configuration showed, in a few words.
+/// The result of a measured configuration in a few words.
 pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
     let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
     if trial.verdict == TrialVerdict::Counts {

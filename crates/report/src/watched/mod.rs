@@ -1,7 +1,7 @@
-//! What somebody who watches a run or an experiment is shown: its events, added up.
+//! The state behind the page of a running run or experiment: its events, aggregated.
 //!
-//! Pure, and bounded however long it goes on: seconds and points of telemetry are joined when there are many, lists
-//! keep their last entries. What must not be here: markup (`html`), the format of metrics, and anything that is judged.
+//! Pure and bounded, however long the run takes: seconds and telemetry points are joined when there are many, and lists
+//! keep their last entries. Must not contain markup (`html`) or the metrics format, or judge.
 
 mod seconds;
 #[cfg(test)]
@@ -25,85 +25,85 @@ use super::text::{group_trial_line, probe_line, scale_trial_line, trial_line};
 pub use seconds::{Seconds, Slot, SlotStream};
 pub use totals::{StreamTotals, TimesTotal, Totals};
 
-/// Lines that are kept of trials, and of what happened.
+/// Maximum number of lines about trials, and about events.
 const LINES_MAX: usize = 200;
-/// Points that are kept of telemetry; half as many are left after joining.
+/// Maximum number of telemetry points; half as many are left after joining.
 const POINTS_MAX: usize = 600;
 
-/// Everything that is shown of what goes on.
+/// Everything that the page shows.
 #[derive(Debug, Clone, Default)]
 pub struct Watched {
-    /// The run that goes on, or was the last one.
+    /// The current run, or the last one.
     pub run: RunWatched,
-    /// The experiment so far, and the one that its trial is, as their records show them; the outermost first.
+    /// The experiment so far, and the experiment that its trial consists of, as in their records; the outermost first.
     pub experiments: Vec<Arc<ExperimentRecord>>,
-    /// Whether an experiment waits behind the trial that runs, or will.
+    /// Whether an experiment pauses, or will pause after the current trial.
     pub is_held: bool,
     /// Trials of an experiment, in words, the latest last.
     pub trials: VecDeque<String>,
-    /// How far the experiment was when its last trial began.
+    /// Progress of the experiment when its last trial began.
     pub progress: Option<ExperimentProgress>,
-    /// What happened beside the load, the latest last.
+    /// Events other than the load, the latest last.
     pub notes: VecDeque<String>,
     /// Everything since the beginning, over all runs.
     pub totals: Totals,
-    /// Where the last record is, and what to make of it.
+    /// Where the last record is stored, and its judgments.
     pub ended: Option<(String, Judgments)>,
-    /// Events that could not be taken in time.
+    /// Events that were dropped because the receiver was too slow.
     pub dropped: u64,
-    /// Whether the command is over: nothing more comes.
+    /// Whether the command is over, so that no events follow.
     pub is_over: bool,
 }
 
-/// One run as it is seen.
+/// One run as the page shows it.
 #[derive(Debug, Clone, Default)]
 pub struct RunWatched {
     /// Name of the workload.
     pub workload: String,
-    /// Where the target is.
+    /// URLs of the target.
     pub urls: Vec<String>,
-    /// What the target is.
+    /// Name and version of the target.
     pub target: String,
-    /// What is planned.
+    /// Planned phases.
     pub phases: Vec<PhasePlan>,
-    /// What must hold.
+    /// Objectives of the run.
     pub objectives: Vec<Objective>,
-    /// What goes on.
+    /// Current stage.
     pub stage: Stage,
     /// The load so far.
     pub seconds: Seconds,
     /// The last second.
     pub last: Option<SecondProgress>,
-    /// What its user did to it, the latest last.
+    /// Changes that the user made, the latest last.
     pub interventions: VecDeque<InterventionRecord>,
-    /// What target and host said of themselves during this load.
+    /// Telemetry of the target and its host during this load.
     pub telemetry: TargetTelemetry,
     /// The record so far, without its seconds; absent before it is known.
     pub record: Option<Arc<RunRecord>>,
-    /// That record has the seconds before this one.
+    /// The record contains the seconds before this one.
     pub record_until: u64,
 }
 
-/// What goes on in a run.
+/// Stage of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Stage {
-    /// It has not begun.
+    /// Not begun.
     #[default]
     Before,
     /// A part without a pace, in words.
     Part(String),
-    /// An experiment waits between two trials.
+    /// An experiment is paused between two trials.
     Paused,
     /// A load.
     Load(LoadBounds),
     /// The audit.
     Audit(AuditProgress),
-    /// Its record is written.
+    /// The record has been written.
     Over,
 }
 
 impl Watched {
-    /// Takes in an event.
+    /// Applies an event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Begun { workload, urls, target, phases, objectives, .. } => {
@@ -120,7 +120,7 @@ impl Watched {
             Event::Part(part) => self.run.stage = Stage::Part(part_line(part)),
             Event::Load(bounds) => {
                 self.run.stage = Stage::Load(*bounds);
-                // Its times count anew. The record so far has none of the filling of tables.
+                // Times restart with each load. The record so far has no data from filling tables.
                 self.run.telemetry = TargetTelemetry::default();
                 self.run.seconds = Seconds::default();
                 self.run.last = None;
@@ -166,7 +166,7 @@ impl Watched {
         }
     }
 
-    /// Takes in what target and host said of themselves.
+    /// Adds a telemetry point of the target or its host.
     pub fn telemetry(&mut self, point: &TelemetryPoint) {
         self.run.telemetry.add(point, POINTS_MAX);
     }

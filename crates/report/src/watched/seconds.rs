@@ -1,9 +1,9 @@
-//! The load of a run over time: a bounded number of slots, which all become twice as long when there is no room.
+//! The load of a run over time: a bounded number of slots, which double in length when there are too many.
 
 use highwater_model::event::{SecondProgress, StreamProgress};
 use highwater_model::plan::Unit;
 
-/// Slots at most; half as many are left after joining.
+/// Maximum number of slots; half as many are left after joining.
 const SLOTS_MAX: usize = 600;
 
 /// The seconds of a run.
@@ -24,9 +24,9 @@ pub struct Slot {
     pub from_s: u64,
     /// Seconds that are in it.
     pub seconds: u64,
-    /// Sessions that were open, the most of them.
+    /// Maximum number of open sessions.
     pub sessions: u32,
-    /// In the order of the plan.
+    /// Streams, in the order of the plan.
     pub streams: Vec<SlotStream>,
 }
 
@@ -35,23 +35,23 @@ pub struct Slot {
 pub struct SlotStream {
     /// Its name.
     pub stream: String,
-    /// What it counts in.
+    /// The unit that it counts.
     pub unit: Unit,
-    /// Units whose acknowledgment was reported with its own second.
+    /// Units with an acknowledgment that was reported in the same second.
     pub units: f64,
-    /// Units that were acknowledged, those that were reported later included.
+    /// All acknowledged units, including those that were reported later.
     pub acknowledged: u64,
     /// Units that the plan offered; absent in closed load.
     pub offered: Option<f64>,
     /// Median of the slowest second; a percentile is never averaged.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the slowest second; of few ops, of the seconds before it, too.
+    /// 99th percentile of the slowest second; with few ops, also over the seconds before it.
     pub p99_ns: Option<u64>,
     /// Ops that failed.
     pub errors: u64,
-    /// Those of them that were rejected for lack of capacity.
+    /// Failed ops that were rejected for lack of capacity.
     pub rejected: u64,
-    /// Ops that were due and never sent.
+    /// Intended ops that were never sent.
     pub dropped: u64,
 }
 
@@ -65,7 +65,7 @@ impl Seconds {
     /// Adds the next second.
     pub fn add(&mut self, second: &SecondProgress) {
         self.push(Slot::of(second));
-        // Phases that are shorter than a slot are not joined; beyond any that a run may have, slots grow on.
+        // Phases that are shorter than a slot are not joined; with more phases than any run may have, slots double on.
         while self.slots.len() >= SLOTS_MAX && self.slot_s < u64::MAX / 2 {
             self.double();
         }
@@ -98,10 +98,10 @@ impl Slot {
         }
     }
 
-    /// Whether another slot, which follows, may become part of this one: slots lie at multiples of their length.
+    /// Whether the next slot can be joined to this one: slots lie at multiples of their length.
     fn takes(&self, next: &Self, slot_s: u64) -> bool {
         let same_place = self.from_s / slot_s == next.from_s / slot_s;
-        // A slot of a year holds whatever comes, so that the number of phases does not undo the bound.
+        // A slot of a year joins everything, so that the number of phases cannot exceed the bound.
         let same_phase = self.phase == next.phase || slot_s > 365 * 86_400;
         same_place && same_phase && self.streams.len() == next.streams.len()
     }
@@ -124,7 +124,7 @@ impl Slot {
 
 impl SlotStream {
     fn of(stream: &StreamProgress) -> Self {
-        // A stream of few ops shows what its last seconds have together.
+        // A stream with few ops shows the percentile of its last seconds together.
         let recent = stream.recent;
         Self {
             stream: stream.stream.clone(),

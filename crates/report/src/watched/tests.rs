@@ -1,4 +1,4 @@
-//! What is kept of what was seen, however long it goes on.
+//! Tests of the bounded state of a long run.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
-//! Counters since a command began, over all its runs: they only grow, as those who scrape them expect.
+//! Counters since a command began, over all its runs: they never decrease, as scrapers expect.
 
 use highwater_model::event::{LATENCY_BOUNDS_NS, SecondProgress, StreamProgress};
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Unit;
 
-/// Streams that are told apart; more than any plan has.
+/// Maximum number of streams that are counted separately; more than any plan has.
 const STREAMS_MAX: usize = 64;
 
-/// What was counted so far.
+/// The counters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     /// By stream, in the order in which they were first seen.
@@ -21,40 +21,40 @@ pub struct Totals {
 pub struct StreamTotals {
     /// Its name.
     pub stream: String,
-    /// What it counts in.
+    /// The unit that it counts.
     pub unit: Unit,
-    /// Ops that were due.
+    /// Ops that were intended.
     pub offered: u64,
     /// Ops that were sent.
     pub sent: u64,
-    /// Ops that were given up.
+    /// Ops that were dropped.
     pub dropped: u64,
     /// Ops that were acknowledged.
     pub acknowledged: u64,
     /// Rows that were acknowledged.
     pub rows_acknowledged: u64,
-    /// Rows that the target said it did not store.
+    /// Rows that the target reported as not stored.
     pub rows_refused: u64,
     /// Ops that failed, in the order of [`ErrorClass::ALL`].
     pub failed: [u64; ErrorClass::ALL.len()],
     /// Ops that failed without a class.
     pub failed_otherwise: u64,
-    /// Latencies of the ops due.
+    /// Latencies of the intended ops.
     pub latency: TimesTotal,
-    /// Service times of the ops acknowledged.
+    /// Service times of the acknowledged ops.
     pub service: TimesTotal,
-    /// Client lag of the ops that ended.
+    /// Client lag of the completed ops.
     pub lag: TimesTotal,
-    /// Units per second that were offered in the last second; absent in closed load.
+    /// Units per second offered in the last second; absent in closed load.
     pub offered_per_s: Option<f64>,
 }
 
-/// Times, counted by bounds.
+/// Times in a histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimesTotal {
-    /// Ops up to each of [`LATENCY_BOUNDS_NS`], and all of them.
+    /// Ops up to each of [`LATENCY_BOUNDS_NS`], and all ops.
     pub up_to: [u64; LATENCY_BOUNDS_NS.len() + 1],
-    /// Those that have an end, added up, in nanoseconds.
+    /// Sum of the finite times, in nanoseconds.
     pub sum_ns: u128,
 }
 

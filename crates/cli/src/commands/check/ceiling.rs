@@ -1,5 +1,5 @@
-//! The ceiling of this machine's load generator: the default run of `highwater run` against a sink,
-//! which is a run like any other. Must not measure by itself.
+//! The ceiling of this machine's load generator: a normal run with the defaults of `highwater run` against a sink. Must
+//! not measure by itself.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -17,12 +17,12 @@ use crate::intent::RunIntent;
 use crate::prepare::{self, StoredPlan};
 use crate::sources;
 
-/// Long enough for a steady figure. Nothing is stored, so there is nothing to audit, but the
-/// checksums of what was sent are added up as in any other run.
+/// Long enough for a steady figure. Nothing is stored, so there is nothing to audit, but checksums of the sent rows are
+/// computed as in any other run.
 const FLAGS: &str =
     "--warm-up 1s --duration 3s --timeout 10s --audit-timeout 1s --no-disk-guard --no-telemetry";
 
-/// Measures the ceiling of the default load through that sink, with its files in `scratch`.
+/// Measures the ceiling of the default load with this sink; its files go to `scratch`.
 pub(super) fn measure(
     sink: &str,
     insert: Option<&String>,

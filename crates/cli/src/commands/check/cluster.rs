@@ -1,4 +1,4 @@
-//! `highwater check` of a cluster file: what it describes. Must not start anything.
+//! `highwater check` of a cluster file: prints its content. Must not start anything.
 
 use highwater_model::cluster::{
     ClusterSpec, CommandLine, CommandsFile, Condition, NodeFile, Provider, QuotaFile, QuotaStart,
@@ -8,7 +8,7 @@ use highwater_model::display::{bytes, foreign, plain, span};
 
 use super::facts::{Fact, fact, table};
 
-/// Longest text of a file that is shown in a line.
+/// Maximum characters of text from a file in a line.
 const LONGEST: usize = 100;
 
 /// A cluster file in lines.

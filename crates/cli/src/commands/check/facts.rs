@@ -1,4 +1,4 @@
-//! The results of `highwater check` as lines of two columns. Must not find them.
+//! The results of `highwater check` as lines with two columns. Must not collect them.
 
 /// A name and its text.
 pub(crate) type Fact = (String, String);
@@ -7,7 +7,7 @@ pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
     (name.to_owned(), value.into())
 }
 
-/// Facts in two columns, one a line.
+/// Facts in two columns, one per line.
 pub(crate) fn table(facts: &[Fact]) -> String {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let line =

@@ -1,5 +1,5 @@
-//! `highwater check` of figures: shows how a file was read, and implausible figures. Must not judge
-//! plausibility itself.
+//! `highwater check` of figures: shows how a file was parsed, and implausible figures. Must not judge plausibility
+//! itself.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use super::facts::{Fact, fact, table};
 use crate::failure::Failure;
 use crate::{exit, figures, terminal};
 
-/// Longest text of a file that is shown in a line.
+/// Maximum characters of text from a file in a line.
 const LONGEST: usize = 200;
 
-/// Whether a name is one of figures: a CSV file, a record, or a directory of runs.
+/// Whether a name refers to figures: a CSV file, a record, or a directory of runs.
 pub(super) fn is_figures(name: &str) -> bool {
     let path = Path::new(name);
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("csv" | "tsv" | "json")) || path.is_dir()
 }
 
-/// Prints the figures as read, and the plausibility warnings. If any is a contradiction, the exit
-/// code is that of figures that are not valid.
+/// Prints the parsed figures and the plausibility warnings. If any of them is a contradiction, the exit code is that of
+/// invalid figures.
 pub(super) fn check(
     names: &[String],
     model: Option<ScalingModel>,

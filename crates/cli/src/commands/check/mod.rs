@@ -1,5 +1,5 @@
-//! `highwater check`: checks that a target is usable, a workload or cluster file valid, or figures plausible.
-//! Must not load a target.
+//! `highwater check`: checks that a target is usable, that a workload or cluster file is valid, or that figures are
+//! plausible. Must not load a target.
 
 mod ceiling;
 mod cluster;
@@ -51,6 +51,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         repeats: true,
     }],
     flags: &[(DATA, &[OWN, SET, INSERT]), (FIGURES, &[MODEL]), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
+    main_flags: None,
     examples: "  highwater check $URL
       connect to each host; print version, privileges, session spread, disk space, and the load
       generator's ceiling
@@ -65,14 +66,14 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     run: |layers| check(&CheckIntent::resolve(layers)?),
 };
 
-/// What is checked.
+/// Settings of `highwater check`.
 pub(crate) struct CheckIntent {
     pub(crate) subject: CheckSubject,
-    /// The run store's directory, where IDs are looked up.
+    /// Directory of the run store, for looking up IDs.
     out: PathBuf,
 }
 
-/// What `highwater check` checks.
+/// The subject of `highwater check`.
 #[derive(Debug, PartialEq)]
 pub(crate) enum CheckSubject {
     /// A target.
@@ -88,7 +89,7 @@ pub(crate) enum CheckSubject {
     Files {
         /// Their names.
         names: Vec<String>,
-        /// The scaling model that the figures are checked for.
+        /// The scaling model that the figures are checked against.
         model: Option<ScalingModel>,
     },
 }
@@ -124,10 +125,10 @@ impl CheckIntent {
     }
 }
 
-/// Fingerprints are shown for this seed, the default of `run`.
+/// Seed for the printed fingerprints, the default of `run`.
 const SEED: Seed = Seed(42);
 
-/// Checks what the settings name and prints what was found.
+/// Checks the subject and prints the results.
 fn check(settings: &CheckIntent) -> Result<u8, Failure> {
     let (text, missing) = match &settings.subject {
         CheckSubject::Files { names, model } => match &names[..] {
@@ -203,7 +204,7 @@ fn check_target(
     own: Option<&OwnWorkload<'_>>,
 ) -> Result<(String, Option<Failure>), Failure> {
     let probe = format!("highwater_check_{}", std::process::id());
-    // For an embedded target whose URL names no file.
+    // For an embedded target with a URL without a file.
     let scratch = tempfile::Builder::new().prefix("highwater-check-").tempdir();
     let scratch =
         scratch.map_err(|error| Failure::usage(format!("cannot create a directory: {error}")))?;
@@ -231,7 +232,7 @@ fn check_target(
     Ok((table(&lines), missing))
 }
 
-/// The first privilege that a run needs and this user lacks.
+/// The first privilege that a run needs and this user does not have.
 fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
     let rights = inspection.rights.as_ref()?;
     let refused = rights.iter().find(|right| right.refusal.is_some())?;
@@ -289,7 +290,7 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fa
     lines
 }
 
-/// The ways to insert, and those that this server does not take.
+/// The insert modes, and those that this server does not support.
 fn inserts(capabilities: &Capabilities, inspection: &TargetInspection) -> String {
     let refused = &inspection.refused_inserts;
     let is_taken = |name: &&&str| !refused.iter().any(|(other, _)| other == *name);
@@ -298,7 +299,7 @@ fn inserts(capabilities: &Capabilities, inspection: &TargetInspection) -> String
     taken.join(", ") + &refused.collect::<String>()
 }
 
-/// What was tried of the built-in workloads.
+/// Results of the rehearsals of built-in workloads.
 fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
     let of = |is: fn(&Rehearsal) -> bool| {
         inspection

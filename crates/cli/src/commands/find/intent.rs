@@ -1,5 +1,4 @@
-//! What `highwater find` is to search: the run of each probe, and the limits of the search. Must
-//! not search.
+//! Settings of `highwater find`: the run of each probe, and the limits of the search. Must not search.
 
 use highwater_model::plan::{Objective, StopRule};
 use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
@@ -15,30 +14,30 @@ use crate::intent::{RunIntent, parsers};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
 use crate::trust;
 
-/// Marks the stream whose pace is searched.
+/// Marks the stream whose pace is searched for.
 const SEARCHED: &str = "@find";
 const PROBE: Seconds = Seconds { usual: 60, with_quick: 15 };
 const CONFIRM: Seconds = Seconds { usual: 300, with_quick: 30 };
 const BUDGET_WITH_QUICK: Nanos = Nanos::from_secs(900);
 const TOLERANCE: Ppm = Ppm(20_000);
-/// What short probes show varies by several percent.
+/// Results of short probes vary by several percent.
 const TOLERANCE_WITH_QUICK: Ppm = Ppm(50_000);
 
-/// What is searched.
+/// Settings of a search.
 #[derive(Debug)]
 pub(crate) struct FindIntent {
-    /// What all probes have in common. Its streams hold the fixed paces; that of the searched one
-    /// is each probe's own, as is the length.
+    /// Settings shared by all probes. Its streams hold the fixed paces; the searched pace and the length differ per
+    /// probe.
     pub(crate) run: RunIntent,
     /// The axis of the search.
     pub(crate) axis: SearchAxis,
-    /// Position of the searched stream in those of the run.
+    /// Index of the searched stream in the streams of the run.
     pub(crate) searched: usize,
     /// First value of the search.
     pub(crate) first: Option<f64>,
-    /// Greatest value that is probed.
+    /// Maximum probed value.
     pub(crate) max: Option<f64>,
-    /// Greatest relative difference between the ends of the mark.
+    /// Maximum relative difference between the ends of the mark.
     pub(crate) tolerance: Ppm,
     /// Measured time of each probe.
     pub(crate) probe: Nanos,
@@ -50,13 +49,13 @@ pub(crate) struct FindIntent {
     pub(crate) budget: Nanos,
     /// Measured time of the soak after the search.
     pub(crate) soak: Option<Nanos>,
-    /// The mark must reach this.
+    /// Minimum for the mark.
     pub(crate) floor: Option<Rate>,
     /// `--errors` is absent, so no op may fail.
     pub(crate) no_errors: bool,
-    /// Added to a simulated target's seed: searches within another experiment have chances of their own.
+    /// Added to a simulated target's seed, so that searches within an experiment are independent.
     pub(crate) target_seed: u64,
-    /// The directory of the search to resume as seen from that of this one, if it is not beside it.
+    /// The directory of the search to resume, relative to this one's directory; absent if both are siblings.
     pub(crate) resumed_from: Option<String>,
     /// The search to resume.
     pub(crate) resume: Option<String>,
@@ -121,7 +120,7 @@ fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
     Ok(given.unwrap_or(default))
 }
 
-/// A value on the axis.
+/// A value on the search axis.
 fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, Failure> {
     match axis {
         SearchAxis::Rate => Ok(layers.parse(name, parse_rate)?.map(Rate::as_f64)),
@@ -138,8 +137,8 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
     }
 }
 
-/// The streams with their fixed paces, and which of them is searched; a stream without a name is
-/// the workload's first.
+/// The streams with their fixed paces, and the index of the searched stream; a stream without a name is the workload's
+/// first.
 fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize), Failure> {
     let given = layers.list("stream");
     let searched_pace = match axis {

@@ -55,6 +55,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
+    main_flags: Some(
+        "stream sessions start max tolerance budget resume quick dry-run file set drop p99 out json",
+    ),
     examples: "  highwater find cpu $URL --p99 100ms --budget 30m
       the highest rate of rows at which 99% of the batches take at most 100 ms
   highwater find cpu $URL --quick --dry-run
@@ -79,28 +82,31 @@ const SEARCH_FLAGS: &[Flag] = &[
         "Start at this rate or number of sessions [default: estimated with a closed-load probe; 1 \
          with --axis sessions]",
     )
-    .old_name("begin"),
+    .repeated(),
     flag(
         "--max <VALUE>",
         "Never probe above this rate or number of sessions [default: no limit; 65536 sessions]",
     )
-    .old_name("highest"),
+    .repeated(),
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed value differ by at most \
          PERCENT, 0.5% to 50% [default: 2%; 5% with --quick]",
     )
-    .old_name("width"),
-    flag("--probe <DURATION>", "Measure each probe for DURATION [default: 60s; 15s with --quick]"),
+    .repeated(),
+    flag("--probe <DURATION>", "Measure each probe for DURATION [default: 60s; 15s with --quick]")
+        .repeated(),
     flag(
         "--confirm <DURATION>",
         "Measure each of the three confirmations for DURATION. Choose a time that covers a \
          checkpoint or merge [default: 5m; 30s with --quick]",
-    ),
+    )
+    .repeated(),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION between probes [default: 5s; 1s with --quick]",
-    ),
+    )
+    .repeated(),
     BUDGET,
     flag(
         "--then <soak=DURATION>",
@@ -113,7 +119,8 @@ const SEARCH_FLAGS: &[Flag] = &[
          be the same, except --budget and --then [default: start a new one]",
     )
     .reach(Reach::File),
-    flag("--quick", "Use shorter probes for a rough mark, in 15m unless --budget says otherwise"),
+    flag("--quick", "Use shorter probes for a rough mark, in 15m unless --budget says otherwise")
+        .repeated(),
     DRY_RUN,
 ];
 
@@ -131,7 +138,7 @@ const LOAD_FLAGS: &[Flag] = &[
     LITERALS,
 ];
 
-/// Does what the settings ask for; returns the exit code.
+/// Runs the search; returns the exit code.
 fn find(settings: &FindIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         let preview = prepared(settings)?.preview;
@@ -155,14 +162,14 @@ fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
     prepared_on(settings, target::with_password(&settings.run)?)
 }
 
-/// A search as it is intended, the plan of its first probe, and what it takes as a rule; connects nothing.
+/// The definition of a search, the plan of its first probe, and its usual time. Must not connect.
 pub(super) fn intended(settings: &FindIntent) -> Result<(SearchRecord, Plan, Nanos), Failure> {
     let Prepared { preview, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
     let usual = preview.usual();
     Ok((preview.search, first, usual))
 }
 
-/// Whether the search that is stored there has the same definition, so that it can be resumed.
+/// Whether the search stored in `directory` has the same definition, so that it can be resumed.
 pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, Failure> {
     let (search, _, _) = intended(settings)?;
     let Ok(stored) = record::read(directory) else {
@@ -173,7 +180,7 @@ pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, F
     Ok(stored.is_some_and(|stored| stored.definition_hash == search.definition_hash))
 }
 
-/// A search in a directory of its own below that of another experiment.
+/// A search in its own directory below that of another experiment.
 pub(super) fn nested(
     settings: &FindIntent,
     place: &NestedPlace,
@@ -196,7 +203,7 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     let mut preview = Preview::new(settings, &runs.workload, &first)?;
     let pauses = resume(settings, &mut preview.search)?;
     let mut pairs = preview.search.probes.windows(2);
-    // They did not write behind each other's rows.
+    // The probes did not append to each other's rows.
     runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     experiment::check(&preview.search)?;
     Ok(Prepared { runs, preview, first, pauses })
@@ -234,7 +241,7 @@ struct Prepared<'a> {
     preview: Preview,
     /// The plan of the first probe.
     first: Plan,
-    /// Of the search that is resumed.
+    /// Pauses of the resumed search.
     pauses: Pauses,
 }
 
@@ -246,14 +253,14 @@ impl Prepared<'_> {
     }
 }
 
-/// Makes the runs of probes from settings.
+/// Makes the probes' runs from the settings.
 struct ProbeRuns<'a> {
     settings: &'a FindIntent,
     workload: Arc<Workload>,
     urls: Vec<TargetUrl>,
-    /// The search's own directory, for the file of an embedded target.
+    /// The search's directory, for the file of an embedded target.
     directory: Option<RunDirectory>,
-    /// The search that is resumed had new tables for each probe.
+    /// Whether the resumed search had new tables for each probe.
     needs_new_tables: bool,
 }
 
@@ -278,8 +285,8 @@ impl ProbeRuns<'_> {
         run
     }
 
-    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if
-    /// they write and the rows are the search's own, or with `--drop`.
+    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they write and either
+    /// the rows belong to the search or `--drop` is given.
     fn makes_tables(&self, request: &Requested<Probe>, plan: &Plan) -> bool {
         let drop = self.settings.run.drop;
         if request.is_first {
@@ -299,7 +306,7 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         {
             return Ok(plan);
         }
-        // Closed load with all the sessions that open load may use.
+        // Closed load with all sessions that open load may use.
         let all = searched(self.settings, &plan).sessions;
         let stream = &mut run.plan.streams[self.settings.searched];
         stream.paces = vec![PaceInput::Closed(Some(all))];

@@ -1,4 +1,4 @@
-//! The preview of a search, printed before its first probe: steps, lengths, time. Must not probe.
+//! The preview of a search, printed before its first probe: steps, lengths, and time. Must not probe.
 
 use highwater_analysis::search::{OpsNeeded, PROBES_OF_NINE_IN_TEN, ops_needed};
 use highwater_model::display::{duration, plain, quantile, rate};
@@ -12,26 +12,25 @@ use super::intent::FindIntent;
 use crate::failure::Failure;
 use crate::prepare::trials::{Around, resumed};
 
-/// Confirmations of a candidate.
+/// Number of confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
 const PROBES_MAX: u32 = 25;
-/// Four of five marks are within this part of the truth where all confirmations together have so many ops, over the
-/// clusters of `docs/concepts/accuracy.md`; of fewer ops less is known by the root of their number.
+/// With `KNOWN_OPS` ops in all confirmations together, four of five marks are within this fraction of the truth, over
+/// the clusters of `docs/concepts/accuracy.md`. With fewer ops, the error grows with the root of their number.
 const KNOWN_TO: f64 = 0.12;
 const KNOWN_OPS: f64 = 54_000.0;
-/// Rates at which that is printed, ops per second, where it is coarser than the search's width by this factor.
-const RATES_TOLD: [f64; 3] = [20.0, 100.0, 500.0];
+/// Rates at which that is printed, in ops per second, if it exceeds the tolerance by the factor `COARSER`.
+const RATES_SHOWN: [f64; 3] = [20.0, 100.0, 500.0];
 const COARSER: f64 = 1.6;
-/// A probe offers at least so many ops.
+/// Minimum number of ops that a probe offers.
 const LEAST_OPS: f64 = 10.0;
-/// A probe takes at most this part of the budget: an estimate, four probes and three confirmations
-/// must fit.
+/// A probe takes at most this fraction of the budget, so that an estimate, four probes, and three confirmations fit.
 const PARTS_OF_BUDGET: u64 = 8;
 
 const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch), or bound a lower \
                        percentile";
 
-/// The stream whose pace is searched.
+/// The stream whose pace is searched for.
 pub(super) fn searched<'a>(settings: &FindIntent, plan: &'a Plan) -> &'a StreamPlan {
     &plan.streams[settings.searched.min(plan.streams.len().saturating_sub(1))]
 }
@@ -40,12 +39,12 @@ pub(super) fn searched<'a>(settings: &FindIntent, plan: &'a Plan) -> &'a StreamP
 pub(super) struct Preview {
     /// Without an outcome.
     pub(super) search: SearchRecord,
-    /// Ops that its percentiles need.
+    /// Number of ops that its percentiles need.
     needed: Option<OpsNeeded>,
 }
 
 impl Preview {
-    /// Fails where the given rates are too low for the percentile, whatever the search does.
+    /// Fails if the given rates are too low for the percentile, regardless of the results.
     pub(super) fn new(
         settings: &FindIntent,
         workload: &Workload,
@@ -105,14 +104,14 @@ impl Preview {
             needed,
         };
         let mut preview = preview.bounded(stream)?;
-        // A plan's hash leaves the target out, and probes of two databases are not one search.
+        // A plan's hash does not include the target, but probes of two databases must not be mixed in a search.
         let targets: Vec<String> = settings.run.targets.iter().map(ToString::to_string).collect();
         let intended = format!("{} {}", plan.hash(), targets.join(" "));
         preview.search.definition_hash = preview.search.hash(&intended);
         Ok(preview)
     }
 
-    /// With the lowest rate that is searched: below it a probe has hardly an op.
+    /// Adds the minimum searched rate, below which a probe has hardly any ops.
     fn bounded(mut self, stream: &StreamPlan) -> Result<Self, Failure> {
         let policy = &self.search.policy;
         if policy.axis == SearchAxis::Sessions {
@@ -144,26 +143,26 @@ impl Preview {
         }
     }
 
-    /// Below this rate the longest probe has too few ops; 0 without a percentile.
+    /// The rate below which the longest probe has too few ops; 0 without a percentile.
     fn rarest(&self) -> f64 {
         self.search.policy.units_needed / Nanos(self.longest_ns()).as_secs_f64()
     }
 
-    /// The longest probe that fits the budget with its confirmations.
+    /// The longest probe that fits into the budget with its confirmations.
     fn longest_ns(&self) -> u64 {
         let policy = &self.search.policy;
         let budget = policy.budget_ns.unwrap_or(policy.longest_ns);
         policy.longest_of_ns(budget, 1 + CONFIRMATIONS, policy.around_ns)
     }
 
-    /// What nine of ten searches take at most, tables that are filled not counted.
+    /// Maximum time of nine out of ten searches, without the time for filling tables.
     pub(super) fn usual(&self) -> Nanos {
         let policy = &self.search.policy;
         let time = self.time(*PROBES_OF_NINE_IN_TEN.end());
         Nanos(policy.budget_ns.map_or(time, |budget| time.min(budget)))
     }
 
-    /// What so many probes take, confirmations included.
+    /// Time of `probes` probes, including confirmations.
     fn time(&self, probes: u32) -> u64 {
         let policy = &self.search.policy;
         let searching = u64::from(probes.saturating_sub(CONFIRMATIONS))
@@ -172,8 +171,8 @@ impl Preview {
         searching.saturating_add(u64::from(CONFIRMATIONS).saturating_mul(confirming))
     }
 
-    /// The planned probes and their duration, without the time to fill the tables, which is unknown
-    /// before the first probe.
+    /// The planned probes and their duration, without the time for filling tables, which is unknown before the first
+    /// probe.
     pub(super) fn text(&self, settings: &FindIntent) -> String {
         let search = &self.search;
         let policy = &search.policy;
@@ -206,26 +205,27 @@ impl Preview {
         )
     }
 
-    /// How well confirmations of this length show the mark where ops are few, as far as that is coarser than asked.
+    /// How precisely confirmations of this length show the mark at low rates of ops; empty where the tolerance is wider.
     fn known_by_ops(&self) -> String {
         let policy = &self.search.policy;
         let seconds = Nanos(policy.confirmation_ns).as_secs_f64() * f64::from(CONFIRMATIONS);
         let known = |per_s: f64| (per_s, KNOWN_TO * (KNOWN_OPS / (per_s * seconds)).sqrt());
-        let coarser = |(_, part): &(f64, f64)| *part > policy.width * COARSER;
-        let coarse: Vec<String> = RATES_TOLD
+        // Beyond 100% nothing is known, which other lines say.
+        let coarse = policy.width * COARSER..1.0;
+        let shown: Vec<String> = RATES_SHOWN
             .map(known)
             .iter()
-            .filter(|of| coarser(of))
+            .filter(|(_, part)| coarse.contains(part))
             .map(|(per_s, part)| {
                 format!("{}% at {} ops/s", plain((part * 100.0).round()), plain(*per_s))
             })
             .collect();
-        if coarse.is_empty() || policy.axis == SearchAxis::Sessions {
+        if shown.is_empty() || policy.axis == SearchAxis::Sessions {
             return String::new();
         }
         format!(
             "with few ops the mark is known to about {}; longer confirmations (--confirm) show more\n",
-            coarse.join(", ")
+            shown.join(", ")
         )
     }
 
@@ -261,8 +261,7 @@ fn name_of(needed: Option<OpsNeeded>) -> String {
     needed.map_or_else(String::new, |needed| quantile(needed.quantile_ppm))
 }
 
-/// How long a probe must be for the percentiles of the streams beside the searched one, and the
-/// slowest of these; absent where none is open.
+/// The time that the percentiles of the other streams need, and the slowest of these streams; absent if none is open.
 fn slowest_fixed<'a>(
     settings: &FindIntent,
     workload: &Workload,
@@ -281,7 +280,7 @@ fn slowest_fixed<'a>(
     lengths.max_by_key(|(length, _)| *length)
 }
 
-/// Units of a stream that so many of its rarest op take.
+/// Number of units of a stream in which its rarest op occurs `ops` times.
 fn units_of(workload: &Workload, stream: &StreamPlan, ops: f64) -> f64 {
     let spec = workload.stream(&stream.name);
     let weights: Vec<u32> =

@@ -1,4 +1,4 @@
-//! What `highwater run` is to do: one run, or several for a comparison. Must not run or compare.
+//! Settings of `highwater run`: one run, or several for a comparison. Must not run or compare.
 
 use highwater_driver::TargetUrl;
 use highwater_model::quantity::parse_duration;
@@ -9,16 +9,16 @@ use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::Layers;
 use crate::{trust, variants};
 
-/// A run, or repetitions of it on one target or alternating between several.
+/// A run, or repetitions of it on one target or alternating between several targets.
 #[derive(Debug)]
 pub(crate) struct RepeatIntent {
     /// Common settings.
     pub(crate) run: RunIntent,
-    /// Runs of each variant.
+    /// Number of runs per variant.
     pub(crate) times: u32,
     /// At least one; the first is the baseline.
     pub(crate) variants: Vec<Variant>,
-    /// Idle time of the target before each run but the first.
+    /// Idle time of the target before each run except the first.
     pub(crate) settle: Nanos,
     /// Time for the whole group; absent: no limit.
     pub(crate) budget: Option<Nanos>,
@@ -31,7 +31,7 @@ pub(crate) struct RepeatIntent {
 /// One side of a comparison.
 #[derive(Debug)]
 pub(crate) struct Variant {
-    /// In the directory's name, and in the comparison.
+    /// Name in the directory, and in the comparison.
     pub(crate) name: String,
     /// Its target.
     pub(crate) targets: Vec<TargetUrl>,
@@ -77,7 +77,7 @@ impl RepeatIntent {
         settings.check()
     }
 
-    /// Whether it is one run and nothing else.
+    /// Whether it is a single run.
     pub(crate) fn is_plain(&self) -> bool {
         let once = self.times == 1 && self.variants.len() == 1;
         once && self.variants[0].command.is_none() && self.resume.is_none() && !self.dry_run

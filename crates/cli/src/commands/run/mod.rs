@@ -1,4 +1,4 @@
-//! `highwater run`: one run, or several of the same for a comparison. Must not measure.
+//! `highwater run`: one run, or several equal ones for a comparison. Must not measure.
 
 mod intent;
 mod repeat;
@@ -35,6 +35,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
     ],
+    main_flags: Some(
+        "sessions rate stream duration warm-up file set batch drop p99 errors audit repeat out json",
+    ),
     examples: "  highwater run
       workload cpu on a new embedded database, closed load, 20 s
   highwater run cpu $URL -c 64 -d 60s
@@ -76,7 +79,8 @@ const LOAD_FLAGS: &[Flag] = &[
         "--spawn-rate <N>",
         "Start N closed sessions per second, in a separate phase before the warm-up [default: all \
          at once]",
-    ),
+    )
+    .repeated(),
     flag(
         "--control <FILE>",
         "Obey commands while the load runs (change a rate or the sessions, note, stop): one JSON \
@@ -101,12 +105,12 @@ const LENGTH_FLAGS: &[Flag] = &[
         "--until <PREDICATE>",
         "Stop early when PREDICATE holds: 'ci95<1%' (half-width of the throughput's 95% \
          confidence interval) or 'errors>100' (failed ops)",
-    ),
+    ).repeated(),
     flag(
         "--abort-on-miss",
         "Stop when a latency, errors, or rejected objective can no longer be met by the ops that the \
          rest of the phase can be expected to bring; in closed load, from half of the phase on",
-    ),
+    ).repeated(),
 ];
 
 const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
@@ -128,7 +132,9 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
          target with another configuration. Give two or more to compare them",
     )
     .reach(Reach::Shell),
-    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s"),
+    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs")
+        .repeated()
+        .default("0s"),
     flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
     flag(
         "--resume <GROUP>",

@@ -1,5 +1,5 @@
-//! `highwater run`: one run, or with `--repeat`, `--interleave` and `--variant` a group of them:
-//! settings → runs of each variant → how they compare → exit code. Must not compare runs itself.
+//! `highwater run`: one run, or with `--repeat`, `--interleave`, and `--variant` a group of them: settings → runs of
+//! each variant → comparison → exit code. Must not compare runs itself.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,10 +28,10 @@ use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::{ceiling, event_log, terminal, variants};
 
-/// Runs that a preview lists.
+/// Maximum runs that a preview lists.
 const LISTED_MAX: usize = 40;
 
-/// Does what the settings ask for: one run, or a group of runs and their comparison.
+/// Executes one run, or a group of runs and their comparison.
 pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
         return single::run(&settings.run);
@@ -115,8 +115,7 @@ fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Fa
     Ok(resumed.pauses)
 }
 
-/// The planned runs and their duration, without the time to fill tables, which is unknown before
-/// the first run.
+/// The planned runs and their duration, without the time for filling tables, which is unknown before the first run.
 fn preview(group: &GroupRecord) -> String {
     let order = order(group);
     let all = order.len() as u64;
@@ -138,7 +137,7 @@ fn preview(group: &GroupRecord) -> String {
     )
 }
 
-/// The variants of the runs that are to come, if each ends as its plan says and time allows.
+/// The variants of the remaining runs, if each ends as planned and time allows.
 fn order(group: &GroupRecord) -> Vec<&str> {
     let made = group.trials.iter().filter(|t| t.ended == Ended::Complete).count();
     let all = group.variants.len() * group.times as usize;
@@ -146,18 +145,18 @@ fn order(group: &GroupRecord) -> Vec<&str> {
     variants.map(|at| group.variants[at].name.as_str()).collect()
 }
 
-/// Makes the runs of variants from settings.
+/// Makes the variants' runs from the settings.
 struct VariantRuns<'a> {
     settings: &'a RepeatIntent,
-    /// The same for all, whatever the time is.
+    /// The same workload for all runs, regardless of their time.
     workload: Arc<Workload>,
-    /// The targets of variants that were run, with their passwords.
+    /// The targets of variants that have run, with their passwords.
     urls: RefCell<BTreeMap<usize, Vec<TargetUrl>>>,
     interrupts: Interrupts,
 }
 
 impl VariantRuns<'_> {
-    /// The targets of a variant's run. Before its first command there may be none that could want a
+    /// The targets of a variant's run. Before the variant's first command, there may be no target that could request a
     /// password.
     fn urls(&self, variant: usize, run: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
         if let Some(urls) = self.urls.borrow().get(&variant) {
@@ -199,7 +198,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
             (VARIANT_LABEL, variant.name.clone()),
             (REPEAT_LABEL, requested.trial.round.to_string()),
         ];
-        // It is the group's.
+        // It belongs to the group.
         run.repeated_flags.remove("settle");
         run.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
         let urls = self.urls(requested.trial.variant, &run)?;

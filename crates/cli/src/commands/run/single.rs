@@ -21,7 +21,7 @@ use crate::prepare::{self, StoredPlan, target};
 use crate::progress::Progress;
 use crate::{ceiling, control, exit, live, terminal, workload_file};
 
-/// Does what the settings ask for; returns the exit code.
+/// Executes the run; returns the exit code.
 pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     let workload = prepare::workload(settings)?;
     let urls = target::with_password(settings)?;
@@ -45,8 +45,8 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     event_log::record(&settings.output, (&record).into(), &directory)
 }
 
-/// Shares are parts of one load on one target. A target in this process, or in a new file, would be
-/// another one for each share, so their results could not be merged.
+/// Shares are parts of one load on one target. A target in this process, or in a new file, would be a different one for
+/// each share, so their results could not be merged.
 fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> {
     let capabilities = target::open(settings, urls, &settings.out)?.capabilities();
     let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
@@ -57,7 +57,7 @@ fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> 
     Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
-/// Load generators that are given one time begin together, or one of them says that it cannot.
+/// Load generators with the same start time must start together; one that cannot reports it.
 fn check_start(settings: &RunIntent) -> Result<(), Failure> {
     let Some(StartAt::Instant(start)) = settings.start_at else {
         return Ok(());
@@ -71,7 +71,7 @@ fn check_start(settings: &RunIntent) -> Result<(), Failure> {
     Err(Failure::usage(message).with_hint(hint))
 }
 
-/// Runs, and returns the record and its directory.
+/// Executes the run, and returns the record and its directory.
 fn execute(
     settings: &RunIntent,
     request: RunRequest,

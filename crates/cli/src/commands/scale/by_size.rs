@@ -1,11 +1,11 @@
-//! A setting that depends on the size of the cluster: a list, a value for each size, or an expression in `n`, such
-//! as `16n` or `8+8n`. Must not know what a setting means.
+//! A setting that depends on the size of the cluster: a list with a value for each size, or an expression in `n`, such
+//! as `16n` or `8+8n`. Must not depend on the meaning of a setting.
 
 use highwater_model::quantity::{QuantityError, parse_count};
 
 const HINT: &str = "write a value for each size (30,30,60), or an expression in n: `16n`, `8+8n`";
 
-/// The value for the size at this position of those in `nodes`; a text that depends on no size is every size's.
+/// The value for the size at index `at` of `nodes`; a text that depends on no size is returned for every size.
 pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, QuantityError> {
     let size = nodes.get(at).copied().unwrap_or(1);
     let values: Vec<&str> = text.split(',').collect();
@@ -23,7 +23,7 @@ pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, Quan
     expression(own, size).unwrap_or_else(|| Ok(own.to_owned()))
 }
 
-/// Whether the text has another value for each size.
+/// Whether the text has a different value for each size.
 pub(super) fn depends(text: &str) -> bool {
     text.contains(',') || expression(text, 1).is_some()
 }
@@ -35,7 +35,7 @@ pub(super) fn are_numbers(text: &str, nodes: &[u32]) -> bool {
     [1, nodes.len()].contains(&values.len()) && values.into_iter().all(is_number)
 }
 
-/// A sum in which `n` is the size; none where there is no `n` in it, or it is no sum.
+/// A sum in which `n` is the size; absent if there is no `n` in it, or if it is not a sum.
 fn expression(text: &str, size: u32) -> Option<Result<String, QuantityError>> {
     let mut with_size = false;
     let mut sum = Some(0_u64);

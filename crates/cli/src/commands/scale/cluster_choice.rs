@@ -1,4 +1,4 @@
-//! The cluster file of a growth, and which of its nodes are measured alone. Must not start anything.
+//! The cluster file of a growth, and the nodes that are measured alone. Must not start anything.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(super) struct ClusterChoice {
 }
 
 impl ClusterChoice {
-    /// What another growth must have in common with this one to go on with it. It is hashed, never shown.
+    /// Definition that a growth must share with this one to resume it. It is hashed, never shown.
     pub(super) fn definition(&self) -> String {
         format!("{:?} {}", self.spec, self.flags.no_quota)
     }
@@ -50,7 +50,7 @@ impl ClusterChoice {
     }
 }
 
-/// Which nodes are measured alone: those of the largest size, where the file says that each can be started alone.
+/// The nodes to measure alone: those of the largest size, if the file allows starting each one alone.
 pub(super) fn nodes_alone(
     layers: &Layers,
     cluster: Option<&ClusterChoice>,

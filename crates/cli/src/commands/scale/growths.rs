@@ -1,5 +1,4 @@
-//! From settings to records: one growth, or that of each variant in turns, with what is printed of them. Must not choose
-//! sizes.
+//! From settings to records: one growth, or one per variant in turns, and their output. Must not choose sizes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,13 +28,13 @@ use crate::intent::RunIntent;
 use crate::prepare::{self, stops, trials};
 use crate::{cluster_file, event_log, exit, terminal};
 
-/// A growth that is to be measured.
+/// A growth to measure.
 struct Growth<'a> {
     settings: &'a ScaleIntent,
     scale: ScaleRecord,
     /// The plan of its first run.
     first: Plan,
-    /// The growth that it goes on from, as it was named or its path.
+    /// The growth to resume: the given name, or its path.
     resumed: Option<String>,
     goes_on: GoesOn,
 }
@@ -54,7 +53,7 @@ impl<'a> Growth<'a> {
         Ok(Self { settings, scale, first, resumed, goes_on })
     }
 
-    /// Its directory; its ID names the variant.
+    /// Its directory; the ID contains the variant's name.
     fn directory(&self) -> Result<RunDirectory, Failure> {
         let id = prepare::id("scale", &self.first.workload.name, &self.scale.definition_hash);
         let variant = self.settings.variant.as_ref();
@@ -63,7 +62,7 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// Measures the growths, one at least, and prints their records; returns the exit code.
+/// Measures at least one growth, and prints the records; returns the exit code.
 pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     let mut growths = all.iter().map(Growth::of).collect::<Result<Vec<_>, _>>()?;
     expect_own_rows(&growths)?;
@@ -112,7 +111,7 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     drop((runs, observer));
     let code = records.and_then(|records| printed(settings, &records, &directories));
     match (code, ended) {
-        // What is left of a cluster must be known, whatever was measured.
+        // A failure to end a cluster must be reported, whatever was measured.
         (Ok(exit::SUCCESS), Err(failure)) => Err(failure),
         (code, Err(failure)) => {
             terminal::warn(&failure.message);
@@ -122,11 +121,11 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     }
 }
 
-/// Refuses variants of which the second would go on with the first one's rows, as both write into the tables of one
+/// Rejects variants whose second would append to the first one's rows, because both write into the same tables of a
 /// target.
 fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
     let mut known: Vec<(&str, TargetUrl)> = Vec::new();
-    // What is started for a size has no rows.
+    // A target that is started for a size has no rows.
     for growth in growths.iter().filter(|of| of.settings.cluster.is_none()) {
         let Some(variant) = &growth.settings.variant else {
             continue;
@@ -153,7 +152,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a run writes behind the rows that it finds.
+/// Whether a run appends to existing rows.
 fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
     let workload = prepare::workload(run)?;
     let target = prepare::target::open(run, &run.targets, &run.out)?;
@@ -161,7 +160,7 @@ fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
     Ok(stores && !run.drop && workload.tables() > 0 && trials::writes(&workload, plan))
 }
 
-/// Where a target keeps its tables, whatever else its URL sets.
+/// The place where a target stores its tables, without other settings in its URL.
 fn place(url: &TargetUrl) -> TargetUrl {
     const PLACES: [&str; 4] = ["dbname", "host", "port", "socket"];
     let mut place = url.clone();
@@ -170,7 +169,7 @@ fn place(url: &TargetUrl) -> TargetUrl {
     place
 }
 
-/// Nodes that do not come up because the user stops them are no fault of theirs.
+/// If the user stops while nodes are starting, that is not a failure of the nodes.
 fn stopped(failure: Failure, interrupts: &Interrupts) -> Failure {
     match failure.exit {
         exit::TARGET if interrupts.requested().is_some() => failure.with_exit(exit::INTERRUPTED),
@@ -190,7 +189,7 @@ fn candidates(trials: &[Option<&SizedTrial>]) -> Vec<Option<Candidate>> {
         .collect()
 }
 
-/// What is to be measured; of variants the first one's, which the others share.
+/// The previews of the first variant, which the others share.
 fn previews(growths: &[Growth<'_>]) -> String {
     let first = preview(&growths[0].scale);
     let names: Vec<&str> = growths
@@ -210,7 +209,7 @@ fn previews(growths: &[Growth<'_>]) -> String {
     )
 }
 
-/// Each record of a variant says which others there are, and what they go on from.
+/// Each record of a variant names the other variants, and the growth that it resumes.
 fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
     let names = growths.iter().zip(directories).filter_map(|(growth, of)| {
         let variant = growth.scale.variant.as_ref()?;
@@ -230,7 +229,7 @@ fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
     }
 }
 
-/// What can have the sizes of each growth; growths of one cluster file share it.
+/// The clusters of each growth; growths of one cluster file share one.
 fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCluster>, Failure> {
     let mut by_path: BTreeMap<&Path, SharedCluster> = BTreeMap::new();
     let mut clusters = Vec::new();
@@ -260,14 +259,14 @@ fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cl
     Ok(Box::new(ReadyClusters { by_nodes }))
 }
 
-/// Ends all of them, whatever happens to one; the first failure.
+/// Ends all clusters, even if one fails; returns the first failure.
 fn end(clusters: &[SharedCluster]) -> Result<(), Failure> {
     let ends: Vec<_> = clusters.iter().map(|cluster| cluster.borrow_mut().end()).collect();
     let failed = ends.into_iter().find_map(Result::err);
     failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Prints the records, and where there are several how they compare; returns the gravest exit code.
+/// Prints the records and, if there are several, their comparison; returns the most severe exit code.
 fn printed(
     settings: &ScaleIntent,
     records: &[Option<ExperimentRecord>],

@@ -1,4 +1,4 @@
-//! A growth before its first size: what each size is to be, and the preview of the whole. Must not connect.
+//! A growth before its first size: the definition of each size, and the preview. Must not connect.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::prepare;
 use crate::prepare::trials::{self, Around};
 use crate::variants;
 
-/// What is intended at a size.
+/// Definition of a size.
 struct IntendedSize {
     /// The plan of its first run.
     plan: Plan,
-    /// What makes it what it is, but for its target's password.
+    /// Everything that defines it, except its target's password.
     definition: String,
-    /// What it takes, tables that are filled not counted.
+    /// Its time, without the time for filling tables.
     cost: Nanos,
     stream: String,
     unit: Unit,
@@ -54,8 +54,8 @@ impl IntendedSize {
     }
 }
 
-/// The growth before its first size, and the plan of its first run. Every size is tried on the workload, so that a
-/// wrong setting is reported before anything is measured.
+/// The growth before its first size, and the plan of its first run. Every size is validated with the workload, so that
+/// a wrong setting is reported before the first measurement.
 pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Failure> {
     let first = IntendedSize::of(settings, 0)?;
     for at in 1..settings.record.sizes.len() {
@@ -78,7 +78,7 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
         ..settings.record.clone()
     };
     if scale.alone.nodes > 0 {
-        // It is also tried on the workload so.
+        // The run of a node alone is validated with the workload, too.
         let (_, cost) = planned(settings, &run_alone(settings)?)?;
         scale.alone.trial_cost_ns = cost.0;
     }
@@ -88,7 +88,7 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
     Ok((scale, first.plan))
 }
 
-/// The plan of a run, and what it takes.
+/// The plan of a run, and its time.
 fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Failure> {
     let workload = prepare::workload(run)?;
     let plan = prepare::plan(run, &workload, &run.targets)?;
@@ -97,12 +97,12 @@ fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Fai
     Ok((plan, cost))
 }
 
-/// How many nodes are still to be measured alone.
+/// Number of nodes that remain to be measured alone.
 fn nodes_alone(scale: &ScaleRecord) -> u64 {
     if scale.trials.is_empty() { scale.alone.missing().into() } else { 0 }
 }
 
-/// What all sizes take, nanoseconds, within the budget.
+/// Time of all sizes in nanoseconds, within the budget.
 pub(super) fn estimate(scale: &ScaleRecord) -> u64 {
     let of_nodes = nodes_alone(scale).saturating_mul(scale.alone.trial_cost_ns);
     let sizes = scale.sizes.len() as u64 + 1;
@@ -111,7 +111,7 @@ pub(super) fn estimate(scale: &ScaleRecord) -> u64 {
     of_sizes.saturating_add(of_nodes).min(budget)
 }
 
-/// The planned sizes and their duration, without the time to fill tables, which is unknown before the first one.
+/// The planned sizes and their duration, without the time for filling tables, which is unknown before the first one.
 pub(super) fn preview(scale: &ScaleRecord) -> String {
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
     let alone = nodes_alone(scale);
@@ -143,7 +143,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
     )
 }
 
-/// How many nodes are to be measured alone, or why none is.
+/// Number of nodes to measure alone, or why there are none.
 fn nodes_line(scale: &ScaleRecord, nodes: u64) -> String {
     if nodes > 0 {
         let each = duration(scale.alone.trial_cost_ns);

@@ -1,4 +1,4 @@
-//! What `highwater scale` is to measure: the sizes, what is made at each, and when it ends. Must not measure.
+//! Settings of `highwater scale`: the sizes, the experiment at each, and the end. Must not measure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,11 +21,11 @@ use crate::layers::{Layers, Origin, SettingValue, Strength};
 use crate::trust;
 use crate::variants::NamedVariant;
 
-/// Stands for the number of nodes in a target's URL, and in any other setting.
+/// Placeholder for the number of nodes in a target's URL, and in any other setting.
 const NODES: &str = "{nodes}";
 /// Flags whose values may depend on the size.
 const SIZED: [&str; 7] = ["batch", "max", "rate", "replicas", "sessions", "shards", "start"];
-/// Settings of the growth that mean something else to its searches and runs.
+/// Settings of the growth with another meaning for its searches and runs.
 const OWN: [&str; 9] = [
     "budget",
     "cluster",
@@ -37,7 +37,7 @@ const OWN: [&str; 9] = [
     "until",
     "variant",
 ];
-/// Flags that do not go with everything that can be made at each size, and what they go with.
+/// Flags that are restricted to certain experiments at each size, and those experiments.
 const ONLY: [(&str, &[ScaleEach]); 8] = [
     ("confirm", &[ScaleEach::Find]),
     ("duration", &[ScaleEach::Run]),
@@ -48,18 +48,18 @@ const ONLY: [(&str, &[ScaleEach]); 8] = [
     ("start", &[ScaleEach::Find]),
     ("tolerance", &[ScaleEach::Find]),
 ];
-/// Sizes of one growth, and nodes of one size, at most.
+/// Maximum sizes of a growth, and maximum nodes of a size.
 const MOST_SIZES: usize = 64;
 const MOST_NODES: u64 = 100_000;
 const NODES_HINT: &str = "write `--nodes 1..5` or `--nodes 3,6,12,24`";
 
-/// What is measured.
+/// Settings of a growth.
 #[derive(Debug, Clone)]
 pub(crate) struct ScaleIntent {
-    /// What its record says of it, as far as it is given and not planned: the sizes, what is made at each, what ends
-    /// the growth.
+    /// The given part of its record, without the plan: the sizes, the experiment at each, and the conditions for the
+    /// end.
     pub(super) record: ScaleRecord,
-    /// Which of several variants this is.
+    /// The variant, if there are several.
     pub(super) variant: Option<NamedVariant>,
     /// Time for the search at a size.
     each_budget: Nanos,
@@ -69,17 +69,17 @@ pub(crate) struct ScaleIntent {
     pub(super) resume: Option<String>,
     /// Only print the preview.
     pub(super) dry_run: bool,
-    /// The cluster that is started for each size; absent: those of the URLs are there.
+    /// The cluster that is started for each size; absent if the clusters at the URLs are running.
     pub(super) cluster: Option<ClusterChoice>,
-    /// The run store's directory.
+    /// Directory of the run store.
     pub(super) out: PathBuf,
-    /// What is shown.
+    /// Output.
     pub(super) output: RunOutput,
     layers: Layers,
 }
 
 impl ScaleIntent {
-    /// The growth, or that of each variant: one for certain.
+    /// The growth, or one per variant; at least one.
     pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, Failure> {
         let variants = side_by_side::variants(layers)?;
         if variants.is_empty() {
@@ -122,7 +122,7 @@ impl ScaleIntent {
         }
         let mut alone = nodes_alone(layers, cluster.as_ref(), largest)?;
         if alone.nodes > 0 {
-            // Lists have the values of the smallest size.
+            // Lists hold the values of the smallest size.
             let one = [&[1][..], &numbers[1..]].concat();
             let mut sizes = with_settings(layers, &one)?.into_iter();
             alone.settings = sizes.next().map(|size| size.settings).unwrap_or_default();
@@ -155,7 +155,7 @@ impl ScaleIntent {
         })
     }
 
-    /// The search at the size at this position.
+    /// The search at the size with this index.
     pub(super) fn find_at(&self, at: usize) -> Result<FindIntent, Failure> {
         let mut layers = self.layers_at(at)?;
         layers.add(Strength::Default, "axis", "rate", Origin::Default);
@@ -166,7 +166,7 @@ impl ScaleIntent {
         Ok(intent)
     }
 
-    /// The run at the size at this position.
+    /// The run at the size with this index.
     pub(super) fn run_at(&self, at: usize) -> Result<RunIntent, Failure> {
         let layers = self.layers_at(at)?;
         let length = resolve::duration_above_zero(&layers, "duration")?;
@@ -177,7 +177,7 @@ impl ScaleIntent {
         Ok(run)
     }
 
-    /// The tuning at the size at this position. Each of its trials is resolved anew, so that everything is a setting.
+    /// The tuning at the size with this index. Each of its trials is resolved again, so everything must be a setting.
     pub(super) fn tune_at(&self, at: usize, drop: bool) -> Result<TuneIntent, Failure> {
         let mut layers = self.layers_at(at)?;
         layers.add(Strength::Default, "by", "throughput", Origin::Default);
@@ -196,7 +196,7 @@ impl ScaleIntent {
         Ok(intent)
     }
 
-    /// What a size's search or run has in common with any other: its workload and its target.
+    /// The common part of a size's search or run: its workload and its target.
     pub(super) fn common_at(&self, at: usize) -> Result<RunIntent, Failure> {
         match self.record.each {
             ScaleEach::Find => Ok(self.find_at(at)?.run),
@@ -205,7 +205,7 @@ impl ScaleIntent {
         }
     }
 
-    /// So that each size's own record says how many nodes there were, whatever its target does.
+    /// Labels each size's record with the number of nodes, whatever its target reports.
     fn label(&self, at: usize, run: &mut RunIntent) {
         let nodes = self.record.sizes[at].nodes.to_string();
         let label = run.labels.entry(NODES_LABEL.to_owned());
@@ -226,7 +226,7 @@ impl ScaleIntent {
             layers.add(Strength::CommandLine, "target", url, Origin::CommandLine);
         }
         if self.cluster.is_some() {
-            // What was just started is cold.
+            // A target that was just started is cold.
             layers.add(Strength::Default, "warm-up", "steady", Origin::Default);
         }
         layers.with_texts(|given| {
@@ -242,7 +242,7 @@ impl ScaleIntent {
     }
 }
 
-/// The part of a setting's text that depends on the size, and what is before it.
+/// The part of a setting's text that depends on the size, and the part before it.
 fn setting<'a>(name: &str, text: &'a str, numbers: &[u32]) -> Option<(&'a str, &'a str)> {
     let (prefix, values) = match name {
         "set" => text.split_at(text.find('=')? + 1),
@@ -255,7 +255,7 @@ fn setting<'a>(name: &str, text: &'a str, numbers: &[u32]) -> Option<(&'a str, &
     sized.then_some((prefix, values))
 }
 
-/// The sizes with those settings that depend on them.
+/// The sizes, with the settings that depend on them.
 fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Failure> {
     let mut given: Vec<&SettingValue> = Vec::new();
     given.extend(SIZED.iter().filter_map(|name| layers.value(name)));
@@ -275,7 +275,7 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
     sizes.collect()
 }
 
-/// The targets as they were given; one of them names its size.
+/// The targets as given; one of them contains the size.
 fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
     let given = layers.list("target");
     if !given.iter().any(|given| given.text.contains(NODES)) {
@@ -290,7 +290,7 @@ fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
     Ok(shown.collect())
 }
 
-/// Refuses flags of what is not made.
+/// Rejects flags of other experiments.
 fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), Failure> {
     let is_given = |name: &str| layers.strength(name) == Some(Strength::CommandLine);
     let mut wrong = ONLY.iter().filter(|(_, of)| !of.contains(&each));

@@ -1,4 +1,4 @@
-//! `highwater scale`: settings → sizes, each a search or a run → how they grow → exit code. Must not choose sizes.
+//! `highwater scale`: settings → sizes, each a search or a run → growth → exit code. Must not choose sizes.
 
 mod by_size;
 mod cluster_choice;
@@ -39,6 +39,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
+    main_flags: Some(
+        "nodes each cluster until price budget resume quick dry-run sessions duration set drop p99 out",
+    ),
     examples: "  highwater scale cpu 'sim:?nodes={nodes}&shards=60&replicas=0' --nodes 1..5 --p99 100ms
       the highest rate of rows within the objective at each of five sizes
   highwater scale cpu $URL --nodes 3,6,12 --each run --sessions 30,60,120 -d 10m
@@ -119,34 +122,38 @@ const GROWTH_FLAGS: &[Flag] = &[
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION between runs [default: 5s; 1s with --quick]",
-    ),
+    ).repeated(),
     flag(
         "--resume <RUN>",
         "Resume this growth (directory or ID) without repeating its sizes. All other flags must be \
          the same, except --nodes, which may add sizes, --until, --price, and --budget [default: \
          start a new one]",
     ).reach(Reach::File),
-    flag("--quick", "Use shorter probes for a rough result"),
+    flag("--quick", "Use shorter probes for a rough result").repeated(),
     DRY_RUN,
 ];
 
 const SEARCH_FLAGS: &[Flag] = &[
-    flag("--start <VALUE>", "Start at this rate [default: estimated with a closed-load probe]"),
-    flag("--max <VALUE>", "Never probe above this rate [default: no limit]"),
+    flag("--start <VALUE>", "Start at this rate [default: estimated with a closed-load probe]")
+        .repeated(),
+    flag("--max <VALUE>", "Never probe above this rate [default: no limit]").repeated(),
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed rate differ by at most \
          PERCENT, 0.5% to 50%",
     )
+    .repeated()
     .default("2%"),
     flag(
         "--probe <DURATION>",
         "Measure each probe for DURATION [default: 60s; 15s with --quick; of a tuning 20s and 5s]",
-    ),
+    )
+    .repeated(),
     flag(
         "--confirm <DURATION>",
         "Measure each of the three confirmations for DURATION [default: 5m; 30s with --quick]",
-    ),
+    )
+    .repeated(),
     flag(
         "--over <AXIS=VALUES>...",
         "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune in the tuning at each size; else \

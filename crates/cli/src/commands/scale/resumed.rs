@@ -1,5 +1,4 @@
-//! A growth that goes on: the sizes that were measured, and the search that was stopped at the next one. Must not
-//! search.
+//! Resuming a growth: its measured sizes, and the search that was stopped at the next size. Must not search.
 
 use std::path::PathBuf;
 
@@ -15,22 +14,22 @@ use crate::failure::Failure;
 use crate::prepare::trials::Resuming;
 use crate::variants;
 
-/// What a growth has once a size was measured.
+/// The file that a growth has after its first measured size.
 const RECORD: &str = "record.json";
 
 /// A search that was stopped before its size had a figure.
 pub(super) struct UnfinishedSearch {
-    /// What was measured.
+    /// The size.
     pub(super) size: ScaleSize,
-    /// Why.
+    /// Its purpose.
     pub(super) purpose: ScalePurpose,
     /// Its directory.
     pub(super) directory: PathBuf,
-    /// The same as seen from the directory of the search that resumes it.
+    /// The same directory, relative to that of the search that resumes it.
     pub(super) from: String,
 }
 
-/// The record of this variant among those of another call, of which `name` is one; none where no size of it was
+/// The record of this variant among those of an earlier call, of which `name` is one; absent if none of its sizes was
 /// measured. Without variants, `name` itself.
 pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<String>, Failure> {
     let Some(own) = &settings.variant else {
@@ -45,7 +44,7 @@ pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<St
     };
     let place = store::directory_of(&found);
     let beside = place.parent().unwrap_or(place);
-    // One that was stopped or killed before its next size has no record but that which was resumed then.
+    // A variant that was stopped or killed before its next size only has the record that it had resumed.
     let ids = [&variant.all, &variant.before];
     let mut places = ids.into_iter().filter_map(|ids| ids.get(&own.name)).map(|id| beside.join(id));
     let Some(path) = places.find(|path| path.join(RECORD).exists()) else {
@@ -62,16 +61,16 @@ pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<St
     Ok(Some(path))
 }
 
-/// What goes on of a growth besides its sizes.
+/// The parts of a resumed growth other than its sizes.
 #[derive(Default)]
 pub(super) struct GoesOn {
-    /// A search that was not complete.
+    /// An incomplete search.
     pub(super) unfinished: Option<UnfinishedSearch>,
-    /// How its user let it wait.
+    /// Pauses by its user.
     pub(super) pauses: Vec<InterventionRecord>,
 }
 
-/// Takes over the sizes of another growth, which must have the same definition; returns what else goes on.
+/// Takes over the sizes of another growth, which must have the same definition; returns its other parts.
 pub(super) fn resume(
     settings: &ScaleIntent,
     name: &str,
@@ -132,7 +131,7 @@ pub(super) fn resume(
     Ok(GoesOn { unfinished, pauses: resumed.pauses })
 }
 
-/// Refuses sizes that are not measured as before, and a machine that is not as before.
+/// Rejects sizes that are measured differently, and another machine.
 fn expect_same(name: &str, scale: &ScaleRecord) -> Result<(), Failure> {
     let mut trials = scale.trials.iter();
     if let Some(trial) = trials.find(|trial| !scale.sizes.contains(&trial.size)) {

@@ -1,5 +1,5 @@
-//! The searches, tunings and runs of sizes: the cluster is made as large as each, and the trial prepared on it. Must not choose
-//! sizes.
+//! The searches, tunings, and runs of sizes: resizes the cluster for each, and prepares the trial on it. Must not
+//! choose sizes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,28 +32,28 @@ use crate::prepare::trials::ProbeFailure;
 use crate::prepare::{self, StoredPlan, target};
 use crate::{cluster_file, variants};
 
-/// What is measured when a cluster is warm and its quotas have not begun: the least that is judged.
+/// Measured time when a cluster is warm and its quotas are not in effect yet: the minimum that is judged.
 const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
 
-/// A cluster that growths share, or have for themselves.
+/// A cluster, possibly shared by several growths.
 pub(super) type SharedCluster = Rc<RefCell<Box<dyn Cluster>>>;
 
-/// Makes the searches and the runs of sizes from settings.
+/// Makes the searches and the runs of sizes from the settings.
 pub(super) struct SizedRuns<'a> {
     pub(super) settings: &'a ScaleIntent,
     pub(super) cluster: SharedCluster,
     /// Clusters of other variants, which are ended before this one is started.
     pub(super) others: Vec<SharedCluster>,
     pub(super) interrupts: Interrupts,
-    /// A search that is resumed.
+    /// The search to resume.
     pub(super) unfinished: Option<UnfinishedSearch>,
-    /// Of a run that was planned and is to be requested.
+    /// A run that was planned and will be requested next.
     pub(super) current: RefCell<Option<Planned>>,
-    /// What was done to the cluster of the size that was placed last.
+    /// How the cluster was prepared for the last placed size.
     pub(super) ready: RefCell<MadeReady>,
-    /// The growth's own directory.
+    /// The growth's directory.
     pub(super) directory: RunDirectory,
-    /// Who watches.
+    /// The observer.
     pub(super) observer: Rc<dyn Observer>,
 }
 
@@ -65,14 +65,13 @@ pub(super) struct Planned {
 }
 
 impl SizedRuns<'_> {
-    /// Position of a size.
+    /// Index of a size.
     fn at(&self, size: &ScaleSize) -> usize {
         let mut sizes = self.settings.record.sizes.iter();
         sizes.position(|other| other == size).unwrap_or_default()
     }
 
-    /// Makes the cluster as large as that, and the run one of this trial on it. The pace of a stream that is searched
-    /// is not known yet.
+    /// Resizes the cluster, and places this trial's run on it. The pace of a searched stream is not known yet.
     fn place(
         &self,
         requested: &Requested<SizedTrial>,
@@ -99,7 +98,7 @@ impl SizedRuns<'_> {
         run.telemetry.endpoints.extend(endpoints);
         run.drop |= trial.remakes_tables;
         if trial.keeps_tables {
-            // Tables have the settings that they were created with.
+            // Existing tables keep the settings that they were created with.
             run.tables.settings.clear();
         }
         let mut ready = MadeReady { took: resized.took, before_quota: None };
@@ -108,7 +107,7 @@ impl SizedRuns<'_> {
             ready.before_quota = Some(self.warm_up(requested, run, searched)?);
             ready.took = ready.took.saturating_add(clock.now());
         }
-        // A size that is not measured any more needs none.
+        // After a stop, a size needs no cluster.
         if self.interrupts.requested().is_none() {
             cluster.begin_quota().map_err(RunError::from)?;
         }
@@ -117,8 +116,8 @@ impl SizedRuns<'_> {
         Ok(())
     }
 
-    /// Runs the load of a size until its cluster is warm, before the quotas of its nodes begin: servers that compile
-    /// while they run would else do so for very long. The tables that it made are made anew by the run behind it.
+    /// Runs the load of a size until its cluster is warm, before the quotas of its nodes take effect: servers that
+    /// compile at run time would otherwise take very long to do so. The run after it recreates the tables.
     fn warm_up(
         &self,
         requested: &Requested<SizedTrial>,
@@ -142,7 +141,7 @@ impl SizedRuns<'_> {
         let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());
         let record = runner::run(request, observer, interrupts)?.record;
         let tables = &record.target.tables;
-        // Data that were brought back must stay, and with them what was written beside them.
+        // Restored data must stay, and therefore also rows that were written next to them.
         let made_all = tables.iter().all(|table| table.start != TableStart::Continued);
         run.drop |= made_all && !tables.is_empty();
         let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
@@ -171,7 +170,7 @@ impl SizedRuns<'_> {
         let mut tuning = self.settings.tune_at(at, trial.remakes_tables)?;
         self.place(requested, &mut tuning.run, None)?;
         if tuning.run.drop && !trial.remakes_tables {
-            // Each of its trials is resolved anew.
+            // Each of its trials is resolved again.
             let placed = tuning.run;
             tuning = self.settings.tune_at(at, true)?;
             tuning.run.targets = placed.targets;
@@ -181,9 +180,9 @@ impl SizedRuns<'_> {
         tune::nested(&tuning, place)
     }
 
-    /// What ended the growth, with its place in the workload's file if it has one.
+    /// The failure that ended the growth, with its place in the workload file if it has one.
     pub(super) fn located(&self, failure: ProbeFailure) -> Failure {
-        // Sizes change values, and never the statements of a file.
+        // Sizes change values, but never the statements of a file.
         let first = self.settings.common_at(0).and_then(|run| {
             let workload = prepare::workload(&run)?;
             Ok((run, workload))
@@ -256,7 +255,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
     }
 }
 
-/// What is added to a simulated target's seed, so that a size that is measured again has other chances.
+/// Added to a simulated target's seed, so that a repeated size is independent.
 fn seed_of(number: u32) -> u64 {
     const APART: u64 = 1_000_000;
     u64::from(number).wrapping_mul(APART)

@@ -1,4 +1,4 @@
-//! Short runs beside those of the sizes: of a node alone, and of a cluster that gets warm. Must not run anything.
+//! Short runs in addition to those of the sizes: a node alone, and the warm-up of a cluster. Must not run anything.
 
 use highwater_model::plan::StopRule;
 use highwater_model::scale::ScaleEach;
@@ -9,20 +9,20 @@ use super::intent::ScaleIntent;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 
-/// What is measured of a node alone, at most: enough for a rate, as each of them takes that long.
+/// Maximum measured time of a node alone; it is enough for a rate, and every node takes this time.
 const ALONE: Nanos = Nanos::from_secs(15);
 
-/// The run of a node alone: a short one as at the smallest size, with settings as for one node.
+/// The run of a node alone: a short one as at the smallest size, with the settings of one node.
 pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, Failure> {
     let mut one = settings.clone();
     one.record.sizes[0].nodes = 1;
     let mut run = one.common_at(0)?;
     if settings.record.each != ScaleEach::Run {
-        // Probes have lengths of their own.
+        // Probes have their own length.
         run.plan.step = ALONE;
     }
     shorten(&mut run, ALONE);
-    // What a node can do is seen where nothing holds the load back.
+    // The maximum of a node requires closed load.
     for stream in &mut run.plan.streams {
         if let [PaceInput::Open(_)] = stream.paces[..] {
             stream.paces = vec![PaceInput::Closed(None)];
@@ -35,7 +35,7 @@ pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, Failure> {
     Ok(run)
 }
 
-/// Makes a run one that only shows a rate, within this time at most.
+/// Reduces a run to a measurement of the rate, for at most this time.
 pub(super) fn shorten(run: &mut RunIntent, longest: Nanos) {
     run.plan.step = run.plan.step.min(longest);
     run.plan.stop = StopRule::default();

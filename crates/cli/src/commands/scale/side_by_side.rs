@@ -1,4 +1,4 @@
-//! What grows side by side: variants that were named, or the configurations of axes. Must not measure.
+//! The variants of a growth: named ones, or the configurations of axes. Must not measure.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::layers::{Layers, Strength};
 use crate::tuned::set_axis;
 use crate::variants::{self, NamedVariant, VARIANTS_MAX};
 
-/// Stands for the variant's name in any setting.
+/// Placeholder for the variant's name in any setting.
 const VARIANT: &str = "{variant}";
 
 /// A variant and the settings of its growth.
@@ -30,12 +30,12 @@ impl VariantSettings {
     }
 }
 
-/// Those of `--variant`, or of `--over` where no tuning takes it; none where there is one growth.
+/// The variants of `--variant`, or of `--over` if no tuning uses it; empty for a single growth.
 pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
     let named = variants::given(layers, false)?;
     let each = layers.value("each").map(|each| each.text.as_str());
     let is_tuned = each == Some(ScaleEach::Tune.name());
-    // In a file of settings, axes are those of tunings.
+    // Axes in a settings file belong to tunings.
     let is_over = !is_tuned && layers.strength("over") == Some(Strength::CommandLine);
     let flag = match (is_over, named.len()) {
         (false, 0) => return Ok(Vec::new()),
@@ -98,7 +98,7 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
         .collect()
 }
 
-/// A value as a part of a directory's name.
+/// A value as part of a directory's name.
 fn name(axis: &TuneAxis, value: &str) -> String {
     let fit = |c: char| if variants::is_fit(c) { c } else { '-' };
     format!("{}-{value}", axis.name).chars().map(fit).collect()

@@ -3,7 +3,7 @@
 use crate::grammar::flags::{CONFIG, FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{Flag, Reach, flag};
 
-/// Its flags, below their headings.
+/// The flags, grouped by heading.
 pub(super) const FLAGS: &[(&str, &[Flag])] = &[
     (FIGURES, FIGURES_FLAGS),
     ("Conditions", CONDITIONS_FLAGS),
@@ -42,8 +42,7 @@ const FIGURES_FLAGS: &[Flag] = &[
         "--replica-cost <PERCENT>",
         "Set the cost of writing a replica, relative to the primary [default: as measured, else \
          100% for rows and 0% for queries]",
-    )
-    .old_name("copy-cost"),
+    ),
     MODEL,
     flag(
         "--squares <KIND>",
@@ -59,16 +58,11 @@ const CONDITIONS_FLAGS: &[Flag] = &[
         "Use only points with p99 latency of at most DURATION; the last one counts",
     ),
     flag("--confidence <PERCENT>", "Plan enough nodes with a probability of at least PERCENT")
-        .old_name("chance")
         .default("95%"),
-    flag("--headroom <PERCENT>", "Keep PERCENT of the capacity free")
-        .old_name("spare")
-        .default("0%"),
+    flag("--headroom <PERCENT>", "Keep PERCENT of the capacity free").default("0%"),
     flag("--growth <PERCENT>", "Let the rates grow by PERCENT per month").default("0%"),
     flag("--months <N>", "Plan a cluster that is still large enough in N months").default("12"),
-    flag("--tolerate-failures <N>", "Sustain the rates while N nodes are down")
-        .old_name("survive")
-        .default("0"),
+    flag("--tolerate-failures <N>", "Sustain the rates while N nodes are down").default("0"),
 ];
 
 const CLUSTER_FLAGS: &[Flag] = &[

@@ -1,5 +1,4 @@
-//! What `highwater size` is to plan: the rates, the figures and the conditions. Must not compute a
-//! plan.
+//! Settings of `highwater size`: the rates, the figures, and the conditions. Must not compute a plan.
 
 use std::path::PathBuf;
 
@@ -15,86 +14,85 @@ use crate::failure::Failure;
 use crate::intent::parsers::{self, wrong};
 use crate::layers::{self, Layers};
 
-/// Maximum of nodes, replicas, vCPUs or months.
+/// Maximum of nodes, replicas, vCPUs, or months.
 const MOST: u32 = 100_000;
-/// Maximum of rates: one of rows and one of queries.
+/// Maximum number of rates: one of rows and one of queries.
 const MOST_NEEDS: usize = 2;
 const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries, `500k..800k` where \
      demand is not known";
 
-/// What is planned.
+/// Settings of a size plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SizeIntent {
-    /// Rates to sustain; at least one, each of another kind.
+    /// Rates to sustain; at least one, each of a different kind.
     pub(super) rates: Vec<RequestedRate>,
-    /// Files, directories, runs.
+    /// Files, directories, and runs.
     pub(super) from: Vec<String>,
     /// Names of the series to use, if there are several.
     pub(super) series: Vec<String>,
-    /// Published series to take throughputs from, at most one for rows and one for queries; growth is
-    /// then assumed.
+    /// Published series to take throughputs from, at most one for rows and one for queries. The growth is then assumed.
     pub(super) assume: Vec<String>,
-    /// How points are read.
+    /// How points are interpreted.
     pub(super) reading: Reading,
     /// The conditions.
     pub(super) conditions: Conditions,
-    /// Squares that the fits shown minimize.
+    /// Squares that the printed fits minimize.
     pub(super) squares: Weighting,
     /// Whether sizes beyond twice the largest measured one may be named.
     pub(super) extrapolate: bool,
-    /// The plan as JSON in place of the report.
+    /// Print the plan as JSON instead of the report.
     pub(super) json: bool,
-    /// Everything that is known, below the answer.
+    /// Print all details below the answer.
     pub(super) verbose: bool,
-    /// Where the plan is also written as a page.
+    /// File for a page of the plan.
     pub(super) html: Option<PathBuf>,
-    /// The run store's directory, where ids are looked up.
+    /// Directory of the run store, for looking up IDs.
     pub(super) out: PathBuf,
 }
 
 /// A rate that the cluster must sustain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RequestedRate {
-    /// Per second; of an interval its upper end.
+    /// Rate per second; the upper end of an interval.
     pub(super) per_s: Traced<f64>,
     /// The lower end of an interval.
     pub(super) at_least_per_s: Option<f64>,
-    /// Whether it counts rows; else queries.
+    /// Whether it counts rows; otherwise queries.
     pub(super) rows: bool,
 }
 
 /// Inputs of a plan other than its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Conditions {
-    /// Part of 1.
+    /// Fraction of 1.
     pub(super) probability: Traced<f64>,
-    /// Part of 1.
+    /// Fraction of 1.
     pub(super) headroom: Traced<f64>,
-    /// Part of 1, per month.
+    /// Fraction of 1, per month.
     pub(super) growth_per_month: Traced<f64>,
-    /// From now.
+    /// Months from now.
     pub(super) months: Traced<u32>,
-    /// Nodes.
+    /// Number of nodes.
     pub(super) tolerated_failures: Traced<u32>,
-    /// Replicas; as measured when absent.
+    /// Replicas; as measured if absent.
     pub(super) replicas: Option<Traced<u32>>,
-    /// Of each planned node; as measured when absent.
+    /// vCPUs of each planned node; as measured if absent.
     pub(super) vcpus_per_node: Option<Traced<f64>>,
     /// Seconds.
     pub(super) retention_s: Option<Traced<f64>>,
-    /// On disk.
+    /// Bytes on disk.
     pub(super) stored_bytes_per_row: Option<Traced<f64>>,
-    /// As sent.
+    /// Bytes as sent.
     pub(super) sent_bytes_per_row: Option<Traced<f64>>,
-    /// Of a query.
+    /// Bytes of a query's response.
     pub(super) bytes_per_answer: Option<Traced<f64>>,
-    /// In any currency.
+    /// Price in any currency.
     pub(super) price_per_node_hour: Option<Traced<f64>>,
-    /// As the database's vendor advises when absent.
+    /// As recommended by the database's vendor if absent.
     pub(super) shards_per_vcpu: Option<Traced<f64>>,
-    /// The greatest; as advised when absent.
+    /// Maximum; as recommended if absent.
     pub(super) shard_bytes: Option<Traced<f64>>,
-    /// Part of 1; as advised when absent.
+    /// Fraction of 1; as recommended if absent.
     pub(super) disk_fill: Option<Traced<f64>>,
 }
 
@@ -173,8 +171,8 @@ fn required<T>(
     traced(layers, name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
 }
 
-/// Further files behind `--from FILE`, as a shell makes them of `--from runs/*`, and the rates: a
-/// file or a run has a path, an ending or a date in its name, and a rate has none of them.
+/// Separates the rates from further files after `--from FILE`, into which a shell expands `--from runs/*`. Names of
+/// files and runs contain a path, an extension, or a date; rates contain none of them.
 fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>) {
     let is_source = |text: &&String| {
         let ending = std::path::Path::new(text).extension();
@@ -186,7 +184,7 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
     positionals.iter().cloned().partition(|text| is_source(&text))
 }
 
-/// The rates, each of another kind.
+/// The rates, each of a different kind.
 fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure> {
     let mut requested: Vec<RequestedRate> = Vec::new();
     for text in positionals {
@@ -253,7 +251,7 @@ fn squares(text: &str) -> Result<Weighting, QuantityError> {
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of squares", hint))
 }
 
-/// A percentage as a part of 1.
+/// A percentage as a fraction of 1.
 fn part(text: &str) -> Result<f64, QuantityError> {
     Ok(f64::from(parsers::percent_or_zero(text)?.0) / 1e6)
 }
@@ -281,7 +279,7 @@ fn seconds(text: &str) -> Result<f64, QuantityError> {
     }
 }
 
-/// A duration of rows: days, weeks and years are said so, months are not, as they differ.
+/// A retention time in days, weeks, or years. Months are not supported, because they differ in length.
 fn retention(text: &str) -> Result<f64, QuantityError> {
     const DAY_S: f64 = 86_400.0;
     const UNITS: [(char, f64); 3] = [('d', DAY_S), ('w', 7.0 * DAY_S), ('y', 365.0 * DAY_S)];

@@ -1,6 +1,6 @@
 //! `highwater size`: makes a plan from figures and conditions.
 //!
-//! It chooses series and fills in defaults. Must not compute; that is the core's job.
+//! Selects series and fills in defaults. Must not compute; that is the core's job.
 
 mod flags;
 mod intent;
@@ -35,12 +35,15 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          one of each; `500k..800k` where demand is not known",
     )],
     flags: FLAGS,
+    main_flags: Some(
+        "from assume nodes extrapolate p99 confidence headroom growth months tolerate-failures replicas price retention json html",
+    ),
     examples: // The text names databases, so it is a file and not code.
 include_str!("examples.txt").trim_ascii_end(),
     run: |layers| size(&SizeIntent::resolve(layers)?),
 };
 
-/// A sweep of this many sizes shows its own growth.
+/// Minimum number of sizes with which a sweep has its own growth.
 const SIZES_THAT_SHOW_GROWTH: usize = 2;
 
 /// Prints the plan, or fails with the reason why there is none.
@@ -136,7 +139,7 @@ fn counts_same(requested: &RequestedRate, point: &Point) -> bool {
     point.counts_rows() == requested.rows && point.unit.ends_with("/s")
 }
 
-/// A published system of this kind, whose growth is assumed; `None` if none is named.
+/// The published system of this kind whose growth is assumed; `None` if none is named.
 fn assumed(
     settings: &SizeIntent,
     requested: &RequestedRate,
@@ -167,7 +170,7 @@ fn assumed(
         .filter(|point| point.series == series)
         .filter(|point| counts_same(requested, point));
     let points: Vec<&Point> = points.collect();
-    // The user's objectives and errors concern the user's own points only.
+    // The user's objectives and errors only apply to the user's own points.
     let reading = Reading {
         replica_cost: settings.reading.replica_cost,
         model: settings.reading.model,
@@ -237,13 +240,13 @@ fn nothing_to_size_with(
     Failure::usage(cause).with_hint(hint)
 }
 
-/// All different ones, in the order of the alphabet.
+/// The distinct names, in alphabetical order.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let names: BTreeSet<&str> = names.collect();
     names.into_iter().collect()
 }
 
-/// Refuses a name that no series has.
+/// Rejects a name that no series has.
 fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure> {
     let is_known = |name: &&String| {
         let mut points = measured.iter();
@@ -257,7 +260,7 @@ fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure
     Err(Failure::usage(cause).with_hint(format!("there are {}", names.join(", "))))
 }
 
-/// The points of the one chosen series.
+/// The points of the one selected series.
 fn chosen<'a>(
     settings: &SizeIntent,
     requested: &RequestedRate,
@@ -278,7 +281,7 @@ fn chosen<'a>(
     let by_name: Vec<&Point> = of_kind.iter().filter(named).copied().collect();
     let candidates = if by_name.is_empty() { of_kind } else { by_name };
     let names = distinct(candidates.iter().map(|point| point.series.as_str()));
-    // An exact name wins over others that begin with it.
+    // An exact match has precedence over longer names with this prefix.
     let exact = settings.series.iter().find(|name| names.contains(&name.as_str()));
     match exact {
         _ if names.len() == 1 => Ok(candidates),
@@ -322,7 +325,7 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
     }
 }
 
-/// As given, else as measured; but enough to keep all data when nodes fail.
+/// As given, otherwise as measured, but enough to keep all data if nodes fail.
 fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     if let Some(replicas) = &given.replicas {
         return replicas.clone();
@@ -341,7 +344,7 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     }
 }
 
-/// The advice for the measured database, with the given values in its place.
+/// The recommendations for the measured database, replaced by the given values.
 fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
     let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
     let advised = Guidance::of(engine)
@@ -391,7 +394,7 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
     Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
 }
 
-/// How far a basis is used.
+/// The range in which a basis is used.
 fn range(basis: &Basis) -> String {
     let largest = display::plain(basis.growth.largest());
     format!("twice the largest measured size ({largest} nodes)")

@@ -1,5 +1,4 @@
-//! What `highwater tune` is to do: the run of each trial, the axes and the limits. Must not choose
-//! configurations.
+//! Settings of `highwater tune`: the run of each trial, the axes, and the limits. Must not choose configurations.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ use crate::tuned::{FLAGS, SIM, WITH, set_axis};
 
 /// Measured time of a trial.
 const PROBE: Seconds = Seconds { usual: 20, with_quick: 5 };
-/// Maximum of axes, values of one, and configurations.
+/// Maximum number of axes, of values per axis, and of configurations.
 const MOST_AXES: usize = 6;
 const MOST_VALUES: usize = 64;
 const MOST_CONFIGURATIONS: usize = 10_000;
@@ -26,10 +25,10 @@ const MOST_CONFIGURATIONS: usize = 10_000;
 const HINT: &str =
     "write `--over batch=500..32k`, `--over shards=3,9,12` or `--over with.NAME=a,b`";
 
-/// What is tuned.
+/// Settings of a tuning.
 #[derive(Debug)]
 pub(crate) struct TuneIntent {
-    /// What all trials have in common.
+    /// Settings shared by all trials.
     pub(crate) run: RunIntent,
     /// The axes.
     pub(crate) axes: Vec<TuneAxis>,
@@ -39,7 +38,7 @@ pub(crate) struct TuneIntent {
     pub(crate) settle: Nanos,
     /// Time for the whole tuning.
     pub(crate) budget: Nanos,
-    /// Added to a simulated target's seed: tunings within another experiment have trials of their own.
+    /// Added to a simulated target's seed, so that tunings within an experiment are independent.
     pub(crate) target_seed: u64,
     /// The tuning to resume.
     pub(crate) resume: Option<String>,
@@ -63,14 +62,14 @@ impl TuneIntent {
         })
     }
 
-    /// The run of a trial: its values, by axis, act like flags.
+    /// The run of a trial: the values of its axes act like flags.
     pub(crate) fn trial(&self, values: &BTreeMap<String, String>) -> Result<RunIntent, Failure> {
         let mut layers = self.layers.clone();
         for (axis, value) in values {
             set_axis(&mut layers, Strength::CommandLine, axis, value);
         }
         Ok(RunIntent {
-            // A growth knows its nodes only when they were started.
+            // The nodes of a growth are known only after they were started.
             telemetry: self.run.telemetry.clone(),
             ..run(&layers)?
         })
@@ -211,7 +210,7 @@ fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
     parse_count(value).map(|count| count.to_string())
 }
 
-/// All values of a range: doubled, or one after the other where the values are few by nature.
+/// All values of a range: by doubling, or consecutive if there are naturally few values.
 fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, QuantityError> {
     let (first, last) = (parse_count(first)?, parse_count(last)?);
     let by_one = matches!(name.strip_prefix(SIM).unwrap_or(name), "replicas" | "nodes");

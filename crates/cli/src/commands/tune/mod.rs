@@ -1,5 +1,4 @@
-//! `highwater tune`: settings → trials, each a run → the best configuration → exit code. Must not
-//! choose configurations.
+//! `highwater tune`: settings → trials, each a run → best configuration → exit code. Must not choose configurations.
 
 mod intent;
 
@@ -53,6 +52,9 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
+    main_flags: Some(
+        "over by budget resume quick dry-run sessions rate file set drop p99 out json",
+    ),
     examples: "  highwater tune cpu $URL --over batch=500..32k --over sessions=4..64
       the best batch size and number of sessions, without measuring every configuration
   highwater tune cpu $URL --over shards=3,9,12,18,36,54 --drop
@@ -80,11 +82,13 @@ const TUNING_FLAGS: &[Flag] = &[
          server_cpu_per_row or disk_bytes_per_row",
     )
     .default("throughput"),
-    flag("--probe <DURATION>", "Measure each trial for DURATION [default: 20s; 5s with --quick]"),
+    flag("--probe <DURATION>", "Measure each trial for DURATION [default: 20s; 5s with --quick]")
+        .repeated(),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION before each trial [default: 5s; 1s with --quick]",
-    ),
+    )
+    .repeated(),
     BUDGET,
     flag(
         "--resume <RUN>",
@@ -92,14 +96,14 @@ const TUNING_FLAGS: &[Flag] = &[
          be the same, except --budget [default: start a new one]",
     )
     .reach(Reach::File),
-    flag("--quick", "Use shorter trials for a rough result"),
+    flag("--quick", "Use shorter trials for a rough result").repeated(),
     DRY_RUN,
 ];
 
-/// Confirmations of the winner and of the runner-up, each.
+/// Number of confirmations of the winner, and of the runner-up.
 const CONFIRMATIONS: u32 = 5;
 
-/// Does what the settings ask for; returns the exit code.
+/// Runs the tuning; returns the exit code.
 fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     let Prepared { mut runs, mut tune, first } = prepared(settings)?;
     let pauses = resume(settings, &mut tune)?;
@@ -117,7 +121,7 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     let record = match begun.run(tune, &runs, pauses, settings.settle) {
         Ok(record) => record,
         Err(failure) => {
-            // Axes change values, and never the statements of a file.
+            // Axes change values, but never the statements of a file.
             let (run, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
             return Err(failure.located(&run.workload, &workload));
         }
@@ -125,8 +129,8 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     event_log::record(&settings.run.output, (&record).into(), &shown)
 }
 
-/// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
-/// reported before anything is measured.
+/// Prepares the tuning. Every value of every axis is validated with the workload, so that a wrong one is reported
+/// before the first measurement.
 fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
     check_axes(settings)?;
     prepared_on(settings, target::with_password(&settings.run)?)
@@ -149,7 +153,7 @@ pub(super) fn intended(settings: &TuneIntent) -> Result<(TuneRecord, Plan, Nanos
     Ok((tune, first, most))
 }
 
-/// A tuning in a directory of its own below that of another experiment.
+/// A tuning in its own directory below that of another experiment.
 pub(super) fn nested(
     settings: &TuneIntent,
     place: &NestedPlace,
@@ -161,7 +165,7 @@ pub(super) fn nested(
     begun.run(tune, &runs, Pauses::new(), settings.settle)
 }
 
-/// What all trials take.
+/// Time of all trials.
 fn all_ns(policy: &TunePolicy) -> u64 {
     u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns)
 }
@@ -235,8 +239,7 @@ fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failur
     Ok(resumed.pauses)
 }
 
-/// The planned trials and their duration, without the time to fill tables, which is unknown before
-/// the first trial.
+/// The planned trials and their duration, without the time for filling tables, which is unknown before the first trial.
 fn preview(tune: &TuneRecord) -> String {
     let axes = tune.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.join(", ")));
     let axes: Vec<String> = axes.collect();
@@ -271,11 +274,11 @@ struct Prepared<'a> {
     first: Plan,
 }
 
-/// Makes the runs of trials from settings.
+/// Makes the trials' runs from the settings.
 struct TrialRuns<'a> {
     settings: &'a TuneIntent,
     urls: Vec<TargetUrl>,
-    /// The tuning's own, where an embedded target has its file.
+    /// The tuning's directory, for the file of an embedded target.
     directory: Option<RunDirectory>,
 }
 
@@ -289,15 +292,15 @@ impl TrialRuns<'_> {
         Ok((run, workload, urls_at(&self.settings.axes, &self.urls, at)))
     }
 
-    /// Whether an axis needs new tables for each value.
+    /// Whether an axis requires new tables for each value.
     fn varies_tables(&self) -> bool {
         let of_sessions = |axis: &TuneAxis| axis.name == "sessions";
         !self.settings.axes.iter().all(of_sessions)
     }
 }
 
-/// The URLs, whose passwords may come from a prompt, with those parameters that are an axis. A cluster that was
-/// started may have other URLs, and more of them, than the settings of the trials.
+/// The URLs with the parameters that are an axis. Their passwords may come from a prompt. A cluster that was started
+/// may have other and more URLs than the settings of the trials.
 fn urls_at(axes: &[TuneAxis], urls: &[TargetUrl], at: &[usize]) -> Vec<TargetUrl> {
     let of_axes = axes.iter().zip(at).filter_map(|(axis, at)| {
         let name = axis.name.strip_prefix(SIM)?;

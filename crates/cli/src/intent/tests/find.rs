@@ -1,4 +1,4 @@
-//! `find`: words in, settings of a search or an error out.
+//! `find`: arguments in, settings of a search or an error out.
 
 use super::*;
 use crate::commands::find::FindIntent;
@@ -11,7 +11,7 @@ fn try_find(words: &str) -> Result<FindIntent, Failure> {
     FindIntent::resolve(&layers)
 }
 
-/// The greatest fraction of rejected ops, and the least rate, that a probe's objectives allow.
+/// The maximum fraction of rejected ops, and the minimum rate, in a probe's objectives.
 fn limits(intent: &FindIntent) -> (Option<u32>, Option<Rate>) {
     let objectives = || intent.run.plan.objectives.iter();
     let rejected = objectives().find_map(|objective| match objective {
@@ -61,7 +61,7 @@ fn a_floor_is_asked_of_the_mark_and_not_of_each_probe() {
     assert_eq!(limits(&settings).1, None);
     assert_eq!(settings.probe, Nanos::from_secs(15));
     assert_eq!(settings.run.plan.step, settings.probe);
-    let settings = find("--floor|200k|--cpu|80%");
+    let settings = find("--min-rate|200k|--max-cpu|80%");
     assert_eq!(settings.floor, Some(Rate::per_second(200_000)));
     let cpu = Objective::Cpu { max_ppm: 800_000 };
     assert!(settings.run.plan.objectives.contains(&cpu));

@@ -1,4 +1,4 @@
-//! Command line, environment and file: which one counts, and where a mistake is.
+//! Command line, environment, and file: precedence, and places of errors.
 
 use super::*;
 use crate::intent::streams::are_open;

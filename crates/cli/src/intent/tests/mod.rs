@@ -1,8 +1,8 @@
-//! The grammar of every command as a specification: words in, settings or an error out.
+//! The grammar of every command as a specification: arguments in, settings or an error out.
 
 mod find;
 mod layers;
-mod old_names;
+mod next;
 mod origins;
 mod others;
 mod run;
@@ -26,7 +26,7 @@ use crate::layers::{Layers, TargetSchemes};
 use crate::sources::file::ConfigFile;
 use crate::sources::{FileKind, gather};
 
-/// Where a test's settings come from.
+/// Sources of a test's settings.
 #[derive(Default)]
 struct Sources<'a> {
     words: &'a str,
@@ -67,7 +67,7 @@ fn resolve(sources: &Sources<'_>) -> Result<RunIntent, Failure> {
     RunIntent::resolve(&layers)
 }
 
-/// Settings of `run` with these words, separated by `|`.
+/// Settings of `run` with these arguments, separated by `|`.
 fn run(words: &str) -> RunIntent {
     try_run(words).unwrap_or_else(|failure| panic!("{words}: {}", failure.render()))
 }
@@ -77,7 +77,7 @@ fn try_run(words: &str) -> Result<RunIntent, Failure> {
     resolve(&Sources { words: &format!("run{separator}{words}"), ..Sources::default() })
 }
 
-/// The error texts for these lines of words, one after the other.
+/// The error texts for these lines of arguments, in order.
 fn errors(lines: &[&str]) -> String {
     lines
         .iter()

@@ -1,9 +1,9 @@
-//! Where a setting may come from: what the working directory's file, the user's own, and the environment may not give.
+//! Sources of settings: restrictions of the working directory's file, the user's file, and the environment.
 
 use super::*;
 use crate::grammar::Reach;
 
-/// What `run` makes of one file of settings.
+/// Result of `run` with one settings file.
 fn with_file(kind: FileKind, text: &str) -> Result<Layers, Failure> {
     let file = ConfigFile { kind, name: "a.toml".to_owned(), text: text.to_owned() };
     let words = ["highwater", "run"].map(str::to_owned);

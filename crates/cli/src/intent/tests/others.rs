@@ -1,4 +1,4 @@
-//! `show` and `check`, and what no settings print.
+//! `show`, `check`, and commands that print no settings.
 
 use super::*;
 use crate::commands::check::{CheckIntent, CheckSubject};
@@ -61,7 +61,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         ("compare|a|b", 0.05, false),
         ("compare|a|b|--threshold|2%", 0.02, false),
         ("compare|a|b|--fail-if-worse|10%", 0.1, true),
-        // The gate is about differences from its own on.
+        // The gate has its own threshold.
         ("compare|a|b|--threshold|2%|--fail-if-worse|10%", 0.1, true),
     ] {
         let settings = compare(words).unwrap();

@@ -1,4 +1,4 @@
-//! `run`: what is asked, of whom, how long, and what is to be kept.
+//! `run`: workload, target, length, and output.
 
 use highwater_model::plan::StopRule;
 
@@ -9,7 +9,7 @@ fn stream(name: Option<&str>, paces: &[PaceInput]) -> StreamInput {
 }
 
 #[test]
-fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_ten_seconds() {
+fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_twenty_seconds() {
     let settings = run("");
     assert_eq!(settings.workload, WorkloadChoice::Named("cpu".to_owned()));
     assert_eq!(urls(&settings), ["file:"]);
@@ -107,11 +107,11 @@ fn a_ramp_is_ten_even_steps() {
     let tens: Vec<PaceInput> = (1..=10).map(|ten| sessions(10 * ten)).collect();
     assert_eq!(settings.plan.streams, [stream(Some("a"), &tens)]);
     assert_eq!(settings.plan.step, Nanos::from_secs(60));
-    // Downwards, rounded, and with the unit only at the end.
+    // Descending, rounded, and with the unit only at the end.
     let down = run("--stream|a@200..50c:10m").plan.streams;
     let of: Vec<PaceInput> = [200, 183, 167, 150, 133, 117, 100, 83, 67, 50].map(sessions).into();
     assert_eq!(down, [stream(Some("a"), &of)]);
-    // Rates, beside a stream with one pace.
+    // Rates, next to a stream with one pace.
     let rates = run("--stream|a@1k..10k:100s|--stream|b@5").plan;
     let thousands = (1..=10).map(|k| PaceInput::Open(Rate::per_second(1_000 * k)));
     assert_eq!(rates.streams[0].paces, thousands.collect::<Vec<_>>());

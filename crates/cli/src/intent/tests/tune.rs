@@ -1,4 +1,4 @@
-//! `tune`: words in, settings of a tuning out. Mistakes in axes are tests of the whole program.
+//! `tune`: arguments in, settings of a tuning out. Errors in axes are tested with the whole program.
 
 use super::*;
 use crate::commands::tune::TuneIntent;

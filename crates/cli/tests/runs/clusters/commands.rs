@@ -1,4 +1,4 @@
-//! Clusters of the user's own commands: what is run, and what is left when they fail, are stopped, or are changed.
+//! Clusters of custom commands: the commands that are run, and the state after they fail, are stopped, or are changed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use super::lab::{Lab, OBEDIENT, SIMULATED};
 use crate::scaling::{order, scale_of};
 use crate::telemetry::serving;
 
-/// Commands that note in files what they did.
+/// Commands that log to files.
 const COMMANDS: &str = "up = 'echo {nodes} >> up'\nresize = 'echo $HIGHWATER_NODES >> resized'\n\
     ready = 'test -e tried || { touch tried; exit 1; }'\n\
     urls = 'echo noise >&2; for n in $(seq {nodes}); do echo sim:?seed=$n; done'\n\
@@ -101,7 +101,7 @@ fn what_a_command_prints_is_not_left_in_a_file() {
     assert!(!state.join("commands.out").exists());
 }
 
-/// A file may describe something else while its cluster is up.
+/// A file may have changed while its cluster is running.
 #[test]
 fn down_ends_what_runs_whatever_the_file_describes_by_now() {
     let lab = Lab::new(OBEDIENT, "");
@@ -129,7 +129,7 @@ fn down_ends_what_runs_whatever_the_file_describes_by_now() {
 fn ctrl_c_while_the_cluster_is_not_ready_is_followed_by_down() {
     for (ready, said) in [
         ("touch trying; sleep 300", "`ready` was running"),
-        // Between two tries, or in one of them.
+        // Between two attempts, or during one.
         ("touch trying; exit 1", ""),
     ] {
         let commands = COMMANDS.replace("test -e tried || { touch tried; exit 1; }", ready);
@@ -148,7 +148,7 @@ fn ctrl_c_while_the_cluster_is_not_ready_is_followed_by_down() {
     }
 }
 
-/// Where the metrics of each node are is what the command prints, in the order of the URLs.
+/// The URLs of each node's metrics are those that the command prints, in the order of the node URLs.
 #[test]
 fn metrics_of_own_commands_are_read_during_a_load_and_a_growth() {
     let port = serving("/of-a-node", || "node_load1 0.25\n".to_owned());

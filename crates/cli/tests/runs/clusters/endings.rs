@@ -1,5 +1,4 @@
-//! Growths of clusters that are started, ended in each phase: nothing is left of them but a record that says what
-//! happened.
+//! Growths of started clusters, ended in each phase: nothing is left of the clusters, and the record describes the end.
 
 use std::path::PathBuf;
 
@@ -11,12 +10,12 @@ use crate::called::{Called, Running};
 use crate::growing::has_no_quotas;
 use crate::scaling::{order, scale_of};
 
-/// A quota that the nodes, which sleep, never use up.
+/// A quota that the sleeping nodes never use up.
 const QUOTA: &str = "quota = { cpu = 0.5 }";
-/// A growth that would go on for long.
+/// A growth that would take long.
 const LONG: &str = "-d 10m --warm-up 0s";
 
-/// Interrupts a growth, which says so; what it printed, and what it stored.
+/// Interrupts a growth, which reports it; returns its output and its record.
 #[track_caller]
 fn interrupted(lab: &Lab, running: Running) -> (Called, ScaleRecord) {
     running.signal(Signal::INT);
@@ -30,7 +29,7 @@ fn interrupted(lab: &Lab, running: Running) -> (Called, ScaleRecord) {
     (called, scale)
 }
 
-/// The groups of the nodes that run, which are there.
+/// The existing groups of the running nodes.
 #[track_caller]
 fn groups(lab: &Lab) -> Vec<PathBuf> {
     let groups = lab.groups();
@@ -110,7 +109,7 @@ fn ctrl_c_while_data_are_brought_back_ends_the_command_and_the_nodes() {
     assert!(lab.0.runs().is_empty(), "nothing was measured");
     lab.expect_nothing_left(said);
 
-    // What was measured before is kept.
+    // Earlier measurements are kept.
     lab.describe_growing("sim", "restore = '[ {nodes} = 1 ] || sleep 300'", "");
     let mut running = lab.grow("-d 20s");
     running.wait_for("running `restore`");
@@ -134,7 +133,7 @@ fn a_command_that_fails_at_a_size_is_tried_again_and_leaves_the_sizes_before() {
     lab.expect_nothing_left(said);
 }
 
-/// Its nodes go on until the next Highwater, whatever that is to do.
+/// Its nodes run until the next call of Highwater, whatever that does.
 #[test]
 fn a_growth_that_was_killed_while_it_measured_is_ended_by_the_next_highwater() {
     if has_no_quotas() {
@@ -144,12 +143,12 @@ fn a_growth_that_was_killed_while_it_measured_is_ended_by_the_next_highwater() {
     for (next, code) in [
         ("cluster status lab.toml", 0),
         ("cluster down lab.toml", 0),
-        // Nobody said that its data may be removed.
+        // Removing its data was not requested.
         (growth.as_str(), 2),
     ] {
         let lab = Lab::growing("real", "", QUOTA);
         let mut running = lab.grow(LONG);
-        // A second is in the journal when the next one is told of.
+        // A second is in the journal when the next one is reported.
         running.wait_for_second("measure");
         running.wait_for_second("measure");
         let groups = groups(&lab);
@@ -182,7 +181,7 @@ fn a_growth_that_was_killed_while_it_measured_is_ended_by_the_next_highwater() {
     }
 }
 
-/// The clock of the first size is simulated, so that it is over at once.
+/// The clock of the first size is simulated, so that it ends immediately.
 #[test]
 fn a_growth_that_was_killed_in_its_second_size_has_the_first_one_in_its_record() {
     let clock = "clock=sim; [ {nodes} = 1 ] || clock=real";

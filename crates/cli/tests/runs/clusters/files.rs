@@ -1,4 +1,4 @@
-//! Cluster files: wrong ones are refused, and those that are shipped can be read, and used where their engine installs.
+//! Cluster files: invalid ones are rejected, and the shipped ones can be read, and used if their database is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn wrong_words_and_wrong_files_are_refused() {
     assert!(good.stdout.contains("a process of this machine"), "{good:?}");
 }
 
-/// The directory of the files that are shipped.
+/// The directory of the shipped files.
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/clusters")
 }
@@ -74,7 +74,7 @@ fn terraform_has_the_variable_and_the_outputs_that_its_cluster_file_names() {
     assert!(read("variables.tf").contains("variable \"nodes\" {"));
 }
 
-/// Starts so many nodes of a shipped file, uses them, changes their number, and ends them.
+/// Starts the first number of nodes of a shipped file, uses them, resizes to the second number, and ends them.
 fn expect_usable(name: &str, nodes: [&str; 2]) {
     let lab = Lab(Place::new());
     let shipped = fs::read_to_string(shipped().join(name)).unwrap();
@@ -85,7 +85,7 @@ fn expect_usable(name: &str, nodes: [&str; 2]) {
         let urls: Vec<&str> = called.stdout.lines().collect();
         let (first, last) = (urls[0], urls[urls.len() - 1]);
         if action == &"resize" {
-            // A node that came later is usable as well.
+            // A node that was added later is usable, too.
             let check = lab.0.call(&["check", last]);
             assert_eq!(check.code, Some(0), "{check:?}");
         }
@@ -123,7 +123,7 @@ fn long_a_synchronous_cluster_starts_as_shipped() {
     }
 }
 
-/// Whether this machine lets this process give quotas, as the shipped file needs.
+/// Whether this process may set quotas on this machine, as the shipped file requires.
 fn can_limit() -> bool {
     let group = format!("/sys/fs/cgroup/cpu/highwater-test-{}", std::process::id());
     rustix::process::geteuid().is_root()

@@ -1,5 +1,5 @@
-//! A directory with the file of a cluster, whose nodes are shells that sleep; each has a variable by which all of its
-//! processes are found. Must not test anything.
+//! A directory with a cluster file, whose nodes are sleeping shells with an environment variable that identifies all
+//! their processes. Must not test anything.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use serde_json::Value;
 
 use crate::called::{Called, Place, Running, finish, split};
 
-/// A node that does what it is to do when it is stopped, with a child that it ends itself.
+/// A node that stops on request, with a child that it ends itself.
 pub(super) const OBEDIENT: &str =
     "trap 'kill $!; exit 0' TERM; sleep 300 & echo up {node} of {nodes}; wait";
-/// One that never says that it is up.
+/// A node that never becomes ready.
 pub(super) const SILENT: &str = "trap 'kill $!; exit 0' TERM; sleep 300 & echo hello; wait";
 
-/// A simulated cluster of as many nodes as run: 12 batches of 12 rows per second and node.
+/// A simulated cluster with as many nodes as are running: 12 batches of 12 rows per second and node.
 pub(super) const SIMULATED: &str =
     "nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0&service=constant";
-/// A growth of one that is started, whose events are read.
+/// A growth of a started cluster, with its events.
 pub(super) const GROW: &str =
     "scale cpu --cluster lab.toml --nodes 1,2 --each run -c 8n --batch 12 --settle 0s --events -";
-/// The number of a user and a group that have no rights.
+/// User and group ID without privileges.
 const NOBODY: &str = "65534";
 
-/// A directory with the file of a cluster.
+/// A directory with a cluster file.
 pub(super) struct Lab(pub(super) Place);
 
 impl Lab {
-    /// Nodes with this command, and these lines of `[node]` besides.
+    /// Nodes with this command, and these additional lines of `[node]`.
     pub(super) fn new(command: &str, more: &str) -> Self {
         let lab = Self(Place::new());
         lab.describe(command, more);
         lab
     }
 
-    /// A cluster of the user's own commands.
+    /// A cluster of custom commands.
     pub(super) fn of_commands(commands: &str) -> Self {
         let lab = Self(Place::new());
         let text = format!("format = 1\nname = 'lab'\nnodes = 2\n[commands]\n{commands}\n");
@@ -45,15 +45,15 @@ impl Lab {
         lab
     }
 
-    /// Nodes that wait beside a simulated cluster on this clock, with these lines of the file, and of `[node]`,
-    /// besides.
+    /// Nodes that sleep next to a simulated cluster on this clock, with these additional lines of the file and of
+    /// `[node]`.
     pub(super) fn growing(clock: &str, more: &str, of_node: &str) -> Self {
         let lab = Self(Place::new().verbose());
         lab.describe_growing(clock, more, of_node);
         lab
     }
 
-    /// Writes the file of such nodes anew.
+    /// Rewrites the file of such nodes.
     pub(super) fn describe_growing(&self, clock: &str, more: &str, of_node: &str) {
         let (here, name) = (self.0.path().display(), self.name());
         let text = format!(
@@ -64,19 +64,19 @@ impl Lab {
         self.0.file("lab.toml", &text);
     }
 
-    /// The cluster's name there, which no other has.
+    /// The cluster's unique name.
     fn name(&self) -> String {
         let here = self.0.path().file_name().unwrap().to_string_lossy();
         format!("lab-{}", here.trim_start_matches('.'))
     }
 
-    /// Starts such a growth.
+    /// Starts a growth of such nodes.
     pub(super) fn grow(&self, more: &str) -> Running {
         self.0.start(&split(&format!("{GROW} {more}")))
     }
 
-    /// Calls the program as a user without rights, whose the directory becomes; none where that user cannot run it, or
-    /// this one cannot become that user, which is said.
+    /// Calls the program as an unprivileged user, who becomes the owner of the directory. Absent, with a message, if
+    /// that user cannot run the program, or this one cannot switch to that user.
     pub(super) fn without_rights(&self, words: &str) -> Option<Called> {
         let here = self.0.path();
         let owner = format!("{NOBODY}:{NOBODY}");
@@ -99,7 +99,7 @@ impl Lab {
         None
     }
 
-    /// The control groups of the nodes that run.
+    /// The control groups of the running nodes.
     pub(super) fn groups(&self) -> Vec<PathBuf> {
         let states = fs::read_dir(self.0.path().join("state/highwater/clusters"));
         let [state] = &states.unwrap().collect::<Vec<_>>()[..] else {
@@ -115,7 +115,7 @@ impl Lab {
         groups.map(|group| group.as_str().unwrap().into()).collect()
     }
 
-    /// Where there were these groups, none of this cluster is left.
+    /// If these groups existed, no group of this cluster is left.
     #[track_caller]
     pub(super) fn expect_no_groups(&self, earlier: &[PathBuf]) {
         let prefix = format!("highwater-{}-", self.name());
@@ -128,7 +128,7 @@ impl Lab {
         }
     }
 
-    /// Writes the file anew.
+    /// Rewrites the file.
     pub(super) fn describe(&self, command: &str, more: &str) {
         let here = self.0.path().display();
         let text = format!(
@@ -158,7 +158,7 @@ impl Lab {
         running.kill();
     }
 
-    /// Processes of nodes that run.
+    /// Number of processes of running nodes.
     pub(super) fn alive(&self) -> usize {
         let variable = format!("LAB={}", self.0.path().display());
         let environments = fs::read_dir("/proc")
@@ -172,7 +172,7 @@ impl Lab {
         environments.filter(has).count()
     }
 
-    /// Nothing is left, and the history has these words.
+    /// Nothing is left, and the history contains these words.
     #[track_caller]
     pub(super) fn expect_nothing_left(&self, words: &str) {
         assert_eq!(self.alive(), 0);
@@ -189,7 +189,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // A test that failed leaves nothing either.
+        // Also after a failed test.
         drop(self.call("down", &["--remove-data"]));
     }
 }

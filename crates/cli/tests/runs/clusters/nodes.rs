@@ -1,4 +1,4 @@
-//! Nodes of this machine: every way of starting, resizing and ending them leaves no process, and a record that says what
+//! Nodes on this machine: starting, resizing, and ending them in any way leaves no process, and a record of what
 //! happened.
 
 use std::net::TcpListener;

@@ -1,11 +1,11 @@
-//! `restore` of a cluster file: where data are brought back, and what that costs.
+//! `restore` of a cluster file: where data are restored, and the cost.
 
 use std::fs;
 
 use super::lab::{Lab, OBEDIENT};
 use crate::scaling::{order, scale_of};
 
-/// Notes for how many nodes it is run, and the time at its begin and its end.
+/// Logs the number of nodes, and the times of its start and its end.
 const RESTORE: &str =
     "restore = 'echo {nodes} >> restored; date +%s%N >> times; sleep 0.3; date +%s%N >> times'";
 
@@ -50,7 +50,7 @@ fn a_node_that_joins_is_brought_no_data() {
     assert_eq!(called.code, Some(0), "{called:?}");
     let scale = scale_of(&lab.0.runs().pop().unwrap());
     assert_eq!(order(&scale), [1, 2, 1]);
-    // The first size again is a new cluster.
+    // The repeated first size is a new cluster.
     assert_eq!(lines(&lab, "restored"), [1, 1]);
 }
 

@@ -1,4 +1,4 @@
-//! A chart in other forms than a drawing: words for readers who see none, figures for the script.
+//! A chart in forms other than a drawing: text for screen readers, data for the script.
 
 use highwater_model::display::count;
 
@@ -57,7 +57,7 @@ pub(super) fn data(chart: &Chart) -> String {
     let series = chart.series.iter().enumerate().map(|(number, series)| {
         let places = |of: &Series| listed(of, |point| Some(point.x));
         let before = number.checked_sub(1).map(|before| &chart.series[before]);
-        // The next series often has the places of the one before.
+        // The next series often has the same x values as the one before.
         let x = if before.map(places) == Some(places(series)) {
             String::new()
         } else {

@@ -1,7 +1,7 @@
 //! A chart as SVG in a figure: once for wide screens and paper, once for phones.
 //!
-//! Places inside a plot are tenths of a pixel, as whole numbers, so that paths stay short. Lines
-//! keep their width when the script zooms, because strokes do not scale.
+//! Coordinates inside a plot are whole tenths of a pixel, so that paths stay short. Lines keep their width when the
+//! script zooms, because strokes do not scale.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -15,17 +15,17 @@ use super::labels::{are_direct, ends, names, room};
 use super::strip::{height as strip_height, strip};
 use super::{COLORS, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind};
 
-/// Places per pixel.
+/// Coordinate units per pixel.
 const FINE: f64 = 10.0;
-/// Pixels of a digit, which is wider than most letters.
+/// Width of a digit in pixels; it is wider than most letters.
 const DIGIT: f64 = 7.4;
 
-/// Pixels of a chart above all folds, which leave room for the answer and the key figures on the first screen of 800:
-/// of one of two, and of one alone.
+/// Height in pixels of a chart above all folds: one of two, and one alone. It leaves space for the answer and the key
+/// figures on a first screen of 800 pixels.
 const SHARED: f64 = 144.0;
 const ALONE: f64 = 300.0;
 
-/// What keys do with a chart.
+/// Keyboard help of a chart.
 const KEYS: &str = "arrow keys move the crosshair, plus and minus zoom, 0 shows all";
 
 /// Charts, one below the other.
@@ -50,7 +50,7 @@ fn above_strip(chart: &Chart, frame: Frame) -> Frame {
     frame.above(strip)
 }
 
-/// Charts that share the one above all folds: low, the horizontal axis named below the last one only.
+/// Charts that share the place above all folds: low, with the horizontal axis named only below the last one.
 pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
     let height = if charts.len() > 1 { SHARED } else { ALONE };
     html! {
@@ -62,7 +62,7 @@ pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
     }
 }
 
-/// The chart without figures for a script and what that adds: on a page that is drawn anew each second.
+/// The chart without data for the script, for a page that is redrawn each second.
 pub(in crate::html) fn still(chart: &Chart) -> Markup {
     html! {
         figure class="chart" id=(chart.id) {
@@ -97,9 +97,9 @@ fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
     }
 }
 
-/// Names with what their lines look like; the script makes switches of them.
+/// Names with samples of their lines; the script turns them into switches.
 fn legend(chart: &Chart) -> Markup {
-    // What is named where it is drawn needs no entry; marks have no end.
+    // Lines that are labeled in the plot need no entry; marks have no end to label.
     let is_direct = are_direct(chart);
     let mut names: Vec<&Series> = Vec::new();
     let listed = chart.series.iter();
@@ -233,7 +233,7 @@ fn x_axis(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Places of an axis, and the names of those that have room for one.
+/// Positions on an axis, with names where there is space for one.
 type Names = Vec<(f64, Option<String>)>;
 
 fn x_ticks(chart: &Chart, frame: &Frame) -> Names {
@@ -247,7 +247,7 @@ fn x_ticks(chart: &Chart, frame: &Frame) -> Names {
     ticks.collect()
 }
 
-/// The values of an axis with its own labels; a name that would touch the one before is left out.
+/// The values of an axis with its own labels; a name that would overlap the one before is omitted.
 fn x_labels(chart: &Chart, frame: &Frame) -> Names {
     const APART: f64 = 8.0;
     let mut free = 0.0;
@@ -263,7 +263,7 @@ fn x_labels(chart: &Chart, frame: &Frame) -> Names {
     labels.collect()
 }
 
-/// Where the middle of a label goes so that none of it lies outside the drawing.
+/// The x position of a label's middle that keeps the label inside the drawing.
 fn within(frame: &Frame, x: f64, name: &str) -> String {
     let half = half_width(name, DIGIT);
     rounded(x.min(frame.width - half).max(half))
@@ -273,7 +273,7 @@ fn half_width(name: &str, letter: f64) -> f64 {
     name.chars().fold(0.0, |room, _| room + letter) / 2.0
 }
 
-/// Every other phase is shaded, so that neighbors can be told apart.
+/// Shades every other phase, so that neighbors can be distinguished.
 fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     let [from, to] = [span.from, span.to].map(|x| fine(chart.x.place(x) * frame.plot_width()));
     let kind = match span.kind {
@@ -285,7 +285,7 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
         SpanKind::Mark => "span mark",
         SpanKind::Note => "span note",
     };
-    // A gap of a moment shall be seen all the same.
+    // A very short gap must be visible.
     let is_moment = matches!(span.kind, SpanKind::Gap | SpanKind::Note);
     let least = if is_moment { 15 } else { 1 };
     let hatched = span.kind == SpanKind::ToCome;
@@ -302,7 +302,7 @@ fn hatch_id(chart: &Chart, frame: &Frame) -> String {
     format!("{}-{}-hatch", chart.id, frame.name)
 }
 
-/// What fills the time to come; each drawing has its own, because one that is not shown may not be referred to.
+/// The fill of the remaining time. Each drawing has its own, because a hidden one must not be referenced.
 fn hatch(chart: &Chart, frame: &Frame) -> Markup {
     html! {
         pattern id=(hatch_id(chart, frame)) width="80" height="80" patternUnits="userSpaceOnUse"
@@ -329,7 +329,7 @@ fn line(chart: &Chart, frame: &Frame, series: &Series) -> Markup {
     }
 }
 
-/// Marks stand above the plot's own drawing, so that a zoom moves and does not stretch them.
+/// Marks lie above the plot's own drawing, so that a zoom moves them and does not stretch them.
 fn glyphs(chart: &Chart, frame: &Frame) -> Markup {
     let marks = chart.series.iter().enumerate();
     html! {
@@ -349,7 +349,7 @@ fn glyphs(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// A place in a plot.
+/// A position in a plot.
 fn place(chart: &Chart, frame: &Frame, x: f64, y: f64) -> (i64, i64) {
     (
         fine(chart.x.place(x) * frame.plot_width()),
@@ -366,13 +366,13 @@ fn polyline(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
     let mut path = String::new();
     for part in points.split(|point| !point.y.is_some_and(f64::is_finite)) {
         let places = part.iter().filter_map(|point| Some(place(chart, frame, point.x, point.y?)));
-        // A point of its own is a dot: a line of no length with round ends.
+        // An isolated point is drawn as a dot: a line of length zero with round ends.
         through(&mut path, places, "h0");
     }
     path
 }
 
-/// A line through these places, with this behind the first one.
+/// A line through these places, with the text `first` after the first one.
 fn through(path: &mut String, places: impl Iterator<Item = (i64, i64)>, first: &str) {
     let mut last: Option<(i64, i64)> = None;
     for (x, y) in places {
@@ -384,7 +384,7 @@ fn through(path: &mut String, places: impl Iterator<Item = (i64, i64)>, first: &
     }
 }
 
-/// Closed areas, one for each part without an interruption.
+/// Closed areas, one for each uninterrupted part.
 fn band(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
     let mut path = String::new();
     for part in points.split(|point| point.y.is_none() || point.low.is_none()) {

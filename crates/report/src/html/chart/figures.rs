@@ -1,11 +1,11 @@
-//! Numbers of a chart as texts: on its axes, and for the script.
+//! Numbers of a chart as text, for its axes and for the script.
 
 use highwater_model::display::{bytes, duration, plain, rate};
 use highwater_model::numbers::{round_to_u64, round_to_usize};
 
 use super::scale::Quantity;
 
-/// A value as a reader sees it, with its unit where the axis has none beside it.
+/// A value as readers see it, with its unit if the axis has none next to it.
 pub(super) fn shown(quantity: Quantity, value: f64) -> String {
     match quantity {
         Quantity::Time => clock(value),
@@ -18,7 +18,7 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
     }
 }
 
-/// The same, shorter where there is little room: `120 k`, `1.5 M`.
+/// The value in a shorter form for narrow space: `120 k`, `1.5 M`.
 pub(super) fn shown_at(quantity: Quantity, value: f64, is_narrow: bool) -> String {
     match quantity {
         Quantity::Rate if is_narrow && value.abs() >= 1e6 => format!("{} M", plain(value / 1e6)),
@@ -57,7 +57,7 @@ fn percentile(tail: f64) -> String {
         return "p0".to_owned();
     }
     let percent = 100.0 * (1.0 - 10f64.powf(-tail));
-    // As many digits as the place has nines; at most those of a hundred billionth.
+    // As many digits as the quantile has nines, at most those of a hundred billionth.
     let digits = round_to_usize(tail.round()).saturating_sub(2).min(9);
     let is_whole = (tail - tail.round()).abs() < 1e-9;
     let digits = match (is_whole, percent < 90.0) {
@@ -68,7 +68,7 @@ fn percentile(tail: f64) -> String {
     format!("p{percent:.digits$}")
 }
 
-/// At most five significant digits, without an exponent: what the script reads.
+/// At most five significant digits, without an exponent, as the script reads them.
 pub(super) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return "null".to_owned();

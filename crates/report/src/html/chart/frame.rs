@@ -1,11 +1,11 @@
-//! The sizes of a drawing, for wide screens and paper and for phones, and places in it.
+//! The sizes of a drawing, for wide screens and paper and for phones, and positions in it.
 
 use super::Chart;
 
-/// Pixels of a letter in a drawing, about.
+/// Approximate width of a letter in a drawing, in pixels.
 pub(super) const LETTER: f64 = 6.6;
 
-/// Sizes of one drawing, in pixels of its own.
+/// Sizes of one drawing, in its pixels.
 pub(super) struct Frame {
     pub(super) name: &'static str,
     pub(super) width: f64,
@@ -18,12 +18,12 @@ pub(super) struct Frame {
     pub(super) y_ticks: f64,
     /// Whether the horizontal axis is named.
     pub(super) names_x: bool,
-    /// Of the height, what a strip below the axis and its name takes.
+    /// Height of the strip below the axis and its name; part of `height`.
     pub(super) strip: f64,
 }
 
 impl Frame {
-    /// As wide as the column of a page, so that text is not scaled; `room` is free right of the plot.
+    /// As wide as a page's column, so that text is not scaled, with `room` pixels to the right of the plot.
     pub(super) fn wide(room: f64) -> Self {
         Self {
             name: "wide",
@@ -53,12 +53,12 @@ impl Frame {
         }
     }
 
-    /// The same, higher by a strip below it.
+    /// The same frame, higher by the strip below it.
     pub(super) fn above(self, strip: f64) -> Self {
         Self { height: self.height + strip, bottom: self.bottom + strip, strip, ..self }
     }
 
-    /// The same with another height, and without the name of the horizontal axis.
+    /// The same frame with another height, with or without the name of the horizontal axis.
     pub(super) fn low(self, height: f64, names_x: bool) -> Self {
         let bottom = if names_x { self.bottom } else { 24.0 };
         Self {
@@ -71,7 +71,7 @@ impl Frame {
         }
     }
 
-    /// Whether it is the one for phones.
+    /// Whether this is the frame for phones.
     pub(super) fn is_narrow(&self) -> bool {
         self.name == "narrow"
     }

@@ -1,4 +1,4 @@
-//! Names in a drawing: of phases and levels where they are, of a few lines at their ends.
+//! Names in a drawing: of phases and levels in place, and of a few lines at their ends.
 
 use maud::{Markup, html};
 
@@ -8,14 +8,14 @@ use super::figures::rounded;
 use super::frame::{Frame, LETTER, x_of, y_of};
 use super::{COLORS, Chart, Series, Shape, SpanKind};
 
-/// Lines that are named at their ends; of more there is a legend.
+/// Maximum number of lines that are named at their ends; with more, there is a legend.
 const DIRECT_MAX: usize = 6;
-/// Characters of such a name.
+/// Maximum characters of such a name.
 const WORDS: usize = 26;
-/// Pixels between two names, one above the other.
+/// Minimum pixels between two names, one above the other.
 const APART: f64 = 14.0;
 
-/// Whether the lines of a chart are named at their ends, and no legend is needed for them: few of them, all shown.
+/// Whether the lines of a chart are named at their ends instead of in a legend: few lines, all of them visible.
 pub(super) fn are_direct(chart: &Chart) -> bool {
     let mut all = chart.series.iter();
     (1..=DIRECT_MAX).contains(&named(chart).count())
@@ -30,7 +30,7 @@ fn named(chart: &Chart) -> impl Iterator<Item = &Series> {
     })
 }
 
-/// What a line is called at its end: its part where all lines are of one name.
+/// The name of a line at its end; only its part if all lines have the same name.
 fn name_of(chart: &Chart, series: &Series) -> String {
     let first = named(chart).next().map(|series| &series.name);
     let is_one = series.part.is_empty() || named(chart).all(|of| Some(&of.name) == first);
@@ -44,7 +44,7 @@ fn name_of(chart: &Chart, series: &Series) -> String {
     foreign(&name, WORDS)
 }
 
-/// Pixels right of the plot for the names at the ends of lines.
+/// Pixels to the right of the plot for the names at the ends of lines.
 pub(super) fn room(chart: &Chart) -> f64 {
     if !are_direct(chart) {
         return 0.0;
@@ -54,7 +54,7 @@ pub(super) fn room(chart: &Chart) -> f64 {
     (0..widest).fold(18.0, |room, _| room + LETTER + 1.2)
 }
 
-/// A name at the end of each line, in its color, moved apart where they would touch.
+/// A name at the end of each line, in its color, moved where names would overlap.
 pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
     let mut names: Vec<(f64, &Series)> = named(chart)
         .filter_map(|series| {
@@ -65,7 +65,7 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut free = frame.top + 4.0;
     for (y, _) in &mut names {
-        // On a phone a name stands above its line.
+        // On phones, a name is above its line.
         let place = if frame.is_narrow() { *y - 9.0 } else { *y };
         *y = place.max(free);
         free = *y + APART;
@@ -75,7 +75,7 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
         *y = y.min(most);
         most = *y - APART;
     }
-    // Where the time to come is shown, too, the lines end before it.
+    // If the remaining time is drawn, too, the lines end before it.
     let mut ahead = chart.spans.iter().filter(|of| of.kind == SpanKind::ToCome);
     let now = ahead.next().map(|span| x_of(chart, frame, span.from));
     let (x, anchor) =
@@ -94,7 +94,7 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Names of phases above the plot, where they fit; names of levels at their lines.
+/// Names of phases above the plot if they fit, and names of levels at their lines.
 pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     html! {
         @for span in chart.spans.iter().filter(|span| !span.name.is_empty() && span.kind != SpanKind::Note) {

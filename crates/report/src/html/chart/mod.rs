@@ -1,7 +1,7 @@
-//! A chart as data: axes, series, shaded spans, marks. Everything that is drawn is in here.
+//! A chart as data: axes, series, shaded spans, and marks.
 //!
-//! What is plotted is tested on these values; [`draw`] turns them into SVG and the script of the
-//! page reads them again. No record is known here, and nothing is judged.
+//! Tests check the plotted values here; [`draw`] turns them into SVG, which the script of the page reads back. Must not
+//! depend on a record or judge.
 
 mod description;
 mod draw;
@@ -18,7 +18,7 @@ pub(super) use scale::{Axis, Label, Quantity, round_time_ticks};
 pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
 
-/// Colors that can be told apart by color-blind readers; series beyond them are dashed.
+/// Number of colors that color-blind readers can distinguish; further series are dashed.
 pub(super) const COLORS: usize = 8;
 
 /// One chart.
@@ -26,78 +26,78 @@ pub(super) const COLORS: usize = 8;
 pub(super) struct Chart {
     /// Unique on its page; letters, digits and dashes.
     pub(super) id: String,
-    /// What it shows.
+    /// Title of the chart.
     pub(super) title: String,
-    /// What the terms in it mean, in one or two sentences.
+    /// Definitions of its terms, in one or two sentences.
     pub(super) about: String,
-    /// To the right.
+    /// Horizontal axis.
     pub(super) x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub(super) y: Axis,
-    /// What is drawn, first to last.
+    /// Series in drawing order.
     pub(super) series: Vec<Series>,
     /// Shaded parts of the x axis.
     pub(super) spans: Vec<Span>,
     /// Horizontal lines with a name, such as a bound.
     pub(super) levels: Vec<Label>,
-    /// What belongs to places of the x axis, below it.
+    /// The strip below the x axis.
     pub(super) strip: Strip,
 }
 
-/// What belongs to places of the x axis, named below them; nothing is drawn without a cell.
+/// Texts for positions on the x axis, below it; nothing is drawn without a cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Strip {
-    /// What the cells say of their places.
+    /// The meaning of the cells.
     pub(super) name: &'static str,
     /// Ascending by place.
     pub(super) cells: Vec<Cell>,
 }
 
-/// What belongs to one place.
+/// The text for one position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
-    /// Where.
+    /// Position on the x axis.
     pub(super) at: f64,
     /// A few words.
     pub(super) name: String,
-    /// The place and all that is known of it, for readers who see no drawing, or point at it.
+    /// The position and all evidence, as the tooltip and for screen readers.
     pub(super) sentence: String,
-    /// Which color, from 0.
+    /// Index of its color, from 0.
     pub(super) color: usize,
 }
 
 impl Chart {
-    /// Whether some of it has not been yet.
+    /// Whether part of its time is still to come.
     fn is_going_on(&self) -> bool {
         self.spans.iter().any(|span| span.kind == SpanKind::ToCome)
     }
 }
 
-/// Points of one name.
+/// Points with one name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
-    /// In the legend. Series of one name are switched together.
+    /// Name in the legend. Series with the same name are switched together.
     pub(super) name: String,
-    /// What of it, where a name has several series: `p50`, `p99`.
+    /// The part if a name has several series: `p50`, `p99`.
     pub(super) part: &'static str,
     /// How it is drawn.
     pub(super) shape: Shape,
-    /// Which color, from 0.
+    /// Index of its color, from 0.
     pub(super) color: usize,
-    /// Whether it is shown at first.
+    /// Whether it is visible at first.
     pub(super) on: bool,
     /// In the order of x.
     pub(super) points: Vec<Point>,
 }
 
 impl Series {
-    /// Shown at first, the only one of its name.
+    /// A visible series, the only one of its name.
     pub(super) fn new(name: &str, shape: Shape, color: usize, points: Vec<Point>) -> Self {
         Self { name: name.to_owned(), part: "", shape, color, on: true, points }
     }
 }
 
-/// All values that are drawn of series, but for lower edges of bands.
+/// All drawn values of series, except the lower edges of bands.
 pub(super) fn values(series: &[Series]) -> impl Iterator<Item = f64> + Clone + '_ {
     series.iter().flat_map(|series| &series.points).filter_map(|point| point.y)
 }
@@ -105,11 +105,11 @@ pub(super) fn values(series: &[Series]) -> impl Iterator<Item = f64> + Clone + '
 /// One point. Without `y` a line is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
-    /// To the right.
+    /// Horizontal value.
     pub(super) x: f64,
-    /// Upwards.
+    /// Vertical value.
     pub(super) y: Option<f64>,
-    /// Of a band: its lower edge.
+    /// Lower edge of a band.
     pub(super) low: Option<f64>,
 }
 
@@ -141,7 +141,7 @@ pub(super) enum Shape {
     Dot,
     /// Crosses: failed.
     Cross,
-    /// Rings: shown, but not for certain.
+    /// Rings: uncertain.
     Ring,
     /// Filled diamonds: confirmed.
     Diamond,
@@ -161,25 +161,25 @@ pub(super) struct Span {
     pub(super) from: f64,
     /// Where it ends.
     pub(super) to: f64,
-    /// What it is; may be empty.
+    /// Name; may be empty.
     pub(super) name: String,
     /// How it is shaded.
     pub(super) kind: SpanKind,
 }
 
-/// What a shaded part stands for.
+/// Meaning of a shaded part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanKind {
     /// A measured phase.
     Measured,
-    /// A phase that is in no result.
+    /// A phase that is excluded from results.
     LeftOut,
-    /// What has not been yet.
+    /// Time that is still to come.
     ToCome,
-    /// A time without an answer.
+    /// A time without responses.
     Gap,
     /// The interval of a mark.
     Mark,
-    /// The time of a user's note, which is its name.
+    /// The time of a user's note; the note is its name.
     Note,
 }

@@ -1,4 +1,4 @@
-//! Axes: from values to places, and the ticks between.
+//! Axes: from values to positions, and ticks.
 
 use serde::Serialize;
 
@@ -7,30 +7,30 @@ use highwater_model::display::{foreign, plain};
 /// An axis.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::html) struct Axis {
-    /// With the unit, as it stands beside the axis.
+    /// Title with the unit, as printed next to the axis.
     pub(in crate::html) title: String,
-    /// What its values are, so that they can be printed.
+    /// Quantity of its values, for formatting.
     pub(in crate::html) quantity: Quantity,
-    /// How they are spread.
+    /// Scale of its values.
     pub(in crate::html) scale: Scale,
-    /// Least value.
+    /// Smallest value.
     pub(in crate::html) from: f64,
-    /// Greatest value; more than `from`.
+    /// Largest value; greater than `from`.
     pub(in crate::html) to: f64,
-    /// The only values that are labeled, ascending; where there are none the axis finds them itself.
+    /// The only labeled values, ascending; if empty, the axis chooses its ticks.
     pub(in crate::html) labels: Vec<Label>,
 }
 
 /// A value of an axis with its name: a tick, or a line across the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::html) struct Label {
-    /// Where.
+    /// The value.
     pub(in crate::html) at: f64,
-    /// As it stands at the axis.
+    /// Its text at the axis.
     pub(in crate::html) name: String,
 }
 
-/// What the values of an axis are.
+/// Quantity of an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::html) enum Quantity {
@@ -40,39 +40,39 @@ pub(in crate::html) enum Quantity {
     Latency,
     /// Anything per second.
     Rate,
-    /// Whole or broken numbers: cores, nodes, sessions.
+    /// Whole or fractional numbers: cores, nodes, sessions.
     #[default]
     Number,
     /// Bytes.
     Bytes,
-    /// Parts of one.
+    /// Fractions of 1.
     Share,
     /// -log10(1 - quantile): 2 is the 99th percentile.
     Tail,
-    /// Places of words side by side; the axis' labels name them.
+    /// Positions of words next to each other; the axis' labels name them.
     Word,
 }
 
-/// How values are spread over an axis.
+/// Scale of an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::html) enum Scale {
-    /// Evenly.
+    /// Linear.
     #[default]
     Linear,
-    /// By their logarithm; all values are above 0.
+    /// Logarithmic; all values are above 0.
     Log,
 }
 
-/// Greatest value divided by the least one from which on latencies are drawn by their logarithm.
+/// Ratio of the largest to the smallest latency from which the axis is logarithmic.
 const LOG_FROM: f64 = 25.0;
-/// Part of an axis of values that stays free at either end, so that labels have room.
+/// Fraction of an axis of values that is left free at either end for labels.
 const ROOM: f64 = 0.08;
-/// Characters of a word at an axis.
+/// Maximum characters of a word on an axis.
 const WORD: usize = 24;
 
 impl Axis {
-    /// From 0 to above the greatest of the values.
+    /// From 0 to above the largest value.
     pub(in crate::html) fn from_zero(
         title: impl Into<String>,
         quantity: Quantity,
@@ -84,7 +84,7 @@ impl Axis {
         Self::between(title, quantity, 0.0, (greatest * 1.04 / step).ceil() * step)
     }
 
-    /// Around positive values: by their logarithm where they differ much, else from 0.
+    /// Around positive values: logarithmic if they differ much, otherwise from 0.
     pub(in crate::html) fn around(
         title: impl Into<String>,
         quantity: Quantity,
@@ -97,7 +97,7 @@ impl Axis {
         Self { scale: Scale::Log, ..Self::between(title, quantity, below(least), above(greatest)) }
     }
 
-    /// Close around positive values, by their logarithm where they differ by a factor of two.
+    /// Close around positive values; logarithmic if they differ by a factor of two.
     pub(in crate::html) fn close(
         title: impl Into<String>,
         quantity: Quantity,
@@ -114,7 +114,7 @@ impl Axis {
         Self { scale: Scale::Log, ..axis }
     }
 
-    /// From here to there.
+    /// From the first to the second value.
     pub(in crate::html) fn between(
         title: impl Into<String>,
         quantity: Quantity,
@@ -130,8 +130,8 @@ impl Axis {
         }
     }
 
-    /// Only these values, each labeled: numbers by their size, words side by side in their order. Also
-    /// where each of them lies, in the order given.
+    /// Only these values, each labeled: numbers by their size, words next to each other in their order. Also returns
+    /// the position of each, in the given order.
     pub(in crate::html) fn of_values(
         title: impl Into<String>,
         values: &[String],
@@ -167,7 +167,7 @@ impl Axis {
         (axis, places)
     }
 
-    /// The value at a part of the axis: the reverse of [`Axis::place`].
+    /// The value at a fraction of the axis: the inverse of [`Axis::place`].
     pub(in crate::html) fn value(&self, part: f64) -> f64 {
         match self.scale {
             Scale::Linear => self.from + part * (self.to - self.from),
@@ -175,7 +175,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies: 0 at the beginning, 1 at the end, clamped.
+    /// The position of a value: 0 at the start, 1 at the end, clamped.
     pub(in crate::html) fn place(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -187,7 +187,7 @@ impl Axis {
         part.clamp(0.0, 1.0)
     }
 
-    /// About so many values at which the axis is labeled, ascending.
+    /// About `about` values at which the axis is labeled, ascending.
     pub(in crate::html) fn ticks(&self, about: f64) -> Vec<f64> {
         if !self.labels.is_empty() {
             return self.labels.iter().map(|label| label.at).collect();
@@ -203,13 +203,13 @@ impl Axis {
     }
 }
 
-/// About so many times on an axis of seconds, at whole minutes, hours or days.
+/// About `about` ticks on an axis of seconds, at whole minutes, hours, or days.
 pub(in crate::html) fn round_time_ticks(axis: &Axis, about: f64) -> Vec<f64> {
     let step = time_step((axis.to - axis.from) / about).max(60.0);
     linear_ticks(axis.from, axis.to, step)
 }
 
-/// The least and the greatest of those that are above 0; infinity and 0 without any.
+/// The smallest and the largest value above 0; infinity and 0 without any.
 fn of_positive(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .filter(|v| v.is_finite() && *v > 0.0)
@@ -218,7 +218,7 @@ fn of_positive(values: impl Iterator<Item = f64>) -> (f64, f64) {
         })
 }
 
-/// 0, 1, 2 … : the median's and the nines' places, with the median first.
+/// 0, 1, 2 … (the positions of the nines), with the median's position inserted.
 fn whole_steps(to: f64) -> Vec<f64> {
     let nines = (0..=12).map(f64::from).filter(|at| *at <= to + 1e-9);
     let median = std::f64::consts::LOG10_2;
@@ -229,7 +229,7 @@ fn whole_steps(to: f64) -> Vec<f64> {
     ticks
 }
 
-/// Seconds, minutes or hours that people count in, so many or more.
+/// A customary step in seconds, minutes, or hours, of at least `rough` seconds.
 fn time_step(rough: f64) -> f64 {
     const STEPS: [f64; 16] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
@@ -248,7 +248,7 @@ fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Powers of ten with their halves and fifths where there are few of them.
+/// Powers of ten, with their halves and fifths if there are few of them.
 fn log_ticks(from: f64, to: f64) -> Vec<f64> {
     let decades = (to / from).log10();
     let steps: &[f64] = if decades <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };

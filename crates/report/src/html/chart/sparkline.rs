@@ -1,4 +1,4 @@
-//! Charts as small multiples: a row for each figure, a cell for each machine, all cells of a row on one scale.
+//! Charts as small multiples: a row for each figure, a cell for each machine, and one scale for all cells of a row.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::figures::{rounded, shown};
 use super::{Chart, Series};
 
-/// Pixels of a cell's line.
+/// Width of a cell's line in pixels.
 const WIDTH: f64 = 160.0;
 const HEIGHT: f64 = 34.0;
 

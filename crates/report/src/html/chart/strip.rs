@@ -1,5 +1,5 @@
-//! A strip below the x axis: a bar at each of its places, and what belongs to it in words, in as many lines as have
-//! room for all of them. Must not know what the words mean.
+//! A strip below the x axis: a bar with a text at each position, on as many lines as the texts need. Must not depend on
+//! the meaning of the texts.
 
 use maud::{Markup, html};
 
@@ -7,19 +7,19 @@ use super::figures::rounded;
 use super::frame::{Frame, LETTER, x_of};
 use super::{COLORS, Cell, Chart};
 
-/// Pixels of a bar: its height, and its width at most and at least.
+/// A bar in pixels: its height, and its maximum and minimum width.
 const BAR: f64 = 4.0;
 const WIDEST: f64 = 84.0;
 const NARROWEST: f64 = 6.0;
-/// Of the distance between two places, what their bars leave free.
+/// Fraction of the distance between two positions that is left free between their bars.
 const FREE: f64 = 0.2;
-/// Pixels of a line of words, and between two words of one line.
+/// Pixels of a line of text, and between two texts on one line.
 const LINE: f64 = 15.0;
 const APART: f64 = 8.0;
 /// Pixels above the bars and below the last line.
 const AROUND: f64 = 6.0;
 
-/// A cell with the middle of its bar and of its words, and the line in which these stand, from 0.
+/// A cell with the middle of its bar and of its text, and the line of the text, from 0.
 struct Placed<'a> {
     cell: &'a Cell,
     bar: f64,
@@ -27,14 +27,14 @@ struct Placed<'a> {
     line: u32,
 }
 
-/// Pixels that the strip of a chart takes; none without a cell.
+/// Height of a chart's strip in pixels; 0 without a cell.
 pub(super) fn height(chart: &Chart, frame: &Frame) -> f64 {
     let placed = placed(chart, frame);
     let last = placed.iter().map(|placed| placed.line).max();
     last.map_or(0.0, |last| 2.0 * AROUND + BAR + LINE * f64::from(last + 1))
 }
 
-/// The strip, at the foot of a drawing whose frame has room for it.
+/// The strip, at the bottom of a drawing whose frame has space for it.
 pub(super) fn strip(chart: &Chart, frame: &Frame) -> Markup {
     let placed = placed(chart, frame);
     let top = frame.height - frame.strip + AROUND;
@@ -43,7 +43,7 @@ pub(super) fn strip(chart: &Chart, frame: &Frame) -> Markup {
     html! {
         @if !placed.is_empty() {
             g class="strip" {
-                // From a bar to words that are not right below it.
+                // From a bar to a text that is not directly below it.
                 @for of in placed.iter().filter(|of| of.line > 0) {
                     path class="leader" d=(format!(
                         "M{} {}V{}", rounded(of.bar), rounded(top + BAR), rounded(baseline(of.line) - 10.0)
@@ -65,9 +65,9 @@ pub(super) fn strip(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Each cell's words in the first line that has room for them below their bar.
+/// Places each cell's text on the first line with enough space below its bar.
 fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
-    // The strip's own name stands to the left.
+    // The strip's name is to the left.
     let begin = room(chart.strip.name) + APART;
     let mut free: Vec<f64> = Vec::new();
     let placed = chart.strip.cells.iter().map(|cell| {
@@ -85,14 +85,14 @@ fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
     placed.collect()
 }
 
-/// As wide as the nearest two of them leave room for.
+/// The width that the two closest bars allow.
 fn bar_width(placed: &[Placed<'_>]) -> f64 {
     let distances = placed.windows(2).map(|pair| pair[1].bar - pair[0].bar);
     let nearest = distances.fold(f64::INFINITY, f64::min);
     (nearest * (1.0 - FREE)).clamp(NARROWEST, WIDEST)
 }
 
-/// Pixels of words.
+/// Width of a text in pixels.
 fn room(words: &str) -> f64 {
     words.chars().fold(0.0, |room, _| room + LETTER)
 }

@@ -1,21 +1,21 @@
-//! From one value a second to as many as a screen can show, without losing a peak or a gap.
+//! Reduces a series from one value per second to as many as a screen can show, without losing a peak or a gap.
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-/// Points of a series over time, at most.
+/// Maximum points of a series over time.
 const POINTS_MAX: u64 = 600;
 
-/// How many seconds a point stands for.
+/// Number of seconds per point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::html) struct Thinning {
     /// Seconds per point; at least 1.
     pub(in crate::html) seconds: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub(in crate::html) total: u64,
 }
 
 impl Thinning {
-    /// For a run of so many whole seconds.
+    /// For a run of `total` whole seconds.
     pub(in crate::html) const fn of(total: u64) -> Self {
         let seconds = total.div_ceil(POINTS_MAX);
         Self { seconds: if seconds == 0 { 1 } else { seconds }, total }
@@ -26,19 +26,19 @@ impl Thinning {
         usize::try_from(self.total.div_ceil(self.seconds)).unwrap_or(0)
     }
 
-    /// The point that a second belongs to; none behind the end.
+    /// The point that a second belongs to; absent after the end.
     pub(in crate::html) fn point_of(self, second: u64) -> Option<usize> {
         (second < self.total).then(|| usize::try_from(second / self.seconds).ok()).flatten()
     }
 
-    /// Where a point lies: the middle of its seconds.
+    /// Position of a point: the middle of its seconds.
     pub(in crate::html) fn middle(self, point: usize) -> f64 {
         let first = len_to_f64(point) * to_f64(self.seconds);
         let last = (first + to_f64(self.seconds)).min(to_f64(self.total));
         f64::midpoint(first, last)
     }
 
-    /// Seconds that a point stands for: fewer at the end.
+    /// Seconds of a point: fewer at the end.
     pub(in crate::html) fn length(self, point: usize) -> f64 {
         let first = point as u64 * self.seconds;
         to_f64(self.seconds.min(self.total.saturating_sub(first)))

@@ -1,6 +1,6 @@
-//! The list of stored runs, as `highwater serve` shows it: filtered, with the answers of one kind over time.
+//! The list of stored runs that `highwater serve` shows: filtered, with the answers of one kind over time.
 //!
-//! What must not be here: reading a directory, and what a request may do.
+//! Must not read a directory or decide what a request may do.
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +16,10 @@ use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 use crate::layout::list;
 use crate::text::judged::{Tone, three};
 
-/// Lines of a list; the filter finds older ones.
+/// Maximum lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;
 
-/// What is listed.
+/// Filter of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryFilter {
     /// Part of the workload's name.
@@ -31,7 +31,7 @@ pub struct HistoryFilter {
 }
 
 impl HistoryFilter {
-    /// Whether a line is listed.
+    /// Whether a row is listed.
     pub fn takes(&self, row: &HistoryRow) -> bool {
         let mut labels = labels(row);
         let mut targets = row.targets.iter().chain([&row.target]);
@@ -45,8 +45,7 @@ fn labels(row: &HistoryRow) -> impl Iterator<Item = String> {
     row.labels.iter().map(|(key, value)| format!("{key}={value}"))
 }
 
-/// The page; rows are the newest first. `may_delete` says whether runs may be removed from it, `above` stands before
-/// the list.
+/// The page; rows are newest first. `may_delete` allows removing runs from it; `above` is printed before the list.
 pub fn history_page(
     rows: &[HistoryRow],
     filter: &HistoryFilter,
@@ -70,7 +69,7 @@ pub fn history_page(
     served_page("Runs", &body)
 }
 
-/// What is asked before a run is removed.
+/// Asks for confirmation before a run is removed.
 pub fn deletion_page(row: &HistoryRow) -> String {
     let body = html! {
         p { "Remove " b { (row.id) } " with everything that is in its directory? It cannot be brought back." }
@@ -83,7 +82,7 @@ pub fn deletion_page(row: &HistoryRow) -> String {
     served_page("Remove a run", &body)
 }
 
-/// A page of the served store, below its heading.
+/// A page of the served store, from its heading on.
 pub fn served_page(title: &str, content: &Markup) -> String {
     let body = html! {
         header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
@@ -106,7 +105,7 @@ fn filters(filter: &HistoryFilter) -> Markup {
     }
 }
 
-/// Columns of judgments; on a phone each has its name beside it, as all others have.
+/// Columns of judgments; on phones, the name is next to each value, as for all other columns.
 const JUDGED: [&str; 3] = ["measurement", "data", "objective"];
 
 fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {

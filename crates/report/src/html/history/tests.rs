@@ -1,4 +1,4 @@
-//! What the list of runs shows.
+//! Tests of the list of runs.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn runs_are_listed_and_their_answers_drawn() {
     let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
     assert_says(&page, &["3,000 rows/s", "2026-11-20 18:20:11"]);
     assert!(page.contains("run cpu on PostgreSQL 15.8, over time"), "{page}");
-    // Labels are text, and nothing may be removed.
+    // Labels are text, and nothing can be removed.
     assert!(page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"));
     assert!(!page.contains("/delete/"));
     assert!(history_page(&rows, &HistoryFilter::default(), true, &html! {}).contains("/delete/c"));
@@ -118,7 +118,7 @@ fn answers_lie_at_the_times_of_their_runs_and_the_band_is_the_noise_of_those_bef
     let at = |hour: u32| MIDNIGHT + f64::from(hour) * 3_600.0;
     let drawn: Vec<(f64, Option<f64>)> = dots.points.iter().map(|of| (of.x, of.y)).collect();
     assert_eq!(drawn, values.map(|(hour, value)| (at(hour), Some(value))));
-    // Three runs show a spread, so the fourth is the first that has a band.
+    // Three runs show a spread, so the fourth run is the first with a band.
     let places: Vec<f64> = band.points.iter().map(|point| point.x).collect();
     assert_eq!(places, [at(9), at(10)]);
     // 100 ± 4.3027 · 10 · √(4/3), and of the four 100 ± 3.1824 · 8.165 · √(5/4).
@@ -127,7 +127,7 @@ fn answers_lie_at_the_times_of_their_runs_and_the_band_is_the_noise_of_those_bef
         assert!((low - (100.0 - half)).abs() < 0.01, "{low}");
         assert!((high - (100.0 + half)).abs() < 0.01, "{high}");
     }
-    // The fall of the last run is outside.
+    // The drop of the last run is outside.
     assert!(dots.points[4].y < band.points[1].low);
     let labels: Vec<&str> = chart.x.labels.iter().map(|of| of.name.as_str()).collect();
     let hours = [2, 4, 6, 8, 10].map(|hour| format!("11-20 {hour:02}:00"));
@@ -150,7 +150,7 @@ fn weeks_are_labeled_with_days() {
 fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
     let mut rows = begun(&[(1, 1.0), (2, 1.0), (3, 1.0)]);
     assert!(trend_of(&rows).is_some());
-    // Of one run only the time is not known.
+    // With a single run, only its time is unknown.
     let is_alone = |change: fn(&mut HistoryRow)| {
         let mut rows = rows.clone();
         change(&mut rows[1]);
@@ -161,7 +161,7 @@ fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
     assert!(is_alone(|row| row.definition = "b".to_owned()));
     assert!(is_alone(|row| row.kind = HistoryKind::Search));
     assert!(is_alone(|row| row.answer = None));
-    // An older question that has enough is drawn where the newest has not.
+    // If the newest question has too few answers, an older one with enough is drawn.
     let newest =
         HistoryRow { started_at: "2026-11-20T23:00:00Z".to_owned(), ..row("newest", "kv", 7.0) };
     rows.insert(0, newest);

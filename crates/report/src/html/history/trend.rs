@@ -1,5 +1,5 @@
-//! The answers to one question over time, with the noise between its runs. Must not judge, nor say that something
-//! has changed.
+//! The answers to one question over time, with the noise between its runs. Must not judge or state that something
+//! changed.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use super::super::chart::{
 };
 use crate::history::{HistoryAnswer, HistoryRow};
 
-/// Answers of one definition, to be drawn over time.
+/// Minimum answers of one definition for a chart over time.
 const ANSWERS_MIN: usize = 3;
-/// Runs before another one by which it is seen where that would lie.
+/// Maximum number of earlier runs that determine the band of a run.
 const EARLIER_MAX: usize = 20;
-/// Part of the time that stays free at either end.
+/// Fraction of the time axis that is left free at either end.
 const ROOM: f64 = 0.04;
-/// Labels of times.
+/// Number of time labels.
 const TICKS: f64 = 5.0;
-/// From this length on times are labeled with days alone.
+/// Seconds from which times are labeled with days alone.
 const DAYS: f64 = 4.0 * 86_400.0;
 
-/// Answers of the newest question that has several of one definition, which are the newest first. What differs in its
-/// target or in what was planned is not drawn with them.
+/// The answers to the newest question with enough answers of one definition. Runs with another target or plan are not
+/// drawn with them.
 pub(super) fn of(rows: &[&HistoryRow]) -> Option<Chart> {
     let answered = || rows.iter().filter(|row| row.answer.is_some());
     let key = |row: &HistoryRow| (row.question().map(str::to_owned), row.definition.clone());
@@ -65,7 +65,7 @@ pub(super) fn of(rows: &[&HistoryRow]) -> Option<Chart> {
     })
 }
 
-/// The band, as far as there are runs enough, and the answers.
+/// The answers, and the band from the run on that has enough earlier ones.
 fn series(answers: &[(f64, HistoryAnswer)]) -> Vec<Series> {
     let figures: Vec<f64> = answers.iter().map(|(_, answer)| answer.value).collect();
     let bands = answers.iter().enumerate().filter_map(|(number, (x, _))| {
@@ -82,13 +82,13 @@ fn series(answers: &[(f64, HistoryAnswer)]) -> Vec<Series> {
     series
 }
 
-/// Seconds since 1970 at which a run began; absent where its record does not say that.
+/// Start of a run in seconds since 1970; absent if its record has none.
 fn started_s(row: &HistoryRow) -> Option<f64> {
     let started = parse_instant(&row.started_at).ok()?;
     Some(to_f64(started.0) / 1e9)
 }
 
-/// From one time to another, in seconds since 1970, labeled with dates.
+/// An axis between two times, in seconds since 1970, labeled with dates.
 fn time_axis(first: f64, last: f64) -> Axis {
     let length = (last - first).max(60.0);
     let room = length * ROOM;

@@ -1,5 +1,5 @@
-//! The distribution of latencies by percentile, on the axis of HdrHistogram: each nine has the
-//! same room, so that the tail is seen as well as the middle.
+//! The distribution of latencies by percentile, on the axis of HdrHistogram: each nine has the same width, so that the
+//! tail is as visible as the middle.
 
 use highwater_analysis::judge::measured_streams;
 use highwater_model::histogram::LatencyHistogram;
@@ -10,16 +10,16 @@ use highwater_model::units::Nanos;
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::time::bounds;
 
-/// Least distance of two points, in nines.
+/// Minimum distance of two points, in nines.
 const APART: f64 = 0.015;
-/// Ops of which latency and service time are shown at first.
+/// Ops whose latency and service time are visible at first.
 const PAIRS_SHOWN: usize = 3;
-/// Curves that are shown at first.
+/// Curves that are visible at first.
 const CURVES_SHOWN: usize = 10;
-/// Curves in all.
+/// Maximum number of curves.
 const CURVES_MAX: usize = 40;
 
-/// Latency by percentile; and beside service time, where load was open.
+/// Latency by percentile; for open load, also next to service time.
 pub(in crate::html) fn distributions(record: &RunRecord) -> Vec<Chart> {
     let measured = measured_streams(record);
     let named: Vec<(String, &ResultRecord)> = measured
@@ -59,7 +59,7 @@ fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Char
     .map(|chart| Chart { levels, ..chart })
 }
 
-/// Where both differ, ops waited; the pairs with the greatest difference are shown at first.
+/// Latency and service time differ where ops waited; the pairs with the largest difference are visible at first.
 fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
     let mut open: Vec<&(String, &ResultRecord)> = named.iter().filter(|(_, r)| r.open).collect();
     open.sort_by(|(_, a), (_, b)| waiting(b).total_cmp(&waiting(a)));
@@ -88,7 +88,7 @@ fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
     )
 }
 
-/// Latency by service time at the p99, or at the median.
+/// Ratio of latency to service time at the p99, or at the median.
 fn waiting(result: &ResultRecord) -> f64 {
     let [latency, service] = [&result.latency_ns, &result.service_ns]
         .map(|summary| summary.p99.or(summary.p50).map_or(0.0, to_f64));

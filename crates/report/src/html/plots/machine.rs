@@ -1,4 +1,4 @@
-//! What the load generator did, on the time axis of the run.
+//! CPU and memory of the load generator, on the time axis of the run.
 
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{RunRecord, TelemetrySample};
@@ -10,7 +10,7 @@ use super::timeline::Timeline;
 /// A telemetry figure with its name and color.
 type Figure = (&'static str, usize, fn(&TelemetrySample, f64) -> Option<f64>);
 
-/// CPU and memory of the load generator; none where nothing was sampled beside the load.
+/// CPU and memory of the load generator; empty if nothing was sampled during the load.
 pub(in crate::html) fn machine(record: &RunRecord) -> Vec<Chart> {
     let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
@@ -47,7 +47,7 @@ fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
     )
 }
 
-/// Of all load generators.
+/// Cores of all load generators.
 fn cores(timeline: &Timeline<'_>) -> f64 {
     let cores = timeline.record.clients.iter().map(|client| client.cores);
     f64::from(cores.sum::<u32>())
@@ -70,8 +70,8 @@ fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
     )
 }
 
-/// A chart that has its texts and its vertical axis, with one line per figure; of the seconds of a point the greatest
-/// value.
+/// A chart with one line per figure; `of` has its texts and its vertical axis. A point shows the largest value of its
+/// seconds.
 fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart> {
     let cores = cores(timeline);
     let series: Vec<Series> = figures
@@ -79,7 +79,7 @@ fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart
         .map(|(name, color, figure)| {
             let mut values: Vec<Option<f64>> = vec![None; timeline.thinning.points()];
             for sample in &timeline.record.telemetry {
-                // A sample is of the second that ends with it.
+                // A sample belongs to the second that ends with it.
                 let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
                 if let Some(point) = timeline.thinning.point_of(second) {
                     let value = figure(sample, cores);

@@ -1,6 +1,6 @@
-//! From records to charts: which figures are drawn, and with what words beside them.
+//! From records to charts: selects the figures to draw, and their texts.
 //!
-//! Pure selection and adding up; nothing is judged, and no percentile is averaged.
+//! Pure selection and addition; must not judge or average a percentile.
 
 mod distribution;
 mod machine;

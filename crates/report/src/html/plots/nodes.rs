@@ -1,5 +1,5 @@
-//! Throughput against nodes, and what each node contributes: of a size plan, of a growth, of several growths beside each
-//! other, with what the models predict. Must not compare.
+//! Throughput against nodes, and the contribution of each node: for a size plan, a growth, or several growths next to
+//! each other, with the predictions of the models. Must not compare.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::compare_report::NamedGrowth;
 use crate::limit;
 use crate::text::scale::nodes;
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const WORDS: usize = 60;
 
 /// Colors of limits.
@@ -27,7 +27,7 @@ const OF_DATABASE: usize = 3;
 const OF_LOAD: usize = 4;
 const NOT_KNOWN: usize = 7;
 
-/// A throughput with so many nodes, as it is drawn.
+/// The value to draw for a number of nodes and a throughput.
 type Shown = fn(f64, f64) -> f64;
 
 /// Two charts for each need of a size plan.
@@ -76,14 +76,14 @@ fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
         let per_s = of(point.nodes, point.measured_per_s?);
         Some(Point::new(point.nodes, Some(per_s)))
     });
-    // What others published never looks like a measurement of one's own.
+    // Figures published by others must never look like your own measurements.
     let word = known_word(need);
     let shape = if word == "measured" { Shape::Dot } else { Shape::Ring };
     let known = Series::new(word, shape, 1, known.collect());
     predicted(&need.curve, of).into_iter().chain([known]).collect()
 }
 
-/// Both charts of a growth; none where no size counts.
+/// Both charts of a growth; empty if no size counts.
 pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart> {
     let (Some(first), Some(last)) = (grown.sizes.first(), grown.sizes.last()) else {
         return Vec::new();
@@ -106,7 +106,7 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
             .to_owned(),
         ..Chart::default()
     };
-    // The first size, as many times as there are nodes.
+    // The first size, multiplied by the number of nodes.
     let linear = [first, last]
         .map(|size| f64::from(size.trial.size.nodes))
         .map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
@@ -117,8 +117,8 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
     vec![total(all, &unit, 0.0, of_all), per_node(each, &unit, of_each)]
 }
 
-/// What limited each size, also one that does not count because the load generator gave out; nothing where that is
-/// known of none.
+/// The limit of each size, including sizes that do not count because the load generator was saturated; empty if no
+/// limit is known.
 fn limits(scale: &ScaleRecord) -> Strip {
     let mut by_nodes: BTreeMap<u32, Cell> = BTreeMap::new();
     let mut is_known = false;
@@ -133,7 +133,7 @@ fn limits(scale: &ScaleRecord) -> Strip {
             continue;
         }
         is_known |= figures.limit.is_some() || at_client;
-        // What was lost and measured again shows what it showed at last.
+        // A size that was lost and measured again has the limit of its last trial.
         by_nodes.insert(trial.size.nodes, limit_of(trial));
     }
     if !is_known {
@@ -165,7 +165,7 @@ fn limit_of(trial: &ScaleTrial) -> Cell {
     }
 }
 
-/// By what has to change for more: machines, the database, or the load.
+/// Colors by what must change for a higher rate: machines, the database, or the load.
 fn color_of(limit: &Limit) -> usize {
     match limit.by.as_ref().map(|by| by.resource) {
         Some(Resource::Cpu | Resource::HotNode | Resource::Disk | Resource::Network) => OF_MACHINES,
@@ -207,7 +207,7 @@ fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Ser
     all.filter(|series| !series.points.is_empty()).collect()
 }
 
-/// What each of several growths makes at each size, a color for each; none where no size counts.
+/// Throughput of several growths at each size, a color for each growth; empty if no size counts.
 pub(in crate::html) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
     let mut series = Vec::new();
     for (color, of) in growths.iter().enumerate() {
@@ -232,7 +232,7 @@ pub(in crate::html) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
     (!series.is_empty()).then(|| total(texts, &unit, 0.0, series))
 }
 
-/// The 90% interval and what is expected.
+/// The 90% interval, and the expected value.
 fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
     let band = curve.iter().map(|point| {
         let [low, high] = [point.predicted.low, point.predicted.high];
@@ -248,19 +248,19 @@ fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
     ]
 }
 
-/// What all nodes together make; `of` has its other texts, and what is marked.
+/// Throughput of all nodes together; `of` has its other texts and its marks.
 fn total(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
     let title = format!("Throughput against nodes, {unit}");
     against_nodes(Chart { title, ..of }, unit, nodes, series)
 }
 
-/// What each node makes of it.
+/// Throughput per node.
 fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
     let title = format!("Each node's part, {unit} per node");
     against_nodes(Chart { title, ..of }, "per node", 0.0, series)
 }
 
-/// The axis of nodes goes from none to the most of the series, and to `nodes`.
+/// The axis of nodes, from 0 to the largest size of the series, and at least to `nodes`.
 fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
     let points = series.iter().flat_map(|series| &series.points);
     let cells = of.strip.cells.iter().map(|cell| cell.at);

@@ -1,4 +1,4 @@
-//! The timelines of several runs in one chart, a color for each group.
+//! The time series of several runs in one chart, a color for each group.
 
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
@@ -7,21 +7,21 @@ use highwater_model::record::RunRecord;
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::timeline::{Counted, Slot, Timeline};
 
-/// Runs of a group that are drawn.
+/// Maximum number of drawn runs per group.
 const RUNS_MAX: usize = 12;
 
-/// Runs of one name.
+/// Runs with one name.
 pub(crate) struct Overlaid<'a> {
-    /// What the legend calls them.
+    /// Name in the legend.
     pub(crate) name: String,
     /// The runs.
     pub(crate) runs: Vec<&'a RunRecord>,
 }
 
-/// What is drawn of a point: units of the run's streams, or a latency.
+/// The value to draw for a point: units of the run's streams, or a latency.
 type Of = fn(&Slot, f64) -> Option<f64>;
 
-/// Throughput by unit, and the greatest p99 of all ops.
+/// Throughput by unit, and the largest p99 of all ops.
 pub(in crate::html) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
     let rate: Of = |slot, seconds| Some(slot.acknowledged / seconds);
     let p99: Of = |slot, _| slot.p99.or(slot.max).map(to_f64);
@@ -48,7 +48,7 @@ pub(in crate::html) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
     charts.into_iter().flatten().chain(latency).collect()
 }
 
-/// The lines of all runs; none where no run has such a stream.
+/// The lines of all runs; absent if no run has such a stream.
 fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
     let mut series = Vec::new();
     let mut longest = 0.0;

@@ -1,13 +1,13 @@
-//! The runs of a group, one after the other: the throughput of each.
+//! The throughput of each run of a group, in order.
 
 use highwater_model::group::GroupRecord;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 
-/// Colors and signs of variants, in their order.
+/// Shapes of variants, in their order.
 const SHAPES: [Shape; 3] = [Shape::Dot, Shape::Diamond, Shape::Ring];
 
-/// None where no run ended as planned.
+/// Empty if no run ended as planned.
 pub(in crate::html) fn runs(group: &GroupRecord) -> Vec<Chart> {
     let series: Vec<Series> = group
         .variants

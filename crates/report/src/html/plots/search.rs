@@ -1,4 +1,4 @@
-//! A search: what was offered against what was acknowledged and how long it took, probe by probe.
+//! A search: offered against acknowledged rate, and the latency, probe by probe.
 
 use highwater_model::display::rate;
 use highwater_model::numbers::to_f64;
@@ -13,13 +13,13 @@ use super::super::chart::{
 use super::time::bounds;
 use crate::layout::list;
 
-/// Name, shape and color of the trials that a test picks.
+/// Name, shape, and color of the trials that a test selects.
 pub(super) type Kind<T> = (&'static str, Shape, usize, fn(&T) -> bool);
 
-/// Probes are near a mark up to this factor below and above it.
+/// Probes within this factor below and above a mark are near it.
 const NEAR: f64 = 1.5;
 
-/// Every probe that judged a value is of exactly one of them.
+/// Every probe that judged a value belongs to exactly one of them.
 const KINDS: [Kind<ProbeRecord>; 4] = [
     ("passed", Shape::Dot, 2, |probe| {
         probe.verdict == ProbeVerdict::Passed && probe.purpose == ProbePurpose::Search
@@ -51,16 +51,16 @@ pub(in crate::html) fn search(last_run: &RunRecord, search: &SearchRecord) -> Ve
     achieved.into_iter().chain(latency).collect()
 }
 
-/// The probes that are drawn, and what is said of those that are not.
+/// The probes that are drawn, and the note about the others.
 struct Drawn<'a> {
     probes: Vec<&'a ProbeRecord>,
     left_out: String,
 }
 
-/// All that judged a value; where most of them lie around a mark, only these: a first guess far off
-/// would squeeze them to one spot.
+/// All probes that judged a value; if most of them are near a mark, only those: a first guess far from it would squeeze
+/// them into one spot.
 fn drawn(search: &SearchRecord) -> Drawn<'_> {
-    // A closed estimate on the axis of rates offered nothing.
+    // A closed-load estimate offered nothing, so it has no place on the axis of rates.
     let probes = search.probes.iter();
     let all = probes.filter(|probe| probe.verdict != ProbeVerdict::Estimated);
     let is_near = |probe: &&ProbeRecord| match &search.outcome {
@@ -153,7 +153,7 @@ fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> 
     of_kinds(&KINDS, &points.collect::<Vec<_>>())
 }
 
-/// Signs of each kind, the kinds without any left out.
+/// Points of each kind, without empty kinds.
 pub(super) fn of_kinds<T>(kinds: &[Kind<T>], of: &[(&T, Point)]) -> Vec<Series> {
     let series = kinds.iter().map(|(name, shape, color, is)| {
         let mut points: Vec<Point> =
@@ -164,7 +164,7 @@ pub(super) fn of_kinds<T>(kinds: &[Kind<T>], of: &[(&T, Point)]) -> Vec<Series> 
     series.filter(|series| !series.points.is_empty()).collect()
 }
 
-/// Where everything that was offered was acknowledged.
+/// The line on which everything offered was acknowledged.
 fn diagonal(x: &Axis, y: &Axis) -> Series {
     const STEPS: u32 = 80;
     let at = |step: u32| x.value(f64::from(step) / f64::from(STEPS));
@@ -173,7 +173,7 @@ fn diagonal(x: &Axis, y: &Axis) -> Series {
     Series::new("all acknowledged", Shape::Dashed, 7, points)
 }
 
-/// The interval of the estimate, where there is one, else the mark.
+/// The interval of the estimate if there is one, otherwise the mark.
 fn mark(search: &SearchRecord) -> Vec<Span> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return Vec::new();

@@ -1,5 +1,4 @@
-//! What the target and its host said of themselves, on the time axis of the run: a chart for each
-//! figure, a line for each node.
+//! Telemetry of the target and its host on the time axis of the run: a chart for each figure, a line for each node.
 
 use highwater_model::display::foreign;
 use highwater_model::record::RunRecord;
@@ -11,17 +10,16 @@ use highwater_model::units::Nanos;
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::timeline::Timeline;
 
-/// Charts at most; the record has all series.
+/// Maximum number of charts; the record has all series.
 const CHARTS_MAX: usize = 16;
-/// Lines that a chart shows at first.
+/// Lines of a chart that are visible at first.
 const LINES_SHOWN: usize = 8;
-/// Points of a small multiple of a run that goes on: it is sent each second.
+/// Maximum points of a small multiple of a running run, which is sent each second.
 const SMALL_POINTS_MAX: usize = 240;
-/// Characters of a name of the target's.
+/// Maximum characters of a name from the target.
 const WORDS: usize = 60;
 
-/// Names that mean the same whoever says them, in the order in which they are drawn, with their
-/// titles.
+/// Names with the same meaning for every source, in drawing order, with their titles.
 const TITLES: &[(&str, &str)] = &[
     (names::CPU_BUSY, "CPU"),
     (names::CPU_THROTTLED, "CPU quota used up"),
@@ -45,17 +43,17 @@ const TITLES: &[(&str, &str)] = &[
     (names::NET_SENT, "Network sent, per second"),
 ];
 
-/// A chart for each figure that says anything, but rejections; none where nothing was asked.
+/// A chart for each figure with values, except rejections; empty if nothing was polled.
 pub(in crate::html) fn target(record: &RunRecord) -> Vec<Chart> {
     of_record(record, "target", |name| name != names::REJECTED)
 }
 
-/// What the target counted as rejected, next to the errors that the load generator saw.
+/// The target's own count of rejections, next to the errors that the load generator received.
 pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
     of_record(record, "target-rejected", |name| name == names::REJECTED)
 }
 
-/// All figures of a run that goes on, over the time so far.
+/// All figures of a running run, over the time so far.
 pub(in crate::html) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> {
     let mut telemetry = telemetry.clone();
     while telemetry.times_ns.len() > SMALL_POINTS_MAX {
@@ -75,7 +73,7 @@ fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Ch
     charts(telemetry, &blank, id, selected)
 }
 
-/// `blank` has the axis of time, and what is drawn behind all lines.
+/// `blank` has the time axis, and the background of all lines.
 fn charts(
     telemetry: &TargetTelemetry,
     blank: &Chart,
@@ -104,12 +102,12 @@ fn charts(
         .collect()
 }
 
-/// Nothing but zeros is nothing to draw.
+/// Only zeros are not drawn.
 fn says_anything(series: &TelemetrySeries) -> bool {
     series.values.iter().flatten().any(|value| *value != 0.0)
 }
 
-/// The figure of this name and source.
+/// The figure with this name and source.
 fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -> Chart {
     let [name, source] = figure;
     let of_figure =
@@ -141,7 +139,7 @@ fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -> Chart
     }
 }
 
-/// Counts become rates; samples before the first op have no place on the axis.
+/// Converts counts to rates; samples before the first op are not on the axis.
 fn line(
     time: &Axis,
     telemetry: &TargetTelemetry,

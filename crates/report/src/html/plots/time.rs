@@ -10,19 +10,19 @@ use super::super::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, va
 use super::target::rejections;
 use super::timeline::{Counted, Slot, Timeline};
 
-/// Name, color and count of a kind of failure.
+/// Name, color, and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
-/// Of a slot: a latency, and the lower edge of a band.
+/// Of a slot: a latency, and the lower edge of its band.
 type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
 
-/// Ops whose medians are drawn beside their p99.
+/// Maximum number of ops whose medians are drawn with their p99.
 const BANDS_MAX: usize = 3;
-/// Ops that are shown at first.
+/// Ops that are visible at first.
 const OPS_SHOWN: usize = 6;
-/// The color of what was offered: it is no answer of the target's.
+/// The color of the offered rate, which does not come from the target.
 const OFFERED: usize = 7;
 
-/// All charts over time that the record has figures for.
+/// All charts over time for which the record has figures.
 pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
     let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
@@ -38,7 +38,7 @@ pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
         .collect()
 }
 
-/// Offered and acknowledged units per second, of each stream that counts in this unit.
+/// Offered and acknowledged units per second of each stream with this unit.
 fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
     let streams = timeline.streams().into_iter().filter(|(_, counted)| counted.unit == unit);
     let mut series = Vec::new();
@@ -101,7 +101,7 @@ fn rates(
     series
 }
 
-/// Failed ops, the rejected ones among them, and ops that were due and never sent.
+/// Failed ops, the rejected ones among them, and intended ops that were never sent.
 fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
     const KINDS: [Kind; 3] = [
         ("failed", 1, |slot| slot.errors),
@@ -124,7 +124,7 @@ fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
     )
 }
 
-/// Rows that the target said it did not store.
+/// Rows that the target reported as not stored.
 fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
     const KINDS: [Kind; 1] = [("refused", 1, |slot| slot.rows_refused)];
     bars(
@@ -142,7 +142,7 @@ fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
     )
 }
 
-/// Bars over time; none where there is nothing of any kind.
+/// Bars over time; absent if all kinds are empty.
 fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Option<Chart> {
     let slots = timeline.slots(Counted::OPS, |_| true);
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
@@ -193,7 +193,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     timeline.chart(texts, series)
 }
 
-/// Where latency begins.
+/// The definition of latency.
 fn begin(origin: Option<&ImportRecord>) -> &'static str {
     match origin.map(|origin| origin.begin) {
         None | Some(LatencyBegin::Intended) => {
@@ -206,7 +206,7 @@ fn begin(origin: Option<&ImportRecord>) -> &'static str {
     }
 }
 
-/// Of `few` ops all percentiles have one name, and are switched together.
+/// With `few` ops, all percentiles of an op have one name, and are switched together.
 fn percentiles(
     timeline: &Timeline<'_>,
     slots: &[Slot],
@@ -229,7 +229,7 @@ fn percentiles(
         on: few || (color < OPS_SHOWN && part != "p50"),
         points,
     };
-    // Below 100 ops a second there is no p99 of it; the greatest latency stands in its place.
+    // Below 100 ops per second there is no p99; the maximum latency replaces it.
     let counted = slots.iter().any(|slot| slot.p99.is_some());
     let p99 = points(|slot| (slot.p99, None));
     let p50 = points(|slot| (middle(&slot.medians), None));
@@ -249,7 +249,7 @@ fn percentiles(
     series
 }
 
-/// The middle one; of an even number the lower of both.
+/// The middle value; for an even number, the lower of both.
 fn middle(values: &[u64]) -> Option<u64> {
     let mut values = values.to_vec();
     values.sort_unstable();

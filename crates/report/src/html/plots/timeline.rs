@@ -8,15 +8,15 @@ use highwater_model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Span, SpanKind, Thinning};
 
-/// A gap is marked from this length on,
+/// Minimum length of a marked gap.
 const GAP_NS: u64 = 1_000_000_000;
-/// if it is so many times as long as the mean time between answers,
+/// Minimum length of a marked gap, as a multiple of the mean time between responses.
 const GAP_TIMES: u64 = 5;
-/// and at most so many are marked.
+/// Maximum number of marked gaps.
 const GAPS_MAX: usize = 12;
-/// Changes at most, among which notes are marked.
+/// Maximum number of changes that are searched for notes.
 const NOTES_MAX: usize = 100;
-/// Characters of a note.
+/// Maximum characters of a note.
 const WORDS: usize = 200;
 
 /// Phases with a pace, in whole seconds.
@@ -25,7 +25,7 @@ pub(super) struct Timeline<'a> {
     pub(super) thinning: Thinning,
 }
 
-/// What a slot counts.
+/// The unit that a slot counts.
 #[derive(Clone, Copy)]
 pub(super) struct Counted {
     pub(super) unit: Unit,
@@ -33,37 +33,37 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Ops, each of them one.
+    /// Counts ops.
     pub(super) const OPS: Self = Self { unit: Unit::Queries, units_per_op: 1 };
 }
 
-/// What happened in the seconds of a point.
+/// Counts in the seconds of a point.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slot {
     /// Units offered.
     pub(super) offered: f64,
     /// Units acknowledged.
     pub(super) acknowledged: f64,
-    /// Per second of the point.
+    /// Acknowledged units, for each second of the point.
     pub(super) per_second: Vec<f64>,
     /// Failed ops.
     pub(super) errors: f64,
-    /// Those of them that were rejected.
+    /// Failed ops that were rejected.
     pub(super) rejected: f64,
     /// Rows that were not stored.
     pub(super) rows_refused: f64,
-    /// Ops due and never sent.
+    /// Intended ops that were never sent.
     pub(super) dropped: f64,
-    /// Medians of its seconds, nanoseconds.
+    /// Medians of its seconds, in nanoseconds.
     pub(super) medians: Vec<u64>,
-    /// Greatest p99 of its seconds.
+    /// Largest p99 of its seconds.
     pub(super) p99: Option<u64>,
-    /// Greatest latency.
+    /// Maximum latency.
     pub(super) max: Option<u64>,
 }
 
 impl<'a> Timeline<'a> {
-    /// Absent where no second is known.
+    /// Absent if no second is known.
     pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
         let end = record
             .phases
@@ -71,7 +71,7 @@ impl<'a> Timeline<'a> {
             .filter(|phase| is_paced(phase.kind))
             .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
             .max()?;
-        // The last second counts only if it was whole, or nearly.
+        // The last second counts only if it is whole, or nearly.
         let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
         let has_seconds = record.intervals.iter().any(|i| i.second < total);
         has_seconds.then_some(Self { record, thinning: Thinning::of(total) })
@@ -87,7 +87,7 @@ impl<'a> Timeline<'a> {
         record.intervals.iter().filter(move |interval| paced(&interval.phase))
     }
 
-    /// Streams with what each counts, in the order of the plan.
+    /// Streams and their units, in the order of the plan.
     pub(super) fn streams(&self) -> Vec<(&'a str, Counted)> {
         let plans = &self.record.plan.definition.streams;
         let plans = plans.iter().filter(|plan| {
@@ -102,7 +102,7 @@ impl<'a> Timeline<'a> {
             .collect()
     }
 
-    /// Names of streams and ops, in the order in which they appear.
+    /// Names of streams and ops, in order of appearance.
     pub(super) fn ops(&self) -> Vec<(&'a str, &'a str)> {
         let mut ops: Vec<(&str, &str)> = Vec::new();
         for interval in self.intervals() {
@@ -123,7 +123,7 @@ impl<'a> Timeline<'a> {
         ops
     }
 
-    /// A slot for each point, of the intervals that `selected` picks; counts in `unit`.
+    /// A slot for each point, from the intervals that `selected` accepts; counts in `unit`.
     pub(super) fn slots(
         &self,
         counted: Counted,
@@ -168,17 +168,17 @@ impl<'a> Timeline<'a> {
         Axis::between("time since the start", Quantity::Time, 0.0, end)
     }
 
-    /// These series over the time of the run, with the texts and the vertical axis of `of`; none without any.
+    /// These series over the time of the run; `of` has the texts and the vertical axis. Absent without any series.
     pub(super) fn chart(&self, of: Chart, series: Vec<Series>) -> Option<Chart> {
         (!series.is_empty()).then(|| Chart { series, ..self.blank(of) })
     }
 
-    /// The axis of time, and what is drawn behind all lines.
+    /// The time axis, and the background of all lines.
     pub(super) fn blank(&self, of: Chart) -> Chart {
         Chart { x: self.axis(), spans: self.spans(), ..of }
     }
 
-    /// A point in the middle of the seconds of each slot; `of` says where above them, of a slot and its seconds.
+    /// A point in the middle of each slot's seconds; `of` computes it from a slot and its number of seconds.
     pub(super) fn points<T>(&self, slots: &[T], of: impl Fn(&T, f64) -> Point) -> Vec<Point> {
         slots
             .iter()
@@ -190,12 +190,12 @@ impl<'a> Timeline<'a> {
             .collect()
     }
 
-    /// What each slot has of something in a second.
+    /// A count of each slot, per second.
     pub(super) fn per_second(&self, slots: &[Slot], of: fn(&Slot) -> f64) -> Vec<Point> {
         self.points(slots, |slot, seconds| Point::new(0.0, Some(of(slot) / seconds)))
     }
 
-    /// Phases, and the gaps that stand out.
+    /// Phases, and notable gaps.
     pub(super) fn spans(&self) -> Vec<Span> {
         let mut spans: Vec<Span> = self
             .record
@@ -217,7 +217,7 @@ impl<'a> Timeline<'a> {
         spans
     }
 
-    /// Gaps that are long, and long for the pace of this run.
+    /// Gaps that are long, absolutely and for the pace of this run.
     pub(super) fn gaps(&self) -> Vec<[u64; 2]> {
         let seen = &self.record.availability;
         let answers: u64 = seen.acknowledged_per_s.iter().sum();

@@ -1,4 +1,4 @@
-//! A tuning: what configurations are compared by, along each axis through the best configuration.
+//! A tuning: the figure that configurations are compared by, along each axis through the best configuration.
 
 use crate::text::tune::{by, others};
 use highwater_model::tune::{
@@ -9,12 +9,12 @@ use highwater_sizing::axis_line::{base, is_along};
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, Strip};
 use super::search::{Kind, of_kinds};
 
-/// Half the width of the shaded best value, as a part of the axis.
+/// Half the width of the shaded best value, as a fraction of the axis.
 const HALF_BEST: f64 = 0.012;
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const NS: f64 = 1e9;
 
-/// Every configuration with a figure is of exactly one of them.
+/// Every configuration with a figure belongs to exactly one of them.
 const KINDS: [Kind<TrialRecord>; 3] = [
     ("search", Shape::Dot, 2, |trial| counts(trial) && trial.purpose == TrialPurpose::Search),
     ("confirming round", Shape::Diamond, 0, |trial| {
@@ -27,7 +27,7 @@ fn counts(trial: &TrialRecord) -> bool {
     trial.verdict == TrialVerdict::Counts
 }
 
-/// A chart for each axis along which several values were measured, with the position of the axis.
+/// A chart for each axis with several measured values, with the position of the axis.
 pub(in crate::html) fn tune(tune: &TuneRecord) -> Vec<(usize, Chart)> {
     let Some(base) = base(tune) else {
         return Vec::new();
@@ -82,7 +82,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     })
 }
 
-/// What configurations are compared by, as it is drawn; of configurations without it their throughput, if it is that.
+/// The compared figure as drawn; for configurations without it their throughput, if that is the figure.
 fn shown(tune: &TuneRecord, trial: &TrialRecord) -> Option<f64> {
     match tune.by {
         TuneFigure::Throughput => {
@@ -94,7 +94,7 @@ fn shown(tune: &TuneRecord, trial: &TrialRecord) -> Option<f64> {
     }
 }
 
-/// The mean of the configurations that count, at each value; with the least and the greatest of them.
+/// The mean of the configurations that count, at each value, with their minimum and maximum.
 fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
     let mut counting: Vec<(f64, f64)> = trials
         .iter()

@@ -1,4 +1,4 @@
-//! The four counts, what the audit compared, and what it found to be wrong.
+//! The four counts, the scope of the audit, and its findings.
 
 use maud::{Markup, html};
 
@@ -14,12 +14,12 @@ use highwater_model::record::{
 use super::super::page::Part;
 use super::tables::{pairs, table};
 
-/// Characters of a value.
+/// Maximum characters of a value.
 const WORDS: usize = 200;
-/// Examples that are shown.
+/// Maximum number of examples.
 const EXAMPLES: usize = 20;
 
-/// What the four counts mean, in their order.
+/// Definitions of the four counts, in their order.
 const COUNTS: [(&str, &str); 4] = [
     ("offered", "Scheduled by the plan in the measured time."),
     ("sent", "Sent to the target."),
@@ -27,7 +27,7 @@ const COUNTS: [(&str, &str); 4] = [
     ("found", "Found in the target by the audit."),
 ];
 
-/// The audit knows the rows of all phases together, the pace those of measured ones.
+/// The audit covers the rows of all phases together; the other counts cover the measured phases.
 fn elsewhere(name: &str) -> &'static str {
     if name == "found" {
         "Counted with all rows, below."

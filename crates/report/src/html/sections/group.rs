@@ -13,7 +13,7 @@ use super::super::comparison::differences;
 use super::super::page::Part;
 use super::tables::table;
 
-/// `charts` are those that do not stand above the folds.
+/// `charts` are the ones that are not above the folds.
 pub(in crate::html) fn group(group: &GroupRecord, charts: &[Chart]) -> Vec<Part> {
     let runs = Part {
         id: "runs",
@@ -35,7 +35,7 @@ pub(in crate::html) fn group(group: &GroupRecord, charts: &[Chart]) -> Vec<Part>
     figures(group).into_iter().chain([runs]).collect()
 }
 
-/// How the variants compare; none of one alone.
+/// How the variants compare; absent for a single one.
 fn figures(group: &GroupRecord) -> Option<Part> {
     let compared = comparisons(group);
     let (_, first) = compared.first()?;

@@ -1,4 +1,4 @@
-//! What stands beside the name of a page: when, how long, of what; and what must be known before the answer.
+//! The facts next to the name of a page (time, duration, subject), and the conditions to know before the answer.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
@@ -7,18 +7,18 @@ use highwater_model::record::{MeasuredRun, RecordRef};
 use crate::answer::{to_the_second, trials};
 use crate::text::{head, tail};
 
-/// Characters of a target's own words.
+/// Maximum characters of text from the target.
 const WORDS: usize = 60;
-/// Letters of a time to the second, `2026-11-20T18:20:11`.
+/// Characters of a time to the second, `2026-11-20T18:20:11`.
 const TO_THE_SECOND: usize = 19;
 
-/// The last part of an ID, which tells runs apart: `6c109b`.
+/// The last part of an ID, which distinguishes runs: `6c109b`.
 pub(crate) fn short_id(id: &str) -> String {
     let last = id.rsplit(['-', '/']).next().unwrap_or(id);
     foreign(last, WORDS)
 }
 
-/// When it began, how long it took, which target, and what the user noted.
+/// Start, duration, target, and labels.
 pub(in crate::html) fn facts(
     record: RecordRef<'_>,
     measured: &[MeasuredStream<'_>],
@@ -53,7 +53,7 @@ fn extent(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> String {
     }
 }
 
-/// What must be known before the answer is read.
+/// Conditions to know before reading the answer.
 pub(in crate::html) fn tags(run: &MeasuredRun<'_>) -> Vec<String> {
     let mut tags = Vec::new();
     if let Some(origin) = run.origin {

@@ -1,4 +1,4 @@
-//! The reasons of the three judgments, each with what to do.
+//! The reasons of the three judgments, each with advice.
 
 use maud::{Markup, html};
 
@@ -10,10 +10,10 @@ use highwater_model::record::RecordRef;
 use super::super::kept::sentence;
 use super::super::page::Part;
 
-/// Characters of a target's own words.
+/// Maximum characters of text from the target.
 const WORDS: usize = 600;
 
-/// What each judgment answers, in their order.
+/// The questions of the judgments, in their order.
 const QUESTIONS: [&str; 3] = [
     "Do the figures describe the target, rather than the load generator or random variation?",
     "Was everything that was acknowledged found afterwards, as it was sent?",

@@ -1,4 +1,4 @@
-//! Whether the target responded all the time, and what its machines and the load generator did.
+//! Availability of the target, and the load on its machines and on the load generator.
 
 use maud::html;
 
@@ -11,7 +11,7 @@ use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::settings::folded;
 
-/// Availability, and the charts over time that do not stand above the folds.
+/// Availability, and the charts over time that are not above the folds.
 pub(in crate::html) fn over_time(record: &MeasuredRun<'_>, charts: &[Chart]) -> Option<Part> {
     if record.phases.is_empty() || (charts.is_empty() && record.intervals.is_empty()) {
         return None;
@@ -34,7 +34,7 @@ pub(in crate::html) fn over_time(record: &MeasuredRun<'_>, charts: &[Chart]) -> 
     })
 }
 
-/// Small multiples of what the machines did; the same with a crosshair, folded.
+/// Small multiples of machine telemetry, and the same charts with a crosshair, folded.
 pub(in crate::html) fn machine(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],

@@ -1,5 +1,5 @@
-//! The parts of a page, each folded behind a heading and a line that says what is inside: words and tables, from
-//! what the text report prints too.
+//! The parts of a page, each folded behind a heading and a line that summarizes it: words and tables, as in the text
+//! report.
 
 mod counts;
 mod group;
@@ -30,6 +30,6 @@ pub(super) use size::{known_word, size, size_facts, size_tags};
 pub(crate) use tables::table;
 pub(super) use tune::tune;
 
-/// Parts that show one run; on the page of an experiment they say of which.
+/// Parts that show one run; on the page of an experiment they name that run.
 pub(super) const IS_OF_LAST_RUN: [&str; 6] =
     ["latency-of-ops", "over-time", "machines", "rows", "answers", "settings"];

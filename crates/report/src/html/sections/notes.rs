@@ -1,4 +1,4 @@
-//! Findings, notes, and the commands that go on.
+//! Findings, notes, and the next commands.
 
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use highwater_next::{again, next_command};
 use super::super::kept::sentence;
 use super::super::page::Part;
 
-/// Characters of a finding.
+/// Maximum characters of a finding.
 const WORDS: usize = 600;
 
 pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
@@ -57,13 +57,13 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     }
 }
 
-/// The command that repeats the run, and the one that goes on.
+/// The command that repeats the run, and the next command.
 pub(in crate::html) fn repeat(
     record: RecordRef<'_>,
     measured: &[MeasuredStream<'_>],
     answer: &Answer,
 ) -> Part {
-    // What another tool did can be repeated by that tool only.
+    // A run of another tool can only be repeated by that tool.
     let is_imported = matches!(record, RecordRef::Imported(_));
     let is_ours = !is_imported && !record.header().is_of_others;
     let again = is_ours.then(|| ("The same again:", again(record)));
@@ -90,7 +90,7 @@ pub(in crate::html) fn repeat(
     }
 }
 
-/// What may be quoted, with target, record and seed; nothing of an answer that does not stand.
+/// A citation of the answer with target, record, and seed; empty for an answer that must not be quoted.
 fn cited(record: RecordRef<'_>, answer: &Answer) -> Markup {
     let run = record.measured_run();
     let target = foreign(&run.target.urls.join(" "), WORDS);

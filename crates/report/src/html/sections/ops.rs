@@ -1,4 +1,4 @@
-//! Latencies of the ops as a table, errors, and the sizes of answers.
+//! Latencies of the ops as a table, errors, and the sizes of responses.
 
 use maud::html;
 
@@ -15,7 +15,7 @@ use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::tables::table;
 
-/// Characters of a target's own words about an error.
+/// Maximum characters of the target's text about an error.
 const WORDS: usize = 600;
 
 pub(in crate::html) fn latency(
@@ -55,7 +55,7 @@ pub(in crate::html) fn latency(
     })
 }
 
-/// The slowest op by its p99, or else its slowest one.
+/// The slowest op by its p99, otherwise by its maximum.
 fn slowest(measured: &[MeasuredStream<'_>]) -> String {
     let all = || {
         measured
@@ -79,7 +79,7 @@ fn slowest(measured: &[MeasuredStream<'_>]) -> String {
     format!("{which}{place} {}", list(shown, ", "))
 }
 
-/// Where the latency of another tool begins.
+/// Where another tool's latency begins.
 const fn begin(begin: LatencyBegin) -> &'static str {
     match begin {
         LatencyBegin::Intended => {
@@ -90,7 +90,7 @@ const fn begin(begin: LatencyBegin) -> &'static str {
     }
 }
 
-/// Class, number, op, and the target's words.
+/// Class, number, op, and the target's text.
 fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
     for stream in measured {
@@ -117,7 +117,7 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     rows
 }
 
-/// How much came back; none where nothing did.
+/// Amount of returned data; absent if nothing was returned.
 pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> {
     let head = "op | responses | bytes per response | rows per response | bytes per second";
     let of_streams = measured.iter().flat_map(|stream| {

@@ -1,4 +1,4 @@
-//! A growth: the answer, its further chart, the sizes beside each other, the models, every size's own page.
+//! A growth: the answer, its second chart, the sizes next to each other, the models, and each size's own page.
 
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::tables::{remarks, table};
 
-/// `charts` are those that do not stand above the folds.
+/// `charts` are the ones that are not above the folds.
 pub(in crate::html) fn scale(
     scale: &ScaleRecord,
     grown: &GrowthReport<'_>,
@@ -86,7 +86,7 @@ pub(in crate::html) fn scale(
     parts
 }
 
-/// What each op makes at each size; nothing where the stream has one.
+/// Throughput of each op at each size; empty if the stream has one op.
 fn each_op(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Markup {
     let rows = scale_text::by_op_table(grown);
     html! {

@@ -1,4 +1,4 @@
-//! A search: what was found, its further chart, every probe.
+//! A search: its outcome, its second chart, and every probe.
 
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::tables::table;
 
-/// `last_run` is a run of the search; `charts` those that do not stand above the folds.
+/// `last_run` is a run of the search; `charts` are the ones that are not above the folds.
 pub(in crate::html) fn search(
     last_run: &RunRecord,
     search: &SearchRecord,

@@ -1,4 +1,4 @@
-//! What is needed to judge and repeat a run, folded: environment, settings, plan.
+//! Information for judging and repeating a run, folded: environment, settings, plan.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use highwater_model::record::RunRecord;
 use super::super::page::Part;
 use super::tables::{pairs, table};
 
-/// Characters of a value of the target's.
+/// Maximum characters of a value from the target.
 const WORDS: usize = 400;
 
 pub(in crate::html) fn settings(record: &RunRecord) -> Part {

@@ -13,10 +13,10 @@ use super::super::kept::sentence;
 use super::super::page::Part;
 use super::tables::table;
 
-/// Characters of an origin.
+/// Maximum characters of an origin.
 const WORDS: usize = 200;
 
-/// Where the figures of a plan come from; "measured" and "published" are never the same word.
+/// The origin of a plan's figures; "measured" and "published" must be distinguished.
 pub(in crate::html) fn size_facts(plan: &SizePlan) -> Vec<String> {
     plan.needs
         .iter()
@@ -35,7 +35,7 @@ pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
     tags.map(str::to_owned).collect()
 }
 
-/// `charts` are those that do not stand above the folds.
+/// `charts` are the ones that are not above the folds.
 pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
     let assumed = plan.inputs.iter().filter(|input| input.origin.is_assumption());
     vec![
@@ -84,7 +84,7 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
     ]
 }
 
-/// What decides between clusters: one node lost, six months ahead, the assumptions, and what an unknown demand costs.
+/// The decision between clusters: one node lost, six months ahead, the assumptions, and the cost of an unknown demand.
 fn decision(plan: &SizePlan) -> Part {
     let facts = decided::facts(plan);
     let weights = &plan.decision.assumptions;
@@ -156,7 +156,7 @@ fn growth(plan: &SizePlan, charts: &[Chart]) -> Part {
     }
 }
 
-/// Sizes that others published are not called measured.
+/// Sizes published by others must not be called measured.
 pub(in crate::html) const fn known_word(need: &NeedPlan) -> &'static str {
     match need.origin {
         Origin::Published(_) => "published",
@@ -165,7 +165,7 @@ pub(in crate::html) const fn known_word(need: &NeedPlan) -> &'static str {
     }
 }
 
-/// Each size with what was measured there and what was expected.
+/// Each size with its measured and its expected throughput.
 fn sizes(need: &NeedPlan) -> Vec<Row> {
     let word = known_word(need);
     let head = format!("nodes | {word} | expected | {word} / expected | per node");

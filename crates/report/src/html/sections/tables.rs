@@ -7,13 +7,13 @@ use highwater_model::display::{ABSENT, foreign};
 use super::super::kept::{kept, sentence};
 use crate::layout::{Remark, Row};
 
-/// Characters of a sentence.
+/// Maximum characters of a sentence.
 const WORDS: usize = 200;
 
-/// Columns of a table that stays a table on a phone; the rows of a wider one become cards.
+/// Maximum columns of a table that stays a table on phones; the rows of a wider one become cards.
 const NARROW: usize = 2;
 
-/// A table whose first row is its head, in a box of its own. On a phone the rows of a wide one become cards.
+/// A table whose first row is its head, in its own box. On phones, the rows of a wide table become cards.
 pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
     let remarks = rows.iter().any(|row| !row.remark.is_empty());
     let Some((head, rows)) = rows.split_first() else {
@@ -68,7 +68,7 @@ fn line(row: &Row, head: &Row, words: usize, remarks: bool) -> Markup {
     }
 }
 
-/// Names with what belongs to them.
+/// Names and their values.
 pub(super) fn pairs<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> Markup {
     html! {
         dl class="pairs" {
@@ -79,7 +79,7 @@ pub(super) fn pairs<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> Marku
     }
 }
 
-/// Labels with their sentences; a sentence without a label continues the one before.
+/// Labels and their sentences; a sentence without a label continues the previous one.
 pub(super) fn remarks(remarks: &[Remark]) -> Markup {
     html! {
         dl class="remarks" {

@@ -1,4 +1,4 @@
-//! A tuning: the best configuration and whether it is really better, a chart and a table for each axis, all configurations.
+//! A tuning: the best configuration and its lead, a chart and a table for each axis, and all configurations.
 
 use maud::{Markup, html};
 
@@ -16,10 +16,10 @@ use super::super::page::Part;
 use super::settings::folded;
 use super::tables::{remarks, table};
 
-/// Characters of a value, and of a fault.
+/// Maximum characters of a value, and of a fault.
 const WORDS: usize = 200;
 
-/// `charts` are those that do not stand above the folds, each with its axis.
+/// `charts` are the ones that are not above the folds, each with its axis.
 pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec<Part> {
     let grid = tune_text::grid(tune);
     let measured = tune_text::different(tune).len();
@@ -91,7 +91,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart
     }
 }
 
-/// Every configuration that was measured; of two axes as a grid, too.
+/// Every measured configuration; with two axes, also as a grid.
 fn trials(tune: &TuneRecord) -> Markup {
     let different = tune_text::different(tune);
     let list = table("All configurations", &rows_of(tune, &different), tune.axes.len());
@@ -168,7 +168,7 @@ fn rows_of(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
     rows
 }
 
-/// What a configuration came to be.
+/// The role of a configuration in the tuning.
 fn role(tune: &TuneRecord, at: &[usize], faults: &[String]) -> String {
     let mut roles = faults.to_vec();
     roles.dedup();

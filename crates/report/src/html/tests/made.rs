@@ -1,5 +1,4 @@
-//! Records that the tests of the page need beside the common ones: an hour of ten ops, a search, a
-//! tuning.
+//! Additional records for tests of the page: an hour of ten ops, a search, and a tuning.
 
 use highwater_analysis::fixture::{self, MS, S};
 use highwater_model::histogram::LatencyHistogram;
@@ -17,12 +16,12 @@ use highwater_model::units::Nanos;
 
 /// Seconds of the long record.
 pub(super) const HOUR: u64 = 3_600;
-/// The second without an answer.
+/// The second without a response.
 pub(super) const SILENT: u64 = 1_234;
 /// The second with the slowest ops, and their p99.
 pub(super) const SLOW: (u64, u64) = (2_345, 987 * MS);
 
-/// An hour in which ten ops are asked, each second differing from the one before.
+/// An hour with ten ops, each second different from the previous one.
 pub(super) fn hour() -> RunRecord {
     let mut record = fixture::closed();
     let phase = &mut record.phases[1];
@@ -79,7 +78,7 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
     }
 }
 
-/// The gate's run as the last probe of a search that found its mark.
+/// The run of the quality gate as the last probe of a search that found its mark.
 pub(in crate::html) fn searched() -> ExperimentRecord {
     let last = fixture::open_gate();
     let mut search = fixture::search(last.plan.definition.objectives.clone());
@@ -96,7 +95,7 @@ pub(in crate::html) fn searched() -> ExperimentRecord {
     experiment(Question::Search(search), last)
 }
 
-/// An experiment as judged as its last run.
+/// An experiment with the judgments of its last run.
 fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
     ExperimentRecord {
         interventions: Vec::new(),
@@ -120,7 +119,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
     }
 }
 
-/// A tuning of two axes, one of numbers and one of words, whose best configuration could be told; one configuration of it
+/// A tuning of two axes, one of numbers and one of words, with a significant best configuration. One configuration
 /// missed its objective, and one was not measured.
 pub(super) fn tuned() -> TuneRecord {
     let axis = |name: &str, values: &[&str]| TuneAxis {
@@ -198,7 +197,7 @@ pub(super) fn tuned_in_part() -> TuneRecord {
     tune
 }
 
-/// With no compression the target rejected ops.
+/// The target rejected ops of trials without compression.
 fn trial(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> TrialRecord {
     let (verdict, reason) = match at[1] {
         2 => (TrialVerdict::Missed, Some(ReasonCode::ObjectiveRejected)),

@@ -1,4 +1,4 @@
-//! The page of a record: what is plotted, that it is escaped, that equal records give equal bytes.
+//! The page of a record: the plotted values, escaping, and equal bytes for equal records.
 
 pub(super) mod made;
 mod plotted;
@@ -11,7 +11,7 @@ use highwater_model::judgment::ReasonCode;
 use highwater_sizing::cluster::{Traced, fixture as sizing, size};
 use highwater_sizing::growth::fixture::grown;
 
-/// Bytes of a page, at most.
+/// Maximum bytes of a page.
 const PAGE_MAX: usize = 2_000_000;
 
 fn size_plan() -> SizePlan {
@@ -36,7 +36,7 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
     pages.push(size_html(&plan));
     assert_eq!(pages.last(), Some(&size_html(&plan.clone())));
     for page in pages {
-        // Addresses that a browser would follow by itself.
+        // Addresses that a browser would load without a click.
         for elsewhere in ["src=", "url(", "@import", "<link", "<img", "<iframe", "fetch("] {
             assert!(!page.contains(elsewhere), "{elsewhere}");
         }
@@ -44,7 +44,7 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
 }
 
 /// Question, answer, limit, judgments, one chart, key figures; everything else is folded behind a heading and a line
-/// that says what is inside.
+/// that summarizes it.
 #[test]
 fn the_answer_comes_first_and_everything_else_is_folded() {
     let page = html(&made::searched());
@@ -62,11 +62,11 @@ fn the_answer_comes_first_and_everything_else_is_folded() {
     assert!(places.is_sorted(), "{places:?}");
     let unwanted = ["<h2>Probes</h2><p></p>", "<details open", "\" open"];
     assert!(!unwanted.iter().any(|unwanted| page.contains(unwanted)));
-    // Figures of one run of many say of which.
+    // Parts about one of several runs name that run.
     assert!(folds.contains("<h2>Latency</h2><p>last of "), "{folds}");
 }
 
-/// What a hostile server could put wherever it is asked.
+/// Text that a hostile server could send in any response.
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
 
 #[test]
@@ -97,7 +97,7 @@ fn what_a_server_says_is_text_wherever_it_stands() {
     let plain = html(&fixture::open_gate());
     assert!(page.matches("alert(1)").count() >= 10);
     assert!(!page.contains("<script>alert") && !page.contains("<img"));
-    // One element for each chart and one for the script of the page, as without all that.
+    // One closing tag for each chart and one for the script, as without the hostile text.
     let ends = |page: &str| page.matches("</script").count();
     assert_eq!(ends(&page), page.matches("class=\"data\"").count() + 1);
     assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
@@ -115,7 +115,7 @@ fn the_limit_stands_at_the_top_of_the_page() {
     assert!(head.contains(said), "{head}");
 }
 
-/// The verdict of the confirming round in words, a chart and a table for each axis, every configuration.
+/// The verdict of the confirming round in words, a chart and a table for each axis, and every configuration.
 #[test]
 fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() {
     let page = html(&made::of_tuning(made::tuned()));
@@ -167,7 +167,7 @@ fn reasons_are_reported_with_their_evidence_and_what_to_do() {
     assert!(page.contains("<li class=\"bad\">"));
     assert!(page.contains(ReasonCode::RowsLost.name()));
     assert!(page.contains("What is wrong"));
-    // Lost rows are the answer, and the rate is none to quote.
+    // Lost rows are the answer; the rate must not be quoted.
     let lost = "<span class=\"whole\">100</span></span> <span class=\"unit\">rows lost";
     assert_says(&page, &[lost]);
     assert_says(&page, &["class=\"answer weak\"", "No sentence to quote"]);
@@ -176,7 +176,7 @@ fn reasons_are_reported_with_their_evidence_and_what_to_do() {
 #[test]
 fn an_hour_of_ten_ops_is_a_page_of_two_megabytes_at_most() {
     let page = html(&made::hour());
-    // Of fewer bytes: is anything drawn?
+    // Fewer bytes would mean that nothing is drawn.
     assert!((100_001..=PAGE_MAX).contains(&page.len()), "{}", page.len());
 }
 

@@ -14,7 +14,7 @@ use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord
 use highwater_model::scale::{ScaleRecord, SizeVerdict};
 use highwater_model::tune::TuneFigure;
 
-/// Whole numbers, and three digits of shares.
+/// Whole numbers, and three digits of fractions.
 fn figure(y: f64) -> String {
     if y.abs() < 10.0 { ((y * 1e3).round() / 1e3).to_string() } else { format!("{y:.0}") }
 }
@@ -31,7 +31,7 @@ fn charts(record: &RunRecord) -> Vec<Chart> {
     .concat()
 }
 
-/// What is plotted, a line for each series: `name part shape: x→y …`.
+/// The plotted values, a line for each series: `name part shape: x→y …`.
 fn plotted(charts: &[Chart]) -> String {
     let mut text = String::new();
     for chart in charts {
@@ -87,7 +87,7 @@ fn what_the_target_said_of_itself() {
     insta::assert_snapshot!(plotted(&plots::target(&record)));
 }
 
-/// Phases are shaded and dips are marked where they were, behind the lines.
+/// Phases are shaded and gaps are marked at their times, behind the lines.
 #[test]
 fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     let mut record = fixture::open_steps();
@@ -126,7 +126,7 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     assert!(last.max() < Some(place("line c0")));
 }
 
-/// What was offered is no throughput.
+/// The offered rate is not throughput.
 #[test]
 fn acknowledged_and_offered_are_distinguished() {
     let sums = |record: &RunRecord| {
@@ -145,7 +145,7 @@ fn acknowledged_and_offered_are_distinguished() {
     assert_eq!(sums(&record), [offered + rows, acknowledged]);
 }
 
-/// What the load generator saw refused, and what the target counted, each second.
+/// Rejections that the load generator received, and the target's own count, each second.
 #[test]
 fn rejections() {
     let mut record = fixture::open_steps();
@@ -177,8 +177,8 @@ fn courses_end_where_the_longest_does_wherever_it_stands() {
     assert!(ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(), "{ends:?}");
 }
 
-/// Each run of two groups, from its own start: a line of its group's color with the values of its
-/// record, rows and queries apart, and of the latencies of a second the greatest p99.
+/// Each run of two groups, from its own start: a line in its group's color with the values of its record, rows and
+/// queries separately, and of the latencies of a second the largest p99.
 #[test]
 fn courses_of_groups_are_laid_over_each_other() {
     let long = fixture::open_steps();
@@ -188,13 +188,13 @@ fn courses_of_groups_are_laid_over_each_other() {
         interval.rows_acknowledged /= 2;
     }
     slow.intervals.retain(|i| i.second == 2);
-    // The p99 of a second that has none is its greatest latency.
+    // A second without a p99 shows its maximum latency.
     for interval in &mut slow.intervals {
         interval.p99_ns = interval.p99_ns.filter(|_| interval.op != "insert");
     }
     let rows_only = fixture::closed();
     let charts = overlaid([("main", vec![&long, &rows_only]), ("change", vec![&slow])]);
-    // Both records tell two seconds, the other one a single one; all others had no answer.
+    // One record has two seconds, the other has one; the remaining seconds had no response.
     let drawn: Vec<String> = plotted(&charts)
         .lines()
         .map(|line| {
@@ -239,7 +239,7 @@ fn a_search() {
     insta::assert_snapshot!(plotted(&of_search(&made::searched())));
 }
 
-/// A first guess far off does not squeeze the others; it is named, and stays in the table.
+/// A first guess far from the mark does not squeeze the others: it is noted, and stays in the table.
 #[test]
 fn a_search_whose_first_guess_was_far_off() {
     let mut record = made::searched();
@@ -252,7 +252,7 @@ fn a_search_whose_first_guess_was_far_off() {
         assert!(is_near && is_said, "{chart:?}");
         assert!(chart.series.iter().all(|series| series.name != "failed"));
     }
-    // Where most are far off, all are drawn.
+    // If most of them are far from the mark, all are drawn.
     for probe in &mut search.probes[2..] {
         probe.at *= 100.0;
     }
@@ -267,7 +267,7 @@ fn a_tuning() {
     insta::assert_snapshot!(plotted(&charts));
 }
 
-/// What is not confirmed is not called best, and what nothing was measured of is not drawn.
+/// A configuration that is not confirmed is not called best, and one without a measurement is not drawn.
 #[test]
 fn a_tuning_that_did_not_end() {
     let mut tune = made::tuned_in_part();
@@ -347,7 +347,7 @@ fn every_percentile_of_the_curve_is_that_of_the_record() {
             (3.0, result.latency_ns.p999),
         ] {
             let expected = to_f64(expected.unwrap());
-            // The op of this rank, or the next one that is drawn: points are 0.015 nines apart.
+            // The op with this rank, or the next one that is drawn: points are 0.015 nines apart.
             let next = series.points.iter().find(|p| p.x >= tail - 1e-9).unwrap();
             let off = next.y.unwrap() / expected - 1.0;
             assert!(off.abs() < 0.02, "{tail}: {off} of {expected}");
@@ -374,7 +374,7 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
     };
     let measured = "1:293147 2:493723 3:676781 4:856460";
     assert_eq!(points(total, "measured"), measured);
-    // Nothing predicts the first size.
+    // The first size has no prediction.
     let predicted = points(total, "predicted before");
     assert_eq!(predicted, "2:510399 3:648166 4:834854");
     assert_eq!(points(total, "measured again"), "1:290100");
@@ -388,7 +388,7 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
     }
 }
 
-/// Each size's limit below its place on the axis, in its color, with its evidence in the words for readers who see none.
+/// Each size's limit is below its place on the axis, in its color, with its evidence in the text for screen readers.
 #[test]
 fn the_limit_of_each_size_stands_below_its_place() {
     let mut record = grown();
@@ -407,7 +407,7 @@ fn the_limit_of_each_size_stands_below_its_place() {
     scale.trials[1].figures.limit = of(Resource::Locks);
     scale.trials[2].figures.limit = Some(not_identified);
     scale.trials[3].figures.limit = of(Resource::Sessions);
-    // One whose load generator gave out does not count, and shows why all the same.
+    // A size with a saturated load generator does not count, but shows why.
     let mut given_out = scale.trials[3].clone();
     given_out.size.nodes = 5;
     given_out.figures = of_verdict(SizeVerdict::ClientCeiling, 0.0, None);
@@ -433,7 +433,7 @@ fn the_limit_of_each_size_stands_below_its_place() {
     }
 }
 
-/// Each cell of a drawing's strip is below its place, and its words touch no others.
+/// Each cell of a drawing's strip is below its place, and its text overlaps no other.
 fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
     let drawn = drawing.split("<g class=\"strip\">").nth(1).unwrap();
     let drawn = drawn.split("</svg>").next().unwrap();
@@ -446,7 +446,7 @@ fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
         let place = left + at / 5.5 * plot;
         assert!((middle - place).abs() < 0.1, "{name} at {middle}, not {place}");
         assert!(cell.contains(&format!(">{name}</text>")), "{cell}");
-        // The words touch no others of their line, and lie inside.
+        // The text overlaps no other on its line, and lies inside.
         let words = cell.split("<text ").nth(1).unwrap();
         let (x, line) = (attribute(words, "x"), attribute(words, "y"));
         let half = 3.3 * len_to_f64(name.len());
@@ -461,14 +461,14 @@ fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
     assert!(lowest < height, "{lowest} of {height}");
 }
 
-/// Places, words and colors of the strip of a growth.
+/// Positions, texts, and colors of the strip of a growth.
 fn strip_of(scale: &ScaleRecord) -> Vec<(f64, String, usize)> {
     let of_growth = highwater_sizing::growth::report(scale);
     let charts = plots::scale(scale, &of_growth);
     charts[0].strip.cells.iter().map(|cell| (cell.at, cell.name.clone(), cell.color)).collect()
 }
 
-/// The first attribute of this name, a number.
+/// The first attribute with this name, a number.
 fn attribute(markup: &str, name: &str) -> f64 {
     let markup = format!(" {markup}");
     let value = markup.split(&format!(" {name}=\"")).nth(1).expect(name);

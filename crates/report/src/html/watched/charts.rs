@@ -1,4 +1,4 @@
-//! Throughput and latency of a run that goes on, over time.
+//! Throughput and latency of a running run, over time.
 
 use highwater_model::event::LoadBounds;
 use highwater_model::numbers::to_f64;
@@ -11,18 +11,18 @@ use super::super::plots::notes;
 use super::steps::steps;
 use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage};
 
-/// Streams whose latencies are drawn as bands, too.
+/// Maximum number of streams whose latencies are drawn as bands, too.
 const BANDS_MAX: usize = 3;
 
-/// The axis is at most so much longer than what was seen, so that this is not a line at its left end; and so many
-/// seconds in any case.
+/// Maximum length of the axis: this multiple of the elapsed time, so that the data do not shrink to a line at its left
+/// end, but always at least `SHOWN_S` seconds.
 const SHOWN_AHEAD: f64 = 3.0;
 const SHOWN_S: f64 = 60.0;
 
-/// Name, color and count of a kind of failure.
+/// Name, color, and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&SlotStream) -> u64);
 
-/// All charts, as far as there is something to draw.
+/// All charts with data.
 pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
     let seconds = &run.seconds;
     let throughputs =
@@ -41,7 +41,7 @@ pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
     charts
 }
 
-/// What of the load is still to come, step by step; nothing where it has no planned end.
+/// The remaining time of the load, step by step; empty if it has no planned end.
 fn to_come(run: &RunWatched) -> Vec<Span> {
     let (Stage::Load(LoadBounds { length, .. }), Some(last)) =
         (&run.stage, run.seconds.slots.last())
@@ -55,7 +55,7 @@ fn to_come(run: &RunWatched) -> Vec<Span> {
     let spans = ahead.map(|step| Span {
         from: step.from.max(now),
         to: step.to.min(shown),
-        // What runs is named where it began.
+        // The current step is named at its start.
         name: match step.from {
             from if from < now => String::new(),
             _ => step.name.to_owned(),
@@ -65,7 +65,7 @@ fn to_come(run: &RunWatched) -> Vec<Span> {
     spans.collect()
 }
 
-/// Open sessions; nothing before the first second.
+/// Open sessions; absent before the first second.
 pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
     if seconds.slots.iter().all(|slot| slot.sessions == 0) {
         return None;
@@ -79,7 +79,7 @@ pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
     })
 }
 
-/// Failed ops, the rejected ones among them, and ops that were never sent; nothing where there are none.
+/// Failed ops, the rejected ones among them, and ops that were never sent; absent if there are none.
 fn failures(seconds: &Seconds) -> Option<Chart> {
     const KINDS: [Kind; 3] = [
         ("failed", 1, |stream| stream.errors),
@@ -189,7 +189,7 @@ fn about(seconds: &Seconds, joined: &str) -> String {
     }
 }
 
-/// Streams that are drawn, with their place.
+/// Streams that are drawn, with their index.
 fn streams(seconds: &Seconds, drawn: impl Fn(&SlotStream) -> bool) -> Vec<(usize, String)> {
     let last = seconds.slots.last();
     let drawn = last
@@ -227,7 +227,7 @@ fn chart(
     })
 }
 
-/// The phases that the slots were in.
+/// The phases of the slots.
 fn phases(seconds: &Seconds) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for slot in &seconds.slots {

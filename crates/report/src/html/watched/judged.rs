@@ -1,6 +1,6 @@
-//! The three judgments as they form, and the limit: what the record so far shows.
+//! Interim judgments and the interim limit, from the record so far.
 //!
-//! It must not judge, and must not look like a result: each value says that it is so far.
+//! Must not judge, and must not look like a result: each value is marked "so far".
 
 use maud::{Markup, html};
 
@@ -15,12 +15,12 @@ use crate::answer::answer;
 use crate::text::judged::Tone;
 use crate::watched::{RunWatched, Stage};
 
-/// In a shorter measured phase ops under way at its ends weigh too much.
+/// In a shorter measured phase, ops in flight at its start and end distort the figures.
 const SHORTEST: Nanos = Nanos::from_secs(5);
-/// A record that is so many seconds behind says so; it is looked at every few.
+/// A record that lags by more seconds is marked as late; it is updated every few seconds.
 const LATE_S: u64 = 15;
 
-/// Nothing before the target has answered, and where the result is there.
+/// Empty before the target has responded, and once the result exists.
 pub(super) fn so_far(run: &RunWatched) -> Markup {
     let Some(record) = run.record.as_deref().filter(|_| run.stage != Stage::Over) else {
         return html! {};

@@ -1,7 +1,7 @@
-//! The page of a run or an experiment that goes on: what was seen so far, as parts that are swapped once a second
-//! around controls that stay.
+//! The page of a running run or experiment: the data so far, as parts that are swapped once a second around fixed
+//! controls.
 //!
-//! Nothing is judged here, and nothing on it is a result: each figure says that it is so far.
+//! Must not judge or look like a result: each figure is marked "so far".
 
 mod charts;
 mod judged;
@@ -30,25 +30,25 @@ use crate::standing::standings;
 use crate::text::judged::{objective_bound, three};
 use crate::watched::{RunWatched, SlotStream, Stage, Watched};
 
-/// What the page of a watched run may do.
+/// Rights of the page of a watched run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiveRights {
-    /// Nothing but to look.
+    /// View only.
     View,
-    /// Of an experiment: to stop it, and to let it wait between two trials.
+    /// For an experiment: stop it, and pause it between two trials.
     Trials,
-    /// Of a run: to stop it, to change a stream's pace, and to note something.
+    /// For a run: stop it, change a stream's pace, and add a note.
     Control,
 }
 
-/// Planned phases that are named.
+/// Maximum number of planned phases that are named.
 const PHASES_MAX: usize = 12;
 
-/// Columns of figures in the table of streams; on a phone each figure has the name of its column.
+/// Columns of figures in the table of streams; on phones, each figure has the name of its column.
 const FIGURES: [&str; 7] =
     ["offered/s", "last second", "so far", "p50", "p99", "acknowledged", "failed"];
 
-/// What ends behind the last phase is in no rate.
+/// The phase of ops that end after the last paced phase; it is not part of any rate.
 const DRAIN: &str = "drain";
 
 const STYLE: &str = include_str!("../style.css");
@@ -59,7 +59,7 @@ pub fn live_style() -> String {
     format!("{STYLE}\n{LIVE_STYLE}")
 }
 
-/// The page as it is now; its script, served beside it, swaps the parts. Without the script it is loaded anew.
+/// The page at this time; its script, served separately, swaps the parts. Without the script, the page reloads.
 pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
     let head = html! {
         script src="/live.js" defer {}
@@ -80,7 +80,7 @@ pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
     served("In progress", &head, &body)
 }
 
-/// What changes while the page stays.
+/// The parts that the script swaps.
 pub fn live_parts(watched: &Watched) -> String {
     let run = &watched.run;
     let parts = html! {
@@ -110,7 +110,7 @@ pub fn live_parts(watched: &Watched) -> String {
     harmless(&parts.into_string())
 }
 
-/// Hidden until the script is there: without it, none of them does anything.
+/// Hidden until the script runs: without it, the controls have no effect.
 fn controls(rights: LiveRights) -> Markup {
     html! {
         form id="controls" aria-label="Control" hidden {
@@ -150,7 +150,7 @@ fn controls(rights: LiveRights) -> Markup {
     }
 }
 
-/// What goes on, and how long it will.
+/// The current stage, and its remaining time.
 fn status(watched: &Watched) -> Markup {
     let run = &watched.run;
     let (words, share) = match &run.stage {
@@ -187,7 +187,7 @@ fn status(watched: &Watched) -> Markup {
     }
 }
 
-/// What is planned, and which of it runs.
+/// The planned phases, and the current one.
 fn phases(run: &RunWatched) -> Markup {
     let now = run.last.as_ref().map(|last| last.phase.as_str());
     let more = run.phases.len().saturating_sub(PHASES_MAX);
@@ -220,7 +220,7 @@ fn elapsed_share(run: &RunWatched, bounds: LoadBounds) -> Option<f64> {
     Some((to_f64(last.second) / length_s).clamp(0.0, 1.0))
 }
 
-/// The question, and what is known of its answer.
+/// The question, and the answer so far.
 fn answer(watched: &Watched) -> Markup {
     let run = &watched.run;
     let bounds = list(run.objectives.iter().map(objective_bound), " and ");
@@ -254,7 +254,7 @@ fn answer(watched: &Watched) -> Markup {
     }
 }
 
-/// Units per second of a stream over the phase so far, and of the last one where none runs any more.
+/// Units per second of a stream over the current phase so far, or over the last phase if none is running.
 fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
     let (mut units, mut seconds) = (0, 0);
     let slots = run.seconds.slots.iter().rev();
@@ -262,7 +262,7 @@ fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
     let phase = phases.find(|phase| *phase != DRAIN);
     let slots = slots.skip_while(|slot| Some(&slot.phase) != phase);
     for slot in slots.take_while(|slot| Some(&slot.phase) == phase) {
-        // What was reported a second late is not lost.
+        // Includes acknowledgments that were reported a second late.
         let stream = slot.streams.get(stream);
         units += stream.map_or(0, |stream| stream.acknowledged);
         seconds += slot.seconds;
@@ -279,7 +279,7 @@ fn judged(directory: &str, judgments: &Judgments) -> Markup {
     }
 }
 
-/// Sessions, and what target and host said of themselves, as small multiples.
+/// Sessions, and telemetry of the target and its host, as small multiples.
 fn machines(run: &RunWatched) -> Markup {
     let all: Vec<_> =
         charts::sessions(&run.seconds).into_iter().chain(target_so_far(&run.telemetry)).collect();

@@ -1,4 +1,4 @@
-//! The planned phases of a load on its time line: how far each is, and what is still to come. Must not know of charts.
+//! The planned phases of a load on its time line: done and remaining time of each. Must not depend on charts.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use highwater_model::units::Nanos;
 
 use crate::watched::RunWatched;
 
-/// Width of the bar in its own units, and what lies between two steps.
+/// Width of the bar in its own units, and the space between two steps.
 const WIDTH: f64 = 1_000.0;
 const APART: f64 = 4.0;
 
@@ -17,11 +17,11 @@ const APART: f64 = 4.0;
 pub(super) struct Step<'a> {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// Empty where the load has no planned phases.
+    /// Empty if the load has no planned phases.
     pub(super) name: &'a str,
 }
 
-/// The steps of a load of this length. Where its phases last longer or shorter, it is one step.
+/// The steps of a load of this length; a single step if its phases do not add up to that length.
 pub(super) fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
     let planned = run.phases.iter();
     let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
@@ -37,7 +37,7 @@ pub(super) fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// How far a load of this length is, step by step.
+/// Progress of a load of this length, step by step.
 pub(super) fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
     let length_s = to_f64(length.0) / 1e9;
     let percent = percent_whole(share);

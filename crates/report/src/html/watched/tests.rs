@@ -1,4 +1,4 @@
-//! What the page of a run that goes on shows.
+//! Tests of the page of a running run.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn what_others_say_is_text_and_no_markup() {
     assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
     assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
     assert!(!page.contains("insert <b>"));
-    // The policy allows no script and no style but from files.
+    // The policy allows script and style only from files.
     assert!(!page.contains(" style=") && !page.contains(" onclick="));
 }
 
@@ -137,12 +137,12 @@ fn planned_phases_are_named_and_which_of_them_runs() {
     let parts = live_parts(&watched);
     assert!(parts.contains("<li>warm-up 10 s</li>"), "{parts}");
     assert_says(&parts, &[r#"<li aria-current="step">measure 60 s</li>"#]);
-    // Where the phases make up the load, its bar has a part for each: the first is over, the second runs.
+    // If the phases add up to the load, its bar has a part for each: the first is over, the second is running.
     watched.run.phases = vec![phase("warm-up", 1), phase("one", 19), phase("two", 40)];
     let parts = live_parts(&watched);
     assert_says(&parts, &[r#"role="progressbar""#, r#"aria-valuenow="0.050""#]);
     assert_eq!(parts.matches(r#"class="done""#).count(), 3);
-    // The axis has all of it: the rest of the second phase, and the third one, which is named.
+    // The axis covers everything: the rest of the second phase, and the third one, which is named.
     assert_eq!(parts.matches("span to-come").count(), 3 * 2 * 2);
     assert_says(&parts, &[">two</text>"]);
     watched.run.phases = (0..20).map(|_| phase("step", 1)).collect();
@@ -170,7 +170,7 @@ fn failures_bands_and_sessions_are_drawn() {
         assert_says(&parts, &[&format!(r#"<figure class="chart" id="{id}">"#)]);
     }
     assert!(parts.contains(r#"class="band c0""#), "p50 to p99");
-    // No script reads them.
+    // No script uses them.
     assert!(!parts.contains("arrow keys") && !parts.contains("<script"));
     assert!(parts.contains("Sessions and machines"), "{parts}");
     assert!(parts.contains("0 to 25"), "24 sessions, on a scale from 0");
@@ -192,7 +192,7 @@ fn what_target_and_host_say_is_shown_as_it_comes() {
 #[test]
 fn judgments_and_limit_form_before_the_end_and_say_so() {
     let mut watched = watched();
-    // Nothing is known.
+    // Nothing is known yet.
     assert!(!live_parts(&watched).contains("so-far-judged"));
     let mut record = fixture::open_gate();
     record.clients.clear();
@@ -207,12 +207,12 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
     watched.run.record_until = 60;
     watched.event(&second(90, "measure", 6_000.0));
     assert!(live_parts(&watched).contains("Judged by the first 60 s"));
-    // Nothing is at its limit yet, and what is nearest is named.
+    // Nothing is at its limit yet, and the nearest one is named.
     record.limit = Some(Limit { by: None, ..fixture::cpu_limit() });
     watched.run.record = Some(Arc::new(record.clone()));
     let parts = live_parts(&watched);
     assert_says(&parts, &["Limit <b>not identified: ", "(nearest: disk"]);
-    // Missed only because too little was measured: that may change.
+    // Missed only because too little was measured; that may change.
     let objective = &mut record.judgments.objective;
     objective.value = ObjectiveValue::Missed;
     objective.reasons = Vec::new();
@@ -235,7 +235,7 @@ fn the_audit_says_what_it_does_and_how_far_it_is() {
     let parts = live_parts(&watched);
     let doing = "Audit: adding up checksums of table `&lt;cpu&gt;`, 25% of 10,000 rows";
     assert_says(&parts, &[doing, r#"<progress max="1" value="0.250""#]);
-    // What the load reached stays to be seen.
+    // The figure of the load stays visible.
     assert_says(&parts, &[r#"<b id="so-far" class="figure">5,000</b>"#]);
 }
 
@@ -263,7 +263,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let parts = live_parts(&watched);
     let bracket = "So far: 1,000 rows/s passed, 1,500 rows/s failed";
     assert!(parts.contains(bracket), "{parts}");
-    // Fifteen trials of 20 s are to come, of which 3 s have passed.
+    // Fifteen trials of 20 s remain, of which 3 s have passed.
     assert_says(&parts, &["trial 6 of at most 20, at most 4 min 57 s left"]);
     assert_says(&parts, &[r#"id="probes""#, "probes-latency"]);
     watched.is_held = true;
@@ -274,7 +274,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     assert!(!parts.contains("pauses when"), "{parts}");
 }
 
-/// What is kept: slots with their streams, points of telemetry, lines.
+/// Counts the stored items: slots with their streams, points of telemetry, lines.
 fn kept(watched: &Watched) -> usize {
     let slots = watched.run.seconds.slots.iter();
     let telemetry = watched.run.telemetry.series.iter();
@@ -312,7 +312,7 @@ fn a_day_of_everything_keeps_no_more_and_draws_no_more_than_its_first_hours() {
     // Slots of a stream each, points of four series, and two hundred lines.
     let bound = 600 * 2 + 600 * 5 + 200;
     assert!(most.iter().all(|kept| *kept <= bound), "{most:?}");
-    // Each is a saw: it grows until its points are joined, and all of them are at their peaks at once sometimes.
+    // Each is a sawtooth: it grows until its points are joined, and sometimes all of them peak at once.
     let flat = |values: &[usize]| {
         let early = values[..first].iter().max().unwrap();
         values[first..].iter().max() <= Some(&(early + early / 2))

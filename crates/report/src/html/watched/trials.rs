@@ -1,5 +1,5 @@
-//! An experiment that goes on: its trials as they fall, on the chart and in the table of its report, and of a search
-//! what it has narrowed the mark down to. Must not decide what is tried next.
+//! A running experiment: its trials as they finish, on the chart and in the table of its report, and for a search the
+//! current bracket of the mark. Must not choose the next trial.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use highwater_model::search::{ProbeVerdict, SearchRecord};
 
 use super::super::question::of_question;
 
-/// The part of a growth that leads to pages of runs, which are not served here.
+/// The part of a growth with links to pages of runs, which are not served here.
 const LINKS: &str = "sizes";
 
 pub(super) fn so_far(experiment: &ExperimentRecord) -> Markup {
@@ -32,7 +32,7 @@ pub(super) fn so_far(experiment: &ExperimentRecord) -> Markup {
     }
 }
 
-/// Between which values the mark must be, by the probes so far.
+/// The values between which the mark must be, by the probes so far.
 fn bracket(search: &SearchRecord) -> String {
     let of = |verdict: ProbeVerdict| {
         let found = search
@@ -81,7 +81,7 @@ mod tests {
         check(&[(10.0, Passed), (20.0, Passed)], "So far: 20.0 ");
         let four = [(10.0, Passed), (40.0, Failed), (20.0, Passed), (80.0, Failed)];
         check(&four, "So far: 20.0 ");
-        // One that passed above the lowest that failed narrows nothing.
+        // A probe that passed above the lowest failure narrows nothing.
         let above = [(10.0, Passed), (20.0, Failed), (30.0, Passed)];
         check(&above, "So far: 10.0 ");
         check(&[(20.0, Failed)], "So far: 20.0 ");

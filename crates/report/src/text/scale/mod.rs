@@ -1,6 +1,6 @@
-//! The summary of a growth: what the largest size sustains, how the sizes grow, what was predicted, every size.
+//! The summary of a growth: the rate of the largest size, the growth, the predictions, and every size.
 //!
-//! It only shows what the record says.
+//! Must show only what the record contains.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ use crate::limit;
 use crate::size;
 pub(crate) use crate::size::decided::nodes;
 
-/// Characters of the targets.
+/// Maximum characters of the targets.
 const WORDS: usize = 320;
 
 /// Blocks between the head and the judgments.
@@ -56,7 +56,7 @@ fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
     format!("{} → {targets}   {traits}", record.workload.name)
 }
 
-/// What is measured at which sizes.
+/// The measured figure and the sizes.
 pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
     let sizes = list(scale.sizes.iter().map(|s| s.nodes.to_string()), ", ");
     let each = match scale.each {
@@ -81,7 +81,7 @@ pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
     ])
 }
 
-/// The answer, what comes next, and whether the figures are those of one machine.
+/// The answer, its limit, the prediction of the next size, and remarks on the measurement.
 pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remark> {
     let mut remarks = vec![Remark::new("growth", largest(scale, grown))];
     let of_largest = grown.sizes.last();
@@ -116,7 +116,7 @@ pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remar
     remarks
 }
 
-/// How far apart nodes were that were measured alone, or why they were not.
+/// The spread of nodes that were measured alone, or why they were not.
 fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
     let Some(spread) = node_spread(scale) else {
         return nodes_left_out(scale);
@@ -134,7 +134,7 @@ fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
     ))
 }
 
-/// Why no nodes were measured alone; nothing where no cluster is started, or they are still to come.
+/// Why no nodes were measured alone; absent if no cluster is started, or if they are still to be measured.
 pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
     let why = match scale.alone.left_out {
         Some(LeftOut::Declined) => "--no-measure-nodes",
@@ -150,7 +150,7 @@ pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
     Some(format!("not measured: {why}"))
 }
 
-/// What making the sizes ready took, which is in no budget; nothing where it took nothing.
+/// The time for preparing the sizes, which is in no budget; absent if it is zero.
 fn made_ready(scale: &ScaleRecord) -> Option<String> {
     let sum = |of: fn(&ScaleTrial) -> u64| scale.trials.iter().map(of).fold(0, u64::saturating_add);
     let (ready, all) = (sum(|trial| trial.ready_ns), sum(|trial| trial.took_ns));
@@ -161,7 +161,7 @@ fn made_ready(scale: &ScaleRecord) -> Option<String> {
     (ready > 0).then_some(text)
 }
 
-/// The same as lines.
+/// The answer as lines.
 pub(crate) fn answer_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
     remark_lines(&answer(scale, grown))
 }
@@ -194,7 +194,7 @@ fn largest(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> String {
     )
 }
 
-/// `90% interval 1,004 to 1,020`: where a size's figure lies.
+/// `90% interval 1,004 to 1,020`, the interval of a size's figure.
 fn interval(scale: &ScaleRecord, trial: &ScaleTrial) -> Option<String> {
     let [low, high] = trial.figures.interval?;
     let level = match scale.each {
@@ -223,7 +223,7 @@ fn requested(scale: &ScaleRecord, until: f64) -> String {
     format!("{until} {unit}/s: NOT REACHED{most}")
 }
 
-/// Whether the first size was the same again.
+/// Whether the repeat of the first size gave the same figure.
 fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
     let Some(drift) = drift else {
         return "NOT MEASURED: whether the machine drifted is not known".to_owned();
@@ -246,7 +246,7 @@ fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
     )
 }
 
-/// The head and a row for each size that counts, ascending; nothing without any.
+/// The head and a row for each size that counts, ascending; empty if there is none.
 pub(crate) fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
     if grown.sizes.is_empty() {
         return Vec::new();
@@ -281,18 +281,18 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
     Row::new(cells)
 }
 
-/// The head and a row for each size that counts: what each op makes; nothing where the stream has one op.
+/// The head and a row for each size that counts, with the throughput per op; empty if the stream has one op.
 pub(crate) fn by_op_table(grown: &GrowthReport<'_>) -> Vec<Row> {
     let sizes = grown.sizes.iter().map(|size| size.trial.size.nodes.to_string());
     by_op::rows("nodes", sizes, &grown.by_op)
 }
 
-/// What that table shows.
+/// Caption of that table.
 pub(crate) fn by_op_sentence(scale: &ScaleRecord) -> String {
     by_op::sentence(&format!("{}/s", scale.unit.name()))
 }
 
-/// The same with its table below.
+/// The caption and the table.
 fn by_op_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
     let rows = by_op_table(grown);
     if rows.is_empty() {
@@ -303,7 +303,7 @@ fn by_op_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
     lines
 }
 
-/// An amount of money with three digits, however small.
+/// An amount of money with three digits, even if it is small.
 fn price(amount: f64) -> String {
     let small = (2.0 - amount.log10().floor()).clamp(0.0, 9.0);
     let decimals = round_to_usize(small);
@@ -340,7 +340,7 @@ fn row(trial: &ScaleTrial) -> Row {
     .remark(remark(trial))
 }
 
-/// Settings of the size, what is wrong with it, and whether it was predicted.
+/// Settings of the size, its faults, and whether it was predicted.
 fn remark(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
     let settings = trial.size.settings.iter().map(|(name, value)| format!("{name} {value}"));
@@ -385,7 +385,7 @@ fn fault(trial: &ScaleTrial) -> String {
     format!("{what} {codes}").trim_end().to_owned()
 }
 
-/// What a size showed, in a few words: `98,300 rows/s · predicted 97,100, -1.2%`.
+/// The result of a size in a few words: `98,300 rows/s · predicted 97,100, -1.2%`.
 pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
     let per_s = trial.figures.per_s;
     let predicted = trial.predicted.filter(|_| per_s > 0.0).map(|predicted| {

@@ -1,4 +1,4 @@
-//! What the summary and the page of a pipeline say of a growth.
+//! Tests of a growth's text summary and Markdown.
 
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_analysis::growth::conclude;
@@ -50,7 +50,7 @@ fn a_pipeline_shows_how_a_target_grows() {
     insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
 }
 
-/// A row for each size, as in the article that published them; one op alone is the whole, which the sizes show.
+/// A row for each size, as in the published article; a single op is not listed, because it equals the total.
 #[test]
 fn a_growth_of_several_ops_shows_each_of_them() {
     let queried = queried();
@@ -75,7 +75,7 @@ fn a_growth_of_several_ops_shows_each_of_them() {
     assert!(!crate::html(&of_one).contains("Each op"));
 }
 
-/// Where quotas lack rights, a growth is measured without them, and so it is again.
+/// A growth measured without quotas, because of missing permissions, is repeated without them.
 #[test]
 fn a_growth_without_quotas_is_measured_again_without_them() {
     let mut drifted = grown();
@@ -88,7 +88,7 @@ fn a_growth_without_quotas_is_measured_again_without_them() {
     assert!(again(&without).contains(" --cluster lab.toml --no-quota "));
 }
 
-/// Which nodes are measured alone is part of the question, and so is what configures a variant.
+/// The question contains the nodes that are measured alone, and the configuration of a variant.
 #[test]
 fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     let mut grown = grown();
@@ -111,7 +111,7 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     assert_says(&text, &said);
 }
 
-/// A cluster that was warmed before its quotas, and one whose warm-up was in vain, say so.
+/// The summary names a warm-up before quotas, and a warm-up that did not become steady.
 #[test]
 fn a_growth_says_what_made_its_sizes_ready() {
     let mut grown = grown();
