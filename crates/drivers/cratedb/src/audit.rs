@@ -131,7 +131,7 @@ pub(super) async fn copies(
 }
 
 /// The copies of each shard: table, partition, shard, rows, and 1 for a copy in use. An unassigned copy has no rows to
-/// compare. `None` if a cell is not a number.
+/// compare, nor has one that a node is just taking over: it is in use and states none. `None` if a cell is not a number.
 fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
@@ -143,10 +143,9 @@ fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
             found.push(ShardCopies { shard, ..ShardCopies::default() });
         }
         let copies = found.last_mut()?;
-        if in_use == "1" {
-            copies.rows.push(rows.as_deref()?.parse().ok()?);
-        } else {
-            copies.missing += 1;
+        match rows.as_deref().filter(|_| in_use == "1") {
+            Some(rows) => copies.rows.push(rows.parse().ok()?),
+            None => copies.missing += 1,
         }
     }
     Some(found)
@@ -194,6 +193,8 @@ mod tests {
             row("0", None, "0"),
             row("1", Some("7"), "1"),
             row("1", Some("7"), "1"),
+            row("2", Some("5"), "1"),
+            row("2", None, "1"),
         ];
         let of = |shard: &str, rows: &[u64], missing| ShardCopies {
             shard: shard.to_owned(),
@@ -201,7 +202,8 @@ mod tests {
             missing,
             ..ShardCopies::default()
         };
-        let expected = vec![of("t shard 0", &[100], 1), of("t shard 1", &[7, 7], 0)];
+        let expected =
+            vec![of("t shard 0", &[100], 1), of("t shard 1", &[7, 7], 0), of("t shard 2", &[5], 1)];
         assert_eq!(of_rows(&rows), Some(expected));
         assert_eq!(of_rows(&vec![row("0", Some("many"), "1")]), None);
     }
