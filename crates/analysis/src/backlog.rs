@@ -16,7 +16,7 @@ use super::long_run::{Calibration, Removed, long_run, student_quantile};
 
 /// Fewest windows that are judged: 3 s.
 const MIN_WINDOWS: usize = 30;
-/// At the capacity itself so many runs in a hundred appear to grow.
+/// Fraction of runs that appear to grow at exactly the capacity.
 const LEVEL: f64 = 0.05;
 /// Growth of less than this part of the mean of ops out is a change of latency, not a queue without end.
 const LEAST_PART: f64 = 0.5;
@@ -111,7 +111,7 @@ mod tests {
             mean * (of_log.sqrt() * noise.normal() - of_log / 2.0).exp()
         }
 
-        /// Of so many runs those that appear to grow.
+        /// Number of runs, of `runs`, that appear to grow.
         fn growing(self, load: f64, runs: u64) -> usize {
             seeds_of_version(runs).filter(|seed| self.grows(load, &mut Noise::new(*seed))).count()
         }

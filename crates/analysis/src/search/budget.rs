@@ -7,8 +7,7 @@ use highwater_model::search::{ProbePurpose, ProbeRecord};
 use super::history::ProbeHistory;
 
 impl ProbeHistory<'_> {
-    /// Whether so many probes and confirmations can still be made where so many units per second
-    /// are expected.
+    /// Whether this number of probes and confirmations still fits the budget at the expected units per second.
     pub(super) fn allows(&self, probes: u32, confirmations: u32, units_per_s: Option<f64>) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
         let in_number =
@@ -28,8 +27,8 @@ impl ProbeHistory<'_> {
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// Whether so many confirmations of their full length can still be made, and so many that are as short as a probe, but
-    /// have ops enough.
+    /// Whether `full` confirmations of full length still fit the budget, and `short` ones that are as short as a probe but
+    /// have enough ops.
     pub(super) fn allows_short(&self, full: u32, short: u32, units_per_s: Option<f64>) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
         let all = full.saturating_add(short);
@@ -46,8 +45,8 @@ impl ProbeHistory<'_> {
             && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// What a confirmation measures: what its purpose asks for, but no longer than so many of them fit what is left, and
-    /// not shorter than a probe.
+    /// Length of a confirmation in nanoseconds: as configured, but short enough that the remaining ones fit the budget, and
+    /// at least as long as a probe.
     pub(super) fn confirmation_ns(&self, units_per_s: Option<f64>, probes: u32) -> u64 {
         let planned = self.measured_ns(ProbePurpose::Confirm, units_per_s, probes);
         let Some(budget) = self.policy().budget_ns else {
@@ -60,9 +59,9 @@ impl ProbeHistory<'_> {
         planned.min(fits.max(needed).max(self.policy().probe_ns))
     }
 
-    /// What a probe measures where so many units per second are expected, and so many probes of its length have to fit
-    /// what is left; nanoseconds. Without an expectation only what its purpose asks for. One that cannot have ops
-    /// enough may still show a miss, and is not lengthened for more.
+    /// Length of a probe in nanoseconds at the expected units per second, if `probes` of this length have to fit the
+    /// remaining budget; without an expectation as configured. A probe that cannot have enough ops may still show a
+    /// miss, and is not lengthened.
     pub(super) fn measured_ns(
         &self,
         purpose: ProbePurpose,

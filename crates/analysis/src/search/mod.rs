@@ -57,8 +57,8 @@ pub use step::Step;
 pub(crate) use verdict::rows_before;
 pub use verdict::{Probed, probed};
 
-/// Probes of a whole search, confirmations included: so many in nine of ten, one in twenty takes fewer
-/// and one more. Over the targets of `docs/concepts/accuracy.md`; a test holds it.
+/// Probes of a whole search, confirmations included, in nine of ten searches; one in twenty takes fewer, and one in
+/// twenty more. Over the targets of `docs/concepts/accuracy.md`; a test holds it.
 pub const PROBES_OF_NINE_IN_TEN: RangeInclusive<u32> = 7..=17;
 
 /// Where the first probe after an estimate goes, as a share of closed load's throughput: just
@@ -80,13 +80,13 @@ const LONGEST_STEP_UP: f64 = 4.0;
 const GAIN: f64 = 0.3;
 const MARGIN: f64 = 0.1;
 const REACH: f64 = 3.0;
-/// From so many failed candidates on, the next one is lower than what passed.
+/// From this number of failed candidates on, the next one is lower than the highest rate that passed.
 const LOWERED_FROM: usize = 3;
 /// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
 /// raised.
 const FAILED_CANDIDATES: usize = 4;
 const RAISES: usize = 2;
-/// Closed load that answered nothing is tried with so many times fewer sessions.
+/// Closed load without any acknowledged op is tried again with the sessions divided by this.
 const FEWER_SESSIONS: u32 = 8;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
 const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;

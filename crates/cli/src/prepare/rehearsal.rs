@@ -36,7 +36,7 @@ pub enum Rehearsal {
 /// What a target makes of a user's own statements.
 #[derive(Debug)]
 pub enum OwnStatements {
-    /// It prepared those of so many ops.
+    /// It prepared the statements of this number of ops.
     Prepared(usize),
     /// They cannot be prepared yet: a run creates this table first.
     Absent(String),

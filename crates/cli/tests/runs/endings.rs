@@ -157,7 +157,7 @@ impl Drop for Locked {
     }
 }
 
-/// Waits until so many statements wait for a lock.
+/// Waits until this number of statements waits for a lock.
 fn until_waiting(server: &Postgres, statements: u64) {
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     while server.sql("postgres", waiting) != statements.to_string() {

@@ -20,7 +20,7 @@ use crate::sql_query::Texts;
 const BLOCKS_MAX: u64 = 10_000;
 /// Ranges that one statement looks up by an index.
 const LOCATED_MAX: usize = 50;
-/// Beyond so many ranges one pass over the table is cheaper than looking them up.
+/// Maximum number of ranges to look up; beyond it, one pass over the table is cheaper.
 const RANGES_LOCATED_MAX: usize = 2_000;
 
 /// Where a query finds the rows of a table or of its slice, without those that later ones have replaced: a
@@ -220,7 +220,7 @@ pub fn reads<'r>(
     }
 }
 
-/// A statement of [`reads`] whose answer has so many rows at most: those with the least keys from `first` on.
+/// A statement of [`reads`] that returns at most `rows` rows: those with the lowest keys from `first` on.
 pub fn page(dialect: Dialect, statement: &str, first: u64, rows: usize) -> String {
     let k = dialect.inner_name("k");
     format!("{statement} AND {k} >= {first} ORDER BY {k} LIMIT {rows}")

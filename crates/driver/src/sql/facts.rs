@@ -19,8 +19,8 @@ pub fn readable(rows: Result<Texts, TargetError>) -> Result<Texts, TargetError> 
     }
 }
 
-/// What so many tables set for themselves, of rows of table, name, and value. Where they differ, each value has the
-/// names of its tables: it is no number then, and not in force for all of them.
+/// Settings of the tables themselves, from rows of table, name, and value. If tables differ, each value is followed by
+/// the names of its tables; it is then not a number, and not in force for all of them.
 pub(super) fn of_tables(tables: usize, rows: Texts) -> BTreeMap<String, String> {
     let mut by_name: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
     for row in rows {

@@ -33,7 +33,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A writer that sends so many rows at most, for so long.
+    /// A writer with a limit of rows and of time.
     pub(super) fn new(
         session: Box<dyn Session>,
         rows: usize,

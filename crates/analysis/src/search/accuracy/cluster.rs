@@ -285,7 +285,7 @@ impl Bounded {
         let rows = matches!(self.bound, Bound::LateRows(_));
         self.cluster.run(per_s, -0.05 * seconds, seconds, |at, latency| {
             if let Some(latency) = latency.filter(|_| at >= 0.0) {
-                // Of each batch one row, after which so many others of it came.
+                // One row per batch; the rows after it arrive while it waits for the batch to fill.
                 let waited = if rows { (dice.uniform() * ROWS).floor() * gap } else { 0.0 };
                 latencies.push(latency + waited);
             }
