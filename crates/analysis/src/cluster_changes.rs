@@ -59,6 +59,17 @@ fn until(end: Option<&Polled>) -> String {
     end.map_or_else(|| "until the end".to_owned(), |(at, _)| format!("until {}", duration(*at)))
 }
 
+/// When the change that the reading `index` shows came about: `at 4.00 s`, or between two readings that are far apart.
+fn at(polled: &[Polled], index: usize) -> String {
+    let usual = polled.windows(2).map(|pair| pair[1].0 - pair[0].0).min().unwrap_or(0);
+    let (before, after) = (polled[index - 1].0, polled[index].0);
+    if after - before > 2 * usual {
+        format!("between {} and {}", duration(before), duration(after))
+    } else {
+        format!("at {}", duration(after))
+    }
+}
+
 /// The greatest number of nodes, the time from which there were fewer, the fewest, and the time at which all were back.
 fn nodes_left(polled: &[Polled]) -> Option<String> {
     let (first, most) = (1..polled.len()).find_map(|at| {
@@ -72,10 +83,10 @@ fn nodes_left(polled: &[Polled]) -> Option<String> {
     let gone = (most - fewest).ceil();
     let plural = if gone > 1.0 { "nodes" } else { "node" };
     Some(format!(
-        "{} {plural} of {} left the cluster at {}, {}",
+        "{} {plural} of {} left the cluster {}, {}",
         plain(gone),
         plain(most),
-        duration(left[0].0),
+        at(polled, first),
         until(back)
     ))
 }
@@ -153,6 +164,9 @@ mod tests {
         assert_eq!(killed, expected);
         let gone = reported(&[(names::CLUSTER_SIZE, None, &[3.0, 1.0, 2.0])]);
         assert_eq!(gone, ["2 nodes of 3 left the cluster at 2.00 s, until the end"]);
+        let seldom_read = [3.0, 3.0, GAP, GAP, GAP, GAP, 2.0];
+        let gone = reported(&[(names::CLUSTER_SIZE, None, &seldom_read)]);
+        assert_eq!(gone, ["1 node of 3 left the cluster between 2.00 s and 7.00 s, until the end"]);
         let never_there = reported(&[(names::COPIES_UNASSIGNED, None, &[1.0, 1.0])]);
         assert_eq!(never_there, ["1 copy of a shard was on no node from 1.00 s until the end"]);
     }

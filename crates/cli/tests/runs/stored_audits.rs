@@ -295,3 +295,33 @@ fn an_audit_makes_its_statements_smaller_where_clickhouse_limits_memory() {
     let limit = || server.restart_with("<max_memory_usage>25000000</max_memory_usage>");
     expect_smaller_statements(&url, limit, "Code: 241");
 }
+
+/// A profile may end a query at a limit and answer from the rows read until then, without an error. No row is missing
+/// because of it.
+#[test]
+fn a_limit_at_which_clickhouse_answers_from_a_part_of_the_rows_hides_none() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let mut server = clickhouse::ClickHouse::start();
+    let url = server.url(clickhouse::SUPERUSER);
+    let place = Place::new();
+    let load = "--set hosts=200 --rows 40k --batch 1k --warm-up 0s --json";
+    let run = record(&place.typed(&format!("run cpu {url} {load}")));
+    assert_eq!(run.judgments.data.value, Data::Clean);
+    for (limit, mode) in [
+        ("max_rows_to_read>9000</max_rows_to_read", "read_overflow_mode"),
+        ("max_rows_to_group_by>100</max_rows_to_group_by", "group_by_overflow_mode"),
+        ("max_result_rows>1</max_result_rows", "result_overflow_mode"),
+    ] {
+        let answers = if mode.starts_with("group") { "any" } else { "break" };
+        server.restart_with(&format!("<{limit}><{mode}>{answers}</{mode}>"));
+        let (code, again) = audit(&place, &[]);
+        let data = &again.judgments.data;
+        assert!(matches!(data.value, Data::Clean | Data::Unverified), "{mode}: {code:?} {data:?}");
+        if data.value == Data::Unverified {
+            let why = format!("{data:?} {:?}", again.audit);
+            assert!(why.contains("Code: "), "{mode}: {why}");
+        }
+    }
+}

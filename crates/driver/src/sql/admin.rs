@@ -244,7 +244,7 @@ impl<S: SqlServer> SqlAdmin<S> {
     ) -> Result<(), TargetError> {
         let dialect = self.server.dialect();
         let settings = dialect.audit_settings().map(|settings| format!("{settings}; "));
-        let frugal = if self.is_frugal { dialect.frugal_settings() } else { "" };
+        let ending = dialect.audit_ending(self.is_frugal);
         let mut is_of_settings = settings.is_some();
         let mut behind = |row| {
             if std::mem::take(&mut is_of_settings) {
@@ -252,7 +252,7 @@ impl<S: SqlServer> SqlAdmin<S> {
             }
             take(row)
         };
-        let all = format!("{}{sql}{frugal}", settings.unwrap_or_default());
+        let all = format!("{}{sql}{ending}", settings.unwrap_or_default());
         let read = self.connection.each_row(&all, &mut behind).await;
         self.is_frugal |= matches!(&read, Err(of) if of.kind == TargetErrorKind::Exhausted);
         read

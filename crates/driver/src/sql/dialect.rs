@@ -383,13 +383,26 @@ impl Dialect {
         }
     }
 
-    /// The end of a statement of the audit that takes little memory, where smaller parts of a table do not by
-    /// themselves: ClickHouse reads each column through a buffer of 1 MiB in each thread.
-    pub fn frugal_settings(self) -> &'static str {
-        match self {
-            Self::ClickHouse => {
-                " SETTINGS max_threads = 1, max_block_size = 4096, max_read_buffer_size = 65536"
+    /// The end of an audit's statement: ClickHouse's settings for one statement. A profile may have a limit at which a
+    /// query ends early and answers from a part of the rows; here it fails. A `frugal` statement takes little memory
+    /// where smaller parts of a table do not by themselves: each thread reads each column through a buffer of 1 MiB.
+    pub fn audit_ending(self, frugal: bool) -> &'static str {
+        macro_rules! whole {
+            ($more:literal) => {
+                concat!(
+                    " SETTINGS read_overflow_mode = 'throw', result_overflow_mode = 'throw', \
+                     timeout_overflow_mode = 'throw', group_by_overflow_mode = 'throw', \
+                     sort_overflow_mode = 'throw', set_overflow_mode = 'throw', \
+                     distinct_overflow_mode = 'throw'",
+                    $more
+                )
+            };
+        }
+        match (self, frugal) {
+            (Self::ClickHouse, true) => {
+                whole!(", max_threads = 1, max_block_size = 4096, max_read_buffer_size = 65536")
             }
+            (Self::ClickHouse, false) => whole!(""),
             _ => "",
         }
     }

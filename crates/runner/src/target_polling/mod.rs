@@ -1,7 +1,8 @@
 //! Polls the target, its host, and other endpoints for telemetry during the load.
 //!
 //! Each source has its own connection and a time limit per response; a failure is counted, and the source is retried
-//! after a pause. Must not make a run wait longer than for one response, or end it.
+//! after a pause. A slow response is waited for across samples: a database under load answers late just when its
+//! telemetry matters. Must not delay a run, or the other sources, for more than a second; must not end a run.
 
 mod control_groups;
 mod host;
@@ -26,10 +27,14 @@ use crate::deadline::within;
 use crate::observer::Observer;
 use crate::request::LimitedNode;
 
-/// Time limit for a response.
-const ANSWER_LIMIT: Nanos = Nanos::from_secs(1);
-/// Time limit for a connection.
-const OPEN_LIMIT: Nanos = Nanos::from_secs(2);
+/// Time limit for a response, with the connection for it.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
+/// How long the sample that asks for a response waits for it …
+const WAIT: Nanos = Nanos::from_secs(1);
+/// … and how long each later sample does, so that the other sources are still polled once a second.
+const LATER_WAIT: Nanos = Nanos::from_millis(100);
+/// At the end of a pass, a source whose last response is older than this is polled though it rests.
+const FRESH: Nanos = Nanos::from_secs(5);
 /// Pause after a failure; it doubles with each further failure …
 const PAUSE_MIN: Nanos = Nanos::from_secs(1);
 /// … up to this.
@@ -41,6 +46,8 @@ const REST: u64 = 9;
 const REASON_CHARACTERS_MAX: usize = 200;
 
 type Opened = Result<Option<Box<dyn TelemetryReader>>, TargetError>;
+/// A response and the reader that it came from; `None` if there is nothing to read.
+type Reading = Result<Option<(Box<dyn TelemetryReader>, Vec<MetricSample>)>, TargetError>;
 
 /// Opens a reader; `None` if there is nothing to read.
 pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, Opened>>;
@@ -50,6 +57,10 @@ struct Source {
     record: TelemetrySource,
     open: Opener,
     reader: Option<Box<dyn TelemetryReader>>,
+    /// When a response was asked for that has not arrived.
+    pending: Option<(Nanos, BoxFuture<'static, Reading>)>,
+    /// When the last response arrived.
+    responded_at: Nanos,
     /// It has no data, or another source covers it.
     mute: bool,
     /// Not polled before this time.
@@ -114,6 +125,8 @@ impl TelemetryPoller {
             record: TelemetrySource { name: name.to_owned(), ..TelemetrySource::default() },
             open,
             reader: None,
+            pending: None,
+            responded_at: Nanos::ZERO,
             mute: false,
             rests_until: Nanos::ZERO,
             pause: PAUSE_MIN,
@@ -126,6 +139,7 @@ impl TelemetryPoller {
         for source in &mut self.sources {
             source.record = TelemetrySource {
                 name: std::mem::take(&mut source.record.name),
+                readings: u64::from(source.pending.is_some()),
                 ..TelemetrySource::default()
             };
         }
@@ -159,6 +173,12 @@ impl TelemetryPoller {
             value
         };
         let (value, ()) = join(running, self.every_interval(observer, ended)).await;
+        let now = self.timeline.now();
+        for source in &mut self.sources {
+            if source.responded_at.saturating_add(FRESH) < now {
+                source.rests_until = now;
+            }
+        }
         self.sample().await;
         value
     }
@@ -232,68 +252,64 @@ impl Source {
         if self.pause > PAUSE_MIN { Nanos::MAX } else { Nanos::ZERO }
     }
 
-    /// Its readings; `None` if it rests, is mute, or fails.
+    /// Its readings; `None` if it rests, is mute, is still to respond, or fails.
     async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<MetricSample>> {
-        let begun = timeline.now();
-        if self.mute || begun < self.rests_until {
+        let now = timeline.now();
+        if self.mute || (self.pending.is_none() && now < self.rests_until) {
             return None;
         }
-        self.record.readings += 1;
-        let answer = self.answer(timeline).await;
-        let took = timeline.now().saturating_sub(begun);
-        match answer {
-            Ok(Some(readings)) => {
+        let ((begun, mut reading), wait) = if let Some(pending) = self.pending.take() {
+            (pending, LATER_WAIT)
+        } else {
+            self.record.readings += 1;
+            ((now, self.reading(timeline)), WAIT)
+        };
+        let limit = begun.saturating_add(ANSWER_LIMIT).saturating_sub(now).min(wait);
+        let response = within(limit, timeline.as_ref(), &mut reading).await;
+        let now = timeline.now();
+        let took = now.saturating_sub(begun);
+        let failure = match response {
+            Some(Ok(Some((reader, samples)))) => {
+                self.reader = Some(reader);
                 self.record.reading_ns = self.record.reading_ns.saturating_add(took.0);
                 self.record.longest_ns = self.record.longest_ns.max(took.0);
                 self.pause = PAUSE_MIN;
-                let rest = Nanos(took.0.saturating_mul(REST));
-                self.rests_until = timeline.now().saturating_add(rest);
-                Some(readings)
+                self.responded_at = now;
+                self.rests_until = now.saturating_add(Nanos(took.0.saturating_mul(REST)));
+                return Some(samples);
             }
-            Ok(None) => {
+            Some(Ok(None)) => {
                 self.mute = true;
-                None
+                return None;
             }
-            Err(reason) => {
-                self.record.failed += 1;
-                if self.record.failure.is_none() {
-                    let reason = reason.chars().take(REASON_CHARACTERS_MAX);
-                    self.record.failure = Some(reason.collect());
-                }
-                self.rests_until = timeline.now().saturating_add(self.pause);
-                self.pause = Nanos(self.pause.0.saturating_mul(2)).min(PAUSE_MAX);
-                None
+            None if took < ANSWER_LIMIT => {
+                self.pending = Some((begun, reading));
+                return None;
             }
-        }
-    }
-
-    async fn answer(
-        &mut self,
-        timeline: &Rc<dyn Timeline>,
-    ) -> Result<Option<Vec<MetricSample>>, String> {
-        let mut reader = if let Some(reader) = self.reader.take() {
-            reader
-        } else {
-            let opening = (self.open)(Rc::clone(timeline));
-            match in_time(OPEN_LIMIT, timeline, opening).await? {
-                Some(reader) => reader,
-                None => return Ok(None),
-            }
+            None => format!("no answer within {} s", ANSWER_LIMIT.as_secs_f64()),
+            Some(Err(error)) => error.message,
         };
-        let readings = in_time(ANSWER_LIMIT, timeline, reader.read()).await?;
-        // A failed reader is not reused.
-        self.reader = Some(reader);
-        Ok(Some(readings))
+        self.record.failed += 1;
+        if self.record.failure.is_none() {
+            self.record.failure = Some(failure.chars().take(REASON_CHARACTERS_MAX).collect());
+        }
+        self.rests_until = now.saturating_add(self.pause);
+        self.pause = Nanos(self.pause.0.saturating_mul(2)).min(PAUSE_MAX);
+        None
     }
-}
 
-/// The result, if it arrives in time.
-async fn in_time<T>(
-    limit: Nanos,
-    timeline: &Rc<dyn Timeline>,
-    polls: BoxFuture<'_, Result<T, TargetError>>,
-) -> Result<T, String> {
-    let answer = within(limit, timeline.as_ref(), polls).await;
-    let late = || format!("no answer within {} s", limit.as_secs_f64());
-    answer.ok_or_else(late)?.map_err(|error| error.message)
+    /// Asks for a response, on a new connection after a failure.
+    fn reading(&mut self, timeline: &Rc<dyn Timeline>) -> BoxFuture<'static, Reading> {
+        let kept = self.reader.take();
+        let opening = kept.is_none().then(|| (self.open)(Rc::clone(timeline)));
+        Box::pin(async move {
+            let opened = match opening {
+                Some(opening) => opening.await?,
+                None => kept,
+            };
+            let Some(mut reader) = opened else { return Ok(None) };
+            let samples = reader.read().await?;
+            Ok(Some((reader, samples)))
+        })
+    }
 }

@@ -311,7 +311,7 @@ fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
         panic!("{telemetry:?}");
     };
     assert_eq!(silent.failed, silent.readings);
-    assert_eq!(silent.failure.as_deref(), Some("no answer within 1 s"));
+    assert_eq!(silent.failure.as_deref(), Some("no answer within 10 s"));
     assert_eq!(other.failed, 0);
     let said = telemetry.series[0].values.iter().flatten().count();
     assert!(said >= 15, "the other one is asked as often as can be: {said}");
@@ -391,12 +391,27 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
 }
 
 #[test]
-fn who_is_left_alone_for_a_whole_pass_is_not_named_in_it() {
-    // It fails at 0, 1, 3, 7, and 15 s, and is retried at 31.
+fn a_source_that_fails_is_left_alone_but_asked_once_more_at_the_end_of_each_pass() {
+    // It fails at 0, 1, 3, 7, and 15 s, and at the end of each pass.
     let passes =
         asked_in_passes(opener(Manner::FailsFrom(0, u32::MAX), Rc::default()), &[20, 5, 10]);
     let failed = passes.iter().map(|pass| Some(pass.as_ref()?.sources[0].failed));
-    assert_eq!(failed.collect::<Vec<_>>(), [Some(5), None, Some(1)]);
+    assert_eq!(failed.collect::<Vec<_>>(), [Some(6), Some(1), Some(1)]);
+}
+
+#[test]
+fn a_response_that_takes_seconds_is_waited_for_while_the_others_are_asked() {
+    let slow = Manner::Takes(Nanos::from_secs(4));
+    let (telemetry, ended, _) = polled_beside(&[slow, Manner::Answers], 30);
+    let telemetry = telemetry.unwrap();
+    assert!(ended <= Nanos::from_secs(31), "{ended:?}");
+    let [late, other] = telemetry.sources.as_slice() else {
+        panic!("{telemetry:?}");
+    };
+    assert_eq!((late.failed, late.longest_ns), (0, 4 * S + S / 10), "{late:?}");
+    assert!(other.readings >= 27, "{other:?}");
+    let of_late = telemetry.series[0].values.iter().flatten().count();
+    assert!(of_late >= 1, "{telemetry:?}");
 }
 
 #[test]
@@ -420,7 +435,7 @@ fn a_connection_that_does_not_come_about_holds_nothing_up_either() {
     let [silent, other] = telemetry.sources.as_slice() else {
         panic!("{telemetry:?}");
     };
-    assert_eq!(silent.failure.as_deref(), Some("no answer within 2 s"));
+    assert_eq!(silent.failure.as_deref(), Some("no answer within 10 s"));
     assert_eq!((silent.failed, polls[0]), (silent.readings, 0));
     assert_eq!(other.failed, 0);
 }
