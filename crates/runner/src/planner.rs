@@ -225,11 +225,17 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
         Some(name) => workload.stream(name),
     };
     found.ok_or_else(|| {
-        let (workload, name) = (workload.name(), name.unwrap_or_default());
-        PlanError::new(
-            format!("workload `{workload}` has no stream or op `{name}`"),
-            format!("its streams are {}", names.join(", ")),
-        )
+        let file = workload.name();
+        match name {
+            Some(name) => PlanError::new(
+                format!("workload `{file}` has no stream or op `{name}`"),
+                format!("its streams are {}", names.join(", ")),
+            ),
+            None => PlanError::new(
+                format!("workload `{file}` declares no stream, so none runs by default"),
+                "name an op with --stream, or declare a stream in the file: `[streams.NAME]`",
+            ),
+        }
     })
 }
 

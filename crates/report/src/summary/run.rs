@@ -16,8 +16,8 @@ use crate::layout::{Row, or_absent};
 use crate::progress::offered;
 use crate::text::{counts, head, ops, tail};
 
-/// Maximum number of failure causes with a line.
-const FAILURES_SHOWN: usize = 3;
+/// Maximum number of failure causes with a line, and of changes in the cluster.
+const LINES_SHOWN: usize = 3;
 
 /// The answer, and additional facts.
 pub(super) fn lines(
@@ -31,7 +31,8 @@ pub(super) fn lines(
     let mut about = Vec::new();
     about.extend(run.limit.as_ref().map(limited));
     about.extend(counts::other_counts(measured).map(|also| Line::labeled("also", also)));
-    about.extend(failures(measured));
+    about.extend(first_lines("errors", ops::failures(measured)));
+    about.extend(first_lines("cluster", tail::cluster_changes(run).collect()));
     let seen = &run.availability;
     if seen.dips > 0 || seen.recovery.is_some() {
         about.push(Line::labeled("availability", tail::availability(run)));
@@ -41,15 +42,14 @@ pub(super) fn lines(
     (answer, about)
 }
 
-/// The most frequent failures by op and cause, and the number of the others.
-fn failures(measured: &[MeasuredStream<'_>]) -> Vec<Line> {
-    let mut all = ops::failures(measured);
-    let more = all.len().saturating_sub(FAILURES_SHOWN);
-    all.truncate(FAILURES_SHOWN);
+/// The first of several facts, each on a line, with the number of the others.
+fn first_lines(label: &str, mut all: Vec<String>) -> Vec<Line> {
+    let more = all.len().saturating_sub(LINES_SHOWN);
+    all.truncate(LINES_SHOWN);
     if let Some(last) = all.last_mut() {
         *last = and_more(last, more);
     }
-    all.into_iter().map(|text| Line::labeled("errors", text)).collect()
+    all.into_iter().map(|text| Line::labeled(label, text)).collect()
 }
 
 /// The limit of the run.

@@ -7,7 +7,7 @@ use highwater_analysis::fixture;
 use highwater_analysis::{search as searching, tuning};
 use highwater_model::judgment::{ObjectiveValue, Reason, ReasonCode};
 use highwater_model::plan::{Arrivals, Objective};
-use highwater_model::record::{ExperimentRecord, HostRecord, IncidentKind, RunRecord};
+use highwater_model::record::{ExperimentRecord, HostRecord, Incident, IncidentKind, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
     BestConfiguration, RunnerUp, TrialPurpose, TuneFigure, TuneOutcome, TuneRecord,
@@ -51,6 +51,20 @@ fn a_draw_of_fewer_arrivals_than_the_mean_is_no_shortfall_of_the_target() {
     assert!(short.contains("892 of 893 rows/s"), "{short}");
     let constant = of(Arrivals::Constant, 8_930);
     assert!(constant.contains("892 of 1,000 rows/s"), "{constant}");
+}
+
+#[test]
+fn changes_in_the_cluster_stand_in_the_summary_even_of_a_bad_run() {
+    let mut record = fixture::closed();
+    for number in 1..=5 {
+        let message = format!("n{number}: the server was restarted before 4.00 s");
+        record.incidents.push(Incident::new(IncidentKind::ClusterChanged, message));
+    }
+    let shown = shown(&record, 100);
+    let lines: Vec<&str> = shown.lines().filter(|line| line.starts_with("cluster")).collect();
+    assert_eq!(lines.len(), 3, "{shown}");
+    assert!(lines[0].ends_with("n1: the server was restarted before 4.00 s"), "{shown}");
+    assert!(lines[2].ends_with("; and 2 more (-v)"), "{shown}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use highwater_model::display::{count, duration, foreign, rate, significant};
 use highwater_model::import_record::MissingField;
 use highwater_model::limit::Limit;
 use highwater_model::record::{
-    AvailabilityRecord, MeasuredRun, RecordRef, RunRecord, SchedulingClass,
+    AvailabilityRecord, IncidentKind, MeasuredRun, RecordRef, RunRecord, SchedulingClass,
 };
 
 use super::target;
@@ -187,22 +187,29 @@ fn first_of(all: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     all.take(FINDINGS_SHOWN).chain(rest).collect()
 }
 
-/// Notes, and the incidents that no judgment contains.
+/// Notes, and the incidents that neither a judgment nor [`cluster_changes`] contains.
 pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
     let unjudged = record
         .incidents
         .iter()
-        .filter(|i| i.kind.reason().is_none())
+        .filter(|i| i.kind.reason().is_none() && i.kind != IncidentKind::ClusterChanged)
         .map(|incident| incident.message.as_str());
     let notes = record.notes.iter().map(|note| note.message.as_str());
     unjudged.chain(notes).collect()
 }
 
+/// What changed in the target during the run: nodes that left, copies on no node, restarts.
+pub(crate) fn cluster_changes(record: &RunRecord) -> impl Iterator<Item = String> {
+    let changes = record.incidents.iter().filter(|i| i.kind == IncidentKind::ClusterChanged);
+    changes.map(|incident| foreign(&incident.message, WORDS))
+}
+
 /// The first note, and the number of the others.
 fn notes(record: &RunRecord) -> Vec<String> {
     let all = noted(record).into_iter();
-    first_of(all.map(|message| foreign(message, WORDS)))
-        .iter()
-        .map(|line| labeled("note", line))
+    let notes = first_of(all.map(|message| foreign(message, WORDS)));
+    cluster_changes(record)
+        .map(|change| labeled("cluster", &change))
+        .chain(notes.iter().map(|line| labeled("note", line)))
         .collect()
 }

@@ -52,7 +52,7 @@ impl TriedTable<'_> {
         });
         Ok(Some(TargetError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`, or end the run \
-             before that row with --rows",
+             before that row, with --rows and --warm-up 0s",
         )))
     }
 

@@ -40,8 +40,11 @@ const PAUSE_MIN: Nanos = Nanos::from_secs(1);
 /// … up to this.
 const PAUSE_MAX: Nanos = Nanos::from_secs(30);
 /// After a response, its source rests for this many times the response time, so that polling takes at most a tenth of
-/// the time.
+/// the time …
 const REST: u64 = 9;
+/// … but at most this long: a response that takes longer than half a second has mostly waited for a busy server, whose
+/// lost nodes are to be seen.
+const REST_MAX: Nanos = Nanos::from_secs(5);
 /// Maximum characters of a reason.
 const REASON_CHARACTERS_MAX: usize = 200;
 
@@ -275,7 +278,8 @@ impl Source {
                 self.record.longest_ns = self.record.longest_ns.max(took.0);
                 self.pause = PAUSE_MIN;
                 self.responded_at = now;
-                self.rests_until = now.saturating_add(Nanos(took.0.saturating_mul(REST)));
+                let rest = Nanos(took.0.saturating_mul(REST)).min(REST_MAX);
+                self.rests_until = now.saturating_add(rest);
                 return Some(samples);
             }
             Some(Ok(None)) => {
