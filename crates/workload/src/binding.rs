@@ -1,8 +1,8 @@
 //! Binds a workload to the SQL of one target: statements with placeholders or literals. Must not hold values, which are
 //! generated for each op.
 
+use super::definition::preferred;
 use super::definition::{OpBodyDefinition, QueryParameter};
-use super::dialect::preferred;
 use super::generators::columns::{ColumnGenerator, Object};
 use super::instance::Workload;
 use super::sql::Sql;

@@ -4,15 +4,17 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::input_error::InputError;
+use highwater_model::op::{ColumnType, OpId};
 use serde::Serialize;
 
 use super::entity::Entity;
 use super::generators::parameters::ParameterGenerator;
 use super::input::named;
-use super::parameter::{ParameterSpec, Setting};
+use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::sql::Sql;
 use super::table::Table;
-use highwater_model::op::{ColumnType, OpId};
+
 pub use highwater_model::plan::{Arrivals, Unit};
 
 named!(OpDefinition, QueryParameter);
@@ -207,4 +209,58 @@ pub struct StreamSpec {
     pub unit: Unit,
     /// Default spacing of its arrivals.
     pub arrivals: Arrivals,
+}
+
+/// `settings` with the start of the data's time set, if they request one that follows the clock; `now` is in
+/// milliseconds since 1970.
+///
+/// Live data begin at `now`. A backfill begins such that the tick of the last row to load is the last one up to `now`,
+/// and the load continues from there. It loads `rows`, or as many as the definition says. A start that is already set
+/// is kept: the data continue.
+pub(super) fn settings_with_start(
+    definition: &Definition,
+    settings: &BTreeMap<String, String>,
+    now: i64,
+    rows: Option<u64>,
+) -> BTreeMap<String, String> {
+    let mut settled = settings.clone();
+    let data_time = definition.data_time.as_ref();
+    let Some(data_time) = data_time.filter(|of| !settings.contains_key(&of.start)) else {
+        return settled;
+    };
+    let ticks = match data_time.mode {
+        DataTimeMode::Fixed => return settled,
+        DataTimeMode::Live => 0,
+        DataTimeMode::Backfill => {
+            let rows = rows.unwrap_or_else(|| definition.load.map_or(0, |load| load.rows));
+            rows.div_ceil(data_time.rows).saturating_sub(1)
+        }
+    };
+    let name = &data_time.start;
+    let back = i64::try_from(ticks).map_or(i64::MAX, |t| t.saturating_mul(data_time.interval));
+    let start = Setting::Number(ParameterKind::Timestamp, now.saturating_sub(back));
+    settled.insert(name.clone(), start.to_string());
+    settled
+}
+
+/// The dialect used if the file has no SQL for the target's own.
+const ANY_DIALECT: &str = "any";
+
+/// The entry of the first of `dialects` that is present; `place` is the name in the error.
+pub(super) fn preferred<'m, T>(
+    of: &'m BTreeMap<String, T>,
+    dialects: &[String],
+    place: &str,
+) -> Result<&'m T, InputError> {
+    dialects.iter().find_map(|dialect| of.get(dialect)).or_else(|| of.get(ANY_DIALECT)).ok_or_else(
+        || {
+            let dialects_of_target = dialects.join(", ");
+            let present: Vec<&str> = of.keys().map(String::as_str).collect();
+            let hint = format!("it has {}; add the dialect to the file", present.join(", "));
+            InputError::elsewhere(format!(
+                "{place} has no SQL for this target ({dialects_of_target})"
+            ))
+            .with_hint(Some(hint))
+        },
+    )
 }

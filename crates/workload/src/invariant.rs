@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use highwater_model::input_error::InputError;
 
-use super::dialect::preferred;
+use super::definition::preferred;
 use super::instance::Workload;
 
 /// A query and the one value that it must return.

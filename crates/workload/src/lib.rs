@@ -11,33 +11,26 @@
 //! dialects are words in the files.
 
 mod binding;
-mod data_time;
 mod definition;
-mod dialect;
 mod entity;
 mod files;
-mod filling;
 mod generators;
 mod input;
 mod instance;
 mod invariant;
-mod layout;
 mod op_mix;
 mod ops;
 mod parameter;
 pub mod random;
 mod reading;
 mod replaced_keys;
-mod row_identity;
 mod rows;
-mod segment;
 mod sketch;
 mod sql;
 mod statements;
 mod table;
 #[cfg(test)]
 mod tests;
-mod ticks;
 mod transaction;
 
 pub use highwater_model::input_error::InputError;

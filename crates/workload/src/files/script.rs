@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::spec::WorkloadSpec;
+use super::WorkloadSpec;
 use crate::entity::quoted;
 use crate::sql::{Sql, SqlInputError, Token, tokens};
 use crate::transaction::{Control, MAX_STATEMENTS, statements};

@@ -1,12 +1,18 @@
-//! Ops, and the rows loaded first.
+//! Ops: their rows and writes, the rows loaded first, and the streams that mix them.
+
+use highwater_model::op::OpId;
+use toml::de::DeValue;
 
 use super::statement::Statements;
-use super::writes;
-use crate::definition::{Load, MAX_BATCH, OpBodyDefinition, OpDefinition};
+use crate::definition::{
+    Arrivals, Load, MAX_BATCH, MAX_BLOCK, OpBodyDefinition, OpDefinition, QueryParameter,
+    StreamSpec, Unit, WriteKind, Writes,
+};
 use crate::entity::Entity;
-use crate::input::Section;
+use crate::generators::parameters::{ParameterGenerator, Written};
+use crate::input::{Entry, Section};
+use crate::parameter::ParameterKind;
 use crate::table::Table;
-use highwater_model::op::OpId;
 
 /// Reads `[ops]`.
 pub(super) fn read_ops(
@@ -47,7 +53,7 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
         (None, Some(_), None) => {
             let statements = Statements::read(of, entities, tables);
             op.body = statements.query(of);
-            writes::read(of, &mut op.body, tables);
+            read(of, &mut op.body, tables);
             op.answer = read_answer(of);
         }
         (None, None, Some(_)) => {
@@ -88,4 +94,149 @@ pub(super) fn read_load(root: &Section<'_>, ops: &[OpDefinition]) -> Option<Load
     let position = ops.iter().position(|op| op.name == *name)?;
     let op = OpId(u16::try_from(position).ok()?);
     of.good(Load { op, rows })
+}
+
+/// The weight that completes the others to a hundred.
+const REST: &str = "rest";
+
+/// Reads a stream of `[streams]`.
+pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<StreamSpec> {
+    let of = entry.section(format!("stream `{}`", entry.key))?;
+    let units = [("rows", Unit::Rows), ("queries", Unit::Queries)];
+    let unit = of.word("unit", &units, None);
+    let kinds = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+    let arrivals = of.word("arrivals", &kinds, None);
+    let part = of.required("ops", "{ NAME = 1 }")?.section(format!("`ops` of {}", of.place))?;
+    let mut mix = Vec::new();
+    let mut rest = None;
+    for weight in part.entries() {
+        let position = weight.key_position("op", ops);
+        if matches!(weight.value(), DeValue::String(text) if text == REST) {
+            rest = position;
+        } else if let (Some(position), Some(weight)) = (position, read_weight(weight)) {
+            mix.push((position, weight));
+        }
+    }
+    of.finish();
+    if let Some(position) = rest {
+        let others: u32 = mix.iter().map(|(_, weight)| *weight).sum();
+        if let Some(weight) = 100_u32.checked_sub(others) {
+            mix.push((position, weight));
+        } else {
+            let message = format!("{} adds up to {others}%", part.place);
+            part.error::<()>(message, "what is not \"rest\" is at most 100");
+        }
+    }
+    mix.retain(|(_, weight)| *weight > 0);
+    let op =
+        |(position, weight): &(usize, u32)| Some((OpId(u16::try_from(*position).ok()?), *weight));
+    let stream = StreamSpec {
+        name: entry.key.to_owned(),
+        ops: mix.iter().filter_map(op).collect(),
+        unit: unit?,
+        arrivals: arrivals?,
+    };
+    check_mix(&part, &stream, ops);
+    Some(stream)
+}
+
+fn read_weight(entry: Entry<'_>) -> Option<u32> {
+    let weight = entry.number(ParameterKind::Integer);
+    let weight = weight.and_then(|number| u32::try_from(number).ok());
+    weight.filter(|weight| *weight <= 1_000_000).or_else(|| {
+        let hint = "a whole number from 0, for never, to 1,000,000";
+        entry.error(format!("`{}` has no usable weight", entry.key), hint)
+    })
+}
+
+/// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of queries has none. If some
+/// of its ops write, each op visits all weights.
+fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
+    let mix = || stream.ops.iter().filter_map(|(id, _)| ops.get(usize::from(id.0)));
+    let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
+    let inserts = mix().filter(is_insert).count();
+    let good = match stream.unit {
+        Unit::Rows => inserts == 1 && stream.ops.len() == 1,
+        Unit::Queries => inserts == 0 && !stream.ops.is_empty(),
+    };
+    if !good {
+        let message = format!("{} does not fit its unit", part.place);
+        let hint = "unit = \"rows\" takes exactly one insert, \"queries\" takes queries only";
+        part.error::<()>(message, hint);
+    }
+    let weights: u64 = stream.ops.iter().map(|(_, weight)| u64::from(*weight)).sum();
+    if weights > MAX_BLOCK && mix().any(|op| op.body.writes().is_some()) {
+        let message = format!("the weights of {} add up to {weights}", part.place);
+        let hint = format!("with an op that writes among them to at most {MAX_BLOCK}");
+        part.error::<()>(message, hint);
+    }
+    let name = &stream.name;
+    let is_named = ops.iter().any(|op| op.name == *name);
+    if is_named && mix().any(|op| op.name != *name) {
+        let message = format!("stream `{name}` has the name of an op but runs others");
+        part.error::<()>(message, "rename the stream");
+    }
+}
+
+/// Reads the effect of a query on the rows of a table, if stated.
+pub(super) fn read(of: &Section<'_>, body: &mut OpBodyDefinition, tables: &[Table]) {
+    let OpBodyDefinition::Query { parameters, writes, .. } = body else {
+        return;
+    };
+    *writes = read_writes(of, parameters, tables);
+    let upserted = writes.filter(|writes| writes.kind == WriteKind::Upsert);
+    for parameter in parameters.iter() {
+        let ParameterGenerator::Written(Written { table, .. }) = parameter.generator else {
+            continue;
+        };
+        if upserted.is_none_or(|writes| writes.table != table || writes.rows != parameter.count) {
+            let (name, place) = (&parameter.name, &of.place);
+            let message =
+                format!("parameter `{name}` of {place} is not of the rows that it upserts");
+            let hint = "upserts = \"TABLE\", and one `count` for all its parameters";
+            of.error::<()>(message, hint);
+        }
+    }
+}
+
+fn read_writes(
+    of: &Section<'_>,
+    parameters: &[QueryParameter],
+    tables: &[Table],
+) -> Option<Writes> {
+    let (kind, entry) = match (of.optional("upserts"), of.optional("deletes")) {
+        (None, None) => return None,
+        (Some(entry), None) => (WriteKind::Upsert, entry),
+        (None, Some(entry)) => (WriteKind::Delete, entry),
+        (Some(entry), Some(_)) => {
+            let message = format!("{} both upserts and deletes", of.place);
+            return entry.error(message, "make two ops of it");
+        }
+    };
+    let position = entry.position("table", tables)?;
+    let table = tables.get(position)?;
+    let Some(column) = table.replaces else {
+        let message = format!("rows of table `{}` do not replace each other", table.name);
+        let hint = "add replaces = \"COLUMN\" to the table: what a later row takes over";
+        return entry.error(message, hint);
+    };
+    let entry = of.required("key", "\"…\"")?;
+    let key = entry.position("parameter", parameters)?;
+    let parameter = parameters.get(key)?;
+    let (place, generator) = match (&parameter.generator, kind) {
+        (ParameterGenerator::Written(of), WriteKind::Upsert) => {
+            (Some((of.table, Some(of.column))), "written")
+        }
+        (ParameterGenerator::Reference(of), WriteKind::Delete) => {
+            (Some((of.0.table, of.0.column)), "reference")
+        }
+        (_, WriteKind::Upsert) => (None, "written"),
+        (_, WriteKind::Delete) => (None, "reference"),
+    };
+    if place != Some((position, Some(column))) {
+        let message = format!("parameter `{}` has not the keys of {}", parameter.name, of.place);
+        let hint = format!("generator = \"{generator}\", with the column that `replaces` names");
+        return entry.error(message, hint);
+    }
+    Some(Writes { kind, table: position, key, rows: parameter.count })
 }

@@ -4,7 +4,7 @@ use crate::generators::plain::{MAX_LENGTH, MAX_WORD, MAX_WORDS, letters};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, LISTED_MAX};
 
-use super::toml_text::quoted;
+use super::quoted;
 
 /// Options of a generator, in order: key and value as TOML.
 pub(super) type Options = Vec<(&'static str, String)>;

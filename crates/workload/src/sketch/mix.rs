@@ -10,7 +10,7 @@ use highwater_model::table_shape::{RecordedStatements, TableShape};
 
 use super::column;
 use super::statement::{self, OpText, Rejection};
-use super::toml_text::{quoted, text};
+use super::{quoted, text};
 
 /// Maximum number of ops in a mix: the most frequent ones.
 const OPS_MAX: usize = 20;

@@ -18,8 +18,8 @@ use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, StatementText, TEXT_MAX, TableShape};
 
 use super::column::{Options, is_made, is_made_field};
-use super::expression::{compares, is_placeholder, is_value, number, placeholder};
-use super::toml_text::quoted;
+use super::quoted;
+use super::{compares, is_placeholder, is_value, number, placeholder};
 
 /// A statement as an op sends it.
 #[derive(Debug, PartialEq)]

@@ -13,7 +13,7 @@ use super::column::{
     looks_like_uuid, steps,
 };
 use super::mix::{self, Mix};
-use super::toml_text::{quoted, text};
+use super::{quoted, text};
 
 /// Maximum letters of a table's name; with suffixes it must fit into 63.
 const NAME_MAX: usize = 50;

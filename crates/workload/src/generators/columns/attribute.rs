@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::making::{Fill, Generate, MadeFor};
 use super::scope::Scope;
 use crate::entity::{Attributes, Entity};
-use crate::filling::codes;
 use crate::generators::plain::Texts;
 use crate::generators::prelude::{
     ColumnData, Entry, Section, Segments, Serialize, Spec, TEXT, specs,
 };
+use crate::rows::codes;
 
 /// Position of one of the entity's attributes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

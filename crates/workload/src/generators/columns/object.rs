@@ -11,14 +11,14 @@ use super::attribute::attribute_position;
 use super::making::{Fill, Generate, MadeFor};
 use super::scope::{ColumnScope, Scope};
 use crate::entity::{Entity, quoted};
-use crate::filling::codes;
 use crate::generators::plain::{Choice, Literal, PLAIN, Plain, Texts};
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, Entry, OBJECT, Section, Segments, Serialize, Spec, specs,
 };
 use crate::generators::spec::{Specs, read_generator, read_type};
 use crate::input::named;
-use crate::segment::Segment;
+use crate::rows::Segment;
+use crate::rows::codes;
 use highwater_model::op::Dictionary;
 use highwater_model::units::Seed;
 

@@ -2,11 +2,11 @@
 
 use super::making::{Fill, Generate, MadeFor};
 use super::scope::Scope;
-use crate::filling::timestamps;
 use crate::generators::prelude::{
     ColumnData, Draws, Section, Segments, Serialize, Spec, TIMESTAMP, Ticks, specs,
 };
 use crate::parameter::ParameterKind;
+use crate::rows::timestamps;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Timeline(pub(crate) Ticks);

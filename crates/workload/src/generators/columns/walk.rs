@@ -20,12 +20,12 @@
 
 use super::making::{Fill, Generate, MadeFor};
 use super::scope::Scope;
-use crate::filling::{floats, integers};
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, Value, specs,
 };
 use crate::random::{mix, sum_of_parts, unit_of};
-use crate::segment::Segment;
+use crate::rows::Segment;
+use crate::rows::{floats, integers};
 use highwater_model::numbers::truncate_to_i64;
 
 /// What a walk looks like.
