@@ -9,10 +9,10 @@ use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
 
-use super::decimal::{count, nanos, number};
-use super::error::ImportError;
+use super::averages::{count, nanos, number};
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::output_reader::OutputReader;
+use super::importer::ImportError;
+use super::importer::OutputReader;
 
 pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";

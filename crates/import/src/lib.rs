@@ -4,25 +4,21 @@
 //! contain must never be invented: it stays empty and is listed as missing. Must not read files.
 
 mod averages;
-mod decimal;
-mod error;
-mod format;
 mod hdr;
 mod imported_run;
 mod importer;
 mod ingest_bench;
 mod k6;
 mod op_timeline;
-mod output_reader;
 mod pgbench;
 mod record;
 mod sysbench;
 #[cfg(test)]
 mod tests;
 
-pub use decimal::TimeUnit;
-pub use error::ImportError;
-pub use format::Format;
+pub use averages::TimeUnit;
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+pub use importer::Format;
+pub use importer::ImportError;
 pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
 pub use record::{Stamp, plan, record};

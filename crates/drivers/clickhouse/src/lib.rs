@@ -24,7 +24,7 @@ use highwater_model::units::Nanos;
 
 use cluster::Cluster;
 use encode::Plan;
-use insert_mode::Mode;
+use options::Mode;
 use options::Node;
 use plan::Tables;
 use session::HttpSession;
@@ -39,13 +39,10 @@ mod describe;
 mod encode;
 mod errors;
 mod facts;
-mod insert_mode;
 mod options;
 mod outcome;
 mod placeholders;
 mod plan;
-mod preparing;
-mod rows;
 mod session;
 mod spooling;
 mod spools;
@@ -195,7 +192,7 @@ impl Target for ClickHouseTarget {
         Box::pin(async move {
             let (mut wire, _) = self.prepared(&connect).await?;
             let (place, bound) = (wire.node().shown.clone(), wire.node().connect_timeout);
-            let checking = preparing::check(&mut wire, &connect.workload);
+            let checking = session::check(&mut wire, &connect.workload);
             let limit = time_limit::of_response(bound);
             time_limit::within(&connect.timeline, limit, &place, checking).await
         })

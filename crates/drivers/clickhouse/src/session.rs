@@ -3,14 +3,17 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
-use highwater_model::op::OpBody;
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, TargetError};
+use highwater_driver::sql::connection::TextWire;
+use highwater_driver::sql::preparing::Place;
+use highwater_model::literal::LiteralStyle;
+use highwater_model::op::{BoundOpKind, BoundWorkload, ColumnType, OpBody, Value};
 use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
 use super::encode::{BlockEncoder, Plan};
-use super::outcome;
 use super::wire::{Kind, Wire};
+use super::{outcome, placeholders};
 
 /// A session; see the module documentation.
 pub(super) struct HttpSession {
@@ -55,5 +58,66 @@ impl Session for HttpSession {
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(self.run(request))
+    }
+}
+
+/// Fails with a query that the server cannot parse, or that refers to missing names. One value of each type represents
+/// those of the load.
+pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(), TargetError> {
+    let shown = wire.node().shown.clone();
+    for (number, op) in workload.ops.iter().enumerate() {
+        let BoundOpKind::Query { sql, parameters } = &op.kind else {
+            continue;
+        };
+        if !is_plain_select(sql) {
+            continue;
+        }
+        let values: Vec<Value> = parameters.iter().map(|kind| example(*kind)).collect();
+        let mut text = String::from("DESCRIBE TABLE (");
+        let (cut, _) = placeholders::cut(sql);
+        cut.write(&values, LiteralStyle::Numbers, &mut text);
+        // A comment may end the statement.
+        text.push_str("\n)");
+        let described = wire.each_row(&text, &mut |_| Ok(())).await;
+        let place = Place::of_op(&shown, number, &op.name);
+        described.map_err(|failure| place.failed(failure))?;
+    }
+    Ok(())
+}
+
+/// Whether a statement may be placed in parentheses.
+fn is_plain_select(sql: &str) -> bool {
+    let first = placeholders::first_word(sql);
+    let begins = |word: &str| first.eq_ignore_ascii_case(word);
+    let mut words = sql.split_whitespace();
+    let formats = words.any(|word| word.eq_ignore_ascii_case("FORMAT"));
+    (begins("SELECT") || begins("WITH")) && !formats
+}
+
+fn example(kind: ColumnType) -> Value {
+    match kind {
+        ColumnType::Integer | ColumnType::Bigint => Value::Integer(1),
+        ColumnType::Float => Value::Float(1.0),
+        ColumnType::Boolean => Value::Boolean(true),
+        ColumnType::Timestamp => Value::TimestampMs(1),
+        ColumnType::Text | ColumnType::Object => Value::Text("1".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_stand_in_parentheses_is_checked() {
+        for (sql, expected) in [
+            ("SELECT 1", true),
+            ("  with 1 AS x SELECT x", true),
+            ("SHOW TABLES", false),
+            ("SELECT 1 FORMAT JSON", false),
+            ("INSERT INTO t VALUES (1)", false),
+        ] {
+            assert_eq!(is_plain_select(sql), expected, "{sql}");
+        }
     }
 }

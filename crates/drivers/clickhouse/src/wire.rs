@@ -18,9 +18,9 @@ use highwater_driver::lingering::UnderWay;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_model::units::Nanos;
 
+use super::answer::RowReader;
 use super::errors::ServerError;
 use super::options::Node;
-use super::rows::RowReader;
 
 /// The server does not number connections, so any unique number is used.
 static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);

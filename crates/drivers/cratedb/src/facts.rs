@@ -4,15 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::admin_connection::AdminConnection;
-use super::pools::{self, Pool};
-use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
+use highwater_driver::contract::{Response, TableFeatures, TargetError, TargetFacts};
+use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
+use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
 use highwater_driver::sql::facts::{add_connection, readable};
 use highwater_driver::sql_query::{Texts, first_value, values};
+use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 use highwater_model::record::MemoryRecord;
+use serde_json::Value;
+
+use super::admin::AdminConnection;
+use super::options::Node;
+use super::pools::{self, Pool};
+use super::query;
 
 /// Prefixes of cluster settings that affect a load.
 const RECORDED: &[&str] = &[
@@ -147,6 +152,26 @@ fn flatten(prefix: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     for (name, member) in members {
         let dot = if prefix.is_empty() { "" } else { "." };
         flatten(&format!("{prefix}{dot}{name}"), member, out);
+    }
+}
+
+/// Polls over HTTP.
+pub(super) struct HttpReader {
+    pub(super) connection: HttpConnection,
+    pub(super) node: Node,
+}
+
+impl TelemetryReader for HttpReader {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
+        Box::pin(async move {
+            let mut responses = Vec::new();
+            for sql in STATEMENTS {
+                let rows = query::rows(&mut self.connection, &self.node, sql).await;
+                let place = &self.node.shown;
+                responses.push(rows.map_err(|failure| failure.into_target_error(place))?);
+            }
+            Ok(metric_samples(&responses))
+        })
     }
 }
 

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
 
+use admin::AdminConnection;
 use admin::HttpAdmin;
-use admin_connection::AdminConnection;
+use facts::HttpReader;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
@@ -26,10 +27,8 @@ use options::Node;
 use session::HttpSession;
 use stability::ClusterStability;
 use statements::Mode;
-use telemetry::HttpReader;
 
 mod admin;
-mod admin_connection;
 mod answer;
 mod audit;
 mod connect;
@@ -41,7 +40,6 @@ mod json;
 mod judge;
 mod options;
 mod pools;
-mod preparing;
 mod query;
 #[cfg(test)]
 mod recordings;
@@ -49,7 +47,6 @@ mod session;
 mod settling;
 mod stability;
 mod statements;
-mod telemetry;
 
 /// For estimating an audit: approximately the measured time per row of `cpu` on one core.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
@@ -133,7 +130,7 @@ impl Target for CrateDbTarget {
             statements::plans(&connect.workload, self.insert)?;
             let open = async |node| connect::open(node, &connect.timeline).await;
             let (node, mut connection) = hosts::first_to_open(&self.nodes, open).await?;
-            preparing::check(&mut connection, node, &connect.workload).await
+            session::check(&mut connection, node, &connect.workload).await
         })
     }
 

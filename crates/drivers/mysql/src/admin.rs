@@ -17,8 +17,8 @@ use super::connect::Opened;
 use super::describe;
 use super::encode::Mode;
 use super::facts;
+use super::facts::Product;
 use super::options::Node;
-use super::product::Product;
 use super::wire::Connection;
 
 /// The views of the files of tables: for MariaDB, and for MySQL.

@@ -1,8 +1,16 @@
 //! Counts the responses to some commands, packet by packet, without decoding rows.
 
-use super::errors::ServerError;
-use super::packet::{PAYLOAD_MAX, Reader};
-use highwater_driver::network::one_line;
+use std::io;
+
+use highwater_driver::network::{describe, invalid, one_line};
+use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
+use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_model::op::Op;
+use highwater_model::outcome::{Certainty, Outcome};
+
+use super::errors::{Failure, Judgment, ServerError};
+use super::packet::{self, PAYLOAD_MAX, Reader};
+use super::wire::Connection;
 
 /// Set if another result of the same command follows.
 const MORE_RESULTS: u64 = 0x0008;
@@ -125,9 +133,97 @@ impl Answer {
     }
 }
 
+/// The connection was lost before the end of the response. A request that was not sent completely is never executed.
+pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bool) -> Outcome {
+    if let Some(server) = answer.error {
+        let Judgment { class, certainty, .. } = server.judge();
+        let error = server.into_op_error(class);
+        return match certainty {
+            Certainty::NotApplied => not_applied(op, error),
+            Certainty::Applied | Certainty::Unknown => Outcome::unknown(error),
+        };
+    }
+    if !is_sent_whole {
+        return not_applied(op, gone(&describe(error)));
+    }
+    Outcome::unknown(broken(error))
+}
+
+/// From complete responses. The outcome includes whether the session is usable.
+pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
+    if let Some(error) = answer.error {
+        let judgment = error.judge();
+        let error = error.into_op_error(judgment.class);
+        let mut outcome = failed(op.rows(), judgment.certainty, error);
+        outcome.response_bytes = answer.bytes;
+        outcome.response_rows = answer.rows;
+        outcome.session_usable = !judgment.closes;
+        return outcome;
+    }
+    let answered = Outcome::answered(answer.rows, answer.bytes);
+    let mut outcome = counted(op, answer.applied, answered);
+    if let Some(error) = &mut outcome.error {
+        let said = answer.info.unwrap_or_default();
+        error.message.push_str(&format!(": {said}"));
+    }
+    outcome
+}
+
+impl TextWire for Connection {
+    type Error = ServerError;
+
+    async fn each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Row) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut request = Vec::new();
+        packet::query(&mut request, sql);
+        self.stream.send(&request).await?;
+        let head = self.next().await?;
+        let columns = match head.payload {
+            [0x00, ..] => return Ok(()),
+            [0xff, ..] => return Err(ServerError::failure(head.sequence, head.payload)),
+            payload => {
+                let columns = Reader(payload).lenenc();
+                columns.ok_or_else(|| invalid("the answer is cut short"))?
+            }
+        };
+        // Column definitions, and the end packet.
+        for _ in 0..=columns {
+            self.next().await?;
+        }
+        loop {
+            let message = self.next().await?;
+            match message.payload {
+                [0xfe, ..] if message.payload.len() < 9 => return Ok(()),
+                [0xff, ..] => return Err(ServerError::failure(message.sequence, message.payload)),
+                payload => take(row(columns, payload))?,
+            }
+        }
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.stream.stream().is_encrypted()
+    }
+}
+
+/// The values of a row in the text protocol; truncated ones stay null.
+fn row(columns: u64, payload: &[u8]) -> Row {
+    let mut reader = Reader(payload);
+    (0..columns)
+        .map(|_| {
+            let value = reader.lenenc_bytes()?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::errors::ServerError;
+    use highwater_model::op::{OpBody, OpId, RowBatch};
 
     fn ok(affected: u8, status: u8, info: &str) -> Vec<u8> {
         let mut payload = vec![0, affected, 0, status, 0, 0, 0];
@@ -199,5 +295,63 @@ mod tests {
         answer.take(1, &[1]).unwrap();
         answer.take(2, b"def").unwrap();
         assert_eq!(answer.take(3, b"def"), None);
+    }
+
+    fn insert(rows: usize) -> Op {
+        Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(RowBatch { first_row: 0, rows, columns: Vec::new() }),
+        }
+    }
+
+    fn failed(sequence: u8, code: u16) -> Answer {
+        let [a, b] = code.to_le_bytes();
+        Answer { error: Some(ServerError::read(sequence, &[0xff, a, b])), ..Answer::default() }
+    }
+
+    #[test]
+    fn a_smaller_count_is_refused_rows() {
+        for (applied, refused) in [(3, 0), (2, 1), (0, 3), (6, 0)] {
+            let answer = Answer { applied, ..Answer::default() };
+            let outcome = judge(&insert(3), answer);
+            assert_eq!(outcome.certainty, Certainty::Applied);
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (applied.min(3), refused));
+            assert_eq!(outcome.error.is_some(), refused > 0);
+        }
+    }
+
+    #[test]
+    fn a_cut_connection_is_unknown_unless_the_request_did_not_leave_as_a_whole() {
+        let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+        for (answer, is_sent_whole, certainty) in [
+            (Answer::default(), true, Certainty::Unknown),
+            (Answer::default(), false, Certainty::NotApplied),
+            // The packet was too long: the error arrived while the rest of it was still to be sent.
+            (failed(1, 1153), false, Certainty::NotApplied),
+            (failed(1, 1180), true, Certainty::Unknown),
+            // The connection had been idle for too long.
+            (failed(0, 4031), true, Certainty::NotApplied),
+        ] {
+            let outcome = lost(&insert(3), answer, &cut, is_sent_whole);
+            assert_eq!(outcome.certainty, certainty);
+            assert!(!outcome.session_usable);
+        }
+    }
+
+    #[test]
+    fn an_unknown_error_ends_the_session_and_a_known_one_does_not() {
+        for (code, usable) in [(1062, true), (1205, true), (1047, false), (1180, false)] {
+            let outcome = judge(&insert(3), failed(1, code));
+            assert_eq!(outcome.session_usable, usable, "{code}");
+        }
+    }
+
+    #[test]
+    fn rows_are_read_and_short_ones_do_no_harm() {
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(row(3, b"\x017\xfb\x02ab"), [text("7"), None, text("ab")]);
+        assert_eq!(row(2, b"\x017\x09ab"), [text("7"), None]);
+        assert_eq!(row(1, b""), [None]);
     }
 }

@@ -8,13 +8,13 @@ use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
+use super::auth::password;
 use super::auth::{self, Method};
 use super::errors::{Failure, ServerError};
+use super::facts::Product;
 use super::handshake::{Greeting, Reply};
 use super::options::{Address, Node};
 use super::packet::{self, HEADER, Reader};
-use super::password::password;
-use super::product::Product;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::failure::{self, ServerMessage};

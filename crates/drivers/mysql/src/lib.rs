@@ -38,16 +38,10 @@ mod errors;
 mod facts;
 mod handshake;
 mod options;
-mod outcome;
 mod packet;
-mod password;
-mod placeholders;
 mod prepare;
-mod product;
-mod rows;
 mod session;
 mod telemetry;
-mod transaction;
 mod wire;
 
 /// For estimating an audit: approximate time of MariaDB 10.11 to sum a row of `cpu`.

@@ -12,10 +12,10 @@ use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
-use super::encode::{Mode, Plan, WireEncoder};
-use super::outcome::{judge, lost};
+use super::answer::{judge, lost};
+use super::encode::{CLOSE, COMMIT, Mode, Plan, WireEncoder};
+use super::errors::Judgment;
 use super::packet;
-use super::transaction;
 use super::wire::Connection;
 
 /// A session; see the module documentation.
@@ -38,15 +38,13 @@ impl WireSession {
         let mut outcome = match (self.plans.get(usize::from(op.id.0)), &op.body) {
             // Nothing to send.
             (_, OpBody::Insert(batch)) if batch.rows == 0 => Outcome::applied(0),
-            (Some(Plan::Transaction(_)), _) => {
-                transaction::of_statements(&mut connection, op, bytes).await
-            }
+            (Some(Plan::Transaction(_)), _) => of_statements(&mut connection, op, bytes).await,
             (Some(Plan::Insert(plan)), _) if plan.mode == Mode::LoadData => {
                 load_data(&mut connection, op, bytes).await
             }
             (Some(Plan::Insert(_)), _) => match packet::commands(bytes).count() {
                 1 => one(&mut connection, op, bytes, Answer::default()).await,
-                commands => transaction::of_batch(&mut connection, op, bytes, commands).await,
+                commands => of_batch(&mut connection, op, bytes, commands).await,
             },
             _ => one(&mut connection, op, bytes, Answer::default()).await,
         };
@@ -97,4 +95,109 @@ impl Session for WireSession {
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(self.run(request))
     }
+}
+
+const ROLLBACK: &str = "ROLLBACK";
+
+/// Sends all commands of a batch at once, and the end of the transaction after their responses.
+pub(super) async fn of_batch(
+    connection: &mut Connection,
+    op: &Op,
+    bytes: &[u8],
+    commands: usize,
+) -> Outcome {
+    let mut answer = Answer::default();
+    if let Err(error) = connection.exchange(bytes, commands, &mut answer).await {
+        // Without COMMIT, nothing is stored.
+        return lost(op, answer, &error, false);
+    }
+    if let Some(error) = answer.error {
+        let Judgment { class, closes, .. } = error.judge();
+        // Without a transaction, each row was committed separately.
+        if answer.error_at == 0 {
+            return Outcome::unknown(error.into_op_error(class));
+        }
+        let mut outcome = Outcome::refused(op.rows(), error.into_op_error(class));
+        let is_ended = !closes && end(connection, &[ROLLBACK, CLOSE]).await;
+        outcome.session_usable = is_ended;
+        return outcome;
+    }
+    commit(connection, op, answer, &[COMMIT, CLOSE]).await
+}
+
+/// Sends the commands of a transaction one by one; the last one is COMMIT.
+pub(super) async fn of_statements(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
+    let mut answer = Answer::default();
+    let mut requests = packet::commands(bytes).peekable();
+    while let Some(request) = requests.next() {
+        if requests.peek().is_none() {
+            break;
+        }
+        if let Err(error) = connection.exchange(request, 1, &mut answer).await {
+            return lost(op, answer, &error, false);
+        }
+        if let Some(error) = answer.error {
+            let Judgment { class, closes, .. } = error.judge();
+            let mut outcome = Outcome::refused(0, error.into_op_error(class));
+            (outcome.response_rows, outcome.response_bytes) = (answer.rows, answer.bytes);
+            outcome.session_usable = !closes && end(connection, &[ROLLBACK]).await;
+            return outcome;
+        }
+    }
+    commit(connection, op, answer, &[COMMIT]).await
+}
+
+/// Sends COMMIT with the commands after it.
+async fn commit(
+    connection: &mut Connection,
+    op: &Op,
+    mut answer: Answer,
+    commands: &[&str],
+) -> Outcome {
+    let request = queries(commands);
+    let before = answer.done;
+    let exchanged = connection.exchange(&request, commands.len(), &mut answer).await;
+    let is_answered = answer.done > before;
+    match (exchanged, &answer.error) {
+        (Ok(()), None) => judge(op, answer),
+        // The commit succeeded; only the commands after it failed.
+        (_, None) if is_answered => unusable(judge(op, answer)),
+        (_, Some(_)) if is_answered && answer.error_at > before => {
+            answer.error = None;
+            unusable(judge(op, answer))
+        }
+        (Ok(()), Some(error)) => {
+            let Judgment { class, closes, .. } = error.judge();
+            if closes {
+                // A transaction that is still open, or in an unknown state.
+                return Outcome::unknown(error.clone().into_op_error(class));
+            }
+            unusable(judge(op, answer))
+        }
+        (Err(error), _) => {
+            let is_sent = connection.stream.sent() >= packet::first(&request);
+            lost(op, answer, &error, is_sent)
+        }
+    }
+}
+
+fn unusable(mut outcome: Outcome) -> Outcome {
+    outcome.session_usable = false;
+    outcome
+}
+
+/// Ends a failed transaction; returns whether the connection is usable again.
+async fn end(connection: &mut Connection, commands: &[&str]) -> bool {
+    let mut answer = Answer::default();
+    let request = queries(commands);
+    let ended = connection.exchange(&request, commands.len(), &mut answer);
+    ended.await.is_ok() && answer.error.is_none()
+}
+
+fn queries(commands: &[&str]) -> Vec<u8> {
+    let mut request = Vec::new();
+    for sql in commands {
+        packet::query(&mut request, sql);
+    }
+    request
 }

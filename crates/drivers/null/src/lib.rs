@@ -10,14 +10,10 @@
 
 mod admin;
 mod clickhouse;
-mod conversation;
-mod copy_rows;
 mod cratedb;
-mod framing;
 mod http_server;
 mod mysql;
 mod postgres;
-mod protocol;
 mod sink;
 mod sql_body;
 
@@ -33,7 +29,7 @@ use highwater_driver::contract::{
     Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
-use protocol::Protocol;
+use sink::Protocol;
 use sink::Sink;
 
 /// The driver of `null:PROTOCOL`.

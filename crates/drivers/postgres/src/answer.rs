@@ -1,6 +1,17 @@
 //! Counts the response to one request, message by message, without decoding it.
 
-use super::errors::ServerError;
+use std::io;
+
+use highwater_driver::network::describe;
+use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
+use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::sql::dialect::Dialect;
+use highwater_model::op::Op;
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+
+use super::errors::{Failure, ServerError};
+use super::message;
+use super::wire::Connection;
 
 /// Counts of one response. Reused from request to request.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,9 +66,78 @@ fn written_rows(tag: &[u8]) -> i64 {
     std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
+/// The connection was lost before the end of the response.
+pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
+    if nothing_sent {
+        return not_applied(op, gone(&describe(error)));
+    }
+    match answer.error {
+        Some(server) if error.kind() != std::io::ErrorKind::InvalidData => {
+            Outcome::unknown(server.into_op_error())
+        }
+        _ => Outcome::unknown(broken(error)),
+    }
+}
+
+/// From a complete response of a server of this dialect.
+pub(super) fn judge(op: &Op, answer: Answer, dialect: Dialect) -> Outcome {
+    if let Some(error) = answer.error {
+        let (class, mut certainty) = error.judge();
+        if class == ErrorClass::Timeout && !dialect.cancels_whole() {
+            certainty = Certainty::Unknown;
+        }
+        let mut outcome = failed(op.rows(), certainty, error.into_op_error());
+        outcome.response_bytes = answer.bytes;
+        outcome.response_rows = answer.rows;
+        return outcome;
+    }
+    let answered = Outcome::answered(answer.rows, answer.bytes);
+    counted(op, answer.applied, answered)
+}
+
+impl TextWire for Connection {
+    type Error = ServerError;
+
+    async fn each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Row) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut request = Vec::new();
+        message::query(&mut request, sql);
+        let exchanged = self.request(&request, |message| match message.tag {
+            b'D' => take(row(message.body)),
+            _ => Ok(()),
+        });
+        exchanged.await
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_encrypted()
+    }
+}
+
+/// The values of a data row in text format; truncated ones stay null.
+fn row(body: &[u8]) -> Row {
+    let Some((count, mut rest)) = body.split_first_chunk::<2>() else {
+        return Vec::new();
+    };
+    (0..u16::from_be_bytes(*count))
+        .map(|_| {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            rest = after;
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+            let (value, after) = rest.split_at_checked(length)?;
+            rest = after;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::op::{OpBody, OpId, RowBatch};
 
     #[test]
     fn command_tags_add_up_and_negative_counts_are_not_of_applied_rows() {
@@ -78,5 +158,93 @@ mod tests {
         assert!(answer.take(b'Z', b"E"));
         assert_eq!(answer.error.map(|e| e.code), Some("23505".to_owned()));
         assert_eq!(answer.status, b'E');
+    }
+
+    fn insert(rows: usize) -> Op {
+        Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(RowBatch { first_row: 0, rows, columns: Vec::new() }),
+        }
+    }
+
+    #[test]
+    fn a_smaller_or_negative_count_is_refused_rows() {
+        for (tags, applied, refused) in [
+            (&["INSERT 0 3\0"][..], 3, 0),
+            (&["INSERT 0 2\0"], 2, 1),
+            (&["INSERT 0 1\0", "INSERT 0 -3\0", "INSERT 0 1\0"], 2, 1),
+            (&["COPY 3\0"], 3, 0),
+            (&[], 0, 3),
+        ] {
+            let mut answer = Answer::default();
+            for tag in tags {
+                answer.take(b'C', tag.as_bytes());
+            }
+            let outcome = judge(&insert(3), answer, Dialect::PostgreSql);
+            assert_eq!(outcome.certainty, Certainty::Applied);
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (applied, refused));
+            assert_eq!(outcome.error.is_some(), refused > 0);
+        }
+    }
+
+    #[test]
+    fn what_an_error_of_yugabytedb_leaves_certain_is_what_its_documents_and_issues_say() {
+        use Certainty::{NotApplied, Unknown};
+        for (code, message, class, certainty) in [
+            (
+                "40001",
+                "could not serialize access due to concurrent update",
+                ErrorClass::Conflict,
+                NotApplied,
+            ),
+            ("40001", "Restart read required", ErrorClass::Conflict, NotApplied),
+            ("40P01", "deadlock detected", ErrorClass::Conflict, NotApplied),
+            (
+                "23505",
+                "duplicate key value violates unique constraint \"kv_pkey\"",
+                ErrorClass::Constraint,
+                NotApplied,
+            ),
+            ("57014", "canceling statement due to statement timeout", ErrorClass::Timeout, Unknown),
+            (
+                "XX000",
+                "UpdateTransaction RPC (request call id 19635) to h:9100 timed out after 5.000s",
+                ErrorClass::Unavailable,
+                Unknown,
+            ),
+        ] {
+            let mut answer = Answer::default();
+            let body = format!("SERROR\0VERROR\0C{code}\0M{message}\0\0");
+            answer.take(b'E', body.as_bytes());
+            let outcome = judge(&insert(3), answer, Dialect::YugabyteDb);
+            assert_eq!(outcome.certainty, certainty, "{message}");
+            assert_eq!(outcome.error.unwrap().class, class, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_cut_connection_is_unknown_unless_nothing_was_sent() {
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        let outcome = lost(&insert(3), Answer::default(), &cut, false);
+        assert_eq!(outcome.certainty, Certainty::Unknown);
+        let outcome = lost(&insert(3), Answer::default(), &cut, true);
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(!outcome.session_usable);
+    }
+
+    #[test]
+    fn data_rows_are_read_and_short_ones_do_no_harm() {
+        let body = [
+            &3u16.to_be_bytes()[..],
+            &1i32.to_be_bytes(),
+            b"7",
+            &(-1i32).to_be_bytes(),
+            &9i32.to_be_bytes(),
+            b"ab",
+        ]
+        .concat();
+        assert_eq!(row(&body), vec![Some("7".to_owned()), None, None]);
+        assert_eq!(row(&[0]), Vec::<Option<String>>::new());
     }
 }

@@ -3,18 +3,19 @@
 //! Secrets are only sent to a server that may have them.
 
 use bytes::BytesMut;
+use highwater_driver::contract::TargetError;
+use highwater_driver::private_file::PrivateFile;
+use highwater_driver::target_url::Secret;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{
     ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
 };
 use postgres_protocol::message::frontend;
+use sha2::{Digest, Sha256, Sha384, Sha512};
 
-use super::channel_binding::server_end_point;
 use super::errors::{StartUpError, server_error};
-use super::options::{Binding, Method, Node};
-use super::password::password;
+use super::options::{Address, Binding, Method, Node};
 use super::wire::Connection;
-use highwater_driver::contract::TargetError;
 
 /// Codes in authentication messages.
 const OK: u32 = 0;
@@ -168,4 +169,185 @@ fn unsupported(node: &Node, what: &str) -> StartUpError {
     let error = TargetError::refused(format!("{}: the server requires {what}", node.shown))
         .with_hint("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken");
     StartUpError::Client(error)
+}
+
+/// Encoded object identifiers of signatures, each with its hash: that of the signature, but SHA-256 for MD5 and SHA-1.
+const SIGNATURES: &[(&[u8], Hash)] = &[
+    // RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512: 1.2.840.113549.1.1.x
+    (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x04", Hash::Sha256),
+    (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x05", Hash::Sha256),
+    (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b", Hash::Sha256),
+    (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0c", Hash::Sha384),
+    (b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0d", Hash::Sha512),
+    // ECDSA with SHA-1, SHA-256, SHA-384, SHA-512: 1.2.840.10045.4.x
+    (b"\x2a\x86\x48\xce\x3d\x04\x01", Hash::Sha256),
+    (b"\x2a\x86\x48\xce\x3d\x04\x03\x02", Hash::Sha256),
+    (b"\x2a\x86\x48\xce\x3d\x04\x03\x03", Hash::Sha384),
+    (b"\x2a\x86\x48\xce\x3d\x04\x03\x04", Hash::Sha512),
+];
+
+/// The first byte of a sequence, and of an object identifier.
+const SEQUENCE: u8 = 0x30;
+const OBJECT_IDENTIFIER: u8 = 0x06;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hash {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+/// The hash of a certificate; `None` if its signature has no single hash, as with Ed25519.
+pub(super) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+    Some(match hash(certificate)? {
+        Hash::Sha256 => Sha256::digest(certificate).to_vec(),
+        Hash::Sha384 => Sha384::digest(certificate).to_vec(),
+        Hash::Sha512 => Sha512::digest(certificate).to_vec(),
+    })
+}
+
+/// The signature's hash: Certificate ::= { tbsCertificate, signatureAlgorithm { algorithm, … }, … }.
+fn hash(certificate: &[u8]) -> Option<Hash> {
+    let (whole, _) = element(SEQUENCE, certificate)?;
+    let (_signed, rest) = element(SEQUENCE, whole)?;
+    let (algorithm, _) = element(SEQUENCE, rest)?;
+    let (identifier, _) = element(OBJECT_IDENTIFIER, algorithm)?;
+    let mut known = SIGNATURES.iter();
+    known.find(|(encoded, _)| *encoded == identifier).map(|(_, hash)| *hash)
+}
+
+/// The content of a DER element of this kind, and what follows it.
+fn element(kind: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let (length, rest) = rest.split_first()?;
+    let (length, rest) = match usize::from(*length) {
+        short @ 0..=0x7f => (short, rest),
+        // The length of the length; no certificate has 4 GiB.
+        long @ 0x81..=0x84 => {
+            let (digits, rest) = rest.split_at_checked(long - 0x80)?;
+            let number =
+                digits.iter().fold(0_usize, |number, digit| number << 8 | usize::from(*digit));
+            (number, rest)
+        }
+        _ => return None,
+    };
+    (*first == kind).then(|| rest.split_at_checked(length))?
+}
+
+/// The file with the passwords.
+const PASSWORD_FILE: PrivateFile = PrivateFile {
+    name: "password file",
+    hint: "PGPASSFILE names another file; PGPASSWORD needs none",
+};
+
+/// The password for a server: the given one, or else the first match in the password file.
+pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
+    if let Some(password) = &node.login.password {
+        return Ok(password.clone());
+    }
+    let file = node.login.passfile.as_ref();
+    let text = file.map(|path| PASSWORD_FILE.read(path)).transpose()?;
+    let found = text.flatten().and_then(|text| find(&text, &pgpass_fields(node)));
+    found.map(Secret::of_this_run).ok_or_else(|| {
+        TargetError::refused(format!(
+            "{}: the server requires the password of user `{}`, and none is given",
+            node.shown, node.login.user
+        ))
+        .with_hint(
+            "put it in the URL (`://user:password@…`), in PGPASSWORD, or in ~/.pgpass (mode 0600)",
+        )
+    })
+}
+
+/// Host, port, database, and user as in a line.
+fn pgpass_fields(node: &Node) -> [String; 4] {
+    let (host, port) = match &node.address {
+        Address::Tcp(host, port) => (host.clone(), port),
+        Address::Socket(_, port) => ("localhost".to_owned(), port),
+    };
+    // Without a database name, a server uses the user's name.
+    let user = &node.login.user;
+    [host, port.to_string(), node.login.database.as_ref().unwrap_or(user).clone(), user.clone()]
+}
+
+/// The password of the first line whose four fields match.
+fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut rest = line;
+        for want in pgpass_fields {
+            let (field, after) = field(rest)?;
+            // A wildcard is an unescaped asterisk; an escaped one is a name.
+            if field != "*" && unescape(field) != *want {
+                return None;
+            }
+            rest = after;
+        }
+        Some(unescape(rest))
+    })
+}
+
+/// The first field as written, and the text after its colon.
+fn field(line: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let end = line.find(|letter: char| {
+        let ends = letter == ':' && !escaped;
+        escaped = letter == '\\' && !escaped;
+        ends
+    })?;
+    Some((line.get(..end)?, line.get(end + 1..)?))
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        plain.extend(if letter == '\\' { letters.next() } else { Some(letter) });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{
+        CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
+    };
+
+    #[test]
+    fn the_hash_is_that_of_the_signature() {
+        for (kind, bytes) in [
+            (&PKCS_ECDSA_P256_SHA256, Some(32)),
+            (&PKCS_ECDSA_P384_SHA384, Some(48)),
+            (&PKCS_ED25519, None),
+        ] {
+            let key = KeyPair::generate_for(kind).unwrap();
+            let names = vec!["localhost".to_owned()];
+            let signed = CertificateParams::new(names).unwrap().self_signed(&key);
+            let found = server_end_point(signed.unwrap().der());
+            assert_eq!(found.map(|found| found.len()), bytes);
+        }
+        assert_eq!(server_end_point(b"\x30\x85"), None);
+        assert_eq!(server_end_point(b""), None);
+    }
+
+    fn pgpass_fields() -> [String; 4] {
+        ["db.example", "5432", "bench", "ann"].map(str::to_owned)
+    }
+
+    #[test]
+    fn the_first_matching_line_counts() {
+        for (text, password) in [
+            ("db.example:5432:bench:ann:one", Some("one")),
+            ("other:5432:bench:ann:no\n*:*:*:ann:two\n*:*:*:*:three", Some("two")),
+            ("# db.example:5432:bench:ann:no\n*:*:*:*:x", Some("x")),
+            ("*:*:*:*:with\\:colon\\\\", Some("with:colon\\")),
+            ("*:*:*:*:a:b", Some("a:b")),
+            ("\\*:*:*:*:no", None),
+            ("*:5433:*:*:no", None),
+            ("*:*:*:no", None),
+            ("", None),
+        ] {
+            assert_eq!(find(text, &pgpass_fields()).as_deref(), password, "{text}");
+        }
+    }
 }

@@ -11,9 +11,9 @@ use tokio::net::UnixStream;
 
 use super::authenticate::authenticate;
 use super::errors::{Failure, ServerError, StartUpError, server_error};
+use super::facts::ReportedRole;
 use super::message;
 use super::options::{Address, Node};
-use super::role::ReportedRole;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::network::{

@@ -3,13 +3,11 @@
 //! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is rolled back. Must not
 //! guess: an error without certainty is unknown.
 
-use highwater_model::outcome::{Certainty, ErrorClass, OpError};
-
-use super::error_texts;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
+use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,11 +60,7 @@ impl ServerError {
 
     /// The SQLSTATE; if the server has no error codes, the one for its text.
     fn meant(&self) -> &str {
-        if self.code == error_texts::NO_CODE {
-            error_texts::code_of(&self.message)
-        } else {
-            &self.code
-        }
+        if self.code == NO_CODE { code_of(&self.message) } else { &self.code }
     }
 
     /// The class of a failed op, and its certainty.
@@ -182,6 +176,38 @@ fn judge_code(code: &str) -> (ErrorClass, Certainty) {
         },
     };
     (class, NotApplied)
+}
+
+/// The meaningless code.
+pub(super) const NO_CODE: &str = "00000";
+
+/// Parts of texts, with the SQLSTATE of their meaning.
+const TEXTS: &[(&str, &str)] = &[
+    // Another session is writing a table without a write-ahead log: the statement was not begun.
+    ("table busy", "55P03"),
+    ("inconvertible", "22000"),
+    ("bad parameter value length", "22P03"),
+    ("invalid UTF8 encoding", "22021"),
+    ("designated timestamp", "22008"),
+    ("table does not exist", "42P01"),
+    ("table already exists", "42P07"),
+    ("Invalid column", "42703"),
+    ("unknown function name", "42883"),
+    ("unexpected token", "42601"),
+    ("row value count does not match", "42601"),
+    ("insert statement must populate timestamp", "42601"),
+    ("invalid parameter count", "42601"),
+    ("statement or portal does not exist", "26000"),
+    ("invalid username/password", "28P01"),
+];
+
+/// A canceled INSERT … SELECT keeps the batches that it had written, so it is not 57014.
+const INTERNAL: &str = "XX000";
+
+/// The SQLSTATE for an error's text.
+pub(super) fn code_of(message: &str) -> &'static str {
+    let known = TEXTS.iter().find(|(part, _)| message.contains(part));
+    known.map_or(INTERNAL, |(_, code)| *code)
 }
 
 #[cfg(test)]

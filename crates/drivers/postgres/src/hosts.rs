@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
 use super::connect::{self, Opened};
+use super::facts::mismatch;
 use super::options::{HostOrder, Node, SessionAttributes};
-use super::role::mismatch;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline, in_turn};
 use highwater_driver::hosts;
 

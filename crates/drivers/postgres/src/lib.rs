@@ -31,24 +31,17 @@ use telemetry::WireReader;
 mod admin;
 mod answer;
 mod authenticate;
-mod channel_binding;
 mod connect;
 mod describe;
 mod encode;
-mod error_texts;
 mod errors;
 mod facts;
 mod hosts;
 mod message;
 mod options;
-mod outcome;
-mod password;
 mod prepare;
-mod role;
-mod rows;
 mod session;
 mod telemetry;
-mod transaction;
 mod wire;
 
 /// For estimating an audit: `cargo xtask bench audit` measured 5.9 µs, with server and client sharing two cores.

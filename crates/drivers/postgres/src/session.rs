@@ -6,20 +6,19 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::network::describe;
+use highwater_driver::outcomes::{self, closed, gone};
+use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_model::outcome::Outcome;
+use highwater_model::outcome::{Certainty, Outcome};
 
 use super::answer::Answer;
+use super::answer::{judge, lost};
 use super::encode::{Mode, Plan, WireEncoder, parse_values};
 use super::errors::Failure;
 use super::message;
-use super::outcome::{judge, lost};
-use super::transaction::{self, roll_back};
 use super::wire::Connection;
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
-use highwater_driver::network::describe;
-use highwater_driver::outcomes::{closed, gone};
-use highwater_driver::sql::dialect::Dialect;
 
 /// Maximum prepared statements for `values`, by row count; the oldest is closed first.
 const VALUES_STATEMENTS_MAX: usize = 16;
@@ -45,7 +44,7 @@ impl WireSession {
             return closed(op);
         };
         if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
-            let done = transaction::run(&mut connection, self.dialect, op, &request.bytes).await;
+            let done = run(&mut connection, self.dialect, op, &request.bytes).await;
             if done.session_usable {
                 self.connection = Some(connection);
             }
@@ -178,4 +177,71 @@ impl Session for WireSession {
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(self.run(request))
     }
+}
+
+/// Sends the requests of a transaction one by one; the last one is COMMIT. The connection is in sync with the server if
+/// the outcome reports a usable session.
+pub(super) async fn run(
+    connection: &mut Connection,
+    dialect: Dialect,
+    op: &Op,
+    bytes: &[u8],
+) -> Outcome {
+    let mut answer = Answer::default();
+    let mut requests = message::requests(bytes).peekable();
+    while let Some(request) = requests.next() {
+        let commits = requests.peek().is_none();
+        let exchanged = connection.exchange(request, &mut answer).await;
+        match exchanged {
+            Ok(()) if answer.error.is_none() => {}
+            Ok(()) if commits => break,
+            Err(error) if commits => {
+                return lost(op, answer, &error, connection.nothing_sent());
+            }
+            failed => return not_begun_to_commit(connection, dialect, answer, failed).await,
+        }
+    }
+    let usable = ends_in_step(connection, dialect, &answer).await;
+    let mut outcome = judge(op, answer, dialect);
+    outcome.session_usable = usable;
+    outcome
+}
+
+/// It ended before COMMIT was sent.
+async fn not_begun_to_commit(
+    connection: &mut Connection,
+    dialect: Dialect,
+    answer: Answer,
+    failed: std::io::Result<()>,
+) -> Outcome {
+    let usable = failed.is_ok() && ends_in_step(connection, dialect, &answer).await;
+    let (rows, bytes) = (answer.rows, answer.bytes);
+    let (error, certainty) = match (answer.error, failed) {
+        (Some(error), _) => {
+            let certainty = error.certainty_before_commit();
+            (error.into_op_error(), certainty)
+        }
+        (None, Err(error)) => (gone(&describe(&error)), Certainty::NotApplied),
+        (None, Ok(())) => (gone("the server said nothing"), Certainty::NotApplied),
+    };
+    let mut outcome = outcomes::failed(0, certainty, error);
+    outcome.response_rows = rows;
+    outcome.response_bytes = bytes;
+    outcome.session_usable = usable;
+    outcome
+}
+
+/// Whether the connection is usable after that response: no transaction is open.
+async fn ends_in_step(connection: &mut Connection, dialect: Dialect, answer: &Answer) -> bool {
+    let ended = answer.status == b'I';
+    !answer.is_fatal() && (ended || (dialect.rolls_back() && roll_back(connection).await))
+}
+
+/// Ends a transaction that a failure left open; returns whether the connection is usable again.
+pub(super) async fn roll_back(connection: &mut Connection) -> bool {
+    let mut bytes = Vec::new();
+    message::query(&mut bytes, "ROLLBACK");
+    let mut answer = Answer::default();
+    let ended = connection.exchange(&bytes, &mut answer).await;
+    ended.is_ok() && answer.error.is_none() && answer.status == b'I'
 }

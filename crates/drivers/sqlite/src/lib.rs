@@ -15,13 +15,11 @@ mod audit;
 mod database;
 mod describe;
 mod error;
-mod insert;
 mod session;
 mod settings;
 mod statements;
 mod tables;
 mod target;
-mod telemetry;
 mod thread;
 mod writer_lock;
 

@@ -2,22 +2,22 @@
 //!
 //! Must not execute statements.
 
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-
-use highwater_model::op::PlaceholderStyle;
-use highwater_model::units::Nanos;
 
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Response, Session, Target, Timeline,
 };
+use highwater_driver::telemetry::{MetricSample, TelemetryReader, names};
+use highwater_model::numbers::len_to_f64;
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::units::Nanos;
 
 use super::admin::SqliteAdmin;
 use super::database::Database;
 use super::session::SqliteSession;
 use super::settings::INSERT_MODES;
-use super::telemetry::FileReader;
-use highwater_driver::telemetry::TelemetryReader;
 
 /// Sessions of a closed pace without a number: enough to keep the single writer busy while others prepare.
 const DEFAULT_SESSIONS: u32 = 4;
@@ -75,5 +75,37 @@ impl Target for SqliteTarget {
 
     fn embedded_cpu(&self) -> Nanos {
         self.database.cpu()
+    }
+}
+
+/// Reads one database.
+pub(super) struct FileReader {
+    pub(super) database: Arc<Database>,
+}
+
+impl FileReader {
+    fn samples(&self) -> Vec<MetricSample> {
+        let settings = &self.database.settings;
+        let (active, waiting) = self.database.busy();
+        let mut samples = vec![
+            MetricSample::level(names::ACTIVE, "1", len_to_f64(active.saturating_sub(waiting))),
+            MetricSample::level(names::QUEUE, "1", len_to_f64(waiting)),
+        ];
+        let mut size = |name, path: &Path| {
+            let bytes = std::fs::metadata(path).map(|file| file.len());
+            samples.extend(bytes.ok().map(|bytes| {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                MetricSample::level(name, "bytes", len_to_f64(bytes))
+            }));
+        };
+        size("database_bytes", &settings.path);
+        size("log_bytes", &settings.log_path());
+        samples
+    }
+}
+
+impl TelemetryReader for FileReader {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
+        Box::pin(std::future::ready(Ok(self.samples())))
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use crate::decimal::{TimeUnit, nanos, number};
-use crate::error::ImportError;
+use crate::averages::{TimeUnit, nanos, number};
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::OutputReader;
+use crate::importer::ImportError;
+use crate::importer::OutputReader;
 use highwater_model::display;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::import_record::LatencyBegin;
@@ -15,8 +15,8 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
 
-use super::measures::{Measure, measures};
-use super::recorded_values::empty_run;
+use super::empty_run;
+use super::{Measure, measures};
 
 /// Maximum number of tags in a log.
 const TAGS_MAX: usize = 64;

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::headroom::Headroom;
+use super::request::Headroom;
 use super::request::Request;
-use super::traced::{Origin, Traced};
+use super::request::{Origin, Traced};
 
 /// Months ahead that are always shown, in addition to the plan's own.
 const AHEAD: u32 = 6;

@@ -8,26 +8,22 @@ mod decision;
 #[cfg(any(test, feature = "fixture"))]
 #[expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 pub mod fixture;
-mod headroom;
-mod inputs;
 mod layout;
-mod nodes;
 mod plan;
 mod planning;
 mod prose;
 mod request;
-mod traced;
 
 #[cfg(test)]
 mod tests;
 
 pub use basis::{Basis, BasisError, Reading};
 pub use decision::{Ahead, Assumption, AssumptionWeight, Decision, OneLost, Regret, SHORTAGE};
-pub use headroom::Headroom;
 pub use layout::{Disk, Network, Shards, length};
-pub use nodes::{CapacityUse, NodeCounts, Unreached};
 pub use plan::{Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint};
 pub use planning::size;
+pub use planning::{CapacityUse, NodeCounts, Unreached};
 pub(crate) use planning::{curve, models};
+pub use request::Headroom;
+pub use request::{Input, Origin, Traced};
 pub use request::{Need, Request};
-pub use traced::{Input, Origin, Traced};

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::decision::Decision;
-use super::headroom::Headroom;
 use super::layout::{Disk, Network, Shards};
-use super::traced::{Input, Origin};
+use super::request::Headroom;
+use super::request::{Input, Origin};
 use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
 
 /// Version of the plan format.

@@ -1,12 +1,12 @@
 //! The plan as a paragraph for a design document.
 
-use super::headroom::Headroom;
+use highwater_model::display::{self, percent_plain};
+
+use super::basis::Basis;
 use super::layout::length;
 use super::plan::{NeedPlan, SizePlan};
-use super::request::Request;
-use super::traced::Origin;
-use crate::scaling::LEVEL;
-use highwater_model::display::{self, percent_plain};
+use super::request::{Headroom, Input, Need, Origin, Request, Traced};
+use crate::scaling::{DEVIATIONS, Growth, LEVEL, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
@@ -145,4 +145,251 @@ fn assumptions(plan: &SizePlan) -> Option<String> {
         .map(|input| format!("{} {} ({})", input.name, input.value, input.flag))
         .collect();
     (!assumed.is_empty()).then(|| format!("Assumed, not measured here: {}.", assumed.join("; ")))
+}
+
+/// Every input, the needs first.
+pub(super) fn list(request: &Request) -> Vec<Input> {
+    let mut list: Vec<Input> = Vec::new();
+    for need in &request.needs {
+        of_need(need, &mut list);
+    }
+    of_cluster(request, &mut list);
+    of_data(request, &mut list);
+    list
+}
+
+fn of_need(need: &Need, list: &mut Vec<Input>) {
+    let basis = &need.basis;
+    let unit = &basis.unit;
+    let least = need.at_least_per_s;
+    let least = least.map_or_else(String::new, |least| format!("{} to ", display::rate(least)));
+    let rate = format!("{least}{} {unit}", display::rate(need.per_s.value));
+    list.push(need.per_s.input("target", rate, "RATE"));
+    let (measured, sizes) = (&basis.origin, super::basis::measured_sizes(basis));
+    list.push(measured.input(&format!("throughput, {unit}"), sizes, "--from"));
+    of_growth(basis, list);
+    let part = percent_plain(basis.growth.error());
+    let error = format!("{part} of each measurement");
+    list.push(basis.error().input("measurement error", error, "--error"));
+    let cost = basis.replica_cost.value.cost;
+    let text = format!("{} of the first", percent_plain(cost));
+    let what = format!("cost of a further copy, {unit}");
+    list.push(basis.replica_cost.input(&what, text, "--replica-cost"));
+}
+
+/// The growth model, or that growth is assumed.
+fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
+    let unit = &basis.unit;
+    if let Growth::Assumed(pooled) = &basis.growth {
+        let growth = &basis.growth_origin;
+        let exponent = format!("nodes^{:.2}", pooled.exponent());
+        list.push(growth.input(&format!("growth with nodes, {unit}"), exponent, "--assume"));
+        return;
+    }
+    let averaged = (
+        "Amdahl, USL and power, averaged",
+        Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
+    );
+    let (model, origin) =
+        basis.model.map_or(averaged, |model| (model.name(), Origin::Given("--model".to_owned())));
+    list.push(origin.input(&format!("scaling model, {unit}"), model, "--model"));
+}
+
+fn of_cluster(request: &Request, list: &mut Vec<Input>) {
+    let probability = percent_plain(request.probability.value);
+    let what = "chance that the nodes suffice";
+    list.push(request.probability.input(what, probability, "--confidence"));
+    let spare = percent_plain(request.spare.value);
+    let free = &request.spare;
+    list.push(free.input("capacity kept free", spare, "--headroom"));
+    let growth = format!("{} a month", percent_plain(request.growth_per_month.value));
+    list.push(request.growth_per_month.input("growth", growth, "--growth"));
+    let months = request.months.value.to_string();
+    list.push(request.months.input("months ahead", months, "--months"));
+    let survive = request.survive.value.to_string();
+    let what = "nodes that may be lost";
+    list.push(request.survive.input(what, survive, "--tolerate-failures"));
+    let replicas = request.replicas.value.to_string();
+    list.push(request.replicas.input("replicas", replicas, "--replicas"));
+    if let Some(vcpus) = request.planned_vcpus() {
+        let text = display::plain(vcpus.value);
+        list.push(vcpus.input("vCPUs a node", text, "--vcpus"));
+    }
+    if let Some(price) = &request.price_per_node_hour {
+        let text = display::plain(price.value);
+        list.push(price.input("price of a node and hour", text, "--price"));
+    }
+}
+
+fn of_data(request: &Request, list: &mut Vec<Input>) {
+    if let Some(retention) = &request.retention_s {
+        let text = format!("{} days", display::plain(retention.value / 86_400.0));
+        list.push(retention.input("retention", text, "--retention"));
+    }
+    let mut bytes = |input: &Option<Traced<f64>>, name: &str, flag: &str| {
+        if let Some(input) = input {
+            list.push(input.input(name, format!("{} B", display::plain(input.value)), flag));
+        }
+    };
+    let (stored, sent) = (&request.stored_bytes_per_row, &request.sent_bytes_per_row);
+    bytes(stored, "a row on disk", "--bytes-per-row");
+    bytes(sent, "a row as sent", "--sent-bytes-per-row");
+    bytes(&request.bytes_per_answer, "an answer", "--bytes-per-answer");
+    if request.rows_per_s() > 0.0 {
+        let rules = &request.guidance.value;
+        let per_vcpu = format!("{} written at once", display::plain(rules.shards_per_vcpu));
+        let guidance = &request.guidance;
+        list.push(guidance.input("shards a vCPU", per_vcpu, "--shards-per-vcpu"));
+        let greatest = display::plain(rules.greatest_shard_bytes / 1e9);
+        let most = format!("{greatest} GB at most");
+        list.push(guidance.input("size of a shard", most, "--shard-size"));
+        let fill = percent_plain(rules.greatest_disk_fill);
+        list.push(guidance.input("disk in use", format!("{fill} at most"), "--disk-fill"));
+    }
+}
+
+/// Information for the reader that is not an error.
+pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for need in &request.needs {
+        notes.extend(need.basis.notes.iter().cloned());
+        of_basis(request, need, &mut notes);
+    }
+    if extrapolated {
+        notes.push(
+            "EXTRAPOLATED: the nodes lie beyond twice the largest known size, where every model \
+             says something else; measure a larger cluster before buying."
+                .to_owned(),
+        );
+    }
+    if request.needs.len() > 1 {
+        notes.push(
+            "That rows and queries share the capacity in proportion is assumed; only a run with \
+             both streams shows how they disturb each other."
+                .to_owned(),
+        );
+    }
+    let (replicas, survive) = (request.replicas.value, request.survive.value);
+    if replicas < survive {
+        notes.push(format!(
+            "With {replicas} replicas and {survive} lost, data are lost; --replicas {survive} \
+             keeps them."
+        ));
+    }
+    if nodes <= replicas {
+        notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
+    }
+    of_layout(request, nodes, &mut notes);
+    notes
+}
+
+fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
+    let unit = &need.basis.unit;
+    if let Some(average) = need.basis.growth.average() {
+        of_sizes(need.basis.sweep.sizes(), unit, notes);
+        if average.widened > 1.05 {
+            notes.push(format!(
+                "No model comes as near to the points of {unit} as their error says; the error is \
+                 taken as {}.",
+                percent_plain(need.basis.growth.error())
+            ));
+        }
+    }
+    let requested = request.vcpus_per_node.as_ref();
+    match (requested, need.basis.vcpus_per_node) {
+        (Some(requested), Some(measured)) if (requested.value - measured).abs() > 1e-9 => {
+            let times = display::significant(requested.value / measured);
+            let [planned, measured] = [requested.value, measured].map(display::plain);
+            notes.push(format!(
+                "That nodes of {planned} vCPUs do {times} times as much as those of {measured} is assumed."
+            ));
+        }
+        (Some(_), None) => notes.push(format!(
+            "The source of {unit} does not say how many vCPUs a node had; planned nodes are taken \
+             to be like those."
+        )),
+        _ => {}
+    }
+}
+
+/// Notes on conclusions that too few sizes do not allow.
+fn of_sizes(sizes: &[Size], unit: &str, notes: &mut Vec<String>) {
+    let [first, last] = sizes else {
+        return;
+    };
+    let grown = (last.per_s / first.per_s).ln();
+    // Two measurements of one size differ by more in one of ten cases.
+    let by_chance = DEVIATIONS * first.error.hypot(last.error);
+    notes.push(if grown.abs() < by_chance {
+        format!(
+            "WARNING: the two sizes of {unit} differ by {}, less than two measurements of one size \
+             can. Whether {unit} grow with nodes is not known, and the interval is too narrow where \
+             they do: repeat both sizes, or measure a third.",
+            display::percent(grown.exp_m1().abs())
+        )
+    } else {
+        format!(
+            "WARNING: growth of {unit} rests on two sizes. One step does not distinguish a bend from noise: \
+             measure a third size."
+        )
+    });
+}
+
+fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
+    if request.rows_per_s() <= 0.0 {
+        return;
+    }
+    let mut missing: Vec<&str> = Vec::new();
+    if request.stored_bytes_per_row.is_none() {
+        missing.push("--bytes-per-row");
+    }
+    if request.retention_s.is_none() {
+        missing.push("--retention");
+    }
+    if !missing.is_empty() {
+        let missing = missing.join(" and ");
+        notes.push(format!("Disk and sizes of shards need {missing}."));
+    }
+    if request.network(nodes, request.replicas.value).is_none() {
+        notes.push(
+            "Network needs --sent-bytes-per-row for rows and --bytes-per-answer for queries."
+                .to_owned(),
+        );
+    }
+    let Some(shards) = request.shards(nodes, request.replicas.value) else {
+        notes.push("Shards need --vcpus.".to_owned());
+        return;
+    };
+    let rules = &request.guidance.value;
+    if shards.per_node > rules.most_shards_per_node {
+        let (on_node, most) = (shards.per_node, rules.most_shards_per_node);
+        let (on_node, most) = (display::rate(on_node), display::plain(most));
+        notes.push(format!(
+            "{on_node} shards on a node are more than the {most} that are advised: keep rows for less \
+             time, or give --shard-size a larger size."
+        ));
+    }
+    if let Some(bytes) = shards.bytes.filter(|bytes| *bytes < rules.least_shard_bytes) {
+        let each = shards
+            .partition_days
+            .map_or(String::new(), |days| format!(" (a partition for each {})", length(days)));
+        notes.push(format!(
+            "Shards of {} GB{each} are smaller than the {} GB that are advised; they are as many as \
+             there are vCPUs to keep busy.",
+            display::significant(bytes / 1e9),
+            display::plain(rules.least_shard_bytes / 1e9)
+        ));
+    }
+}
+
+impl Basis {
+    fn error(&self) -> Origin {
+        use crate::scaling::ErrorSource;
+        let assumed = "not stated, and nothing was measured twice";
+        match self.sweep.error_source() {
+            ErrorSource::Stated => Origin::Given("--error".to_owned()),
+            ErrorSource::Replicates => self.origin.clone(),
+            ErrorSource::Floor => Origin::Assumed(assumed.to_owned()),
+        }
+    }
 }

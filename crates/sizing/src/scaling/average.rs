@@ -5,13 +5,12 @@
 //! promise beyond the measured sizes is too much wherever growth bends. A size counts less the
 //! smaller it is, because a bend shows at the largest ones. Nothing is drawn at random.
 
-use super::curve::ScalingModel;
-use super::forecast::{DEVIATIONS, Forecast};
-use super::posterior::{LogPrediction, ModelPosterior};
-use super::reach::{LEAST_SIDE, NEAR_LINEAR, Sides};
-use super::shapes::shapes;
-use super::sweep::{Size, Sweep};
 use highwater_model::numbers::len_to_f64;
+
+use super::curve::{Curve, ScalingModel, shapes};
+use super::forecast::{DEVIATIONS, Forecast};
+use super::forecast::{LEAST_SIDE, NEAR_LINEAR, Sides};
+use super::sweep::{Size, Sweep};
 
 /// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
 const SIZES_TO_LEAVE_ONE_OUT: usize = 3;
@@ -185,4 +184,276 @@ fn weighed(posteriors: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
             posterior,
         })
         .collect()
+}
+
+/// A model as a sweep leaves it.
+#[derive(Debug, Clone)]
+pub(super) struct ModelPosterior {
+    pub(super) model: ScalingModel,
+    shapes: Vec<WeightedCurve>,
+    /// Variance of the logarithm of the scale, the same for every shape.
+    scale_variance: f64,
+    /// Least sum of squared deviations in units of the error.
+    pub(super) least_chi_squared: f64,
+}
+
+/// A shape.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WeightedCurve {
+    pub(super) shape: Curve,
+    /// Probability within its model.
+    probability: f64,
+    /// Mean of the logarithm of the scale.
+    log_scale: f64,
+    /// Sum of squared deviations from the measured sizes, in units of the error.
+    pub(super) chi_squared: f64,
+}
+
+/// A prediction of the logarithm of a throughput.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogPrediction {
+    pub(super) mean: f64,
+    pub(super) variance: f64,
+}
+
+/// How a model does on sizes that were left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LeftOut {
+    /// Sum of the logarithms of the densities that it gave to them.
+    pub(super) log_density: f64,
+    /// Sum of its squared relative errors.
+    pub(super) squares: f64,
+}
+
+/// Deviations of one shape from the sizes, as weighted sums.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    weight: f64,
+    first: f64,
+    second: f64,
+}
+
+impl Sums {
+    fn add(&mut self, deviation: f64, weight: f64) {
+        self.weight += weight;
+        self.first += weight * deviation;
+        self.second += weight * deviation * deviation;
+    }
+
+    fn mean(&self) -> f64 {
+        self.first / self.weight
+    }
+
+    /// Sum of squares around the mean; rounding can take it just below 0.
+    fn chi_squared(&self) -> f64 {
+        (self.second - self.first * self.mean()).max(0.0)
+    }
+}
+
+fn deviation(shape: &Curve, size: &Size) -> f64 {
+    size.per_s.ln() - shape.per_s(size.size).ln()
+}
+
+fn weight(size: &Size) -> f64 {
+    1.0 / (size.error * size.error)
+}
+
+fn sums(shape: &Curve, sizes: &[Size]) -> Sums {
+    let mut sums = Sums::default();
+    for size in sizes {
+        sums.add(deviation(shape, size), weight(size));
+    }
+    sums
+}
+
+impl ModelPosterior {
+    /// What `sizes` say about `shapes`, which are as likely as each other before. `None` without
+    /// shapes or sizes.
+    pub(super) fn new(model: ScalingModel, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
+        let sums: Vec<Sums> = shapes.iter().map(|shape| sums(shape, sizes)).collect();
+        let scale_variance = 1.0 / sums.first()?.weight;
+        if !scale_variance.is_finite() {
+            return None;
+        }
+        let believed = |(shape, sums): (&Curve, &Sums)| WeightedCurve {
+            shape: *shape,
+            probability: 1.0,
+            log_scale: sums.mean(),
+            chi_squared: sums.chi_squared(),
+        };
+        let mut posterior = Self {
+            model,
+            shapes: shapes.iter().zip(&sums).map(believed).collect(),
+            scale_variance,
+            least_chi_squared: 0.0,
+        };
+        posterior.normalize();
+        Some(posterior)
+    }
+
+    /// Probabilities from the sums of squares: each shape was as likely as the next.
+    fn normalize(&mut self) {
+        let least = self.shapes.iter().map(|shape| shape.chi_squared);
+        self.least_chi_squared = least.fold(f64::INFINITY, f64::min);
+        for shape in &mut self.shapes {
+            shape.probability = (0.5 * (self.least_chi_squared - shape.chi_squared)).exp();
+        }
+        let total: f64 = self.shapes.iter().map(|shape| shape.probability).sum();
+        for shape in &mut self.shapes {
+            shape.probability /= total;
+        }
+    }
+
+    /// Shapes whose sum of squares is above the least by at most `margin`.
+    pub(super) fn within(&self, margin: f64) -> impl Iterator<Item = &WeightedCurve> {
+        let most = self.least_chi_squared + margin;
+        self.shapes.iter().filter(move |shape| shape.chi_squared <= most)
+    }
+
+    /// The throughput at a size, as it is and not as it would be measured.
+    pub(super) fn predict(&self, size: f64) -> LogPrediction {
+        let log = |shape: &WeightedCurve| shape.log_scale + shape.shape.per_s(size).ln();
+        let mean: f64 = self.sum(log);
+        let spread = self.sum(|shape| (log(shape) - mean).powi(2));
+        LogPrediction { mean, variance: spread + self.scale_variance }
+    }
+
+    fn sum(&self, of: impl Fn(&WeightedCurve) -> f64) -> f64 {
+        self.shapes.iter().map(|shape| shape.probability * of(shape)).sum()
+    }
+
+    /// Leaves each of the sizes out in turn and predicts it from the others.
+    pub(super) fn leave_one_out(&self, sizes: &[Size]) -> LeftOut {
+        let mut total = LeftOut::default();
+        if sizes.len() < 2 {
+            return total;
+        }
+        let all: Vec<Sums> = self.shapes.iter().map(|shape| sums(&shape.shape, sizes)).collect();
+        for size in sizes {
+            let one = self.leave_out(&all, size);
+            total.log_density += one.log_density;
+            total.squares += one.squares;
+        }
+        total
+    }
+
+    fn leave_out(&self, all: &[Sums], size: &Size) -> LeftOut {
+        let without = self.shapes.iter().zip(all).map(|(shape, all)| {
+            let deviation = deviation(&shape.shape, size);
+            let mut rest = *all;
+            rest.add(deviation, -weight(size));
+            let residual = deviation - rest.mean();
+            (rest, residual)
+        });
+        let without: Vec<(Sums, f64)> = without.collect();
+        let least =
+            without.iter().map(|(rest, _)| rest.chi_squared()).fold(f64::INFINITY, f64::min);
+        let (mut total, mut density, mut mean) = (0.0, 0.0, 0.0);
+        for (rest, residual) in &without {
+            let probability = (0.5 * (least - rest.chi_squared())).exp();
+            let variance = size.error * size.error + 1.0 / rest.weight;
+            total += probability;
+            mean += probability * residual;
+            density +=
+                probability * (-0.5 * residual * residual / variance).exp() / variance.sqrt();
+        }
+        // A density so small that it is 0 in floating point is as good as excluded.
+        LeftOut {
+            log_density: (density / total).max(f64::MIN_POSITIVE).ln(),
+            squares: (mean / total).powi(2),
+        }
+    }
+}
+
+/// Which nodes hold a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// Some of them.
+    #[default]
+    Divided,
+    /// All of them.
+    Everywhere,
+}
+
+impl Placement {
+    /// By the word that files of figures have for it.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "divided" => Some(Self::Divided),
+            "everywhere" => Some(Self::Everywhere),
+            _ => None,
+        }
+    }
+
+    /// Throughput is taken to grow with this power of the nodes: the median of published series by
+    /// nodes or shards over steps of at most a doubling.
+    pub const fn exponent(self) -> f64 {
+        match self {
+            Self::Divided => 0.80,
+            // The median of three sources, of which one fell and one grew linearly at first.
+            Self::Everywhere => 0.45,
+        }
+    }
+
+    /// How far other systems were from that, at their lower and their upper end.
+    const fn spread(self) -> Sides {
+        match self {
+            Self::Divided => Sides { below: 0.42, above: 0.30 },
+            Self::Everywhere => Sides { below: 0.90, above: 0.55 },
+        }
+    }
+}
+
+/// Throughput at measured sizes, and the pooled growth beyond them.
+#[derive(Debug, Clone)]
+pub struct PooledGrowth {
+    /// Logarithms of sizes and throughputs, ascending; at least one.
+    points: Vec<(f64, f64)>,
+    /// The largest measured size.
+    pub(super) largest: f64,
+    /// Relative standard deviation of a new measurement.
+    pub(super) error: f64,
+    placement: Placement,
+}
+
+impl PooledGrowth {
+    /// From at least one size.
+    pub fn new(sweep: &Sweep, placement: Placement) -> Self {
+        let sizes = sweep.sizes().iter();
+        Self {
+            points: sizes.map(|size| (size.size.ln(), size.per_s.ln())).collect(),
+            largest: sweep.largest(),
+            error: sweep.error(),
+            placement,
+        }
+    }
+
+    /// The power of the nodes that throughput is taken to grow with.
+    pub const fn exponent(&self) -> f64 {
+        self.placement.exponent()
+    }
+
+    /// What a new measurement at a size from 1 would show: between measured sizes what a line in
+    /// the logarithms says, outside of them what the pooled exponent does.
+    pub fn forecast(&self, size: f64) -> Forecast {
+        let log_size = size.ln();
+        let side = LEAST_SIDE.max(DEVIATIONS * self.error);
+        let after = self.points.partition_point(|point| point.0 < log_size);
+        let (nearest, steps) = match (self.points[..after].last(), self.points.get(after)) {
+            (Some(below), Some(above)) => {
+                let part = (log_size - below.0) / (above.0 - below.0);
+                return Forecast::even(below.1 + part * (above.1 - below.1), side);
+            }
+            (Some(end), None) | (None, Some(end)) => (end, log_size - end.0),
+            (None, None) => (&(0.0, 0.0), 0.0),
+        };
+        let middle = nearest.1 + self.exponent() * steps;
+        let spread = self.placement.spread();
+        if steps < 0.0 {
+            // A smaller exponent is more throughput at smaller sizes.
+            let swapped = Sides { below: spread.above, above: spread.below };
+            return swapped.at(middle, steps, side);
+        }
+        spread.at(middle, steps, side)
+    }
 }

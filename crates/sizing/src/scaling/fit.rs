@@ -3,14 +3,14 @@
 //! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. What a fit can and
 //! cannot tell beyond the measured sizes is not decided here.
 
+use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use highwater_model::numbers::len_to_f64;
-
+use super::average::Average;
+use super::average::ModelPosterior;
+use super::curve::shapes;
 use super::curve::{Curve, ScalingModel};
-use super::normal_equations::{MOST, NormalEquations};
-use super::shapes::shapes;
 use super::sweep::Point;
 
 /// Most steps of a fit; each oracle of the tests needs less than a tenth of them.
@@ -274,5 +274,255 @@ fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; MOST] {
             [n / losses, by_contention, by_contention * n]
         }
         _ => [0.0; MOST],
+    }
+}
+
+/// Most parameters of a model.
+pub(super) const MOST: usize = 3;
+
+/// `JᵀJ` and `Jᵀr` of the residuals `r` and their slopes `J` by each parameter.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NormalEquations {
+    matrix: [[f64; MOST]; MOST],
+    pull: [f64; MOST],
+}
+
+impl NormalEquations {
+    /// Adds a point: its residual, and the slopes of the curve at it.
+    pub(super) fn add(&mut self, residual: f64, slopes: [f64; MOST]) {
+        for i in 0..MOST {
+            self.pull[i] += slopes[i] * residual;
+            for j in 0..MOST {
+                self.matrix[i][j] += slopes[i] * slopes[j];
+            }
+        }
+    }
+
+    /// Direction of descent by each parameter, as far as the points pull it.
+    pub(super) fn pull(&self) -> &[f64; MOST] {
+        &self.pull
+    }
+
+    /// Change of each of the `free` parameters that solves the equations, whose diagonal is made
+    /// `1 + damping` times as large (Marquardt 1963); `None` where the points do not tell them apart.
+    pub(super) fn step(&self, free: &[usize], damping: f64) -> Option<Vec<f64>> {
+        let pull: Vec<f64> = free.iter().map(|&i| self.pull[i]).collect();
+        Some(Factors::of(&self.matrix, free, 1.0 + damping)?.solve(&pull))
+    }
+
+    /// Diagonal of the inverse of the matrix of the `free` parameters: their variances, in units
+    /// of the residuals' variance.
+    pub(super) fn variances(&self, free: &[usize]) -> Option<Vec<f64>> {
+        let factors = Factors::of(&self.matrix, free, 1.0)?;
+        let variance = |at: usize| {
+            let unit = (0..free.len()).map(|i| if i == at { 1.0 } else { 0.0 });
+            factors.solve(&unit.collect::<Vec<_>>())[at]
+        };
+        Some((0..free.len()).map(variance).collect())
+    }
+}
+
+/// Lower triangle `L` of `L·Lᵀ`, of as many parameters as are free.
+struct Factors(Vec<Vec<f64>>);
+
+impl Factors {
+    fn of(matrix: &[[f64; MOST]; MOST], free: &[usize], stretch: f64) -> Option<Self> {
+        let mut lower: Vec<Vec<f64>> = Vec::with_capacity(free.len());
+        for (row, &i) in free.iter().enumerate() {
+            let mut factors = Vec::with_capacity(row + 1);
+            for (column, above) in lower.iter().enumerate() {
+                let rest = matrix[i][free[column]] - dot(&factors, &above[..column]);
+                factors.push(rest / above[column]);
+            }
+            let left = matrix[i][i] * stretch - dot(&factors, &factors);
+            factors.push((left > 0.0).then(|| left.sqrt())?);
+            lower.push(factors);
+        }
+        Some(Self(lower))
+    }
+
+    fn solve(&self, right: &[f64]) -> Vec<f64> {
+        let Self(lower) = self;
+        let mut solved: Vec<f64> = Vec::with_capacity(right.len());
+        for (row, factors) in lower.iter().enumerate() {
+            solved.push((right[row] - dot(&factors[..row], &solved)) / factors[row]);
+        }
+        for row in (0..lower.len()).rev() {
+            let below = (row + 1..lower.len()).map(|i| lower[i][row] * solved[i]);
+            solved[row] = (solved[row] - below.sum::<f64>()) / lower[row][row];
+        }
+        solved
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A sum of squares may be above the least by so much: the square of the normal quantile of 0.95,
+/// which bounds an interval that holds nine of ten truths (Wilks 1938).
+const MARGIN: f64 = 2.706;
+
+/// Values that a parameter may have.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// From.
+    pub low: f64,
+    /// To; absent where nothing bounds it.
+    pub high: Option<f64>,
+}
+
+/// What a sweep shows of the universal scalability law.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Identifiability {
+    /// Contention σ. It cannot be distinguished from 0 where `low` is 0.
+    pub contention: Range,
+    /// Crosstalk κ. It cannot be distinguished from 0 where `low` is 0.
+    pub crosstalk: Range,
+    /// Size of the peak; where `high` is absent there may be none.
+    pub peak_size: Range,
+    /// The same in sentences, one a parameter.
+    pub sentences: Vec<String>,
+}
+
+impl Average {
+    /// What the sweep tells of contention, crosstalk and the peak; absent for a single size.
+    pub fn identifiability(&self) -> Option<Identifiability> {
+        let posterior = |model| {
+            let mut members = self.members().iter();
+            members.find(|member| member.model() == model).map(|member| &member.posterior)
+        };
+        let linear = posterior(ScalingModel::Linear)?;
+        let amdahl = posterior(ScalingModel::Amdahl)?;
+        let usl = posterior(ScalingModel::Usl)?;
+        let mut contention = hull(usl, |_, contention, _| contention)?;
+        let mut crosstalk = hull(usl, |_, _, crosstalk| crosstalk)?;
+        let least = usl.least_chi_squared;
+        if linear.least_chi_squared <= least + MARGIN {
+            contention.0 = 0.0;
+        }
+        let may_have_none =
+            amdahl.least_chi_squared.min(linear.least_chi_squared) <= least + MARGIN;
+        if may_have_none {
+            crosstalk.0 = 0.0;
+        }
+        let peak = hull(usl, |curve, _, _| curve.peak().map_or(f64::INFINITY, |peak| peak.size))?;
+        let range = |(low, high): (f64, f64)| Range { low, high: Some(high) };
+        let peak_size = Range { low: peak.0, high: (!may_have_none).then_some(peak.1) };
+        let (contention, crosstalk) = (range(contention), range(crosstalk));
+        Some(Identifiability {
+            sentences: sentences(contention, crosstalk, peak_size, self.largest),
+            contention,
+            crosstalk,
+            peak_size,
+        })
+    }
+}
+
+/// Least and greatest value over the curves that come near enough.
+fn hull(usl: &ModelPosterior, value: impl Fn(&Curve, f64, f64) -> f64) -> Option<(f64, f64)> {
+    usl.within(MARGIN)
+        .filter_map(|shape| match shape.shape {
+            Curve::Usl { contention, crosstalk, .. } => {
+                Some(value(&shape.shape, contention, crosstalk))
+            }
+            _ => None,
+        })
+        .fold(None, |hull, value| match hull {
+            None => Some((value, value)),
+            Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),
+        })
+}
+
+fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> Vec<String> {
+    let upper = |range: Range| small(range.high.unwrap_or(f64::INFINITY));
+    let mut sentences = Vec::new();
+    sentences.push(if contention.low > 0.0 {
+        let low = small(contention.low);
+        format!("σ (contention) lies between {low} and {}.", upper(contention))
+    } else {
+        let high = upper(contention);
+        format!("σ (contention) cannot be identified from this range: 0 to {high} fit it.")
+    });
+    match peak.high {
+        Some(high) => {
+            let (low, upper) = (small(crosstalk.low), upper(crosstalk));
+            sentences.push(format!("κ (crosstalk) lies between {low} and {upper}."));
+            let side = if high <= largest {
+                "within"
+            } else {
+                "around or beyond"
+            };
+            sentences.push(format!(
+                "The peak lies between {:.1} and {high:.1}, {side} the known sizes.",
+                peak.low
+            ));
+        }
+        None => sentences.push(format!(
+            "κ (crosstalk) cannot be identified from this range: 0 to {} fit it. A peak, if there is \
+             one, lies at {:.0} or beyond.",
+            upper(crosstalk),
+            peak.low.ceil()
+        )),
+    }
+    sentences
+}
+
+/// Two significant digits, however small.
+fn small(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a logarithm")]
+    let decimals = 1 - value.log10().floor() as i32;
+    format!("{value:.*}", usize::try_from(decimals.max(0)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A system whose solution is known by hand: 4x + 2y = 8, 2x + 5y + z = 15, y + 3z = 11.
+    fn known() -> NormalEquations {
+        NormalEquations {
+            matrix: [[4.0, 2.0, 0.0], [2.0, 5.0, 1.0], [0.0, 1.0, 3.0]],
+            pull: [8.0, 15.0, 11.0],
+        }
+    }
+
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_system_is_solved() {
+        close(&known().step(&[0, 1, 2], 0.0).unwrap(), &[1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn parameters_that_are_held_leave_the_system() {
+        // 4x = 8 and 3z = 11: without y, the two do not meet.
+        close(&known().step(&[0, 2], 0.0).unwrap(), &[2.0, 11.0 / 3.0]);
+        close(&known().variances(&[0, 2]).unwrap(), &[0.25, 1.0 / 3.0]);
+    }
+
+    #[test]
+    fn variances_are_the_inverse_s_diagonal() {
+        // Cofactors over the determinant, which is 4·14 − 2·6 = 44.
+        let expected = [14.0 / 44.0, 12.0 / 44.0, 16.0 / 44.0];
+        close(&known().variances(&[0, 1, 2]).unwrap(), &expected);
+    }
+
+    #[test]
+    fn parameters_that_no_point_tells_apart_have_no_solution() {
+        let mut equations = NormalEquations::default();
+        equations.add(1.0, [1.0, 2.0, 0.0]);
+        equations.add(2.0, [2.0, 4.0, 0.0]);
+        assert_eq!(equations.step(&[0, 1], 0.0), None);
+        assert_eq!(equations.variances(&[0, 1]), None);
+        assert!(equations.step(&[0, 1], 1e-3).is_some(), "damping separates them");
     }
 }

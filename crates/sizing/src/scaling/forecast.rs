@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use super::average::{Average, PooledGrowth};
+
 /// Level of every interval: nine of ten new measurements fall into it.
 pub const LEVEL: f64 = 0.9;
 /// How many standard deviations that is to each side: the normal quantile of 0.95.
@@ -108,4 +110,169 @@ impl Prediction {
         let outside = (self.low / per_s).max(per_s / self.high).ln().max(0.0);
         (self.high / self.low).ln() + 2.0 / (1.0 - LEVEL) * outside
     }
+}
+
+/// Nine of ten repeated runs of a size that is known fall within this of it, in the logarithm.
+pub(super) const LEAST_SIDE: f64 = 0.06;
+
+/// Growth up to which a bend may still come as for every other cluster.
+const BENDING: f64 = 0.76;
+/// Growth from which it was near-linear so far: what was exactly linear is predicted to go on
+/// with 0.87 to 0.92, what grew with an exponent of 0.9 with 0.80 to 0.83.
+pub(super) const NEAR_LINEAR: f64 = 0.80;
+/// Sides of near-linear growth: there is less room above it.
+const LINEAR: Sides = Sides { below: 0.30, above: 0.24 };
+/// Sides where nothing grows any more, and what they are longer by half way between that and linear growth, where a
+/// bend is as likely to come as to turn out to have been noise. A bend goes further than what comes back of it.
+const FLAT: Sides = Sides { below: 0.10, above: 0.35 };
+const BEND: Sides = Sides { below: 0.50, above: 0.15 };
+
+/// Sides of a 90% interval in the logarithm, for each unit of the logarithm of the size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sides {
+    pub(super) below: f64,
+    pub(super) above: f64,
+}
+
+impl Sides {
+    /// Where throughput is predicted to grow with this power of the size, 1 being linear: growth between none and
+    /// full may still bend, so both sides are widest half way. A fall by a power below 0 seldom lasts, so the upper
+    /// side reaches as far as if there were none.
+    pub(super) fn of(power: f64) -> Self {
+        let growth = power.clamp(0.0, 1.0);
+        let bent = growth.min(BENDING);
+        let bend = 4.0 * bent * (1.0 - bent);
+        let part = ((growth - BENDING) / (NEAR_LINEAR - BENDING)).clamp(0.0, 1.0);
+        let side = |of: fn(Self) -> f64| {
+            let side = of(FLAT) + bend * of(BEND);
+            side + part * (of(LINEAR) - side)
+        };
+        let fall = (-power).max(0.0);
+        Self { below: side(|of| of.below), above: side(|of| of.above) + fall }
+    }
+
+    /// At `steps` (logarithm of the size over the nearest measured one) from what is measured,
+    /// where a new measurement falls within `side` of the truth.
+    pub(super) fn at(self, log_middle: f64, steps: f64, side: f64) -> Forecast {
+        let reach = |of: f64| side.hypot(of * steps);
+        Forecast::new(log_middle, reach(self.below), reach(self.above))
+    }
+}
+
+/// A prediction is refused beyond so many times the largest measured size: every model fits what
+/// was measured, and beyond the range they part.
+pub const FARTHEST: f64 = 2.0;
+
+/// Where predictions come from.
+#[derive(Debug, Clone)]
+pub enum Growth {
+    /// Several sizes, and the models fitted to them.
+    Measured(Average),
+    /// The pooled growth of published clusters, from the sizes that there are.
+    Assumed(PooledGrowth),
+}
+
+impl Growth {
+    /// What a new measurement at a size from 1 would show.
+    pub fn forecast(&self, size: f64) -> Forecast {
+        match self {
+            Self::Measured(average) => average.forecast(size),
+            Self::Assumed(pooled) => pooled.forecast(size),
+        }
+    }
+
+    /// The models, where growth was measured.
+    pub fn average(&self) -> Option<&Average> {
+        match self {
+            Self::Measured(average) => Some(average),
+            Self::Assumed(_) => None,
+        }
+    }
+
+    /// Relative standard deviation that a new measurement is taken to have.
+    pub fn error(&self) -> f64 {
+        match self {
+            Self::Measured(average) => average.error,
+            Self::Assumed(pooled) => pooled.error,
+        }
+    }
+
+    /// The largest measured size.
+    pub fn largest(&self) -> f64 {
+        match self {
+            Self::Measured(average) => average.largest,
+            Self::Assumed(pooled) => pooled.largest,
+        }
+    }
+
+    /// The largest size that is predicted without being asked to extrapolate.
+    pub fn farthest(&self) -> f64 {
+        FARTHEST * self.largest()
+    }
+}
+
+/// Cost of a further copy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplicaCost {
+    /// c; from 0.
+    pub cost: f64,
+    /// Standard error of c; 0 where it is assumed.
+    pub error: f64,
+}
+
+/// A throughput with its copies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Copies {
+    /// Nodes; only equal ones are compared.
+    pub size: f64,
+    /// Replicas.
+    pub replicas: f64,
+    /// Per second.
+    pub per_s: f64,
+}
+
+impl ReplicaCost {
+    /// From clusters of the same size that were measured with different numbers of copies; each
+    /// throughput has the relative standard deviation `error`. Absent where there is no such pair.
+    pub fn measured(points: &[Copies], error: f64) -> Option<Self> {
+        let (mut weights, mut total) = (0.0, 0.0);
+        for (i, a) in points.iter().enumerate() {
+            for b in &points[i + 1..] {
+                let pair = of_pair(a, b, error).or_else(|| of_pair(b, a, error));
+                if let Some(one) = pair {
+                    let weight = 1.0 / (one.error * one.error);
+                    weights += weight;
+                    total += weight * one.cost;
+                }
+            }
+        }
+        (weights > 0.0).then(|| Self {
+            cost: (total / weights).max(0.0),
+            // Pairs share points, so their number does not make the cost better known.
+            error: (1.0 / weights).sqrt().max(error),
+        })
+    }
+
+    /// What a throughput is multiplied by on going from `from` replicas to `to`, and the
+    /// standard deviation of that factor's logarithm.
+    pub fn factor(&self, from: f64, to: f64) -> (f64, f64) {
+        let (before, after) = (1.0 + self.cost * from, 1.0 + self.cost * to);
+        let slope = from / before - to / after;
+        (before / after, (slope * self.error).abs())
+    }
+}
+
+/// X(r0)/X(r1) = (1 + c·r1)/(1 + c·r0), solved for c; its error by the slope of that.
+fn of_pair(fewer: &Copies, more: &Copies, error: f64) -> Option<ReplicaCost> {
+    let ratio = fewer.per_s / more.per_s;
+    let below = more.replicas - ratio * fewer.replicas;
+    let same_size = fewer.size.total_cmp(&more.size).is_eq();
+    if !same_size || fewer.replicas >= more.replicas || below <= 0.0 {
+        return None;
+    }
+    let slope = (more.replicas - fewer.replicas) / (below * below);
+    Some(ReplicaCost {
+        cost: (ratio - 1.0) / below,
+        error: slope * ratio * error * std::f64::consts::SQRT_2,
+    })
 }

@@ -7,26 +7,18 @@ mod average;
 mod curve;
 mod fit;
 mod forecast;
-mod growth;
-mod identifiability;
-mod normal_equations;
-mod pooled;
-mod posterior;
-mod reach;
-mod replicas;
-mod shapes;
 mod sweep;
 
 #[cfg(test)]
 mod tests;
 
 pub use average::{Average, Member};
+pub use average::{Placement, PooledGrowth};
 pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Parameter, Weighting, fit};
+pub use fit::{Identifiability, Range};
 pub(crate) use forecast::DEVIATIONS;
+pub use forecast::{Copies, ReplicaCost};
+pub use forecast::{FARTHEST, Growth};
 pub use forecast::{Forecast, LEVEL, Prediction};
-pub use growth::{FARTHEST, Growth};
-pub use identifiability::{Identifiability, Range};
-pub use pooled::{Placement, PooledGrowth};
-pub use replicas::{Copies, ReplicaCost};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

@@ -3,16 +3,11 @@
 //! A point is one measured throughput with its settings. Tables, scaling models, sizing, and the plausibility rules all
 //! use points, so CSV files and run records are treated alike. Must not fit, judge, or print.
 
-mod cell;
 mod columns;
-mod fields;
-mod header;
-mod published;
 mod read;
 mod record;
 #[cfg(test)]
 mod tests;
-mod tuned;
 
 use std::collections::BTreeMap;
 
@@ -20,10 +15,10 @@ use std::collections::BTreeMap;
 pub use highwater_model::display::plain as number_text;
 
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
-pub use published::{PUBLISHED, Published, everywhere, library, published};
 pub use read::read;
+pub use record::{PUBLISHED, Published, everywhere, library, published};
 pub use record::{of_record, of_records};
-pub use tuned::{setting_of, tuned_points};
+pub use record::{setting_of, tuned_points};
 
 /// Names of columns used by other modules; [`KNOWN_COLUMNS`] has the meaning of each.
 pub mod names {

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::by_name;
-use super::header::normalized;
-use super::{Origin, Point, Setting, names};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{Question, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, ScaleRecord};
+use highwater_model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
+
+use super::columns::{by_name, normalized};
+use super::{Origin, Point, Setting, names, read};
 
 /// The points of a set of records, in their order.
 pub fn of_records<'a>(records: impl IntoIterator<Item = RecordRef<'a>>) -> Vec<Point> {
@@ -67,7 +68,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
 pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
     let record = record.into();
     match record.experiment().map(|experiment| &experiment.question) {
-        Some(Question::Tune(tune)) => return super::tuned::tuned_points(tune, |_| true),
+        Some(Question::Tune(tune)) => return tuned_points(tune, |_| true),
         Some(Question::Search(search)) if !search.has_mark() => return Vec::new(),
         Some(Question::Scale(scale)) => return grown(scale, record),
         // From its last run only; a caller with the directory also reads the others.
@@ -144,7 +145,7 @@ fn is_one_of(name: &str, settings: &[&str]) -> bool {
 fn insert(settings: &mut BTreeMap<String, Setting>, name: &str, text: &str) {
     let name = normalized(name);
     let name = by_name(&name).map_or(name.as_str(), |known| known.name);
-    let value = super::cell::number(text, super::Dimension::Count, None)
+    let value = super::read::number(text, super::Dimension::Count, None)
         .map_or_else(|_| Setting::Word(text.to_owned()), Setting::Number);
     settings.insert(name.to_owned(), value);
 }
@@ -165,4 +166,132 @@ fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String
     figure(names::DURATION, Some(measured.seconds()));
     figure(names::STORED_BYTES_PER_ROW, disk_bytes_per_row(record));
     figures
+}
+
+/// The configurations that count, as points of one series for tables over an axis.
+pub fn tuned_points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
+    let trials = tune
+        .trials
+        .iter()
+        .filter(|c| c.verdict == TrialVerdict::Counts)
+        .filter(|trial| of(trial) && trial.throughput_per_s > 0.0);
+    trials.map(|trial| tuned_point(tune, trial)).collect()
+}
+
+fn tuned_point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
+    let own = tune.sessions.map(|sessions| {
+        let sessions = Setting::Number(f64::from(sessions));
+        (names::SESSIONS.to_owned(), sessions)
+    });
+    let settings = tune.values(&trial.at).into_iter().map(|(axis, value)| {
+        let setting = value.parse().map_or_else(|_| Setting::Word(value.clone()), Setting::Number);
+        (setting_of(&axis).to_owned(), setting)
+    });
+    Point {
+        origin: Origin::Run(trial.run.clone()),
+        series: tune.stream.clone(),
+        throughput: trial.throughput_per_s,
+        unit: format!("{}/s", tune.unit.name()),
+        settings: own.into_iter().chain(settings).collect(),
+        ..Point::default()
+    }
+}
+
+/// The setting of points for the name of an axis.
+pub fn setting_of(axis: &str) -> &str {
+    match axis {
+        "batch" => names::BATCH_ROWS,
+        "sessions" => names::SESSIONS,
+        "shards" => names::PRIMARY_SHARDS,
+        "replicas" => names::REPLICAS,
+        "rows" => names::ROWS,
+        "sim.nodes" => names::NODES,
+        other => other,
+    }
+}
+
+/// A file of published figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// Its name in `examples/published`.
+    pub file: &'static str,
+    /// The file's text, for [`super::read`].
+    pub text: &'static str,
+}
+
+macro_rules! published {
+    ($($file:literal),+ $(,)?) => {
+        &[$(Published {
+            file: $file,
+            text: include_str!(concat!("../../../../examples/published/", $file)),
+        }),+]
+    };
+}
+
+/// The examples.
+pub const PUBLISHED: &[Published] = published![
+    "one-million-rows.csv",
+    "query-scaling.csv",
+    "kv-writes.csv",
+    "big-bite.csv",
+    "benchmarking-guide.csv",
+];
+
+/// Series of many systems, each along an axis.
+const LIBRARY: &str = include_str!("../../data/library.csv");
+
+/// Series of systems in which every node holds all rows.
+const EVERYWHERE: &str = include_str!("../../data/everywhere.csv");
+
+/// Points of systems in which every node holds all rows; the library does not contain them.
+pub fn everywhere() -> Vec<Point> {
+    points(EVERYWHERE)
+}
+
+/// Points of the library: series of many systems, by nodes, shards, sessions or CPUs.
+pub fn library() -> Vec<Point> {
+    points(LIBRARY)
+}
+
+/// All published points, each series once: those of the examples, the rest of the library, and systems in which every
+/// node holds all rows.
+pub fn published() -> Vec<Point> {
+    let mut all: Vec<Point> = PUBLISHED.iter().flat_map(|file| points(file.text)).collect();
+    let is_known = |point: &Point| all.iter().any(|known| known.series == point.series);
+    let others: Vec<Point> = library().into_iter().filter(|point| !is_known(point)).collect();
+    all.extend(others);
+    all.extend(everywhere());
+    all
+}
+
+/// The tests read every file, so none fails here.
+fn points(text: &str) -> Vec<Point> {
+    read(text).map(|set| set.points).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_of_the_library_can_be_read_and_names_its_source() {
+        let set = read(LIBRARY).unwrap();
+        assert_eq!(set.series().len(), 75);
+        let others = read(EVERYWHERE).unwrap();
+        assert_eq!(others.series().len(), 8);
+        assert!(others.points.iter().all(|point| point.word("placement") == Some("everywhere")));
+        let set = others.points.iter().chain(&set.points);
+        for point in set {
+            assert!(!point.source.is_empty(), "{point:?}");
+            assert!(point.number("size").is_some() && point.word("axis").is_some());
+        }
+    }
+
+    #[test]
+    fn a_series_of_the_examples_is_not_taken_twice() {
+        let all = published();
+        let of = |name: &str| all.iter().filter(|point| point.series == name).count();
+        assert_eq!((of("cratedb-1m"), of("cratedb-queries")), (5, 4));
+        assert_eq!(of("bigtable-scan"), 4);
+    }
 }

@@ -3,27 +3,23 @@
 //! Points in, tables out: value, throughput, change from the previous step, efficiency, per node, the best value, where
 //! the curve flattens, and for amounts their cost model. Must not predict; scaling models do.
 
-mod amount;
 mod axis;
-mod best;
-mod cost_model;
-mod regression;
-mod rows;
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::series::{Point, SeriesSet};
-
-pub use axis::{Axis, AxisError, Varied};
+use std::collections::BTreeMap;
 
 use axis::distinct;
-pub use best::{Best, FLAT_SHARE, Flattening, TELLABLE};
-pub use cost_model::{BatchCostModel, CostModel, Estimate, RegimeChange, SURPRISE};
-pub use regression::MEASUREMENT_ERROR;
-pub use rows::Row;
+use highwater_analysis::growth::SizedRate;
+use highwater_model::numbers::len_to_f64;
+use schemars::JsonSchema;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::by_op::{OpRate, by_op};
+use crate::series::{Point, SeriesSet, Setting, names};
+
+pub use axis::{Axis, AxisError, Varied};
 
 /// Maximum number of tables per set; more would be unreadable.
 pub const MOST_TABLES: usize = 100;
@@ -97,7 +93,7 @@ fn of_series(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Table> {
 }
 
 fn table(set: &SeriesSet, points: &[&Point], axis: &Axis, part: Vec<(String, String)>) -> Table {
-    let rows = rows::rows(points, axis);
+    let rows = rows(points, axis);
     let of = |text: fn(&Point) -> &String| points.first().map(|p| text(p).clone());
     Table {
         series: of(|p| &p.series).unwrap_or_default(),
@@ -110,4 +106,411 @@ fn table(set: &SeriesSet, points: &[&Point], axis: &Axis, part: Vec<(String, Str
         cost_model: CostModel::of(points, axis, &rows),
         rows,
     }
+}
+
+/// Whether an axis is an amount of rows, and whether that amount is a batch.
+fn amount(axis: &Axis) -> Option<bool> {
+    match axis.name.as_str() {
+        names::BATCH_ROWS => Some(true),
+        names::ROWS => Some(false),
+        _ => None,
+    }
+}
+
+/// Sessions that send batches: as stated, or one.
+fn sessions(points: &[&Point], of_batches: bool) -> (f64, bool) {
+    let stated = points.first().and_then(|point| point.sessions());
+    match stated {
+        Some(sessions) if of_batches && sessions > 0.0 => (sessions, true),
+        _ => (1.0, false),
+    }
+}
+
+/// Seconds per amount; for batches by Little's law, with one batch in flight per session.
+fn amount_s(axis: &Axis, number: Option<f64>, throughput: f64, points: &[&Point]) -> Option<f64> {
+    let of_batches = amount(axis)?;
+    let counts_rows = points.iter().all(|point| point.counts_rows());
+    let rows = number.filter(|rows| counts_rows && *rows > 0.0)?;
+    Some(sessions(points, of_batches).0 * rows / throughput)
+}
+
+/// The curve flattens at the first value that reaches this fraction of the best throughput.
+pub const FLAT_SHARE: f64 = 0.95;
+/// Throughputs within this fraction of the best cannot be distinguished from it: the assumed measurement error.
+pub const TELLABLE: f64 = 1.0 - MEASUREMENT_ERROR;
+
+/// The greatest throughput of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Best {
+    /// The axis' value.
+    pub value: String,
+    /// Its throughput.
+    pub throughput: f64,
+    /// Other values whose throughput is within 3% of it.
+    pub not_distinguished: Vec<String>,
+    /// Where the curve flattens.
+    pub flattens: Flattening,
+}
+
+/// From which value on more does not help.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Flattening {
+    /// The first value that reaches [`FLAT_SHARE`] of the best.
+    At(String),
+    /// Only the last one does: the end of the curve was not measured.
+    NotReached,
+}
+
+impl Best {
+    /// Absent if there is nothing to compare. The first of equals is best.
+    fn of(rows: &[Row]) -> Option<Self> {
+        let [first, _, ..] = rows else {
+            return None;
+        };
+        let best = rows
+            .iter()
+            .fold(first, |best, row| if row.throughput > best.throughput { row } else { best });
+        let reaches = |row: &&Row, share: f64| row.throughput >= share * best.throughput;
+        let flat = rows.iter().position(|row| reaches(&row, FLAT_SHARE))?;
+        Some(Self {
+            value: best.value.clone(),
+            throughput: best.throughput,
+            not_distinguished: rows
+                .iter()
+                .filter(|row| row.value != best.value && reaches(row, TELLABLE))
+                .map(|row| row.value.clone())
+                .collect(),
+            flattens: if flat + 1 == rows.len() {
+                Flattening::NotReached
+            } else {
+                Flattening::At(rows[flat].value.clone())
+            },
+        })
+    }
+}
+
+/// Assumed relative standard deviation of a throughput.
+pub const MEASUREMENT_ERROR: f64 = 0.03;
+
+/// `y = intercept + slope · x`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Line {
+    intercept: f64,
+    slope: f64,
+    /// Variances of intercept and slope, and their covariance, for relative errors of 1.
+    covariance: [f64; 3],
+    /// Root mean square of the relative residuals, over the degrees of freedom.
+    scatter: f64,
+    /// Points minus two.
+    freedom: f64,
+}
+
+impl Line {
+    /// The line through points (x, y) with y above zero; absent with fewer than three distinct x.
+    fn through(points: &[(f64, f64)]) -> Option<Self> {
+        let mut xs: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        if xs.len() < 3 || points.iter().any(|(_, y)| *y <= 0.0) {
+            return None;
+        }
+        let (mut s, mut sx, mut sxx, mut sy, mut sxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (x, y) in points {
+            let weight = 1.0 / (y * y);
+            s += weight;
+            sx += weight * x;
+            sxx += weight * x * x;
+            sy += weight * y;
+            sxy += weight * x * y;
+        }
+        let determinant = s * sxx - sx * sx;
+        let slope = (s * sxy - sx * sy) / determinant;
+        let intercept = (sy - slope * sx) / s;
+        let freedom = len_to_f64(points.len() - 2);
+        let squares: f64 =
+            points.iter().map(|(x, y)| ((intercept + slope * x) / y - 1.0).powi(2)).sum();
+        let line = Self {
+            intercept,
+            slope,
+            covariance: [sxx / determinant, s / determinant, -sx / determinant],
+            scatter: (squares / freedom).sqrt(),
+            freedom,
+        };
+        (slope.is_finite() && intercept.is_finite()).then_some(line)
+    }
+
+    /// The value on the line.
+    fn at(&self, x: f64) -> f64 {
+        self.intercept + self.slope * x
+    }
+
+    /// Half widths of the 95% confidence intervals of intercept and slope (Student's t).
+    fn half_widths(&self) -> Option<[f64; 2]> {
+        let t = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
+        let quantile = t.inverse_cdf(0.975);
+        let [intercept, slope, _] = self.covariance;
+        Some([intercept, slope].map(|variance| quantile * self.scatter * variance.sqrt()))
+    }
+
+    /// Standard deviation of a new measurement at x around the line; at least the assumed measurement error.
+    fn deviation_at(&self, x: f64) -> f64 {
+        let error = self.scatter.max(MEASUREMENT_ERROR);
+        let [intercept, slope, both] = self.covariance;
+        let of_line = intercept + 2.0 * x * both + x * x * slope;
+        error * (self.at(x).powi(2) + of_line.max(0.0)).sqrt()
+    }
+}
+
+/// One value of the axis.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// The value; absent where it is a word.
+    pub number: Option<f64>,
+    /// The value as text.
+    pub value: String,
+    /// Mean throughput of the repeats, in the table's unit.
+    pub throughput: f64,
+    /// How often it was measured.
+    pub repeats: usize,
+    /// Where it stands in the file, or which runs.
+    pub places: Vec<String>,
+    /// Throughput over that of the row before, minus one.
+    pub change: Option<f64>,
+    /// Throughput more than in the row before; over nodes.
+    pub gain: Option<f64>,
+    /// What the row before gives by the rules of thumb of a growth; over nodes.
+    pub rule_of_thumb: Option<f64>,
+    /// Throughput per piece over that of the first row; for axes of pieces.
+    pub efficiency: Option<f64>,
+    /// Throughput per piece; for axes of pieces.
+    pub per_piece: Option<f64>,
+    /// Throughput per node; where nodes are stated and not the axis.
+    pub per_node: Option<f64>,
+    /// Seconds of one amount (a batch, all rows); for axes that are amounts.
+    pub amount_s: Option<f64>,
+    /// Parts of the throughput by name, each the mean of the repeats that have it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, OpRate>,
+}
+
+fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
+    let groups = by_value(points, axis);
+    let mut rows: Vec<Row> = Vec::with_capacity(groups.len());
+    let mut first_per_piece = None;
+    let mut size_before = None;
+    let mut parts = Vec::with_capacity(groups.len());
+    for (setting, points) in groups {
+        let number = match &setting {
+            Setting::Number(number) => Some(*number),
+            Setting::Word(_) => None,
+        };
+        let throughput = mean(points.iter().map(|point| point.throughput));
+        let per = |pieces: f64| (pieces > 0.0).then(|| throughput / pieces);
+        let per_piece = number.filter(|_| axis.pieces).and_then(per);
+        let base = *first_per_piece.get_or_insert(per_piece);
+        let first = points.first();
+        let nodes = first.and_then(|point| point.nodes());
+        let is_over_nodes = axis.name == names::NODES;
+        let size = number.filter(|nodes| is_over_nodes && *nodes > 0.0);
+        let replicas = first.and_then(|point| point.number(names::REPLICAS));
+        let size = size.map(|nodes| SizedRate {
+            nodes,
+            replicas: replicas.unwrap_or(0.0),
+            per_s: throughput,
+        });
+        let before = size_before.replace(size).flatten();
+        let compared = size.zip(before).map(|(size, before)| size.beside(Some(before), before));
+        rows.push(Row {
+            number,
+            value: setting.to_string(),
+            throughput,
+            repeats: points.len(),
+            places: points.iter().map(|p| p.origin.to_string()).collect(),
+            change: rows.last().map(|before| throughput / before.throughput - 1.0),
+            gain: compared.and_then(|compared| compared.gain),
+            rule_of_thumb: compared.and_then(|compared| compared.rule_of_thumb),
+            efficiency: per_piece.zip(base).map(|(now, first)| now / first),
+            per_piece,
+            per_node: nodes.filter(|_| !is_over_nodes).and_then(per),
+            amount_s: amount_s(axis, number, throughput, &points),
+            parts: BTreeMap::new(),
+        });
+        parts.push(mean_parts(&points));
+    }
+    for (row, parts) in rows.iter_mut().zip(by_op(&parts)) {
+        row.parts = parts;
+    }
+    rows
+}
+
+/// The mean of each part over the points that have it.
+fn mean_parts(points: &[&Point]) -> BTreeMap<String, f64> {
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, per_s) in points.iter().flat_map(|point| &point.parts) {
+        all.entry(name.clone()).or_default().push(*per_s);
+    }
+    let means = all.into_iter().map(|(name, values)| (name, mean(values.into_iter())));
+    means.collect()
+}
+
+/// Points by the value of the axis: numbers ascending, words in the order of the file.
+fn by_value<'a>(points: &[&'a Point], axis: &Axis) -> Vec<(Setting, Vec<&'a Point>)> {
+    let mut groups: Vec<(Setting, Vec<&Point>)> = Vec::new();
+    for point in points {
+        let Some(setting) = point.settings.get(&axis.name) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(known, _)| known == setting) {
+            Some((_, group)) => group.push(point),
+            None => groups.push((setting.clone(), vec![point])),
+        }
+    }
+    groups.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Setting::Number(a), Setting::Number(b)) => a.total_cmp(b),
+        // A stable sort keeps the order of words.
+        _ => std::cmp::Ordering::Equal,
+    });
+    groups
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = len_to_f64(values.len());
+    values.sum::<f64>() / count
+}
+
+/// A point is a surprise if it is this many standard deviations off the preceding model: at random, one in two thousand
+/// is.
+pub const SURPRISE: f64 = 3.5;
+/// Minimum number of points before a change of regime can be detected.
+const LEAST_BEFORE: usize = 3;
+
+/// A figure and its 95% confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What the time of an amount depends on.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CostModel {
+    /// Whether the amount is a batch (or a whole load).
+    pub of_batches: bool,
+    /// How many values it was fitted to: those before the first change of regime.
+    pub fitted: usize,
+    /// The fit; absent below three values.
+    pub line: Option<BatchCostModel>,
+    /// Values that begin a new regime.
+    pub changes: Vec<RegimeChange>,
+}
+
+/// t = a + b·rows.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BatchCostModel {
+    /// a: the fixed cost, seconds.
+    pub fixed_s: Estimate,
+    /// b: the cost per row, seconds.
+    pub per_row_s: Estimate,
+    /// Sessions that send at the same time.
+    pub sessions: f64,
+    /// Whether their number was stated; otherwise it is taken as one.
+    pub sessions_stated: bool,
+    /// sessions / b: what the throughput tends to, rows per second; absent where b is not above
+    /// zero.
+    pub asymptote: Option<f64>,
+    /// a / b: rows at which half of the asymptote is reached; absent where a or b is not above
+    /// zero.
+    pub half_size: Option<f64>,
+    /// Greatest relative difference between the model and a value.
+    pub worst: f64,
+}
+
+/// A value that the model of the values before it does not explain.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RegimeChange {
+    /// The axis' value.
+    pub value: String,
+    /// Its throughput.
+    pub throughput: f64,
+    /// What the model before it says.
+    pub expected: f64,
+    /// Standard deviations between them.
+    pub deviations: f64,
+}
+
+impl CostModel {
+    /// Absent if the axis is not an amount, the sessions change along it, or fewer than three values were measured.
+    fn of(points: &[&Point], axis: &Axis, rows: &[Row]) -> Option<Self> {
+        let of_batches = amount(axis)?;
+        let (sessions, sessions_stated) = sessions(points, of_batches);
+        let same = |point: &&Point| point.sessions() == points[0].sessions();
+        if of_batches && !points.iter().all(same) {
+            return None;
+        }
+        let times: Vec<(f64, f64)> =
+            rows.iter().filter_map(|row| Some((row.number?, row.amount_s?))).collect();
+        if times.len() != rows.len() || times.len() < LEAST_BEFORE {
+            return None;
+        }
+        let breaks = breaks(&times);
+        let fitted = breaks.first().map_or(times.len(), |(at, _, _)| *at);
+        let changes = breaks
+            .into_iter()
+            .map(|(at, expected_s, deviations)| RegimeChange {
+                value: rows[at].value.clone(),
+                throughput: rows[at].throughput,
+                expected: sessions * times[at].0 / expected_s,
+                deviations,
+            })
+            .collect();
+        let line = BatchCostModel::of(&times[..fitted], sessions, sessions_stated);
+        Some(Self { of_batches, fitted, line, changes })
+    }
+}
+
+impl BatchCostModel {
+    fn of(times: &[(f64, f64)], sessions: f64, sessions_stated: bool) -> Option<Self> {
+        let line = Line::through(times)?;
+        let [a, b] = line.half_widths()?;
+        let around =
+            |value: f64, half: f64| Estimate { value, low: value - half, high: value + half };
+        let off = |(x, y): &(f64, f64)| (line.at(*x) / y - 1.0).abs();
+        let has_slope = line.slope > 0.0;
+        Some(Self {
+            fixed_s: around(line.intercept, a),
+            per_row_s: around(line.slope, b),
+            sessions,
+            sessions_stated,
+            asymptote: has_slope.then(|| sessions / line.slope),
+            half_size: (has_slope && line.intercept > 0.0).then(|| line.intercept / line.slope),
+            worst: times.iter().map(off).fold(0.0, f64::max),
+        })
+    }
+}
+
+/// Positions at which a new regime begins, the prediction of the preceding model, and its error in standard deviations.
+/// Each regime has a model of its own points.
+fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
+    let mut found = Vec::new();
+    let mut begin = 0;
+    for (at, (amount, seconds)) in times.iter().enumerate() {
+        if at < begin + LEAST_BEFORE {
+            continue;
+        }
+        let Some(line) = Line::through(&times[begin..at]) else {
+            continue;
+        };
+        let expected = line.at(*amount);
+        let deviations = (seconds - expected) / line.deviation_at(*amount);
+        if expected > 0.0 && deviations.abs() > SURPRISE {
+            found.push((at, expected, deviations));
+            begin = at;
+        }
+    }
+    found
 }

@@ -10,14 +10,13 @@ use highwater_driver::contract::{Encoder, Request};
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{Op, OpBody, RowBatch};
 
-use super::insert_mode::Format;
+use super::options::Format;
 
 mod native;
-mod native_type;
 mod rows;
 mod words;
 
-pub(super) use native_type::{NativeColumn, NativeType, Source};
+pub(super) use native::{NativeColumn, NativeType, Source};
 use words::Words;
 
 /// Maximum rows of a batch that the server takes as one block, in formats for which the server forms blocks from rows:

@@ -4,10 +4,10 @@ use std::io::Write as _;
 
 use highwater_model::op::{ColumnData, RowBatch};
 
+use super::native::{NativeColumn, NativeType};
 use super::native::{put_boolean, put_integers, put_text};
-use super::native_type::{NativeColumn, NativeType};
 use super::words::{Entries, Words};
-use crate::insert_mode::Format;
+use crate::options::Format;
 
 /// A column of a batch, and its values.
 struct Column<'b> {

@@ -13,16 +13,14 @@ use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
 
+pub(super) use required_auth::{Binding, HostOrder, SessionAttributes};
 pub(super) use required_auth::{Method, RequiredAuth};
 use settings::Settings;
 pub(super) use tcp::TcpOptions;
-pub(super) use words::{Binding, HostOrder, SessionAttributes};
 
 mod required_auth;
-mod service;
 mod settings;
 mod tcp;
-mod words;
 
 /// Parameters that are elsewhere in the displayed URL.
 const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "hostaddr", "port", "user"];
