@@ -1,6 +1,7 @@
 //! Recognizes the format of one run's files, and passes their lines to its reader.
 //!
-//! Must not open files.
+//! The formats, the interface of their readers, and the errors in an output are here too. An error is data: it must not be
+//! printed here, or name a file, which only the caller knows. Must not open files.
 
 use std::ops::Range;
 

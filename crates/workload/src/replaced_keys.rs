@@ -1,5 +1,6 @@
-//! Rows that replace each other: the keys that an op writes, and how its rows are distinguished. Must not decide which
-//! of several writes wins; the audit does.
+//! Which rows are the same: keys that an op writes again and how their rows are distinguished, and the identity of a
+//! workload's rows, by which a run continues another one's table. Must not decide which of several writes wins; the
+//! audit does.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Converts a target URL and the environment to connection options: host, login, TLS, database.
+//! Converts a target URL and the environment to connection options: host, login, TLS, database, mode of inserts.
 //!
 //! No I/O: named files are read at the first connection.
 

@@ -1,4 +1,4 @@
-//! Operations before and after the load: facts, tables, quiescence, counts. Must not measure time.
+//! Operations before and after the load, and their connection: facts, tables, quiescence, counts. Must not measure time.
 
 use std::rc::Rc;
 

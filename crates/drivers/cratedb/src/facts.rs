@@ -1,4 +1,4 @@
-//! Reads the facts of the cluster: version, nodes, and the settings needed to repeat a run.
+//! Reads the facts of the cluster: version, nodes, and the settings needed to repeat a run; polls its telemetry.
 //!
 //! Must not change a setting.
 

@@ -1,4 +1,5 @@
-//! Counts the responses to some commands, packet by packet, without decoding rows.
+//! Counts the responses to some commands, packet by packet, without decoding rows, and judges how an op ended; reads rows
+//! as text where an admin needs them.
 
 use std::io;
 

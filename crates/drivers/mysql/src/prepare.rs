@@ -1,4 +1,4 @@
-//! Prepares a session's statements, so that invalid ones are found before the load.
+//! Prepares a session's statements, so that invalid ones are found before the load, and finds their placeholders.
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::network::invalid;

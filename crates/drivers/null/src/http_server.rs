@@ -1,4 +1,4 @@
-//! The server's side of HTTP/1.1: requests with a content length, whose bodies are passed on as they arrive.
+//! The server's side of HTTP/1.1: requests with a content length, framed and passed on as they arrive.
 //!
 //! Must not read a body, or know the responses.
 

@@ -1,7 +1,7 @@
 //! The server's side of the PostgreSQL wire protocol, version 3: every statement succeeds.
 //!
 //! Messages are processed as they arrive, in pieces of any size; their content is skipped, except for the counts
-//! required for a success. Source: PostgreSQL documentation, "Message Flow".
+//! required for a success, and the rows of a COPY. Source: PostgreSQL documentation, "Message Flow".
 
 use std::collections::HashMap;
 use std::sync::Arc;

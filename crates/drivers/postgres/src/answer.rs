@@ -1,4 +1,5 @@
-//! Counts the response to one request, message by message, without decoding it.
+//! Counts the response to one request, message by message, without decoding it, and judges how an op ended; reads rows as
+//! text where an admin needs them.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The statements of a session, prepared once, and the execution of ops.
+//! The statements of a session, prepared once, and the execution of ops and batches.
 //!
 //! Runs on the session's own thread. Must not use channels, or wait for them.
 

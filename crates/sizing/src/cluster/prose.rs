@@ -1,4 +1,5 @@
-//! The plan as a paragraph for a design document.
+//! The plan as text: a paragraph for a design document, and the list of its inputs with their origins. Must not compute
+//! anything that the plan does not hold.
 
 use highwater_model::display::{self, percent_plain};
 

@@ -1,4 +1,5 @@
-//! The request for a plan. Values only, each with its origin. Must not compute.
+//! The request for a plan: values only, each with its origin (a flag, a measurement, a publication, an assumption), so that
+//! none loses it. Must not compute.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Scaling models with their parameters: throughput at a size, the peak.
+//! Scaling models with their parameters: throughput at a size, the peak, and the shapes that each model can take.
 //!
 //! Plain formulas; nothing here is fitted or judged.
 

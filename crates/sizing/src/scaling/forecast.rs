@@ -1,8 +1,8 @@
 //! A predicted throughput as a distribution: its middle, its 90% interval, and chances.
 //!
 //! Two halves of normal distributions in the logarithm, joined at the middle, because throughput
-//! falls short of a prediction by more than it exceeds it. How far the sides reach is decided
-//! elsewhere.
+//! falls short of a prediction by more than it exceeds it. How far the sides reach holds on published series. Also what is
+//! forecast from: a measured or an assumed growth, and the cost of copies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The known columns of a file of figures, with their aliases and units.
+//! The known columns of a file of figures, with their aliases and units, and how the names of a header are bound to them.
 //!
 //! A column that is not in the list is a user-defined setting. Must not read cells.
 

@@ -1,4 +1,5 @@
-//! Converts run records to points: one point per measured phase and stream.
+//! Points of a series from other sources than a user's file: run records (one point per measured phase and stream),
+//! trials of a tuning, and the published figures that are compiled in.
 //!
 //! The number of nodes and other facts about the cluster that the record lacks come from the run's labels (`--label
 //! nodes=3`); a label overrides what the target reports.

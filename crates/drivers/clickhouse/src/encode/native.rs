@@ -1,4 +1,4 @@
-//! Columns of a block in Native format: name, type, then the values.
+//! Columns of a block in Native format: name, type, then the values, and which types are sent so.
 //!
 //! Must not know an op.
 

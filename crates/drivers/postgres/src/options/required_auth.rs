@@ -1,4 +1,5 @@
-//! `require_auth`: the methods by which a server may authenticate this client. Must not exchange messages.
+//! Parameters that are words of a list: `require_auth` (the methods by which a server may authenticate this client),
+//! `channel_binding`, `load_balance_hosts`, `target_session_attrs`. Must not exchange messages.
 //!
 //! Without it, every implemented method is allowed, except a plain-text password without TLS, which any process
 //! listening at the address could request. libpq would send it.
