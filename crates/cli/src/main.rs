@@ -34,7 +34,9 @@ fn answer(invocation: &Invocation) -> Result<u8, Failure> {
     match grammar::parse(commands::ALL, &invocation.arguments)? {
         Request::Text(text) => terminal::styled(&text.ansi().to_string()).map(|()| exit::SUCCESS),
         Request::Completions(shell) => manual::completions(commands::ALL, &shell),
-        Request::Manual => manual::manual(commands::ALL),
+        Request::Manual { command, directory } => {
+            manual::manual(commands::ALL, command.as_deref(), directory.as_deref())
+        }
         Request::Command(command, arguments) => execute(command, arguments, invocation),
     }
 }

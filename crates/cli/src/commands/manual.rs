@@ -1,4 +1,7 @@
-//! `highwater completions SHELL` and `highwater man`: generated from the grammar.
+//! `highwater completions SHELL` and `highwater man [COMMAND]`: generated from the grammar.
+
+use std::path::Path;
+use std::{fs, io};
 
 use clap_complete::Shell;
 
@@ -18,11 +21,34 @@ pub fn completions(commands: &[&CommandSpec], shell: &str) -> Result<u8, Failure
     terminal::data(&String::from_utf8_lossy(&script)).map(|()| exit::SUCCESS)
 }
 
-/// Prints the manual page.
-pub fn manual(commands: &[&CommandSpec]) -> Result<u8, Failure> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command_line(commands))
-        .render(&mut page)
-        .map_err(|error| Failure::usage(format!("cannot write the manual page: {error}")))?;
-    terminal::data(&String::from_utf8_lossy(&page)).map(|()| exit::SUCCESS)
+/// Prints the manual page of the program or of one command, or writes all pages to a directory.
+pub fn manual(
+    commands: &[&CommandSpec],
+    command: Option<&str>,
+    directory: Option<&str>,
+) -> Result<u8, Failure> {
+    let mut program = command_line(commands);
+    program.build();
+    if let Some(directory) = directory {
+        let place = Path::new(directory);
+        fs::create_dir_all(place)
+            .and_then(|()| clap_mangen::generate_to(program, place))
+            .map_err(|error| cannot_write(&format!("to {directory}"), &error))?;
+        return Ok(exit::SUCCESS);
+    }
+    let page = match command {
+        None => program,
+        Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
+            Failure::usage(format!("unknown command `{name}`"))
+                .with_hint("`highwater help` lists the commands")
+        })?,
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text).map_err(|error| cannot_write("", &error))?;
+    terminal::data(&String::from_utf8_lossy(&text)).map(|()| exit::SUCCESS)
+}
+
+fn cannot_write(place: &str, error: &io::Error) -> Failure {
+    let place = if place.is_empty() { String::new() } else { format!(" {place}") };
+    Failure::usage(format!("cannot write the manual page{place}: {error}"))
 }

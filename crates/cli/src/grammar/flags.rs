@@ -37,7 +37,7 @@ pub(crate) const EVENTS: Flag = flag(
 .reach(Reach::File);
 const UI: Flag = flag(
     "--ui <ADDR>",
-    "Serve a page that shows what goes on, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
+    "Serve a page that shows the load as it runs, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
      the token that is printed [default: 127.0.0.1:4790]",
 ).reach(Reach::Outside)
 .alone("usual");

@@ -24,8 +24,13 @@ pub enum Request {
     Text(StyledStr),
     /// Print a completion script for a shell.
     Completions(String),
-    /// Print the manual page.
-    Manual,
+    /// Print a manual page.
+    Manual {
+        /// Of this command; of the program if absent.
+        command: Option<String>,
+        /// Write the pages of all commands to this directory instead.
+        directory: Option<String>,
+    },
     /// Run a command with these arguments.
     Command(&'static CommandSpec, Arguments),
 }
@@ -41,6 +46,8 @@ pub struct Arguments {
 
 /// Reads the command line; `arguments` begins with the program's name.
 pub fn parse(commands: &[&'static CommandSpec], arguments: &[String]) -> Result<Request, Failure> {
+    let asked_for_help = help_request(arguments);
+    let arguments = asked_for_help.as_deref().unwrap_or(arguments);
     let mut parsed = command_line(commands).try_get_matches_from(arguments);
     if parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
         && let Some(arguments) = parameters::as_settings(commands, arguments)
@@ -57,16 +64,32 @@ pub fn parse(commands: &[&'static CommandSpec], arguments: &[String]) -> Result<
     if let Some(command) = commands.iter().find(|command| command.name == name) {
         return Ok(Request::Command(command, words(command, given)));
     }
-    match given.try_get_one::<String>("shell") {
-        Ok(Some(shell)) => Ok(Request::Completions(shell.clone())),
-        _ => Ok(Request::Manual),
-    }
+    let value = |id: &str| given.try_get_one::<String>(id).ok().flatten().cloned();
+    Ok(match value("shell") {
+        Some(shell) => Request::Completions(shell),
+        None => Request::Manual { command: value("command"), directory: value("dir") },
+    })
+}
+
+/// What `highwater`, `highwater help [COMMAND]`, and `highwater --help-all` mean, as the flag `--help`.
+fn help_request(arguments: &[String]) -> Option<Vec<String>> {
+    let (program, rest) = arguments.split_first()?;
+    let of = match rest {
+        [] => None,
+        [word] if word == "help" || word == "--help-all" => None,
+        [word, command] if word == "help" => Some(command),
+        _ => return None,
+    };
+    let words = std::iter::once(program).chain(of).cloned();
+    Some(words.chain(["--help".to_owned()]).collect())
 }
 
 /// The grammar as a clap command.
 pub fn command_line(commands: &[&CommandSpec]) -> clap::Command {
-    let hidden =
-        |name: &'static str, about: &'static str| clap::Command::new(name).hide(true).about(about);
+    let manual = [
+        Arg::new("command").value_name("COMMAND").help("The command; without one, the program"),
+        Arg::new("dir").long("dir").value_name("DIR").help("Write the pages of all commands here"),
+    ];
     clap::Command::new("highwater")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load-test a SQL database and get a number you can defend")
@@ -78,14 +101,18 @@ pub fn command_line(commands: &[&CommandSpec]) -> clap::Command {
         .max_term_width(100)
         .subcommands(commands.iter().map(|command| subcommand(command)))
         .subcommand(
-            hidden("completions", "Print a completion script").arg(
+            clap::Command::new("completions").about("Print a completion script for a shell").arg(
                 Arg::new("shell")
                     .value_name("SHELL")
                     .required(true)
                     .help("bash, elvish, fish, powershell, or zsh"),
             ),
         )
-        .subcommand(hidden("man", "Print the manual page"))
+        .subcommand(
+            clap::Command::new("man")
+                .about("Print the manual page of a command, or write all pages")
+                .args(manual),
+        )
 }
 
 fn subcommand(command: &CommandSpec) -> clap::Command {

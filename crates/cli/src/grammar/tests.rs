@@ -77,10 +77,10 @@ fn wrong_commands() {
 
     hint: `highwater --help` lists the commands
     ");
-    assert_snapshot!(failure(&["highwater"]), @"
-    error: no command given
+    assert_snapshot!(failure(&["highwater", "help", "rnu"]), @"
+    error: unknown command `rnu`
 
-    hint: `highwater --help` lists the commands
+    hint: did you mean `run`?
     ");
     assert_snapshot!(failure(&["highwater", "completions"]), @"
     error: <SHELL> is missing

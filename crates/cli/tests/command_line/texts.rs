@@ -10,22 +10,24 @@ fn help_of_the_program() {
     Usage: highwater <COMMAND>
 
     Commands:
-      demo       Search, growth, and sizing on a simulated cluster, in seconds
-      run        Load a database, verify what it stored, and judge the result
-      load       Fill a workload's tables to a size for later runs, and verify what they hold
-      find       Find the highest rate that a target sustains under an objective
-      tune       Find the best batch size, sessions, shards, or other settings with few trials
-      scale      Measure how a target grows with its nodes, and predict the next size
-      show       Show a finished run, or merge the shares of one run
-      serve      Show the stored runs in a browser: list, open, compare, start
-      audit      Compare what a finished or killed run had acknowledged with its database
-      compare    Compare groups of runs: better, worse, equal, or inconclusive
-      import     Import another tool's output as a record, to show or compare it
-      size       Estimate the cluster that a rate needs, from measured or published figures
-      table      Tabulate throughput over one setting, from a file or from runs
-      check      Check that a target is usable, a workload or cluster file valid, or figures plausible
-      cluster    Start, resize, and end the cluster that a cluster file describes
-      workloads  List workloads, show the file of one, or start your own file
+      demo         Search, growth, and sizing on a simulated cluster, in seconds
+      run          Load a database, verify what it stored, and judge the result
+      load         Fill a workload's tables to a size for later runs, and verify what they hold
+      find         Find the highest rate that a target sustains under an objective
+      tune         Find the best batch size, sessions, shards, or other settings with few trials
+      scale        Measure how a target grows with its nodes, and predict the next size
+      show         Show a finished run, or merge the shares of one run
+      serve        Show the stored runs in a browser: list, open, compare, start
+      audit        Compare what a finished or killed run had acknowledged with its database
+      compare      Compare groups of runs: better, worse, equal, or inconclusive
+      import       Import another tool's output as a record, to show or compare it
+      size         Estimate the cluster that a rate needs, from measured or published figures
+      table        Tabulate throughput over one setting, from a file or from runs
+      check        Check that a target is usable, a workload or cluster file valid, or figures plausible
+      cluster      Start, resize, and end the cluster that a cluster file describes
+      workloads    List workloads, show the file of one, or start your own file
+      completions  Print a completion script for a shell
+      man          Print the manual page of a command, or write all pages
 
     Options:
       -h, --help     Print help
@@ -41,6 +43,15 @@ fn help_of_the_program() {
 
     `highwater run --help` shows the main flags of a command, `--help-all` all of them.
     ");
+}
+
+#[test]
+fn no_command_and_help_print_the_help() {
+    let program = help(&["--help"]);
+    for words in [&[][..], &["help"], &["--help-all"]] {
+        assert_eq!(help(words), program, "{words:?}");
+    }
+    assert_eq!(help(&["help", "find"]), help(&["find", "--help"]));
 }
 
 #[test]
@@ -225,7 +236,16 @@ fn completions_and_the_manual_are_generated() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         assert!(help(&["completions", shell]).contains("warm-up"), "{shell}");
     }
-    assert!(help(&["man"]).contains(".TH highwater"));
+    assert!(help(&["man"]).contains(".TH highwater 1"));
+    let of_find = help(&["man", "find"]);
+    assert!(of_find.contains(".TH highwater-find 1") && of_find.contains("\\-\\-p99"), "{of_find}");
+    let directory = TempDir::new().unwrap();
+    let pages = directory.path().join("man1");
+    help(&["man", "--dir", pages.to_str().unwrap()]);
+    for page in ["highwater.1", "highwater-find.1", "highwater-completions.1"] {
+        assert!(pages.join(page).is_file(), "{page}");
+    }
+    assert_eq!(call(&["man", "fnd"]).status.code(), Some(2));
     let wrong = call(&["completions", "tcsh"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert_snapshot!(stderr(&wrong), @"
