@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use highwater_analysis::judge::measured_streams;
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
-use highwater_model::record::{Question, RecordRef};
-use highwater_model::search::{SearchAxis, SearchOutcome};
-use highwater_model::tune::TuneOutcome;
+use highwater_model::record::RecordRef;
 
-use crate::answer::main_stream;
+use crate::kinds;
 
 /// A stored run or experiment in a list.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,13 +112,13 @@ impl HistoryRow {
         Self {
             id: header.id.clone(),
             started_at: header.started_at.clone(),
-            kind: kind(record),
+            kind: kinds::kind(record),
             workload: run.plan.definition.workload.name.clone(),
             targets: run.target.urls.clone(),
             target: run.target.version.clone(),
             definition: definition(record),
             labels: header.labels.clone(),
-            answer: answer(record),
+            answer: kinds::value(record),
             judgments: Some(record.judgments().clone()),
             progress: None,
             has_draft: false,
@@ -158,19 +155,6 @@ impl HistoryRow {
     }
 }
 
-fn kind(record: RecordRef<'_>) -> HistoryKind {
-    match record {
-        RecordRef::Run(_) => HistoryKind::Run,
-        RecordRef::Imported(_) => HistoryKind::Imported,
-        RecordRef::Experiment(of) => match of.question {
-            Question::Search(_) => HistoryKind::Search,
-            Question::Tune(_) => HistoryKind::Tuning,
-            Question::Group(_) => HistoryKind::Group,
-            Question::Scale(_) => HistoryKind::Growth,
-        },
-    }
-}
-
 fn definition(record: RecordRef<'_>) -> String {
     let mut plan = record.measured_run().plan.definition.clone();
     if record.experiment().is_some() {
@@ -181,39 +165,4 @@ fn definition(record: RecordRef<'_>) -> String {
         }
     }
     plan.unseeded_hash()
-}
-
-fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {
-    let (value, interval, unit) = match record.experiment().map(|of| &of.question) {
-        None => {
-            let run = record.measured_run();
-            let measured = measured_streams(&run);
-            let main = main_stream(&measured)?;
-            let stream = main.stream;
-            let unit = Some(stream.unit);
-            (main.units_per_s(), stream.throughput.ci95, unit)
-        }
-        Some(Question::Search(search)) => {
-            let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
-                return None;
-            };
-            let interval = mark.estimate.map(|of| [of.low90, of.high90]);
-            let unit = (search.policy.axis == SearchAxis::Rate).then_some(search.unit);
-            (mark.confirmed, interval, unit)
-        }
-        Some(Question::Tune(tune)) => {
-            let TuneOutcome::Best(best) = tune.outcome.as_ref()? else {
-                return None;
-            };
-            let last = tune.trials.iter().rfind(|trial| trial.at == best.at)?;
-            (last.throughput_per_s, None, Some(tune.unit))
-        }
-        Some(Question::Scale(scale)) => {
-            let counted = scale.trials.iter().max_by_key(|trial| trial.size.nodes)?;
-            let figures = &counted.figures;
-            (figures.per_s, figures.interval, Some(scale.unit))
-        }
-        Some(Question::Group(_)) => return None,
-    };
-    Some(HistoryAnswer { value, interval, unit })
 }

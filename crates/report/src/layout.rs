@@ -2,7 +2,7 @@
 //!
 //! Must not depend on the meaning of a cell.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use highwater_model::display::ABSENT;
 
@@ -61,22 +61,31 @@ pub(crate) fn labeled(label: &str, sentence: &str) -> String {
 }
 
 /// A sentence with its label.
+#[derive(Debug, Clone)]
 pub(crate) struct Remark {
     /// Empty if the sentence continues the one before.
-    pub(crate) label: &'static str,
+    pub(crate) label: Cow<'static, str>,
     pub(crate) sentence: String,
 }
 
 impl Remark {
-    pub(crate) fn new(label: &'static str, sentence: impl Into<String>) -> Self {
-        let sentence = sentence.into();
-        Self { label, sentence }
+    pub(crate) fn new(label: impl Into<Cow<'static, str>>, sentence: impl Into<String>) -> Self {
+        Self { label: label.into(), sentence: sentence.into() }
+    }
+
+    /// Sentences under one label, which the first of them has.
+    pub(crate) fn listed(
+        label: &'static str,
+        sentences: impl IntoIterator<Item = String>,
+    ) -> impl Iterator<Item = Self> {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        labels.zip(sentences).map(|(label, sentence)| Self::new(label, sentence))
     }
 }
 
 /// One line per remark.
 pub(crate) fn remark_lines(remarks: &[Remark]) -> Vec<String> {
-    let line = |remark: &Remark| labeled(remark.label, &remark.sentence);
+    let line = |remark: &Remark| labeled(&remark.label, &remark.sentence);
     remarks.iter().map(line).collect()
 }
 

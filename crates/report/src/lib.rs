@@ -4,37 +4,29 @@
 //! from the record or from `highwater-analysis`.
 
 mod answer;
-mod by_op;
-mod compare;
+mod blocks;
+mod chart;
 mod compare_report;
-mod comparison;
-mod csv;
 mod events;
 mod figures;
-mod findings;
-mod growths;
 mod history;
 mod html;
 mod json;
+mod judgments;
+mod kinds;
 mod layout;
 mod limit;
 mod live;
-mod markdown;
-mod markdown_words;
+mod objective_progress;
+mod plots;
 mod progress;
-mod size;
-mod standing;
-mod summary;
+mod render;
 #[cfg(test)]
 mod tests;
-mod text;
 mod watched;
 
-pub use compare::{
-    compare_html, compare_markdown, compare_text, growths_html, growths_markdown, growths_text,
-};
+pub use blocks::Ink;
 pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
-pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_line, audit_stage, begun, control_schema, estimate, event_line, event_schema,
     intervention, part_line, refusal, settings_line, trial_begun, warmed_up, warning,
@@ -43,19 +35,21 @@ pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text, war
 pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,
-    live_style, served_page, size_html,
+    live_style, served_page,
 };
 pub use json::{ParseError, json, parse, schema, write_json};
+pub use kinds::comparison::{compare_html, compare_markdown, compare_summary, compare_text};
+pub use kinds::group::group_trial_line;
+pub use kinds::growth::{nodes_left_out, scale_trial_line};
+pub use kinds::growth_comparison::{growths_html, growths_markdown, growths_summary, growths_text};
+pub use kinds::search::probe_line;
+pub use kinds::size::{size_html, size_json, size_schema, size_summary, size_text};
+pub use kinds::tuning::trial_line;
 pub use live::Live;
-pub use markdown::markdown;
+pub use objective_progress::{ObjectiveFigures, objective_figures};
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
-pub use size::{size_json, size_schema, size_text};
-pub use standing::{ObjectiveFigures, objective_figures};
-pub use summary::{
-    Ink, Summary, compare_summary, growths_summary, size_summary, summary, without_color,
-};
-pub use text::{
-    group_trial_line, nodes_left_out, probe_line, scale_trial_line, text, text_at, trial_line,
+pub use render::{
+    Summary, csv, markdown, results_csv, summary, telemetry_csv, text, text_at, without_color,
 };
 pub use watched::{
     RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Watched,

@@ -12,7 +12,7 @@ use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Res
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::sources;
 
-use crate::layout::list;
+use crate::layout::{Remark, list};
 
 /// Maximum characters of a node's name.
 const WORDS: usize = 60;
@@ -29,6 +29,12 @@ pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
         }
         None => ("limit", format!("not identified: {}", why_not(limit))),
     }
+}
+
+/// The same as a remark.
+pub(crate) fn remark(limit: &Limit) -> Remark {
+    let (label, sentence) = line(limit);
+    Remark::new(label, sentence)
 }
 
 /// The resource alone, for a table row; empty if it was not identified.

@@ -10,7 +10,7 @@ use highwater_model::event::{SecondProgress, StreamProgress};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::Objective;
 
-use crate::standing::nearest;
+use crate::objective_progress::nearest;
 
 /// Progress of filling a table.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -50,7 +50,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     let [a, b] = two_clusters(&place);
     let compared = place.call(&["compare", &a, &b, "--fail-if-worse", "5%"]);
     assert_eq!(compared.code, Some(1), "{compared:?}");
-    compared.prints("\nverdict        WORSE");
+    compared.prints("\nWORSE · worse: ");
     compared.prints("setting nodes: 3 against 1");
     let back = place.call(&["compare", &b, &a, "--fail-if-worse", "5%"]);
     assert_eq!(back.code, Some(0), "{back:?}");
@@ -64,7 +64,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     // still be worse.
     let loose = place.call(&["compare", &a, &b, "--fail-if-worse", "99%"]);
     loose.prints("matters from 99% on");
-    let throughput = loose.stdout.lines().find(|l| l.contains("throughput"));
+    let throughput = loose.stdout.lines().find(|l| l.starts_with("insert     throughput"));
     assert!(!throughput.unwrap().contains("worse"), "{}", loose.stdout);
     let without = place.call(&["compare", &a, &b, "--format", "markdown"]);
     assert_eq!(without.code, Some(0));

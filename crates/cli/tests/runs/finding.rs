@@ -207,7 +207,7 @@ fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind
     running.signal(Signal::INT);
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
-    called.prints("\nmark           NONE: the search was stopped");
+    called.prints("the search was stopped");
     called.prints(" --then soak=1h");
     let record = experiment(&place.runs()[0]);
     assert_eq!(record.search().unwrap().soak(), None);

@@ -31,7 +31,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
     let directory = runs[0].to_str().unwrap();
     let shown = place.call(&["show"]);
     assert_eq!((shown.code, &shown.stdout), (called.code, &called.stdout));
-    let verdict = "verdict        WORSE";
+    let verdict = "\nWORSE · worse: ";
     assert!(called.stdout.contains(verdict), "{called:?}");
     let json = place.call(&["show", "--format", "json"]).stdout;
     let stored = fs::read_to_string(runs[0].join("record.json")).unwrap();

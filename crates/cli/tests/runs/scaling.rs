@@ -59,7 +59,7 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
     assert!(sessions.eq([16, 32, 64, 16]), "{:?}", scale.trials);
     for said in [
         "grow insert over 1, 2, 4 nodes · run at each size",
-        "growth         4 nodes acknowledge ",
+        " rows/s with 4 nodes (95% CI ",
         "next size      6 nodes would make ",
         "first again    unchanged: 1 node made ",
         "price of 1M rows",

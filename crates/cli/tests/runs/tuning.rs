@@ -44,8 +44,8 @@ fn the_best_size_is_found_reported_and_shown_again() {
     assert_eq!(best(&tune).values["sim.nodes"], "4");
     assert!(best(&tune).runner_up.as_ref().unwrap().is_significant);
     for said in [
-        "best           sim.nodes 4: ",
-        "better         yes: by +",
+        "best           sim.nodes 4 with ",
+        "% with 95% confidence, each measured 5 times more)",
         "measured       4 of 4 configurations",
         "next:          highwater find cpu",
         "change   efficiency",
@@ -88,7 +88,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
 fn of_equal_settings_none_is_called_better() {
     let place = Place::new().verbose();
     let (called, _) = tuned(&place, "--over sim.rtt=300us,0.3ms --batch 12");
-    called.prints("better         a tie: -");
+    called.prints("a tie: the runner-up is as good");
 }
 
 /// A cluster that turns away what its short queues do not hold: a third of the grid is valid.
@@ -137,7 +137,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     running.signal(Signal::INT);
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
-    called.prints("NONE: you stopped the tuning");
+    called.prints("you stopped the tuning");
     assert!(called.stdout.contains("--resume"), "{called:?}");
     let stopped = place.runs().pop().unwrap();
     let resume = ["--resume", stopped.to_str().unwrap()];

@@ -1,6 +1,7 @@
 //! Answers of records, as readers see them.
 
 use super::*;
+use crate::kinds;
 use crate::tests::p99;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
@@ -8,13 +9,19 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::judgment::{Measurement, ObjectiveValue};
 use highwater_model::plan::Pace;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{RecordRef, RunRecord};
 use highwater_sizing::growth::fixture::grown;
+
+/// The answer of a record, as its page shows it.
+fn answer(record: RecordRef<'_>) -> Answer {
+    let run = record.measured_run();
+    let report = kinds::report(record, &run, &measured_streams(&run));
+    report.answer.cautioned(record.judgments())
+}
 
 /// Question, answer, interval with basis, limit, judgments, key figures: a line each.
 fn said(record: RecordRef<'_>) -> String {
-    let run = record.measured_run();
-    let answer = answer(record, &measured_streams(&run));
+    let answer = answer(record);
     let figure = [answer.lead, answer.figure, answer.unit, answer.condition];
     let known = format!("{}; {}", answer.interval, answer.basis);
     let mut lines = vec![answer.question, figure.join(" ").replace(" %", "%"), known];
@@ -59,7 +66,7 @@ fn an_objective_is_answered_with_yes_or_no() {
         (ObjectiveValue::NotDecided, ""),
     ] {
         record.judgments.objective.value = value;
-        let answer = answer((&record).into(), &measured_streams(&record));
+        let answer = answer((&record).into());
         assert_eq!(answer.lead, lead);
         let question = answer.question;
         assert!(question.starts_with("Does ") && question.contains("p99 ≤ 50 ms"));
@@ -69,7 +76,7 @@ fn an_objective_is_answered_with_yes_or_no() {
 /// A phase without a step has the pace set by the user; a phase with a step has the planned pace again.
 #[test]
 fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
-    let question = |record: &RunRecord| answer(record.into(), &measured_streams(record)).question;
+    let question = |record: &RunRecord| answer(record.into()).question;
     let mut record = fixture::closed();
     let (from, to) = (4, 7);
     record.interventions = vec![InterventionRecord {
@@ -101,7 +108,7 @@ fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
 fn an_answer_that_does_not_stand_says_so() {
     let mut record = fixture::closed();
     record.judgments.measurement.value = Measurement::Valid;
-    let of = |record: &_| answer(RecordRef::Run(record), &measured_streams(record));
+    let of = |record: &_| answer(RecordRef::Run(record));
     assert_eq!(of(&record).caveat, None);
     record.judgments.measurement.value = Measurement::Invalid;
     let spoiled = of(&record);

@@ -1,12 +1,15 @@
-//! The frame of every page: the answer first, one chart, six figures, and everything else folded behind headings that
-//! summarize it; style and script.
+//! The frame of every page. A stored page has style and script inline: the answer first, one chart, six figures, and
+//! everything else folded behind headings that summarize it. A served page, which is not stored, has them in separate
+//! files, because of its content security policy.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::answered;
-use super::kept::{kept, sentence};
-use super::served::document;
-use crate::answer::Answer;
+use highwater_model::display::harmless;
+
+use super::blocks::{kept, sentence};
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
+use crate::judgments::Tone;
+use crate::layout::first_upper;
 
 /// The whole style; it references no file and no address.
 const STYLE: &str = include_str!("style.css");
@@ -16,9 +19,9 @@ const SCRIPT: &str = include_str!("script.js");
 const SIGN: &str = "M3 1v16M3 3h12M6 13c2 -2 3 -2 5 0s3 2 5 0";
 
 /// Content of a page.
-pub(crate) struct Page {
+pub(crate) struct Page<'a> {
     /// Kind of page: `Run`, `Find` …
-    pub(crate) kind: &'static str,
+    pub(crate) kind: &'a str,
     /// Name of this page among its kind, in one word.
     pub(crate) name: String,
     /// Time, duration, and subject; the most informative first.
@@ -46,7 +49,7 @@ pub(crate) struct Part {
 }
 
 /// The bytes of the page.
-pub(crate) fn page(page: &Page) -> String {
+pub(crate) fn page(page: &Page<'_>) -> String {
     let head = html! {
         // Nothing may be loaded, whatever the record contains.
         meta http-equiv="Content-Security-Policy"
@@ -70,19 +73,19 @@ pub(crate) fn page(page: &Page) -> String {
     document(&head, &body)
 }
 
-fn content(page: &Page) -> Markup {
+fn content(page: &Page<'_>) -> Markup {
     html! {
-        (answered::head(&page.answer, &page.tags))
+        (head(&page.answer, &page.tags))
         div class="hero" { (page.hero) }
-        (answered::keys(&page.answer.keys))
-        (answered::assumptions(&page.answer.assumptions))
+        (keys(&page.answer.keys))
+        (assumptions(&page.answer.assumptions))
         div class="folds" {
             @for part in &page.parts { (folded(part)) }
         }
     }
 }
 
-fn top(page: &Page) -> Markup {
+fn top(page: &Page<'_>) -> Markup {
     html! {
         p class="brand" {
             svg viewBox="0 0 18 18" aria-hidden="true" { path d=(SIGN) {} }
@@ -105,4 +108,163 @@ fn folded(part: &Part) -> Markup {
             div class="body" { (part.body) }
         }
     }
+}
+
+/// Maximum characters of a figure; longer texts are settings.
+const FIGURE_MAX: usize = 12;
+
+fn head(answer: &Answer, tags: &[String]) -> Markup {
+    html! {
+        section class="head" aria-label="Answer" {
+            div class="said" {
+                h1 {
+                    (kept(&answer.question))
+                    @for tag in tags { " " span class="tag" { (tag) } }
+                }
+                (figure(answer))
+                @if let Some(failed) = &answer.failed { p class="caveat" { (first_upper(failed)) "." } }
+                @if let Some(caveat) = answer.caveat { p class="caveat" { (first_upper(caveat)) "." } }
+                @if !answer.interval.is_empty() || !answer.basis.is_empty() {
+                    p class="interval" {
+                        @if !answer.interval.is_empty() { b { (kept(&answer.interval)) } }
+                        @if !answer.interval.is_empty() && !answer.basis.is_empty() { "; " }
+                        (kept(&answer.basis))
+                    }
+                }
+                @if let Some(limit) = &answer.limit { (limit_line(limit)) }
+            }
+            (judgments(&answer.judgments))
+        }
+    }
+}
+
+/// Only the limit and the judgments, for a running run.
+pub(super) fn so_far(answer: &Answer) -> Markup {
+    html! {
+        section class="so-far-judged" aria-label="What is known so far" {
+            @if let Some(limit) = &answer.limit { (limit_line(limit)) }
+            (judgments(&answer.judgments))
+        }
+    }
+}
+
+fn judgments(lines: &[JudgmentLine]) -> Markup {
+    html! { ul class="judgments" { @for line in lines { (judgment(line)) } } }
+}
+
+fn figure(answer: &Answer) -> Markup {
+    let is_long = answer.figure.chars().count() > FIGURE_MAX;
+    html! {
+        p.answer.long[is_long].weak[answer.caveat.is_some()] {
+            @if !answer.lead.is_empty() { span class="lead" { (answer.lead) } " " }
+            span id="answer" {
+                @for (number, part) in answer.figure.split(", ").enumerate() {
+                    @if number > 0 { ", " }
+                    span class="whole" { (part) }
+                }
+            }
+            @if !answer.unit.is_empty() {
+                @if answer.unit != "%" { " " }
+                span class="unit" { (answer.unit) }
+            }
+            @if !answer.condition.is_empty() {
+                " " span class="condition" { (kept(&answer.condition)) }
+            }
+        }
+    }
+}
+
+fn limit_line(limit: &LimitLine) -> Markup {
+    html! {
+        p.limit.reached[limit.is_reached] {
+            (limit.label)
+            @if !limit.what.is_empty() { " " b { (sentence(&limit.what)) } }
+            @if limit.what.is_empty() || limit.more.is_empty() { "." }
+            @if !limit.more.is_empty() { " " span { (sentence(&limit.more)) } }
+        }
+    }
+}
+
+/// The style and sign of a judgment. Its form distinguishes it, not only its color; its word has the same meaning.
+const fn look(tone: Tone) -> (&'static str, &'static str) {
+    match tone {
+        Tone::Good => ("good", "M10 2a8 8 0 1 0 .01 0M6 10l3 3l5 -6"),
+        Tone::Bad => ("bad", "M3 3h14v14h-14zM7 7l6 6M13 7l-6 6"),
+        Tone::Open => ("open", "M10 2.5L18.5 17h-17zM10 8v4M10 14.4v.2"),
+        Tone::None => ("none", "M10 2a8 8 0 1 0 .01 0M7 10h6"),
+    }
+}
+
+fn judgment(line: &JudgmentLine) -> Markup {
+    let (class, sign) = look(line.tone);
+    html! {
+        li class=(class) {
+            svg viewBox="0 0 20 20" aria-hidden="true" { path d=(sign) {} }
+            p class="badge" { (line.name) " " b { (line.value) } }
+            p class="evidence" { (sentence(&line.sentence)) }
+        }
+    }
+}
+
+/// At most six figures.
+fn keys(keys: &[KeyFigure]) -> Markup {
+    if keys.is_empty() {
+        return html! {};
+    }
+    html! {
+        dl class="keys" {
+            @for key in keys {
+                div {
+                    dt { (key.name) }
+                    dd class="figure" { (key.figure) }
+                    @if !key.note.is_empty() { dd class="note" { (kept(&key.note)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The most influential assumptions.
+fn assumptions(assumptions: &[String]) -> Markup {
+    if assumptions.is_empty() {
+        return html! {};
+    }
+    html! {
+        section class="assumed" aria-label="Assumptions" {
+            p class="caption" {
+                b { "What the answer rests on." }
+                " The assumption that moves it most first, each with the flag that changes it:"
+            }
+            ol { @for assumption in assumptions { li { (kept(assumption)) } } }
+        }
+    }
+}
+
+/// The bytes of a served page; `head` is added to its head.
+pub(super) fn served(title: &str, head: &Markup, body: &Markup) -> String {
+    let head = html! {
+        title { (title) " · Highwater" }
+        // Without it, browsers request a missing file, or report that the policy forbids the request.
+        link rel="icon" href="data:,";
+        link rel="stylesheet" href="/live.css";
+        (head)
+    };
+    document(&head, body)
+}
+
+/// The bytes of any page.
+pub(super) fn document(head: &Markup, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                (head)
+            }
+            body { (body) }
+        }
+    };
+    harmless(&page.into_string()) + "\n"
 }

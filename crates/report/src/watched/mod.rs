@@ -21,7 +21,10 @@ use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetryPoint};
 
 use super::events::{intervention, part_line, trial_begun, warmed_up, warning};
-use super::text::{group_trial_line, probe_line, scale_trial_line, trial_line};
+use crate::kinds::group::group_trial_line;
+use crate::kinds::growth::scale_trial_line;
+use crate::kinds::search::probe_line;
+use crate::kinds::tuning::trial_line;
 pub use seconds::{Seconds, Slot, SlotStream};
 pub use totals::{StreamTotals, TimesTotal, Totals};
 

@@ -10,11 +10,11 @@ use maud::{Markup, html};
 
 use highwater_model::display::rate;
 
-use super::chart;
-use super::served::served;
+use super::page::served;
+use crate::chart;
 use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
+use crate::judgments::{Tone, three};
 use crate::layout::list;
-use crate::text::judged::{Tone, three};
 
 /// Maximum lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;

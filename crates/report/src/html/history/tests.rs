@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::answer::answer;
+use crate::kinds::run_answer;
 use crate::tests::assert_says;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
@@ -62,7 +62,7 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
     }
     let listed = HistoryRow::of((&record).into()).answer.unwrap();
     assert_eq!(figure(listed), "1,234 rows/s");
-    let page = answer((&record).into(), &measured_streams(&record));
+    let page = run_answer(&record, &measured_streams(&record));
     assert_eq!((page.figure.as_str(), page.unit.as_str()), ("1,234", "rows/s"));
 }
 

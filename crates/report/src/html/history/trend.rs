@@ -8,9 +8,7 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::units::Nanos;
 
-use super::super::chart::{
-    Axis, Chart, Label, Point, Quantity, Series, Shape, round_time_ticks, values,
-};
+use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, round_time_ticks, values};
 use crate::history::{HistoryAnswer, HistoryRow};
 
 /// Minimum answers of one definition for a chart over time.

@@ -4,11 +4,12 @@ pub(super) mod made;
 mod plotted;
 
 use super::*;
+use crate::size_html;
 use crate::tests::assert_says;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
 use highwater_model::judgment::ReasonCode;
-use highwater_sizing::cluster::{Traced, fixture as sizing, size};
+use highwater_sizing::cluster::{SizePlan, Traced, fixture as sizing, size};
 use highwater_sizing::growth::fixture::grown;
 
 /// Maximum bytes of a page.
@@ -54,7 +55,7 @@ fn the_answer_comes_first_and_everything_else_is_folded() {
     let order = order.split(", ");
     let places: Vec<usize> = order.map(|of| first.find(of).expect(of)).collect();
     assert!(places.is_sorted(), "{places:?}");
-    let order = "Probes, Judgments, Latency, Over time, Machines, Rows and audit, Findings, Response sizes, \
+    let order = "Probes, Judgments, Rows and audit, Latency, Over time, Machines, Findings, Response sizes, \
                  Environment and plan, Cite and repeat";
     let summary = |title: &str| format!("<summary><h2>{title}</h2><p>");
     let places = order.split(", ").map(|title| folds.find(&summary(title)).expect(title));
@@ -122,10 +123,10 @@ fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() 
     let said = [
         "Which batch and with.codec gives the most rows/s on ",
         "<span class=\"whole\">batch 4000</span>, <span class=\"whole\">with.codec best</span>",
-        "<b>95% CI +1.2% to +7.1%</b>",
-        "batch 4000 · with.codec best: 302,000\u{a0}rows/s",
-        "batch 32000 · with.codec best: 290,000\u{a0}rows/s",
-        "yes: by +1.2% to +7.1%, with 95% confidence, each measured 2 times more",
+        "<b>ahead of batch 32000, with.codec best by +1.2% to +7.1% with 95% confidence</b>",
+        "batch 4000, with.codec best with 302,000\u{a0}rows/s",
+        "batch 32000, with.codec best with 290,000\u{a0}rows/s",
+        "; each measured 2 times more",
         "Throughput along batch, rows per second",
         "Throughput along with.codec, rows per second",
         "Other settings as in the best configuration: with.codec best.",
@@ -142,7 +143,7 @@ fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() 
     let charts = page.matches("<figure class=\"chart\" id=\"axis-");
     assert_eq!(charts.count(), 2);
     let page = html(&made::of_tuning(made::tuned_in_part()));
-    assert_says(&page, &["NONE: you stopped the tuning", "not confirmed"]);
+    assert_says(&page, &["you stopped the tuning", "not confirmed"]);
     assert_says(&page, &["class=\"answer long weak\"", " --resume "]);
     assert!(page.contains("No sentence to quote"));
 }

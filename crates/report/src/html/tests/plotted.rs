@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{grown, html, made, size_plan};
-use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
-use crate::html::plots;
+use crate::chart::{Chart, Point, Series, Shape, SpanKind};
+use crate::plots;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_model::limit::Resource;

@@ -4,11 +4,9 @@ use highwater_model::event::LoadBounds;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 
-use super::super::chart::{
-    Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values,
-};
-use super::super::plots::notes;
-use super::steps::steps;
+use super::steps;
+use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values};
+use crate::plots::notes;
 use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage};
 
 /// Maximum number of streams whose latencies are drawn as bands, too.

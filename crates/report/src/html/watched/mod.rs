@@ -4,30 +4,34 @@
 //! Must not judge or look like a result: each figure is marked "so far".
 
 mod charts;
-mod judged;
-mod steps;
 #[cfg(test)]
 mod tests;
-mod trials;
 
 use maud::{Markup, PreEscaped, html};
 
+use highwater_analysis::judge::measured_streams;
+use highwater_analysis::judge::objective::may_yet_be_met;
 use highwater_model::display::{count, duration, harmless, percent_whole, rate, ratio, span};
 use highwater_model::event::{LoadBounds, Part, SecondProgress, StreamProgress};
 use highwater_model::judgment::Judgments;
 use highwater_model::numbers::to_f64;
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::units::Nanos;
 
-use super::chart;
-use super::plots::target_so_far;
-use super::served::served;
+use super::blocks::{hero, part};
+use super::page::{served, so_far};
 use crate::answer::to_the_second;
+use crate::chart;
 use crate::events::{audit_stage, part_line};
+use crate::judgments::{Tone, objective_bound, three};
+use crate::kinds::search::bracket;
+use crate::kinds::{of_question, run_answer};
 use crate::layout::{list, or_absent};
 use crate::live::left_at_most;
+use crate::objective_progress::standings;
+use crate::plots::target_so_far;
 use crate::progress::{offered, p99};
-use crate::standing::standings;
-use crate::text::judged::{objective_bound, three};
 use crate::watched::{RunWatched, SlotStream, Stage, Watched};
 
 /// Rights of the page of a watched run.
@@ -85,9 +89,9 @@ pub fn live_parts(watched: &Watched) -> String {
     let run = &watched.run;
     let parts = html! {
         (status(watched))
-        @for experiment in &watched.experiments { (trials::so_far(experiment)) }
+        @for experiment in &watched.experiments { (trials_so_far(experiment)) }
         (answer(watched))
-        (judged::so_far(run))
+        (judged_so_far(run))
         @for chart in charts::of(run) { (chart::still(&chart)) }
         @if let Some(last) = &run.last { (streams(run, last)) }
         (machines(run))
@@ -179,7 +183,7 @@ fn status(watched: &Watched) -> Markup {
             @if watched.is_held && run.stage != Stage::Paused { " · pauses when this trial is over" }
         }
         @if let (Stage::Load(LoadBounds { length: Some(length), .. }), Some(share)) = (&run.stage, share) {
-            (steps::bar(run, *length, share))
+            (bar(run, *length, share))
         } @else if let Some(share) = share {
             progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
         }
@@ -341,6 +345,122 @@ fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Marku
             th { (stream.stream) }
             @for (name, figure) in FIGURES.iter().zip(figures) {
                 td class="figure" data-label=(name) { (figure) }
+            }
+        }
+    }
+}
+
+/// In a shorter measured phase, ops in flight at its start and end distort the figures.
+const SHORTEST: Nanos = Nanos::from_secs(5);
+/// A record that lags by more seconds is marked as late; it is updated every few seconds.
+const LATE_S: u64 = 15;
+
+/// Empty before the target has responded, and once the result exists.
+fn judged_so_far(run: &RunWatched) -> Markup {
+    let Some(record) = run.record.as_deref().filter(|_| run.stage != Stage::Over) else {
+        return html! {};
+    };
+    let measured = measured_streams(record);
+    if measured.iter().all(|of| of.phase.duration_ns < SHORTEST.0) {
+        return html! { p class="term" { "Nothing is judged in the first seconds of the measurement." } };
+    }
+    let mut answer = run_answer(record, &measured);
+    if let [measurement, data, objective] = answer.judgments.as_mut_slice() {
+        measurement.value += " so far";
+        if measurement.sentence.is_empty() {
+            measurement.sentence += "By what the load shows; the end knows more.";
+        }
+        (data.value, data.tone) = ("after the load".to_owned(), Tone::None);
+        data.sentence = String::from(match record.plan.definition.audit.level {
+            AuditLevel::Off => "No audit is planned.",
+            _ => "The audit begins when the load is over.",
+        });
+        if may_yet_be_met(record, &measured) {
+            (objective.value, objective.tone) = ("not decided yet".to_owned(), Tone::Open);
+            "Percentiles are judged when the load is over.".clone_into(&mut objective.sentence);
+        } else if !record.plan.definition.objectives.is_empty() {
+            objective.value += " so far";
+        }
+    }
+    if let Some(limit) = answer.limit.as_mut().filter(|limit| limit.what.is_empty()) {
+        limit.label += " so far";
+        limit.more.clear();
+    }
+    let seen = run.last.as_ref().map_or(0, |last| last.second);
+    html! {
+        (so_far(&answer))
+        @if seen.saturating_sub(run.record_until) > LATE_S && run.record_until > 0 {
+            p class="term" { "Judged by the first " (count(run.record_until)) " s; the rest is being read." }
+        }
+    }
+}
+
+/// The part of a growth with links to pages of runs, which are not served here.
+const LINKS: &str = "sizes";
+
+fn trials_so_far(experiment: &ExperimentRecord) -> Markup {
+    let report = of_question(&RecordRef::from(experiment).measured_run(), &experiment.question);
+    let bracket = experiment.search().filter(|search| search.outcome.is_none()).map(bracket);
+    html! {
+        section class="experiment" {
+            @if let Some(bracket) = bracket { p id="bracket" class="distance" { (bracket) } }
+            (hero(&report.hero))
+            @for part in report.sections.iter().filter(|of| of.id != LINKS).map(part) {
+                section id=(part.id) {
+                    h2 { (part.title) }
+                    p class="term" { (part.abstract_line) }
+                    (part.body)
+                }
+            }
+        }
+    }
+}
+
+/// Width of the bar in its own units, and the space between two steps.
+const WIDTH: f64 = 1_000.0;
+const APART: f64 = 4.0;
+
+/// A planned phase, in seconds from the start of the first one.
+#[derive(Debug, PartialEq)]
+pub(super) struct Step<'a> {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    /// Empty if the load has no planned phases.
+    pub(super) name: &'a str,
+}
+
+/// The steps of a load of this length; a single step if its phases do not add up to that length.
+pub(super) fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
+    let planned = run.phases.iter();
+    let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
+    if whole != length.0 {
+        return vec![Step { from: 0.0, to: to_f64(length.0) / 1e9, name: "" }];
+    }
+    let mut end = 0.0;
+    let steps = planned.map(|phase| {
+        let from = end;
+        end += to_f64(phase.duration.0) / 1e9;
+        Step { from, to: end, name: &phase.name }
+    });
+    steps.collect()
+}
+
+/// Progress of a load of this length, step by step.
+fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
+    let length_s = to_f64(length.0) / 1e9;
+    let percent = percent_whole(share);
+    let place = |seconds: f64| seconds / length_s * WIDTH;
+    html! {
+        div class="steps" role="progressbar" aria-label="How far the load is" aria-valuemin="0"
+            aria-valuemax="1" aria-valuenow=(format!("{share:.3}")) aria-valuetext=(percent) {
+            svg viewBox=(format!("0 0 {WIDTH} 8")) preserveAspectRatio="none" aria-hidden="true" {
+                @for step in steps(run, length) {
+                    @let [from, to] = [step.from, step.to].map(place);
+                    @let end = if to < WIDTH { (to - APART).max(from) } else { to };
+                    @let done = (share * WIDTH).clamp(from, end) - from;
+                    rect x=(format!("{from:.1}")) width=(format!("{:.1}", end - from)) height="8" {}
+                    rect class="done" x=(format!("{from:.1}")) width=(format!("{done:.1}")) height="8" {}
+                }
             }
         }
     }

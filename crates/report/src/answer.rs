@@ -1,0 +1,207 @@
+//! The answer of a record: its question in words, the one figure that answers it with its interval, the limit, three
+//! judgments with a sentence each, and a few key figures.
+//!
+//! Every output starts with the answer. Must not judge, compute a figure, or depend on a kind of record or on markup.
+
+#[cfg(test)]
+mod tests;
+
+use highwater_model::display::{foreign, rate, span, with_unit};
+use highwater_model::judgment::{Data, Judgments, Measurement};
+use highwater_model::limit::Limit;
+use highwater_model::record::MeasuredRun;
+
+use crate::judgments::{Tone, objectives};
+use crate::layout::list;
+use crate::limit;
+
+/// Maximum characters of text from the target.
+pub(crate) const WORDS: usize = 60;
+
+/// The first part of every output.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answer {
+    /// One line that ends with a question mark.
+    pub(crate) question: String,
+    /// Text before the figure, such as `Yes:`; may be empty.
+    pub(crate) lead: String,
+    /// The one large figure, or the setting that was found.
+    pub(crate) figure: String,
+    /// Unit of the figure; may be empty.
+    pub(crate) unit: String,
+    /// The condition of the figure, such as `at p99 64.0 ms`; may be empty.
+    pub(crate) condition: String,
+    /// How good the figure is, if it is a verdict.
+    pub(crate) tone: Tone,
+    /// What failed, if it is too much without a stated bound.
+    pub(crate) failed: Option<String>,
+    /// Why the figure must not be quoted; absent if it may be.
+    pub(crate) caveat: Option<&'static str>,
+    /// Uncertainty of the figure.
+    pub(crate) interval: String,
+    /// The data that the figure is based on, printed after the interval.
+    pub(crate) basis: String,
+    /// The limit of the figure, or the reason why it is not another one.
+    pub(crate) limit: Option<LimitLine>,
+    /// Three judgments, always in the same order.
+    pub(crate) judgments: Vec<JudgmentLine>,
+    /// At most six figures next to the answer.
+    pub(crate) keys: Vec<KeyFigure>,
+    /// At most three, the most influential first, each with the flag that changes it.
+    pub(crate) assumptions: Vec<String>,
+}
+
+/// The limit of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct LimitLine {
+    /// `Limited by`.
+    pub(crate) label: String,
+    /// The resource with its figure; may be empty.
+    pub(crate) what: String,
+    /// Additional text; may be empty.
+    pub(crate) more: String,
+    /// Whether something was at its limit.
+    pub(crate) is_reached: bool,
+}
+
+/// A judgment with one sentence of evidence.
+#[derive(Debug, Clone)]
+pub(crate) struct JudgmentLine {
+    /// `Measurement`.
+    pub(crate) name: &'static str,
+    /// `valid`.
+    pub(crate) value: String,
+    /// How good that is.
+    pub(crate) tone: Tone,
+    /// The evidence.
+    pub(crate) sentence: String,
+}
+
+/// A figure with its name and a word of context.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyFigure {
+    /// Name of the figure.
+    pub(crate) name: String,
+    /// The value with its unit.
+    pub(crate) figure: String,
+    /// Context of the figure; may be empty.
+    pub(crate) note: String,
+}
+
+impl KeyFigure {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        figure: impl Into<String>,
+        note: impl Into<String>,
+    ) -> Self {
+        Self { name: name.into(), figure: figure.into(), note: note.into() }
+    }
+}
+
+impl Answer {
+    /// A word in place of a figure, and why there is nothing to quote.
+    pub(crate) fn without_figure(word: &str, caveat: &'static str) -> Self {
+        let figure = word.to_owned();
+        Self { figure, tone: Tone::Open, caveat: Some(caveat), ..Self::default() }
+    }
+
+    /// Nothing was measured.
+    pub(crate) fn nothing(question: String, caveat: &'static str) -> Self {
+        Self { question, ..Self::without_figure("Nothing was measured", caveat) }
+    }
+
+    /// The answer as one sentence to quote.
+    pub(crate) fn sentence(&self) -> String {
+        let judged = self
+            .judgments
+            .iter()
+            .map(|line| format!("{} {}", line.name.to_lowercase(), line.value));
+        format!("{} {}. {}.", self.question, self.in_words(), list(judged, ", "))
+    }
+
+    /// The figure with its condition, and in parentheses its interval and its basis.
+    pub(crate) fn in_words(&self) -> String {
+        let figure = with_unit(&self.figure, &self.unit);
+        let answer = [&self.lead, &figure, &self.condition];
+        let answer = list(answer.into_iter().filter(|of| !of.is_empty()).map(String::as_str), " ");
+        let known = [&self.interval, &self.basis];
+        let known = list(known.into_iter().filter(|of| !of.is_empty()).map(String::as_str), ", ");
+        if known.is_empty() { answer } else { format!("{answer} ({known})") }
+    }
+
+    /// Marks the answer as not quotable if the measurement is not valid or the data are wrong.
+    pub(crate) fn cautioned(mut self, judged: &Judgments) -> Self {
+        let spoiled = match (judged.measurement.value, judged.data.value) {
+            (Measurement::Invalid, _) => Some("not to be quoted: the measurement is not valid"),
+            (_, Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered) => {
+                Some("not to be quoted: the data are wrong")
+            }
+            _ => None,
+        };
+        self.caveat = spoiled.or(self.caveat);
+        self
+    }
+}
+
+/// The target as it describes itself, without an address.
+pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
+    let version = foreign(&run.target.version, WORDS);
+    // The model of a simulated cluster, and how a server was built, are details.
+    let plain = version.split(", model").next().unwrap_or_default();
+    let version = plain.split(" (").next().unwrap_or_default().trim();
+    match version {
+        "" => "the target".to_owned(),
+        _ if run.target.simulated => format!("a {version}"),
+        _ => version.to_owned(),
+    }
+}
+
+/// ` within p99 ≤ 50 ms`; empty without an objective.
+pub(crate) fn within(run: &MeasuredRun<'_>) -> String {
+    match objectives(run).replace(" · ", ", ").as_str() {
+        "" => String::new(),
+        stated => format!(" within {stated}"),
+    }
+}
+
+/// The limit as a line, followed by the runner-up.
+pub(crate) fn limit_line(limit: &Limit) -> LimitLine {
+    let (_, sentence) = limit::line(limit);
+    let (what, more) = match sentence.split_once(" (") {
+        Some((what, more)) => (what, format!("({more}")),
+        None => (sentence.as_str(), String::new()),
+    };
+    let is_reached = limit.by.is_some();
+    LimitLine {
+        label: if is_reached { "Limited by" } else { "Limit" }.to_owned(),
+        what: what.to_owned(),
+        more,
+        is_reached,
+    }
+}
+
+/// `98,300 rows/s`.
+pub(crate) fn rated(value: f64, unit: &str) -> String {
+    format!("{} {unit}", rate(value))
+}
+
+/// The 90% interval of a figure, each end formatted by `show`.
+pub(crate) fn interval90(low: f64, high: f64, show: fn(f64) -> String) -> String {
+    format!("90% interval {} to {}", show(low), show(high))
+}
+
+/// `1 run`, `3 runs`.
+pub(crate) fn plural(number: usize, one: &str) -> String {
+    let number_text = highwater_model::display::count(number as u64);
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number_text} {one}{s}")
+}
+
+/// A duration such as `1 min 5 s`, rounded to seconds if it is long enough.
+pub(crate) fn to_the_second(ns: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    if ns < SECOND {
+        return span(ns);
+    }
+    span((ns + SECOND / 2) / SECOND * SECOND)
+}

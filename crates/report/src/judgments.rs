@@ -1,0 +1,275 @@
+//! The three judgments in words: value, remark, and one sentence of evidence each; objectives as bounds. Must not judge.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{count, duration, foreign, percent_whole};
+use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
+use highwater_model::plan::{AuditLevel, Objective};
+use highwater_model::record::{
+    AuditRecord, AuditStatus, MeasuredRun, Question, RecordRef, RunRecord,
+};
+
+use crate::answer::{JudgmentLine, plural};
+use crate::kinds::search;
+use crate::layout::{first_upper, list};
+
+/// Maximum characters of a reason.
+const REASON: usize = 240;
+
+/// How good the value of a judgment is, in ascending order of severity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tone {
+    #[default]
+    None,
+    Good,
+    Open,
+    Bad,
+}
+
+/// A judgment in words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judged<'a> {
+    /// `Measurement`.
+    pub(crate) name: &'static str,
+    /// `valid`.
+    pub(crate) value: &'static str,
+    pub(crate) tone: Tone,
+    pub(crate) reasons: &'a [Reason],
+}
+
+/// All three, in the order of every output.
+pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
+    let measured = match judged.measurement.value {
+        Measurement::Valid => ("valid", Tone::Good),
+        Measurement::Invalid => ("invalid", Tone::Bad),
+        Measurement::Inconclusive => ("inconclusive", Tone::Open),
+    };
+    let found = data(judged.data.value);
+    let met = match judged.objective.value {
+        ObjectiveValue::Met => ("met", Tone::Good),
+        ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
+        ObjectiveValue::NoneSet => ("none set", Tone::None),
+    };
+    [
+        ("Measurement", measured, &judged.measurement.reasons),
+        ("Data", found, &judged.data.reasons),
+        ("Objective", met, &judged.objective.reasons),
+    ]
+    .map(|(name, (value, tone), reasons)| Judged { name, value, tone, reasons })
+}
+
+/// The judgments of a record, each with the remark after its value, which may be empty.
+pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (Judged<'_>, String)> {
+    let run = record.measured_run();
+    let remarks = [String::new(), audited(&run), objectives(&run)];
+    three(record.judgments()).into_iter().zip(remarks)
+}
+
+pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
+    match value {
+        Data::Clean => ("clean", Tone::Good),
+        Data::Lost => ("lost", Tone::Bad),
+        Data::Duplicated => ("duplicated", Tone::Bad),
+        Data::Surplus => ("surplus", Tone::Bad),
+        Data::Altered => ("altered", Tone::Bad),
+        Data::Unverified => ("unverified", Tone::Open),
+        Data::NotChecked => ("not checked", Tone::None),
+    }
+}
+
+pub(crate) fn audited(record: &RunRecord) -> String {
+    let audit = &record.audit;
+    match (record.judgments.data.value, audit.status) {
+        (Data::NotChecked, AuditStatus::Imported) => "not audited".to_owned(),
+        (Data::NotChecked, AuditStatus::NothingWritten) => "nothing was written".to_owned(),
+        (Data::NotChecked, AuditStatus::StoresNothing) => String::new(),
+        (Data::NotChecked, _) => "no audit was requested".to_owned(),
+        (Data::Unverified, status) if status != AuditStatus::Done => {
+            "acknowledged rows were NOT checked".to_owned()
+        }
+        _ => {
+            let of = audit.invariants.len();
+            // Without buckets nothing else was compared, because the expected rows are unknown.
+            let rows = (audit.buckets > 0 || of == 0).then(|| compared(audit));
+            let held = audit.invariants.iter().filter(|of| of.holds).count();
+            let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
+            let counter = audit
+                .server_counter
+                .map(count)
+                .map(|rows| format!("the server counted {rows} inserted rows"));
+            let copies = (audit.copies > 0).then(|| copies(audit));
+            let exhausted = audit.exhausted.as_ref();
+            let exhausted = exhausted.map(|of| {
+                let statements = count(of.statements);
+                format!("statements without room, made smaller: {statements}")
+            });
+            list([rows, invariants, counter, copies, exhausted].into_iter().flatten(), " · ")
+        }
+    }
+}
+
+/// `8 of 12 copies compared`; all copies if there is no second number.
+fn copies(audit: &AuditRecord) -> String {
+    let compared = count(audit.copies);
+    match audit.copies_missing {
+        0 => format!("{compared} copies compared"),
+        missing => format!("{compared} of {} copies compared", count(audit.copies + missing)),
+    }
+}
+
+/// The method of comparing rows.
+fn compared(audit: &AuditRecord) -> String {
+    let (buckets, read_back) = (count(audit.buckets), count(audit.read_back));
+    match audit.level {
+        _ if audit.replaced.is_some() => replaced(audit),
+        AuditLevel::Full => format!("all {read_back} rows read back"),
+        AuditLevel::Sums => format!("sums over {buckets} key buckets, {read_back} rows read back"),
+        AuditLevel::Off | AuditLevel::Count => format!("counts over {buckets} key buckets"),
+    }
+}
+
+/// The scope of the comparison, if rows replace each other.
+fn replaced(audit: &AuditRecord) -> String {
+    let Some(replaced) = audit.replaced else {
+        return String::new();
+    };
+    let keys = count(replaced.keys);
+    let part = match replaced.one_in {
+        1 => String::new(),
+        n => format!(", one key in {}", count(n)),
+    };
+    let what = if replaced.marked { "the last value" } else { "the presence" };
+    format!("{what} of {keys} keys{part}, {} rows read back", count(audit.read_back))
+}
+
+pub(crate) fn objectives(record: &RunRecord) -> String {
+    let stated = record.plan.definition.objectives.iter();
+    list(stated.map(objective_bound), " · ")
+}
+
+/// The objective as a bound: `p99 ≤ 100 ms`.
+pub(crate) fn objective_bound(objective: &Objective) -> String {
+    use highwater_model::display::{percent_asked as share, plain, quantile, span};
+    match *objective {
+        Objective::Latency { quantile_ppm, max, ref op } => {
+            let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
+            format!("{op}{} ≤ {}", quantile(quantile_ppm), span(max.0))
+        }
+        Objective::RowLatency { quantile_ppm, max } => {
+            format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))
+        }
+        Objective::Errors { max_ppm } => format!("errors ≤ {}", share(max_ppm)),
+        Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
+        Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
+        Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+    }
+}
+
+/// The judgments of a record.
+pub(crate) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Vec<JudgmentLine> {
+    let (judged, run) = (record.judgments(), &record.measured_run());
+    let trials = record.experiment().map(|of| trials(&of.question).0);
+    let measurement = match &trials {
+        Some(trials) => format!("{trials}, each with a record of its own."),
+        None => generator(run, measured),
+    };
+    let data = match (&trials, judged.data.value) {
+        (Some(trials), Data::Clean) => format!("{trials}: acknowledged rows were found as sent."),
+        _ => data_evidence(run),
+    };
+    let objective = match record.experiment().map(|of| &of.question) {
+        Some(Question::Search(search)) => search::objective(run, search).replace(" · ", ", "),
+        _ => objectives(run).replace(" · ", ", "),
+    };
+    let objective = match judged.objective.value {
+        ObjectiveValue::NoneSet => "Set one with --p99 DURATION.".to_owned(),
+        _ => format!("{objective}."),
+    };
+    let mut all = three(judged);
+    if judged.measurement.value == Measurement::Valid {
+        // Notes do not affect a valid measurement.
+        all[0].reasons = &[];
+    }
+    all.into_iter()
+        .zip([measurement, data, objective])
+        .map(|(of, evidence)| line(of, evidence))
+        .collect()
+}
+
+/// Number of trials of an experiment, in words, and their total time in nanoseconds.
+pub(crate) fn trials(question: &Question) -> (String, u64) {
+    match question {
+        Question::Search(of) => counted("probe", of.probes.iter().map(|probe| probe.took_ns)),
+        Question::Tune(of) => counted("probe", of.trials.iter().map(|trial| trial.took_ns)),
+        Question::Group(of) => counted("run", of.trials.iter().map(|trial| trial.took_ns)),
+        Question::Scale(of) => counted("size", of.trials.iter().map(|trial| trial.took_ns)),
+    }
+}
+
+fn counted(what: &str, took_ns: impl ExactSizeIterator<Item = u64>) -> (String, u64) {
+    (plural(took_ns.len(), what), took_ns.sum())
+}
+
+/// The judgments of several runs together: the worst of each.
+pub(crate) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec<JudgmentLine> {
+    let all_runs: Vec<[Judged<'_>; 3]> = all_runs.map(three).collect();
+    let worst = |at: usize| {
+        let all = || all_runs.iter().map(move |judged| judged[at]);
+        let worst = all().max_by_key(|of| of.tone)?;
+        let same = all().filter(|of| of.value == worst.value).count();
+        let (same, runs) = (count(same as u64), plural(all_runs.len(), "run"));
+        Some(line(Judged { reasons: &[], ..worst }, format!("{same} of {runs}.")))
+    };
+    (0..3).filter_map(worst).collect()
+}
+
+/// Uses the first reason as the evidence, if there is one, and counts the others.
+fn line(of: Judged<'_>, evidence: String) -> JudgmentLine {
+    let sentence = match of.reasons {
+        [] => evidence,
+        [only] => sentence(only),
+        [first, others @ ..] => {
+            format!("{} And {}.", sentence(first), plural(others.len(), "more reason"))
+        }
+    };
+    JudgmentLine { name: of.name, value: of.value.to_owned(), tone: of.tone, sentence }
+}
+
+fn sentence(reason: &Reason) -> String {
+    let sentence = foreign(&reason.sentence(), REASON);
+    if sentence.ends_with(['.', '…', '?', '!']) { sentence } else { format!("{sentence}.") }
+}
+
+/// The evidence about the load generator.
+fn generator(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
+    if let Some(origin) = run.origin {
+        return format!(
+            "Measured by {}, not by Highwater.",
+            foreign(&origin.tool_and_version(), REASON)
+        );
+    }
+    let busiest = run.clients.iter().map(|client| client.cpu_fraction);
+    let Some(busiest) = busiest.reduce(f64::max) else {
+        return String::new();
+    };
+    let lag = measured
+        .iter()
+        .flat_map(|stream| &stream.results)
+        .filter_map(|result| result.client_lag_ns.p99)
+        .max();
+    let lag = lag.map_or_else(String::new, |lag| format!("; client lag p99 {}", duration(lag)));
+    format!("Load generator {} busy{lag}.", percent_whole(busiest))
+}
+
+fn data_evidence(run: &MeasuredRun<'_>) -> String {
+    let audit = &run.audit;
+    match run.judgments.data.value {
+        Data::Clean if audit.acknowledged > 0 && audit.replaced.is_none() => {
+            format!("All {} acknowledged rows were found as sent.", count(audit.acknowledged))
+        }
+        _ => match first_upper(&audited(run)) {
+            text if text.is_empty() => text,
+            text => text + ".",
+        },
+    }
+}

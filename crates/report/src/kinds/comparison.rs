@@ -1,0 +1,680 @@
+//! A comparison of groups of runs with the first one: which figures differ, and what else does.
+//!
+//! Must not compute anything except the means of several runs: arithmetic for fractions, otherwise geometric.
+
+#[cfg(test)]
+mod tests;
+
+use highwater_analysis::comparison::{
+    Compared, Comparison, Difference, Kind, POWER, Scale, Verdict,
+};
+use highwater_model::display::{
+    ABSENT, bytes, duration, foreign, percent, plain, rate, significant, with_unit,
+};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::target_telemetry::units;
+
+use crate::answer::{Answer, KeyFigure, LimitLine, WORDS as SHORT, plural};
+use crate::blocks::{Block, Report, Section, Table};
+use crate::compare_report::CompareReport;
+use crate::html::page_of;
+use crate::judgments::{Tone, together};
+use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::plots::{Overlaid, overlay};
+use crate::render::{self, Summary};
+
+/// Maximum characters of a name or a setting.
+const WORDS: usize = 120;
+/// Scales of fractions, and their names in sentences.
+const SHARES: [(Scale, &str); 2] = [
+    (Scale::ShareOfOps, "the share of ops that failed"),
+    (Scale::ShareOfSeconds, "shares of seconds"),
+];
+/// Maximum number of listed differences.
+const DIFFERENCES_MAX: usize = 40;
+/// Maximum number of proposed runs; above it, other advice is more useful.
+const RUNS_PROPOSED: u32 = 30;
+/// Kinds of settings that name a group, the most informative first.
+const TELLING: [&str; 6] =
+    ["pace ", "parameter ", "length", "setting ", "target version", "target"];
+/// What the verdicts mean.
+const VERDICTS: &str = "Equal: the whole interval is inside the difference that matters. Better or worse: the difference would be rare \
+     between equal groups. Inconclusive: too few runs, or runs that differ too much. The interval is Welch's, of the \
+     logarithms, from the spread between runs; fractions of ops and seconds are compared by their difference, in \
+     percentage points.";
+/// The head of the figures.
+const HEAD: &str = "of | figure | A | B | difference | 95% CI";
+
+/// The comparison as text, without colors.
+pub fn compare_text(report: &CompareReport<'_>) -> String {
+    render::text_of(&reports(report))
+}
+
+/// The comparison as Markdown; text from targets is escaped.
+pub fn compare_markdown(report: &CompareReport<'_>) -> String {
+    render::markdown_of(&reports(report))
+}
+
+/// The summary of a comparison.
+pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
+    Summary::of_reports(&reports(report))
+}
+
+/// The page; works offline.
+pub fn compare_html(report: &CompareReport<'_>) -> String {
+    let facts = report.all().map(|group| {
+        let name = foreign(&group.name, WORDS);
+        format!("{name}, {}", plural(group.runs.len(), "run"))
+    });
+    let runs = report.all().flat_map(|group| group.runs.iter().map(|run| run.judgments()));
+    let mut page = Report::merged(reports(report));
+    page.answer.judgments = together(runs);
+    for section in &mut page.sections {
+        section.blocks.push(Block::Term(VERDICTS.to_owned()));
+    }
+    page.sections.extend(courses(report));
+    page_of("Compare", facts.collect(), Vec::new(), &page)
+}
+
+/// A report for each group that is compared with the first one.
+fn reports(report: &CompareReport<'_>) -> Vec<Report> {
+    let others = report.others.iter();
+    others.map(|(group, of)| report_of([&report.baseline.name, &group.name], of)).collect()
+}
+
+fn report_of(names: [&str; 2], comparison: &Comparison) -> Report {
+    let [a, b] = named(names, comparison);
+    let mut facts = vec![Remark::new("A", a), Remark::new("B", b)];
+    let (shown, equal) = unequal(comparison);
+    facts.extend((equal > 0).then(|| Remark::new("equal", plural(equal, "other figure"))));
+    facts.extend(Remark::listed("basis", basis(comparison)));
+    facts.extend(Remark::listed("to decide", advice_lines(comparison)));
+    facts.extend(Remark::listed("differs", differing(comparison)));
+    Report {
+        answer: answer(names, comparison),
+        brief: Some(Table { rows: shown, ..figures(comparison) }),
+        facts,
+        hero: vec![Block::Intervals(Box::new(comparison.clone()))],
+        sections: vec![section(comparison, blocks(names, comparison))],
+        ..Report::default()
+    }
+}
+
+/// The section of one or more comparisons, of which this is the first.
+pub(super) fn section(first: &Comparison, blocks: Vec<Block>) -> Section {
+    Section { id: "figures", title: "Figures", lead: certain(first), blocks }
+}
+
+/// One comparison of two groups of these names.
+pub(super) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<Block> {
+    let [a, b] = named(names, comparison);
+    let basis = Remark::listed("basis", basis(comparison));
+    let advice = Remark::listed("to decide", advice_lines(comparison));
+    let differs = Remark::listed("differs", differing(comparison));
+    vec![
+        Block::Heading(verdict(comparison)),
+        Block::Remarks(vec![Remark::new("A", a), Remark::new("B", b)]),
+        Block::Table(figures(comparison)),
+        Block::Remarks(basis.chain(advice).chain(differs).collect()),
+    ]
+}
+
+/// Every figure; the first two columns hold words.
+fn figures(comparison: &Comparison) -> Table {
+    Table::new("Figures of both groups", rows(comparison), 2)
+}
+
+/// The primary figure and those that are not equal, below their head, and the number of the others.
+fn unequal(comparison: &Comparison) -> (Vec<Row>, usize) {
+    let is_shown = |compared: &&Compared| compared.verdict != Verdict::Equal || compared.is_primary;
+    let shown: Vec<Row> = comparison.figures.iter().filter(is_shown).map(row).collect();
+    let equal = comparison.figures.len() - shown.len();
+    (headed(HEAD, shown), equal)
+}
+
+/// The time series of all runs, overlaid; absent if no run has any.
+fn courses(report: &CompareReport<'_>) -> Option<Section> {
+    let groups = report.all().map(|group| {
+        let runs = group.runs.iter();
+        Overlaid {
+            name: foreign(&group.name, WORDS),
+            runs: runs.map(|run| run.measured_run().run).collect(),
+        }
+    });
+    let charts = overlay(&groups.collect::<Vec<_>>());
+    (!charts.is_empty()).then(|| Section {
+        id: "courses",
+        title: "Time courses",
+        lead: "all runs, laid over each other".to_owned(),
+        blocks: vec![Block::Charts(charts)],
+    })
+}
+
+/// `B is worse than A`; a verdict that is none is in the caveat.
+fn sentence_of(names: [&str; 2], comparison: &Comparison) -> String {
+    if comparison.is_guarded() {
+        let [a, b] = titles(names, comparison);
+        return format!("{b} against {a}");
+    }
+    let [a, b] = names.map(|name| foreign(name, WORDS));
+    let is = match comparison.verdict() {
+        Verdict::Worse => "is worse than",
+        Verdict::Better => "is better than",
+        Verdict::Equal => "is equal to",
+        Verdict::Inconclusive => "against",
+    };
+    format!("{b} {is} {a}")
+}
+
+/// `B is worse than A: insert throughput -20.0%`, with the decisive figures.
+pub(super) fn sentence(names: [&str; 2], comparison: &Comparison) -> String {
+    let figures = list(headlines(comparison), ", ");
+    let verdict = sentence_of(names, comparison);
+    let caveat = comparison.primary().and_then(|primary| caveat(comparison, primary));
+    caveat.map_or_else(
+        || format!("{verdict}: {figures}"),
+        |caveat| format!("{verdict}: {figures}; {caveat}"),
+    )
+}
+
+/// The answer of one comparison, without judgments.
+pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
+    let question = question(names, comparison);
+    let limit = Some(differs(comparison));
+    let Some(primary) = comparison.primary() else {
+        return Answer {
+            question,
+            limit,
+            ..Answer::without_figure(
+                "Inconclusive",
+                "not all runs have the figure that would be tested first",
+            )
+        };
+    };
+    let name = foreign(&primary.figure.full_name(), SHORT);
+    let (figure, unit) = difference(primary);
+    Answer {
+        question,
+        lead: format!("{}: {name}", sentence_of(names, comparison)),
+        figure,
+        unit,
+        tone: match comparison.verdict() {
+            Verdict::Worse => Tone::Bad,
+            Verdict::Better => Tone::Good,
+            Verdict::Equal => Tone::None,
+            Verdict::Inconclusive => Tone::Open,
+        },
+        caveat: caveat(comparison, primary),
+        interval: match primary.effect {
+            Some(_) => format!("95% CI {}", interval(primary)),
+            None if primary.verdict != Verdict::Inconclusive => {
+                "the percentile of one group falls among failed ops, which never end".to_owned()
+            }
+            None => "interval not known: one run does not show how runs vary".to_owned(),
+        },
+        basis: format!(
+            "{} of A, {} of B; {} matters",
+            plural(comparison.runs[0], "run"),
+            comparison.runs[1],
+            threshold(primary)
+        ),
+        limit,
+        keys: keys(comparison, primary),
+        ..Answer::default()
+    }
+}
+
+fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
+    if comparison.is_guarded() {
+        return Some("no verdict: the groups answer different questions");
+    }
+    let is_open = primary.verdict == Verdict::Inconclusive;
+    is_open.then_some("inconclusive: these runs do not show whether it differs")
+}
+
+/// Both names, each with its differing setting.
+fn question(names: [&str; 2], comparison: &Comparison) -> String {
+    let [a, b] = titles(names, comparison);
+    format!("Is B, {b}, better than A, {a}?")
+}
+
+/// The title of each group: its name, and the setting in which the groups differ.
+fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
+    let telling = telling(comparison);
+    let named = |side: usize| {
+        let name = foreign(names[side], SHORT);
+        let Some(difference) = telling else {
+            return name;
+        };
+        let value = foreign([&difference.a, &difference.b][side], SHORT);
+        let setting = plain_name(difference);
+        if is_said(&name, &setting, &value) {
+            return name;
+        }
+        format!("{name} ({setting} {value})")
+    };
+    [named(0), named(1)]
+}
+
+/// Whether a name already contains the value of a setting. A bare number could also be part of a date.
+fn is_said(name: &str, setting: &str, value: &str) -> bool {
+    if value.parse::<f64>().is_ok() {
+        return name.contains(&format!("{setting}={value}"));
+    }
+    let is_inner = |next: Option<char>| next.is_some_and(char::is_alphanumeric);
+    name.match_indices(value).any(|(at, _)| {
+        let (before, after) = (&name[..at], &name[at + value.len()..]);
+        !is_inner(before.chars().next_back()) && !is_inner(after.chars().next())
+    })
+}
+
+fn telling(comparison: &Comparison) -> Option<&Difference> {
+    let settings =
+        || comparison.differences.iter().filter(|difference| difference.kind == Kind::Setting);
+    TELLING
+        .iter()
+        .find_map(|start| settings().find(|difference| difference.name.starts_with(start)))
+        .or_else(|| settings().next())
+}
+
+fn plain_name(difference: &Difference) -> String {
+    let name = difference.name.as_str();
+    let name = ["pace ", "parameter ", "setting ", "machine "]
+        .iter()
+        .find_map(|start| name.strip_prefix(start))
+        .unwrap_or(name);
+    foreign(name, SHORT)
+}
+
+fn differs(comparison: &Comparison) -> LimitLine {
+    let all = comparison.differences.len();
+    let value = |text: &str| setting(text, SHORT);
+    let shown = telling(comparison).or_else(|| comparison.differences.first());
+    let (what, more) = match shown {
+        None => ("nothing".to_owned(), "that the records show.".to_owned()),
+        Some(shown) => {
+            let (name, a, b) = (plain_name(shown), value(&shown.a), value(&shown.b));
+            let more = match all {
+                1 => "All else that the records show is the same.".to_owned(),
+                more => format!("And {} more.", more - 1),
+            };
+            (format!("{name} {a} → {b}"), more)
+        }
+    };
+    LimitLine {
+        label: "Differs:".to_owned(),
+        what,
+        more,
+        is_reached: shown.is_some() && comparison.is_guarded(),
+    }
+}
+
+fn keys(comparison: &Comparison, primary: &Compared) -> Vec<KeyFigure> {
+    let [a, b] = figures_of(primary);
+    let name = foreign(&primary.figure.full_name(), SHORT);
+    let runs = comparison.runs.map(|runs| plural(runs, "run"));
+    let number = |verdict: Verdict| {
+        let same: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        let names = list(same.iter().map(|of| of.figure.name.as_str()), ", ");
+        let note = foreign(&names, SHORT);
+        let figure = format!("{} of {}", same.len(), comparison.figures.len());
+        KeyFigure::new(word(verdict), figure, note)
+    };
+    vec![
+        KeyFigure::new("A", a, format!("{name}, {}", runs[0])),
+        KeyFigure::new("B", b, format!("{name}, {}", runs[1])),
+        number(Verdict::Better),
+        number(Verdict::Worse),
+        number(Verdict::Equal),
+        number(Verdict::Inconclusive),
+    ]
+}
+
+/// Name of the figure with its place.
+fn name_of(compared: &Compared) -> String {
+    foreign(&compared.figure.full_name(), WORDS)
+}
+
+/// Both names with their numbers of runs.
+fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
+    let named = |side: usize| {
+        let runs = match comparison.runs[side] {
+            1 => "1 run".to_owned(),
+            several => format!("{several} runs"),
+        };
+        format!("{} · {runs}", foreign(names[side], WORDS))
+    };
+    [named(0), named(1)]
+}
+
+/// The head and a row for each figure; the first two columns hold words.
+fn rows(comparison: &Comparison) -> Vec<Row> {
+    headed(HEAD, comparison.figures.iter().map(row))
+}
+
+fn row(compared: &Compared) -> Row {
+    let [a, b] = figures_of(compared);
+    let (figure, unit) = difference(compared);
+    Row::new([
+        place_of(compared),
+        compared.figure.name.clone(),
+        a,
+        b,
+        with_unit(&figure, &unit),
+        interval(compared),
+    ])
+    .remark(word(compared.verdict))
+}
+
+/// Place of a figure; `all` for the whole run.
+pub(crate) fn place_of(compared: &Compared) -> String {
+    match compared.figure.place.as_str() {
+        "" => "all".to_owned(),
+        place => foreign(place, WORDS),
+    }
+}
+
+/// The means of both groups.
+pub(crate) fn figures_of(compared: &Compared) -> [String; 2] {
+    let figure = &compared.figure;
+    means(compared).map(|mean| shown(&figure.unit, mean))
+}
+
+fn means(compared: &Compared) -> [f64; 2] {
+    [&compared.a, &compared.b].map(|values| mean(values, compared.figure.scale))
+}
+
+/// Difference of B with its sign, and the unit of the difference.
+pub(crate) fn difference(compared: &Compared) -> (String, String) {
+    let scale = compared.figure.scale;
+    let [a, b] = means(compared);
+    let difference = match compared.effect {
+        Some(effect) => effect.difference,
+        None if scale.is_share() => b - a,
+        None => b / a - 1.0,
+    };
+    if !a.is_finite() || !b.is_finite() {
+        return (ABSENT.to_owned(), String::new());
+    }
+    (signed(difference), unit_of(scale).to_owned())
+}
+
+/// Unit of differences in hundredths.
+const fn unit_of(scale: Scale) -> &'static str {
+    if scale.is_share() { "points" } else { "%" }
+}
+
+/// `-35.0% to -30.6%`.
+pub(crate) fn interval(compared: &Compared) -> String {
+    let Some(effect) = compared.effect else {
+        return ABSENT.to_owned();
+    };
+    let scale = compared.figure.scale;
+    let (low, high, unit) = (signed(effect.low), signed(effect.high), unit_of(scale));
+    let low = if scale.is_share() { low } else { with_unit(&low, unit) };
+    format!("{low} to {}", with_unit(&high, unit))
+}
+
+/// The smallest difference that matters.
+fn threshold(compared: &Compared) -> String {
+    of_scale(compared, compared.practical)
+}
+
+/// The mean to compare: arithmetic for fractions, otherwise geometric.
+fn mean(values: &[f64], scale: Scale) -> f64 {
+    let share = scale.is_share();
+    let of = |value: &f64| if share { *value } else { value.ln() };
+    let sum: f64 = values.iter().map(of).sum();
+    let n: f64 = values.iter().map(|_| 1.0).sum();
+    if share { sum / n } else { (sum / n).exp() }
+}
+
+fn shown(unit: &str, value: f64) -> String {
+    match unit {
+        _ if !value.is_finite() => "∞".to_owned(),
+        "ns" => duration(round_to_u64(value)),
+        "bytes" => bytes(round_to_u64(value)),
+        units::SHARE => percent(value),
+        unit => format!("{} {unit}", rate(value)),
+    }
+}
+
+/// A requested fraction, without needless digits.
+fn whole_percent(part: f64) -> String {
+    format!("{}%", plain(part * 100.0))
+}
+
+/// Hundredths, `+1.25`.
+fn signed(part: f64) -> String {
+    let sign = if part < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", significant(part.abs() * 100.0))
+}
+
+/// `0.1 points`, the unit of differences between fractions.
+fn points(share: f64) -> String {
+    match plain(share * 100.0).as_str() {
+        "1" => "1 point".to_owned(),
+        points => format!("{points} points"),
+    }
+}
+
+pub(crate) const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Worse => "worse",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Equal => "equal",
+        Verdict::Better => "better",
+    }
+}
+
+/// Maximum number of differences next to a verdict.
+const HEADLINES: usize = 3;
+
+/// `insert throughput -32.8%`: the decisive figures, the primary one first; only the primary one if none differs.
+fn headlines(comparison: &Comparison) -> Vec<String> {
+    let named = |compared: &&Compared| {
+        let name = name_of(compared);
+        if let Some(group) = without_end(compared) {
+            return Some(format!("{name} ∞ in {group}"));
+        }
+        let effect = compared.effect?;
+        let unit = unit_of(compared.figure.scale);
+        let difference = with_unit(&signed(effect.difference), unit);
+        Some(format!("{name} {difference}"))
+    };
+    let of = |verdict| of_verdict(comparison, verdict);
+    let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
+    decisive.sort_by_key(|compared| !compared.is_primary);
+    if decisive.is_empty() {
+        decisive.extend(comparison.primary());
+    }
+    let more = decisive.len().saturating_sub(HEADLINES);
+    let shown = decisive.iter().take(HEADLINES).filter_map(named);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(rest).collect()
+}
+
+/// The group whose percentile falls among failed ops and is therefore longer than any latency.
+fn without_end(compared: &Compared) -> Option<&'static str> {
+    match means(compared).map(f64::is_finite) {
+        [true, false] => Some("B"),
+        [false, true] => Some("A"),
+        _ => None,
+    }
+}
+
+/// Ways to decide the primary figure, the most certain first; empty if it is decided.
+fn advice_lines(comparison: &Comparison) -> Vec<String> {
+    let is_open =
+        |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
+    let primary = comparison.primary().filter(is_open);
+    primary.map(|primary| advice(primary, &name_of(primary))).unwrap_or_default()
+}
+
+/// `WORSE · worse: insert p99 · better: insert throughput`.
+fn verdict(comparison: &Comparison) -> String {
+    let word = match comparison.verdict() {
+        Verdict::Worse => "WORSE",
+        other => word(other),
+    };
+    match directions(comparison).as_str() {
+        "" => word.to_owned(),
+        directions => format!("{word} · {directions}"),
+    }
+}
+
+/// The figures with this verdict.
+fn of_verdict(comparison: &Comparison, verdict: Verdict) -> impl Iterator<Item = &Compared> {
+    comparison.figures.iter().filter(move |compared| compared.verdict == verdict)
+}
+
+/// Figures that are worse, and figures that are better; empty if there are none.
+fn directions(comparison: &Comparison) -> String {
+    let of = [Verdict::Worse, Verdict::Better].map(|verdict| {
+        // Failures come before the percentiles that are infinite because of them.
+        let mut all: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        all.sort_by_key(|compared| without_end(compared).is_some());
+        match list(all.into_iter().map(name_of), ", ").as_str() {
+            "" => String::new(),
+            names => format!("{}: {names}", word(verdict)),
+        }
+    });
+    joined(of)
+}
+
+/// The decided figures, in a sentence.
+fn certain(comparison: &Comparison) -> String {
+    match directions(comparison).as_str() {
+        "" => "no figure is better or worse for certain".to_owned(),
+        directions => directions.replace(" · ", ", "),
+    }
+}
+
+/// The basis of the verdict, and how to reach one.
+fn basis(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    if comparison.is_guarded() {
+        lines.push("no verdict: the groups answer different questions, see below".to_owned());
+    }
+    lines.push(format!("a difference matters {}", matters(comparison)));
+    if comparison.primary().is_none() && !comparison.figures.is_empty() {
+        lines.push("not all runs have the figure that would be tested first".to_owned());
+    }
+    if let Some(primary) = comparison.primary() {
+        let name = name_of(primary);
+        lines.push(match comparison.figures.len() {
+            1 => format!("{name} is tested"),
+            2 => format!("{name} is tested first, then the other figure"),
+            figures => {
+                format!("{name} is tested first, then {} other figures together", figures - 1)
+            }
+        });
+        lines.push(
+            "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
+        );
+        // The smallest difference of the primary figure that these runs can detect.
+        lines.extend(primary.detectable.map(|detectable| {
+            let (shown, power) = (of_scale(primary, detectable), whole_percent(POWER));
+            format!("these runs show a difference of {shown} in {name} with {power} power")
+        }));
+    }
+    lines.extend(undecided(comparison));
+    lines
+}
+
+/// Ways to decide the primary figure, and the effect of each.
+fn advice(primary: &Compared, name: &str) -> Vec<String> {
+    let practical = of_scale(primary, primary.practical);
+    let spread = of_scale(primary, primary.spread);
+    let known = match primary.effect {
+        Some(_) => format!("{name} differs by {spread} from run to run (standard deviation), so"),
+        None => format!("one run does not show how {name} differs from run to run; at {spread}"),
+    };
+    let half = of_scale(primary, primary.spread / 2.0);
+    vec![
+        format!(
+            "{known} it takes {} to show {practical} with {} power",
+            runs_of_each(primary.repeats),
+            whole_percent(POWER)
+        ),
+        format!(
+            "longer runs: if runs differ by what happens within them (stalls, checkpoints), 4 \
+             times the duration (-d) halves that, and it takes {}",
+            runs_of_each(primary.repeats_at_half)
+        ),
+        "interleaving (run --interleave or --variant): a slow change of the machine then affects \
+         both groups, and does not count as a difference"
+            .to_owned(),
+        format!(
+            "a quieter machine (no other load, a fixed CPU frequency): at {half} from run to run, \
+             it takes {}",
+            runs_of_each(primary.repeats_at_half)
+        ),
+    ]
+}
+
+fn runs_of_each(repeats: u32) -> String {
+    if repeats > RUNS_PROPOSED {
+        format!("more than {RUNS_PROPOSED} runs of each")
+    } else {
+        format!("{repeats} runs of each (--repeat {repeats})")
+    }
+}
+
+/// A difference in percent, or in points for fractions.
+fn of_scale(compared: &Compared, difference: f64) -> String {
+    if compared.figure.scale.is_share() { points(difference) } else { whole_percent(difference) }
+}
+
+/// `from 5% on, of the share of ops that failed from 0.1 points on`, for the kinds of figures that are present.
+fn matters(comparison: &Comparison) -> String {
+    let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
+    for (scale, what) in SHARES {
+        let mut figures = comparison.figures.iter();
+        if let Some(compared) = figures.find(|compared| compared.figure.scale == scale) {
+            lines.push(format!("of {what} from {} on", points(compared.practical)));
+        }
+    }
+    lines.join(", ")
+}
+
+/// The other figures without a verdict.
+fn undecided(comparison: &Comparison) -> Option<String> {
+    let open = of_verdict(comparison, Verdict::Inconclusive).filter(|c| !c.is_primary);
+    let names = list(open.map(name_of), ", ");
+    (!names.is_empty() && !comparison.is_guarded())
+        .then(|| format!("inconclusive beside it, and without effect on the verdict: {names}"))
+}
+
+/// `plan: 7f3a91 against 9fc329`, a line each.
+fn differing(comparison: &Comparison) -> Vec<String> {
+    let differences = &comparison.differences;
+    let mut lines: Vec<String> = differences
+        .iter()
+        .take(DIFFERENCES_MAX)
+        .map(|difference| {
+            let values = [difference.a.as_str(), difference.b.as_str()];
+            against(difference.kind, &difference.name, values)
+        })
+        .collect();
+    if differences.len() > DIFFERENCES_MAX {
+        lines.push(format!("and {} more", differences.len() - DIFFERENCES_MAX));
+    }
+    lines
+}
+
+/// A value of at most `words` characters; the sign for absent values if there is none.
+fn setting(text: &str, words: usize) -> String {
+    or_absent(Some(text).filter(|text| !text.is_empty()), |text| foreign(text, words))
+}
+
+/// `plan: 7f3a91 against 9fc329`; unwanted differences come with a warning.
+pub(crate) fn against(kind: Kind, name: &str, values: [&str; 2]) -> String {
+    let [a, b] = values.map(|text| setting(text, WORDS));
+    let grave = match kind {
+        Kind::Question => "OTHER QUESTION: ",
+        Kind::Trust => "NOT TO BE TRUSTED: ",
+        Kind::Setting => "",
+    };
+    format!("{grave}{}: {a} against {b}", foreign(name, WORDS))
+}

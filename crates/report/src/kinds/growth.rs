@@ -1,0 +1,495 @@
+//! A growth: the rate of the largest size and its fraction of linear growth, the predictions, and every size.
+//!
+//! Must show only what the record contains.
+
+#[cfg(test)]
+mod tests;
+
+use highwater_analysis::growth::{Drift, counted, node_spread, reached};
+use highwater_model::display::{
+    about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
+};
+use highwater_model::numbers::round_to_usize;
+use highwater_model::record::{MeasuredRun, RunRecord};
+use highwater_model::scale::{
+    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict,
+    WarmUpRun,
+};
+use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
+
+use super::run::load;
+use super::search::codes;
+use super::size;
+use crate::answer::{
+    Answer, KeyFigure, interval90 as interval_of, limit_line, plural, rated, target_name,
+};
+use crate::blocks::{Block, Report, Section, Table};
+use crate::chart::Chart;
+use crate::figures::{by_op_caption, by_op_rows};
+use crate::history::HistoryAnswer;
+use crate::judgments::objectives;
+use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::{limit, plots};
+
+pub(crate) use super::size::nodes;
+
+/// Maximum characters of the targets.
+const WORDS: usize = 320;
+/// Columns of the table of growth that a terminal shows: nodes, rate, fraction of linear, rate per node.
+const BRIEF: [usize; 4] = [0, 2, 5, 6];
+/// What the words of the table of growth mean.
+const TERMS: &str = "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule takes a \
+                     further node to add 0.8 of what each node before had; off is how far the rule is from what was \
+                     measured.";
+
+/// The throughput of the largest size.
+pub(super) fn value(scale: &ScaleRecord) -> Option<HistoryAnswer> {
+    let figures = &scale.trials.iter().max_by_key(|trial| trial.size.nodes)?.figures;
+    let (value, interval) = (figures.per_s, figures.interval);
+    Some(HistoryAnswer { value, interval, unit: Some(scale.unit) })
+}
+
+/// The report of a growth.
+pub(super) fn report(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Report {
+    let grown = growth_of(scale);
+    let mut charts = plots::scale(scale, &grown);
+    let hero = charts.drain(..charts.len().min(1)).collect();
+    let load = question(run, scale);
+    let (answer, facts) = (answer(run, scale, &grown), facts(scale, &grown));
+    let largest = Remark::new("growth", answer.in_words());
+    let shown = std::iter::once(largest).chain(facts.iter().cloned()).collect();
+    let rows = growth_table(scale, &grown);
+    let brief = rows.iter().map(|row| Row::new(BRIEF.iter().filter_map(|at| row.cells.get(*at))));
+    let brief = Table::new("Growth", brief.collect(), 0);
+    Report {
+        answer,
+        opening: vec![title(run, scale), load.clone()],
+        brief: Some(brief),
+        facts: facts.into_iter().chain([Remark::new("load", load)]).collect(),
+        hero: vec![Block::Charts(hero)],
+        sections: [growth(scale, &grown, shown, rows, charts), sizes(scale)]
+            .into_iter()
+            .chain(models(&grown))
+            .collect(),
+        ..Report::default()
+    }
+}
+
+fn growth(
+    scale: &ScaleRecord,
+    grown: &GrowthReport<'_>,
+    facts: Vec<Remark>,
+    rows: Vec<Row>,
+    charts: Vec<Chart>,
+) -> Section {
+    let linear = grown.sizes.last().map_or_else(String::new, |last| {
+        format!(", {} of linear", percent(last.compared.of_linear))
+    });
+    let by_op = by_op_table(grown);
+    let caption = by_op_caption(&format!("{}/s", scale.unit.name()));
+    let each_op = (!by_op.is_empty()).then(|| {
+        let caption = Some(Remark::new("each op", caption));
+        Block::Table(Table { caption, ..Table::new("Each op at each size", by_op, 0) })
+    });
+    let first = [
+        Block::Remarks(facts),
+        Block::table("Sizes beside each other", rows, 0),
+        Block::Term(TERMS.to_owned()),
+    ];
+    let blocks = first.into_iter().chain(each_op);
+    Section {
+        id: "growth",
+        title: "Growth",
+        lead: format!("{}{linear}", plural(grown.sizes.len(), "size")),
+        blocks: blocks.chain([Block::Charts(charts)]).collect(),
+    }
+}
+
+/// Every measured size, and its own page.
+fn sizes(scale: &ScaleRecord) -> Section {
+    let link = |run: &str, name: String| [format!("{run}/report.html"), name];
+    let alone = scale.alone.trials.iter();
+    let alone =
+        alone.map(|trial| link(&trial.run, format!("node {}, alone", trial.node.unwrap_or(0))));
+    let each = scale.trials.iter().flat_map(|trial| {
+        let (number, nodes) = (trial.number, nodes(trial.size.nodes));
+        let name = format!("{number} · {nodes}, {}", trial.purpose.name());
+        let before = trial.before_quota.as_ref();
+        let before =
+            before.map(|before| link(&before.run, format!("{number}, warm-up before quotas")));
+        std::iter::once(link(&trial.run, name)).chain(before)
+    });
+    Section {
+        id: "sizes",
+        title: "Measured sizes",
+        lead: plural(scale.trials.len(), "measurement"),
+        blocks: vec![
+            Block::table("Measured sizes", table(scale), 1),
+            Block::Term("Each size has a record and a page of its own:".to_owned()),
+            Block::Links(alone.chain(each).collect()),
+        ],
+    }
+}
+
+/// Absent if no model was fitted.
+fn models(grown: &GrowthReport<'_>) -> Option<Section> {
+    let sentences = grown.identifiability.iter().flat_map(|of| &of.sentences).cloned();
+    let table = Block::table("Scaling models", size::models(&grown.models), 1);
+    let names = grown.models.iter().map(|model| model.model.name());
+    (!grown.models.is_empty()).then(|| Section {
+        id: "models",
+        title: "Scaling models",
+        lead: list(names, ", "),
+        blocks: std::iter::once(table).chain(sentences.map(Block::Paragraph)).collect(),
+    })
+}
+
+fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Answer {
+    let unit = format!("{}/s", scale.unit.name());
+    let question = format!("How do {unit} of {} grow with its nodes?", target_name(run));
+    let Some(largest) = grown.sizes.last() else {
+        return Answer::nothing(question, "no size counts");
+    };
+    let figures = &largest.trial.figures;
+    let level = match scale.each {
+        ScaleEach::Find => "90% interval",
+        ScaleEach::Run | ScaleEach::Tune => "95% CI",
+    };
+    let interval = figures
+        .interval
+        .map(|[low, high]| format!("{level} {} to {} {unit}", rate(low), rate(high)));
+    let first = grown.sizes.first().filter(|_| grown.sizes.len() > 1);
+    let basis = first.map_or_else(String::new, |first| {
+        format!(
+            "{} of linear from {}",
+            percent(largest.compared.of_linear),
+            nodes(first.trial.size.nodes)
+        )
+    });
+    Answer {
+        question,
+        figure: rate(figures.per_s),
+        unit: unit.clone(),
+        condition: format!("with {}", nodes(largest.trial.size.nodes)),
+        interval: interval.unwrap_or_else(|| "interval not known".to_owned()),
+        basis,
+        limit: figures.limit.as_ref().map(limit_line),
+        keys: keys(grown, &unit),
+        ..Answer::default()
+    }
+}
+
+fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
+    let mut keys = Vec::new();
+    if let [first, .., last] = &grown.sizes[..] {
+        let [least, most] = [first, last].map(|size| nodes(size.trial.size.nodes));
+        let (of_first, of_last) = (first.compared, last.compared);
+        let reached = rated(first.trial.figures.per_s, unit);
+        let linear = percent(of_last.of_linear);
+        let with_first = format!("{} with {least}", rate(of_first.per_node));
+        keys.push(KeyFigure::new("first size", reached, least));
+        keys.push(KeyFigure::new("of linear", linear, format!("at {most}")));
+        keys.extend(of_last.gain.map(|gain| {
+            let sign = if gain < 0.0 { "" } else { "+" };
+            let change = of_last.change.map_or_else(String::new, percent_signed);
+            KeyFigure::new("last step", sign.to_owned() + &rated(gain, unit), change)
+        }));
+        let each = rated(of_last.per_node, unit);
+        keys.push(KeyFigure::new("per node", each, with_first));
+    }
+    keys.extend(grown.next.map(|(larger, predicted)| {
+        KeyFigure::new(
+            format!("{} predicted", nodes(larger)),
+            format!("{} {unit}", about(predicted.expected)),
+            interval_of(predicted.low90, predicted.high90, about),
+        )
+    }));
+    let (made, held) = grown.predictions;
+    if made > 0 {
+        let of = format!("{held} of {made}");
+        keys.push(KeyFigure::new("predictions", of, "held their 90% interval"));
+    }
+    keys
+}
+
+fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
+    let (targets, traits) = (foreign(&scale.targets.join(" "), WORDS), load::traits(record));
+    format!("{} → {targets}   {traits}", record.workload.name)
+}
+
+/// The measured figure and the sizes.
+fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
+    let sizes = list(scale.sizes.iter().map(|s| s.nodes.to_string()), ", ");
+    let each = match scale.each {
+        ScaleEach::Find => "find the mark",
+        ScaleEach::Run => "run",
+        ScaleEach::Tune => "find the best configuration",
+    };
+    let start = match scale.start {
+        ClusterStart::Fresh => "a new cluster for each size",
+        ClusterStart::Grow => "one cluster, to which nodes are added",
+    };
+    joined([
+        format!("grow {} over {sizes} nodes", scale.stream),
+        format!("{each} at each size"),
+        objectives(run),
+        scale.variant.as_ref().map_or_else(String::new, |variant| {
+            let others = variant.all.len().saturating_sub(1);
+            format!("variant {}, in turns with {others} more", variant.name)
+        }),
+        start.to_owned(),
+        format!("seed {}", run.plan.seed),
+    ])
+}
+
+/// What the answer does not say: its limit, the prediction of the next size, and remarks on the measurement.
+fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remark> {
+    let limit = grown.sizes.last().and_then(|size| size.trial.figures.limit.as_ref());
+    let mut remarks: Vec<Remark> = limit.map(limit::remark).into_iter().collect();
+    if let Some(until) = scale.until_per_s {
+        remarks.push(Remark::new("requested", requested(scale, until)));
+    }
+    if let Some((larger, predicted)) = grown.next {
+        let unit = scale.unit.name();
+        let text = format!(
+            "{} would make {} {unit}/s ({})",
+            nodes(larger),
+            about(predicted.expected),
+            interval90(&predicted)
+        );
+        remarks.push(Remark::new("next size", text));
+    }
+    let (made, held) = grown.predictions;
+    if made > 0 {
+        let text = format!(
+            "{held} of {made} sizes were within the 90% interval that was predicted before they were measured"
+        );
+        remarks.push(Remark::new("predictions", text));
+    }
+    let again = again_line(scale, grown.drift.as_ref());
+    remarks.push(Remark::new("first again", again));
+    remarks.extend(nodes_alone(scale).map(|text| Remark::new("nodes alone", text)));
+    remarks.extend(made_ready(scale).map(|text| Remark::new("made ready", text)));
+    remarks
+}
+
+/// The spread of nodes that were measured alone, or why they were not.
+fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
+    let Some(spread) = node_spread(scale) else {
+        return nodes_left_out(scale);
+    };
+    let unequal = if spread.is_unequal() { "UNEQUAL: " } else { "" };
+    let inexact = match spread.inexact {
+        0 => String::new(),
+        left_out => format!("; {left_out} left out, whose rates have no interval"),
+    };
+    let unit = scale.unit.name();
+    let [slowest, fastest] = [spread.slowest.per_s, spread.fastest.per_s].map(rate);
+    let [apart, allowed] = [spread.apart, spread.allowed].map(percent);
+    Some(format!(
+        "{unequal}{slowest} to {fastest} {unit}/s, {apart} apart; equal nodes are by up to {allowed}{inexact}"
+    ))
+}
+
+/// Why no nodes were measured alone; absent if no cluster is started, or if they are still to be measured.
+pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
+    let why = match scale.alone.left_out {
+        Some(LeftOut::Declined) => "--no-measure-nodes",
+        Some(LeftOut::TooMany) => "there are many, which --measure-nodes measures all the same",
+        Some(LeftOut::NotSeparate) => {
+            "the cluster file does not say that a node starts without the others (`alone = true`)"
+        }
+        Some(LeftOut::OwnCommands) => "own commands start clusters, and no single node",
+        None if scale.alone.nodes == 0 || scale.trials.is_empty() => return None,
+        None if scale.alone.trials.is_empty() => "the budget has no room for it",
+        None => "fewer than two of them show a rate, and how exact it is",
+    };
+    Some(format!("not measured: {why}"))
+}
+
+/// The time for preparing the sizes, which is in no budget; absent if it is zero.
+fn made_ready(scale: &ScaleRecord) -> Option<String> {
+    let sum = |of: fn(&ScaleTrial) -> u64| scale.trials.iter().map(of).fold(0, u64::saturating_add);
+    let (ready, all) = (sum(|trial| trial.ready_ns), sum(|trial| trial.took_ns));
+    let besides = if scale.budget_ns.is_some() { ", beside the budget" } else { "" };
+    let [took, of] = [ready, all].map(duration);
+    let text =
+        format!("{took} of {of} were clusters that start and tables that are filled{besides}");
+    (ready > 0).then_some(text)
+}
+
+fn interval90(predicted: &PredictedRate) -> String {
+    let (low, high) = (about(predicted.low90), about(predicted.high90));
+    format!("90% interval {low} to {high}")
+}
+
+fn requested(scale: &ScaleRecord, until: f64) -> String {
+    let unit = scale.unit.name();
+    let until = rate(until);
+    if let Some(trial) = reached(scale) {
+        return format!("{until} {unit}/s: reached with {}", nodes(trial.size.nodes));
+    }
+    let most = counted(scale).max_by(|a, b| a.figures.per_s.total_cmp(&b.figures.per_s));
+    let most = most.map_or_else(String::new, |trial| {
+        let reached = rate(trial.figures.per_s);
+        format!(", at most {reached} with {}", nodes(trial.size.nodes))
+    });
+    format!("{until} {unit}/s: NOT REACHED{most}")
+}
+
+/// Whether the repeat of the first size gave the same figure.
+fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
+    let Some(drift) = drift else {
+        return "NOT MEASURED: whether the machine drifted is not known".to_owned();
+    };
+    let verdict = if drift.is_drifted() {
+        "DRIFTED"
+    } else if drift.is_unchanged() {
+        "unchanged"
+    } else {
+        "NOT DECIDED"
+    };
+    format!(
+        "{verdict}: {} made {}, then {} {}/s, {}; measurements of one machine differ by up to {}",
+        nodes(drift.nodes),
+        rate(drift.first),
+        rate(drift.again),
+        scale.unit.name(),
+        percent_signed(drift.change),
+        percent(drift.allowed)
+    )
+}
+
+/// The head and a row for each size that counts, ascending; empty if there is none.
+fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
+    if grown.sizes.is_empty() {
+        return Vec::new();
+    }
+    let unit = scale.unit.name();
+    let price = match scale.price_per_node_hour {
+        Some(_) => format!(" | price of 1M {unit}"),
+        None => String::new(),
+    };
+    let head = format!(
+        "nodes | increase | {unit}/s | gain | change | of linear | per node | 0.8 rule | off{price}"
+    );
+    headed(&head, grown.sizes.iter().map(growth_row))
+}
+
+fn growth_row(size: &GrowthSize<'_>) -> Row {
+    let per_s = size.trial.figures.per_s;
+    let compared = size.compared;
+    let rule = compared.rule_of_thumb;
+    let mut cells = vec![
+        size.trial.size.nodes.to_string(),
+        or_absent(compared.increase, |part| format!("+{}", percent_whole(part))),
+        rate(per_s),
+        or_absent(compared.gain, rate_signed),
+        or_absent(compared.change, percent_signed),
+        percent(compared.of_linear),
+        rate(compared.per_node),
+        or_absent(rule, rate),
+        or_absent(rule.map(|rule| rule / per_s - 1.0), percent_signed),
+    ];
+    cells.extend(size.price_per_million.map(price));
+    Row::new(cells)
+}
+
+/// The head and a row for each size that counts, with the throughput per op; empty if the stream has one op.
+fn by_op_table(grown: &GrowthReport<'_>) -> Vec<Row> {
+    let sizes = grown.sizes.iter().map(|size| size.trial.size.nodes.to_string());
+    by_op_rows("nodes", sizes, &grown.by_op)
+}
+
+/// An amount of money with three digits, even if it is small.
+fn price(amount: f64) -> String {
+    let small = (2.0 - amount.log10().floor()).clamp(0.0, 9.0);
+    let decimals = round_to_usize(small);
+    format!("{amount:.decimals$}")
+}
+
+/// The head and a row for each measured size, in order; the first column holds words.
+fn table(scale: &ScaleRecord) -> Vec<Row> {
+    let head = format!(
+        "size | nodes | sessions | shards | {}/s | predicted | off | p99 | busiest node | load generator | took",
+        scale.unit.name()
+    );
+    headed(&head, scale.trials.iter().map(row))
+}
+
+fn row(trial: &ScaleTrial) -> Row {
+    let figures = &trial.figures;
+    let measured = Some(figures.per_s).filter(|per_s| *per_s > 0.0);
+    let predicted = trial.predicted.map(|predicted| predicted.expected);
+    let off = predicted.zip(measured);
+    Row::new([
+        format!("{:>2} {}", trial.number, trial.purpose.name()),
+        trial.size.nodes.to_string(),
+        figures.sessions.to_string(),
+        or_absent(figures.shards, |shards| shards.to_string()),
+        or_absent(measured, rate),
+        or_absent(predicted, about),
+        or_absent(off, |(predicted, measured)| percent_signed(predicted / measured - 1.0)),
+        or_absent(figures.p99_ns, duration),
+        or_absent(figures.target_cpu, percent_whole),
+        percent_whole(figures.client_cpu),
+        duration(trial.took_ns),
+    ])
+    .remark(remark(trial))
+}
+
+/// Settings of the size, its faults, and whether it was predicted.
+fn remark(trial: &ScaleTrial) -> String {
+    let figures = &trial.figures;
+    let settings = trial.size.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    let outside = trial
+        .predicted
+        .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s))
+        .map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
+    let best = figures.best.iter();
+    let best = best.map(|(axis, value)| format!("best {axis} {value}"));
+    let not_warm = "NOT WARM: throughput was not steady";
+    let words = [list(settings, ", "), list(best, ", "), fault(trial)];
+    let others = [
+        figures.limit.as_ref().map(limit::named),
+        trial.before_quota.as_ref().map(before_quota),
+        figures.not_warm.then(|| not_warm.to_owned()),
+        outside,
+    ];
+    joined(words.into_iter().chain(others.into_iter().flatten()))
+}
+
+/// `24.4 s of warm-up before quotas`.
+fn before_quota(run: &WarmUpRun) -> String {
+    let steady = match run.steady {
+        Some(false) => ", NOT STEADY by then",
+        Some(true) | None => "",
+    };
+    format!("{} of warm-up before quotas{steady}", duration(run.took_ns))
+}
+
+fn fault(trial: &ScaleTrial) -> String {
+    let figures = &trial.figures;
+    let what = match figures.verdict {
+        SizeVerdict::Counts => return String::new(),
+        SizeVerdict::Missed => "did not meet its objective",
+        SizeVerdict::NotMeasured => "NO FIGURE",
+        SizeVerdict::ClientCeiling => "LOAD GENERATOR",
+        SizeVerdict::TargetLost => "TARGET LOST",
+        SizeVerdict::WrongData => "WRONG DATA",
+        SizeVerdict::Interrupted => "interrupted",
+    };
+    let codes = codes(&figures.reasons);
+    format!("{what} {codes}").trim_end().to_owned()
+}
+
+/// The result of a size in a few words: `98,300 rows/s · predicted 97,100, -1.2%`.
+pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
+    let per_s = trial.figures.per_s;
+    let predicted = trial.predicted.filter(|_| per_s > 0.0).map(|predicted| {
+        let off = percent_signed(predicted.expected / per_s - 1.0);
+        format!("predicted {}, {off}", about(predicted.expected))
+    });
+    let reached = format!("{} {unit}/s", rate(per_s));
+    joined([reached, predicted.unwrap_or_default(), fault(trial)])
+}

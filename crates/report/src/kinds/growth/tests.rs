@@ -1,0 +1,136 @@
+//! Tests of a growth's text summary and Markdown.
+
+use highwater_analysis::fixture::growth::of_verdict;
+use highwater_analysis::growth::conclude;
+use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::scale::{
+    GrowthVariant, LeftOut, ScaleOutcome, ScaleRecord, SizeVerdict, WarmUpRun,
+};
+use highwater_sizing::growth::fixture::{grown, queried};
+
+use crate::tests::assert_says;
+use crate::{markdown, text};
+
+fn scale_of(record: &mut ExperimentRecord) -> &mut ScaleRecord {
+    let Question::Scale(scale) = &mut record.question else {
+        panic!("it is a growth");
+    };
+    scale
+}
+
+#[test]
+fn a_growth_shows_its_sizes_what_was_predicted_and_the_next_one() {
+    insta::assert_snapshot!(text(&grown()));
+}
+
+#[test]
+fn a_growth_that_drifted_says_so_and_names_the_command_that_measures_it_again() {
+    let mut drifted = grown();
+    let scale = scale_of(&mut drifted);
+    scale.trials[4].figures.per_s = 250_000.0;
+    let scale = scale.clone();
+    let drifted = conclude(*drifted.last_run, scale, "growth".to_owned());
+    insta::assert_snapshot!(text(&drifted));
+}
+
+#[test]
+fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
+    let mut stopped = grown();
+    let scale = scale_of(&mut stopped);
+    scale.trials.truncate(3);
+    scale.trials[2].figures = of_verdict(SizeVerdict::Interrupted, 0.0, None);
+    scale.outcome = Some(ScaleOutcome::Interrupted);
+    let scale = scale.clone();
+    let stopped = conclude(*stopped.last_run, scale, "growth".to_owned());
+    insta::assert_snapshot!(text(&stopped));
+}
+
+#[test]
+fn a_pipeline_shows_how_a_target_grows() {
+    insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
+}
+
+/// A row for each size, as in the published article; a single op is not listed, because it equals the total.
+#[test]
+fn a_growth_of_several_ops_shows_each_of_them() {
+    let queried = queried();
+    let text = text(&queried);
+    let mut blocks = text.split("\n\n");
+    let block = blocks.find(|block| block.starts_with("each op "));
+    insta::assert_snapshot!(block.unwrap(), @"
+    each op        queries/s, and the gain over the first row
+      nodes        q1   q1 gain        q2   q2 gain        q3   q3 gain
+          3      3.24         –      3.04         –      3.18         –
+          6      6.14    +89.6%      5.69    +87.0%      5.91    +85.8%
+         12      10.3   +217.9%      10.0   +229.4%      10.2   +222.1%
+         24      18.3   +463.9%      17.5   +476.5%      17.8   +458.8%
+    ");
+    let markdown = markdown(&queried, "highwater-runs/growth");
+    let said = ["each op: queries/s, and the gain over the first row", "| 24 | 18.3 | "];
+    assert_says(&markdown, &said);
+    let page = crate::html(&queried);
+    assert_says(&page, &["<dt>each op</dt>", "data-label=\"q2 gain\">+476.5%</td>"]);
+    let of_one = grown();
+    assert!(!crate::text(&of_one).contains("each op"));
+    assert!(!crate::html(&of_one).contains("Each op"));
+}
+
+/// A growth measured without quotas, because of missing permissions, is repeated without them.
+#[test]
+fn a_growth_without_quotas_is_measured_again_without_them() {
+    let mut drifted = grown();
+    let scale = scale_of(&mut drifted);
+    scale.cluster_file = Some("lab.toml".to_owned());
+    let mut without = drifted.clone();
+    let again = |record: &ExperimentRecord| highwater_next::again(record.into());
+    assert!(!again(&drifted).contains("--no-quota"));
+    scale_of(&mut without).without_quotas = true;
+    assert!(again(&without).contains(" --cluster lab.toml --no-quota "));
+}
+
+/// The question contains the nodes that are measured alone, and the configuration of a variant.
+#[test]
+fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
+    let mut grown = grown();
+    let scale = scale_of(&mut grown);
+    scale.cluster_file = Some("lab.toml".to_owned());
+    scale.alone.left_out = Some(LeftOut::Declined);
+    scale.variant = Some(GrowthVariant {
+        name: "old".to_owned(),
+        command: Some("./use old".to_owned()),
+        all: [("old", "a"), ("new", "b")].map(|both| (both.0.to_owned(), both.1.to_owned())).into(),
+        before: [].into(),
+    });
+    let again = highwater_next::again((&grown).into());
+    let begin = "(./use old) && highwater scale ";
+    assert!(again.starts_with(begin), "{again}");
+    assert_says(&again, &[" --cluster lab.toml --no-measure-nodes "]);
+    let text = text(&grown);
+    let said =
+        ["variant old, in turns with 1 more", "nodes alone    not measured: --no-measure-nodes"];
+    assert_says(&text, &said);
+}
+
+/// The summary names a warm-up before quotas, and a warm-up that did not become steady.
+#[test]
+fn a_growth_says_what_made_its_sizes_ready() {
+    let mut grown = grown();
+    let scale = scale_of(&mut grown);
+    scale.budget_ns = Some(600_000_000_000);
+    let trial = &mut scale.trials[1];
+    trial.took_ns = 90_000_000_000;
+    trial.ready_ns = 60_000_000_000;
+    trial.figures.not_warm = true;
+    trial.before_quota = Some(WarmUpRun {
+        took_ns: 24_350_000_000,
+        steady: Some(true),
+        run: "probes/02-nodes-2-warm-up".to_owned(),
+    });
+    let text = text(&grown);
+    let said = [
+        "60.0 s of 90.0 s were clusters that start and tables that are filled, beside the budget",
+        "24.4 s of warm-up before quotas",
+        "NOT WARM",
+    ];
+    assert_says(&text, &said);
+}

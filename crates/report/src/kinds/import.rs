@@ -1,0 +1,59 @@
+//! What another tool measured: its method, as far as it is reported. Must not make up a figure that is not in its output.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::foreign;
+use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
+use highwater_model::pace_text::paces;
+use highwater_model::record::RunRecord;
+
+use super::run::load::{batches, measured_time};
+use crate::layout::list;
+
+/// Maximum characters of a name.
+const WORDS: usize = 80;
+
+/// The tool that measured, and its method as far as it is reported.
+pub(super) fn load(
+    record: &RunRecord,
+    origin: &ImportRecord,
+    measured: &[MeasuredStream<'_>],
+) -> String {
+    let tool = foreign(&origin.tool_and_version(), WORDS);
+    let mut parts = vec![format!("imported from {tool}")];
+    let streams = &record.plan.definition.streams;
+    parts.extend(streams.iter().map(|stream| {
+        let kind = match origin.pace {
+            ImportedPace::Open => "open (Poisson)",
+            ImportedPace::Closed => "closed",
+            ImportedPace::NotReported => "pace not reported",
+        };
+        let pace = match stream.paces.first() {
+            Some(_) => format!(", {}", paces(stream)),
+            None => String::new(),
+        };
+        format!("{kind}{pace}{}", batches(stream))
+    }));
+    if !origin.leaves_out(MissingField::Throughput) {
+        parts.push(measured_time(measured));
+    }
+    let files = origin.files.iter().map(|[name, _]| foreign(name, WORDS));
+    parts.push(list(files, ", "));
+    parts.join(" · ")
+}
+
+/// Where the tool's latency begins, in a few words and as a sentence.
+pub(super) const fn begin(begin: LatencyBegin) -> (&'static str, &'static str) {
+    match begin {
+        LatencyBegin::Intended => (
+            "from the intended start",
+            "Latency begins at the intended start, so that waiting for a session counts.",
+        ),
+        LatencyBegin::Sent => {
+            ("service time", "Latency begins at the sending: what waited before is not in it.")
+        }
+        LatencyBegin::NotReported => (
+            "where latency begins is not reported",
+            "The tool does not report where its latency begins.",
+        ),
+    }
+}

@@ -1,0 +1,178 @@
+//! The load in words: its workload and target, the pace of each stream, and the measured time. Must not judge.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::memory::data_in_memory;
+use highwater_model::display::{count, duration, foreign, span};
+use highwater_model::pace_text::paces;
+use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
+use highwater_model::record::{MeasuredRun, RunRecord};
+
+use crate::kinds::import;
+use crate::layout::{joined, list};
+
+/// Maximum number of targets that are listed before the others are counted.
+const TARGETS_NAMED: usize = 3;
+/// Maximum characters of text from the target.
+const WORDS: usize = 80;
+
+/// The workload and target, and the plan.
+pub(super) fn opening(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let plan = match record.origin {
+        Some(origin) => import::load(record, origin, measured),
+        None => plan(record, measured),
+    };
+    vec![target(record), plan]
+}
+
+/// The workload and its target.
+pub(in crate::kinds) fn target(record: &MeasuredRun<'_>) -> String {
+    let urls = match urls(record) {
+        none if none.is_empty() && record.origin.is_some() => "a target not reported".to_owned(),
+        urls => urls,
+    };
+    format!("{} → {urls}   {}", record.workload.name, traits(record))
+}
+
+/// Characters of a hash that distinguish plans, or objectives, for a reader.
+pub(crate) fn short_hash(hash: &str) -> String {
+    hash.chars().take(6).collect()
+}
+
+/// The first targets, and the number of the others.
+fn urls(record: &RunRecord) -> String {
+    let target = &record.target;
+    let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
+    if target.urls.len() > TARGETS_NAMED {
+        urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
+    }
+    foreign(&urls.join(" "), 4 * WORDS)
+}
+
+/// Traits of the target.
+pub(in crate::kinds) fn traits(record: &RunRecord) -> String {
+    let target = &record.target;
+    let simulated = target.simulated.then(|| "simulated".to_owned());
+    let said = std::iter::once(&target.version).chain(&target.traits);
+    let said = said.map(|word| foreign(word, WORDS));
+    joined(simulated.into_iter().chain(said))
+}
+
+/// The workload and its settings, as far as a reader of the answer needs them.
+pub(super) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
+    let name = foreign(&record.workload.name, WORDS);
+    let how = match record.origin {
+        Some(origin) => vec![import::load(record, origin, measured)],
+        None => paces_and_lengths(record, measured),
+    };
+    list(std::iter::once(name).chain(how), " · ")
+}
+
+/// The target, and its traits.
+pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
+    let data = data_in_memory(record).map_or_else(String::new, |data| data.words());
+    match joined([urls(record), traits(record), data]) {
+        nothing if nothing.is_empty() => "not reported".to_owned(),
+        parts => parts,
+    }
+}
+
+/// The pace of each stream, the warm-up, and the measured time.
+fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let plan = &record.plan.definition;
+    let of = |stream: &StreamPlan| {
+        let (kind, worked) = (pace_kind(stream), worked(record, stream));
+        format!("{kind}, {worked}{}", batches(stream))
+    };
+    let mut parts = match plan.streams.as_slice() {
+        [one] => vec![of(one)],
+        several => several.iter().map(|s| format!("{} {}", s.name, of(s))).collect(),
+    };
+    let left_out = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
+    parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
+    parts.push(measured_time(measured));
+    parts
+}
+
+fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let plan = &record.plan.definition;
+    let mut parts = paces_and_lengths(record, measured);
+    let different = plan.workload.distinct_rows.map(count);
+    parts.extend(different.map(|rows| format!("{rows} different rows, repeated")));
+    let literals = plan.workload.literals;
+    parts.extend(literals.then(|| "values in the queries' text".to_owned()));
+    parts.push(format!("seed {}", record.plan.seed));
+    parts.push(format!("plan {}", short_hash(&record.plan.hash)));
+    let (share, of) = (plan.share.index, plan.share.of);
+    parts.extend((of > 1).then(|| format!("share {share}/{of} of it")));
+    parts.join(" · ")
+}
+
+/// `warm-up 2 s`, `warm-up 24.4 s until steady`.
+fn left_out_phase(record: &RunRecord, planned: &PhasePlan) -> String {
+    let (name, most) = (&planned.name, span(planned.duration.0));
+    if !planned.until_steady {
+        return format!("{name} {most}");
+    }
+    let mut phases = record.phases.iter();
+    let ended = phases.find_map(|phase| Some((duration(phase.duration_ns), phase.steady?)));
+    match ended {
+        Some((took, true)) => format!("{name} {took} until steady"),
+        Some((took, false)) => format!("{name} {took}, NOT STEADY by then"),
+        None => format!("{name} until steady, {most} at most"),
+    }
+}
+
+/// Names of the measured phases, and the duration of each in nanoseconds.
+pub(crate) fn phases<'a>(measured: &'a [MeasuredStream<'_>]) -> Vec<(&'a str, u64)> {
+    let mut phases: Vec<_> = measured
+        .iter()
+        .map(|stream| stream.phase)
+        .map(|phase| (phase.name.as_str(), phase.duration_ns))
+        .collect();
+    phases.dedup();
+    phases
+}
+
+pub(in crate::kinds) fn measured_time(measured: &[MeasuredStream<'_>]) -> String {
+    let phases = phases(measured);
+    let total: u64 = phases.iter().map(|(_, nanos)| nanos).sum();
+    let first = phases.first().map(|(_, nanos)| duration(*nanos));
+    match first {
+        None => "nothing measured".to_owned(),
+        Some(one) if phases.len() == 1 => format!("measured {one}"),
+        Some(one) if phases.iter().all(|(_, nanos)| duration(*nanos) == one) => {
+            format!("measured {} steps of {one}", phases.len())
+        }
+        Some(_) => format!("measured {} steps, {} in all", phases.len(), duration(total)),
+    }
+}
+
+fn pace_kind(stream: &StreamPlan) -> &'static str {
+    match (stream.paces.first(), stream.arrivals) {
+        (Some(Pace::Open { .. }), Arrivals::Constant) => "open",
+        (Some(Pace::Open { .. }), Arrivals::Poisson) => "open (Poisson)",
+        _ => "closed",
+    }
+}
+
+/// The pace, and the number of its sessions that worked: `97 of 5,000 sessions`.
+fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
+    let missing = record
+        .streams
+        .iter()
+        .filter(|s| s.stream == stream.name)
+        .filter(|s| s.planned_rate.is_none());
+    let working = missing.filter_map(|s| s.working.filter(|working| *working < s.sessions));
+    match working.min() {
+        Some(working) => format!("{} of {}", count(u64::from(working)), paces(stream)),
+        None => paces(stream),
+    }
+}
+
+pub(in crate::kinds) fn batches(stream: &StreamPlan) -> String {
+    if stream.unit == Unit::Rows && stream.units_per_op > 1 {
+        format!(", batches of {} rows", count(stream.units_per_op))
+    } else {
+        String::new()
+    }
+}

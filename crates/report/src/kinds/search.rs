@@ -1,0 +1,409 @@
+//! A search: the confirmed mark, the estimated rate that just meets the objective, the lowest value that failed, and
+//! every probe.
+//!
+//! Must show only what the record contains.
+
+use highwater_analysis::limit::of_search;
+use highwater_analysis::search::{of_axis, times_confirmed};
+use highwater_model::display::{count, duration, percent, rate};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::record::{MeasuredRun, RunRecord};
+use highwater_model::search::{
+    Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
+    SearchOutcome, SearchRecord,
+};
+
+use super::run::load;
+use crate::answer::{
+    Answer, KeyFigure, interval90, limit_line, plural, rated, target_name, within,
+};
+use crate::blocks::{Block, Report, Section};
+use crate::history::HistoryAnswer;
+use crate::judgments::objectives;
+use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::{limit, plots};
+
+/// Maximum number of codes that explain a failure next to the answer.
+const CODES_SHOWN: usize = 2;
+/// Next to a mark above which nothing failed for certain.
+const NOTHING_FAILED: &str = "nothing was shown to fail above it";
+/// What the words of a search mean.
+const TERMS: &str = "Confirmed is the highest value that was shown to meet the objective: a floor. The estimate is \
+                     where it is just met, and errs to both sides alike. A probe that was shown neither to pass nor to \
+                     fail is not decided. Each probe is a run with a record and a page of its own below `probes/`.";
+
+/// The mark, with the interval of its estimate.
+pub(super) fn value(search: &SearchRecord) -> Option<HistoryAnswer> {
+    let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
+        return None;
+    };
+    let interval = mark.estimate.map(|of| [of.low90, of.high90]);
+    let unit = (search.policy.axis == SearchAxis::Rate).then_some(search.unit);
+    Some(HistoryAnswer { value: mark.confirmed, interval, unit })
+}
+
+/// The report of a search; `run` is its last probe.
+pub(super) fn report(run: &MeasuredRun<'_>, search: &SearchRecord) -> Report {
+    let mut charts = plots::search(run, search);
+    // The objective is about latency; without an objective, the reached rate is drawn.
+    let hero = charts.pop().into_iter().collect();
+    let (answer, more) = (answer(run, search), more(search));
+    let mark = Remark::new("mark", answer.in_words());
+    let (took, probes) = (probes(search).note, plural(search.probes.len(), "probe"));
+    let lead = format!("{probes}: {}", answer.in_words());
+    let (varied, stream) = (varied(search.axis), &search.stream);
+    let probes = format!("{varied} of {stream}: {probes} {took} (-v lists them)");
+    Report {
+        answer,
+        opening: vec![load::target(run), question_asked(run, search)],
+        facts: more.iter().cloned().chain([Remark::new("search", probes)]).collect(),
+        hero: vec![Block::Charts(hero)],
+        sections: vec![Section {
+            id: "probes",
+            title: "Probes",
+            lead,
+            blocks: vec![
+                Block::Remarks(std::iter::once(mark).chain(more).collect()),
+                Block::table("Probes", probe_rows(search), 1),
+                Block::Charts(charts),
+                Block::Term(TERMS.to_owned()),
+            ],
+        }],
+        ..Report::default()
+    }
+}
+
+fn answer(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
+    let answer = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => answer_of_mark(search, mark),
+        Some(SearchOutcome::NoMark(no_mark)) => answer_without_mark(search, no_mark),
+        None => Answer::without_figure("No mark yet", "the search has not ended"),
+    };
+    Answer { question: question(run, search), limit: of_search(search).map(limit_line), ..answer }
+}
+
+fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
+    let (within, who) = (within(run), target_name(run));
+    match search.axis {
+        SearchAxis::Rate => {
+            let unit = search.unit.name();
+            format!("What is the most {unit}/s that {who} sustains{within}?")
+        }
+        SearchAxis::Sessions => format!("How many sessions does {who} serve{within}?"),
+    }
+}
+
+fn answer_of_mark(search: &SearchRecord, mark: &Mark) -> Answer {
+    let unit = unit(search);
+    let figure = rate(mark.confirmed);
+    let (interval, basis) = match mark.failed {
+        Some(failed) => (
+            format!("mark {figure} to {} {unit}", rate(failed)),
+            format!("{} failed{}", apart(mark.confirmed, failed), because(&mark.limited_by)),
+        ),
+        None => (format!("mark at least {figure} {unit}"), NOTHING_FAILED.to_owned()),
+    };
+    Answer {
+        figure,
+        unit: unit.clone(),
+        condition: format!("confirmed {}", times_confirmed(search, mark)),
+        interval,
+        basis,
+        keys: keys(search, mark, &unit),
+        ..Answer::default()
+    }
+}
+
+/// `1.1% more`.
+fn apart(confirmed: f64, failed: f64) -> String {
+    format!("{} more", percent(failed / confirmed - 1.0))
+}
+
+fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
+    let at_mark: Vec<&ProbeRecord> = confirming(search, mark).collect();
+    let (confirmed, times) = (rated(mark.confirmed, unit), times_confirmed(search, mark));
+    let mut keys = vec![KeyFigure::new("highest confirmed", confirmed, times)];
+    keys.extend(mark.failed.map(|failed| {
+        let more = apart(mark.confirmed, failed);
+        KeyFigure::new("lowest failed", rated(failed, unit), more)
+    }));
+    keys.extend(mark.estimate.map(|found| {
+        let known = interval90(found.low90, found.high90, rate);
+        KeyFigure::new("just meets it", rated(found.value, unit), known)
+    }));
+    let slowest = at_mark.iter().filter_map(|probe| probe.p99_ns).max();
+    keys.extend(slowest.map(|p99| {
+        let which = format!("slowest of {}", plural(at_mark.len(), "probe"));
+        KeyFigure::new("p99 at the mark", duration(p99), which)
+    }));
+    let rows = count(mark.rows);
+    keys.push(KeyFigure::new("rows before", rows, "in the tables"));
+    keys.push(probes(search));
+    keys
+}
+
+fn probes(search: &SearchRecord) -> KeyFigure {
+    let took: u64 = search.probes.iter().map(|probe| probe.took_ns).sum();
+    let number = count(search.probes.len() as u64);
+    KeyFigure::new("probes", number, format!("in {}", duration(took)))
+}
+
+fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
+    let unit = unit(search);
+    let failed = no_mark
+        .lowest_failed
+        .map(|failed| format!("{} {unit} failed{}", rate(failed), because(&no_mark.limited_by)));
+    let answer = Answer {
+        interval: no_mark_reason(no_mark.why).to_owned(),
+        basis: failed.unwrap_or_default(),
+        keys: vec![probes(search)],
+        ..Answer::without_figure("No mark", "nothing met the objective for certain")
+    };
+    match no_mark.highest_met {
+        Some(met) => Answer {
+            figure: rate(met),
+            unit,
+            condition: "passed, not confirmed".to_owned(),
+            caveat: Some("no mark: not to be quoted as one"),
+            ..answer
+        },
+        None => answer,
+    }
+}
+
+/// `: latency, errors`: why a value failed; empty if that is not known.
+fn because(reasons: &[ReasonCode]) -> String {
+    match codes(&reasons[..reasons.len().min(CODES_SHOWN)]).as_str() {
+        "" => String::new(),
+        codes => format!(": {codes}"),
+    }
+}
+
+fn question_asked(record: &RunRecord, search: &SearchRecord) -> String {
+    let varied = varied(search.axis);
+    let hash = load::short_hash(&search.objective_hash);
+    [
+        format!("find the highest {varied} of {}", search.stream),
+        objective(record, search),
+        format!("objective {hash}"),
+        format!("seed {}", record.plan.seed),
+    ]
+    .join(" · ")
+}
+
+/// The varied setting of a search.
+const fn varied(axis: SearchAxis) -> &'static str {
+    match axis {
+        SearchAxis::Rate => "rate",
+        SearchAxis::Sessions => "number of sessions",
+    }
+}
+
+/// The unit of its values.
+fn unit(search: &SearchRecord) -> String {
+    match search.axis {
+        SearchAxis::Rate => format!("{}/s", search.unit.name()),
+        SearchAxis::Sessions => "sessions".to_owned(),
+    }
+}
+
+/// The confirmations of a mark, passed and failed.
+fn confirming<'a>(
+    search: &'a SearchRecord,
+    mark: &'a Mark,
+) -> impl Iterator<Item = &'a ProbeRecord> {
+    search.probes.iter().filter(move |probe| {
+        probe.purpose == ProbePurpose::Confirm && probe.at.total_cmp(&mark.confirmed).is_eq()
+    })
+}
+
+/// The objective in words, including the objective of every search.
+pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
+    let no_errors = search.objective.no_errors.then_some("no errors");
+    let at_a_rate = search.axis == SearchAxis::Rate;
+    let acknowledged = at_a_rate.then_some("99% of the rate acknowledged");
+    let words = [no_errors, acknowledged].map(Option::unwrap_or_default);
+    joined([objectives(record).as_str(), words[0], words[1]])
+}
+
+/// How much the tables held before the mark.
+fn data(mark: &Mark) -> Remark {
+    let bytes = mark.bytes.map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
+    Remark::new("before it", format!("{} rows{bytes} in the tables", count(mark.rows)))
+}
+
+/// What the answer does not say: the data, the estimate, the limit, the soak, and limitations of the mark.
+fn more(search: &SearchRecord) -> Vec<Remark> {
+    let (mark, estimated) = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => (Some(mark), mark.estimate),
+        Some(SearchOutcome::NoMark(no_mark)) => (None, no_mark.estimate),
+        None => (None, None),
+    };
+    let mut more: Vec<Remark> = mark.map(data).into_iter().collect();
+    more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found))));
+    more.extend(of_search(search).map(limit::remark));
+    more.extend(soak(search).map(|soak| Remark::new("soak", soak)));
+    if mark.is_some_and(|mark| mark.wider) {
+        let why = "wider than requested: the search ran out of probes or time";
+        more.push(Remark::new("interval", why));
+    }
+    let above = mark.into_iter().flat_map(|mark| &mark.passed_above);
+    let above = list(above.map(|at| rate(*at)), ", ");
+    if !above.is_empty() {
+        let why = format!("passed above the lowest that failed: {above}");
+        more.push(Remark::new("not monotone", why));
+    }
+    more
+}
+
+/// `1,012 rows/s just meet the objective (90% interval 1,004 to 1,020)`.
+fn estimate(search: &SearchRecord, found: Estimate) -> String {
+    format!(
+        "{} just meet the objective (90% interval {} to {})",
+        of_axis(search, found.value),
+        rate(found.low90),
+        rate(found.high90)
+    )
+}
+
+/// `30 min more at 98,300 rows/s: passed · 98,310 acknowledged/s · p99 12.1 ms`; absent without a mark, or if no soak
+/// was requested.
+fn soak(search: &SearchRecord) -> Option<String> {
+    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+        return None;
+    };
+    let soak_ns = search.policy.soak_ns?;
+    let at = of_axis(search, mark.confirmed);
+    Some(match search.soak() {
+        Some(probe) => {
+            format!("{} more at {at}: {}", duration(probe.measured_ns), probe_line(probe))
+        }
+        None => format!("NOT MADE: {} at {at} were requested", duration(soak_ns)),
+    })
+}
+
+/// Why a search has no mark.
+const fn no_mark_reason(why: NoMarkReason) -> &'static str {
+    match why {
+        NoMarkReason::BelowLowest => "below everything that was probed",
+        NoMarkReason::ClientCeiling => "above what this load generator can offer",
+        NoMarkReason::TooFewOps => "probes are too short to show the percentile",
+        NoMarkReason::OpsTooLong => "an op takes longer than a probe measures",
+        NoMarkReason::BudgetSpent => "probes or time ran out",
+        NoMarkReason::TargetLost => "the target went away",
+        NoMarkReason::WrongData => "acknowledged data were not found as acknowledged",
+        NoMarkReason::Interrupted => "the search was stopped",
+        NoMarkReason::NothingAcknowledged => "closed load acknowledged nothing",
+    }
+}
+
+pub(crate) fn codes(codes: &[ReasonCode]) -> String {
+    list(codes.iter().map(|code| code.name()), ", ")
+}
+
+/// The head and a row for each probe; the first column holds words.
+fn probe_rows(search: &SearchRecord) -> Vec<Row> {
+    let unit = unit(search);
+    let head = format!("probe | {unit} | acknowledged/s | p99 | failed ops | measured");
+    headed(&head, search.probes.iter().map(|probe| row(search, probe)))
+}
+
+/// The result of a probe in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
+pub fn probe_line(probe: &ProbeRecord) -> String {
+    let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
+    let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
+    let says_why = probe.verdict != ProbeVerdict::Passed && probe.purpose != ProbePurpose::Estimate;
+    let why = says_why.then(|| codes(&probe.reasons));
+    let of_verdict = Some(verdict(probe).to_owned());
+    joined([of_verdict, Some(reached), p99, why].into_iter().flatten())
+}
+
+fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
+    let purpose = probe.purpose.name();
+    let closed = probe.purpose == ProbePurpose::Estimate && search.axis == SearchAxis::Rate;
+    let at = if closed { format!("closed, {}", rate(probe.at)) } else { rate(probe.at) };
+    let why = if probe.verdict == ProbeVerdict::Passed || closed {
+        String::new()
+    } else {
+        codes(&probe.reasons)
+    };
+    Row::new([
+        format!("{:>2} {purpose}", probe.number),
+        at,
+        rate(probe.acknowledged_per_s),
+        or_absent(probe.p99_ns, duration),
+        count(probe.failed_ops),
+        duration(probe.measured_ns),
+    ])
+    .remark(joined([verdict(probe), &why]))
+}
+
+const fn verdict(probe: &ProbeRecord) -> &'static str {
+    match probe.verdict {
+        ProbeVerdict::Passed => "passed",
+        ProbeVerdict::Failed => "failed",
+        ProbeVerdict::NotDecided => "not decided",
+        ProbeVerdict::TooFewOps => "too few ops",
+        ProbeVerdict::Invalid => "INVALID",
+        ProbeVerdict::TargetLost => "TARGET LOST",
+        ProbeVerdict::WrongData => "WRONG DATA",
+        ProbeVerdict::Interrupted => "interrupted",
+        ProbeVerdict::Estimated => "",
+    }
+}
+
+/// The values between which the mark must be, by the probes so far.
+pub(crate) fn bracket(search: &SearchRecord) -> String {
+    let of = |verdict: ProbeVerdict| {
+        let found = search
+            .probes
+            .iter()
+            .filter(|probe| probe.purpose.judges())
+            .filter(move |probe| probe.verdict == verdict);
+        found.map(|probe| probe.at)
+    };
+    let failed = of(ProbeVerdict::Failed).reduce(f64::min);
+    let below = |at: &f64| failed.is_none_or(|failed| *at < failed);
+    let passed = of(ProbeVerdict::Passed).filter(below).reduce(f64::max);
+    let shown = [passed, failed].map(|at| Some(of_axis(search, at?)));
+    match shown {
+        [Some(passed), Some(failed)] => {
+            format!("So far: {passed} passed, {failed} failed; the mark is between them.")
+        }
+        [Some(passed), None] => format!("So far: {passed} passed; nothing above it failed."),
+        [None, Some(failed)] => format!("So far: {failed} failed; nothing below it passed."),
+        [None, None] => "So far no probe has passed or failed.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_analysis::fixture;
+    use highwater_model::search::ProbePurpose;
+
+    #[track_caller]
+    fn check(probes: &[(f64, ProbeVerdict)], expected: &str) {
+        let mut search = fixture::search(Vec::new());
+        let of = |(at, verdict): &(f64, ProbeVerdict)| {
+            fixture::probe(ProbePurpose::Search, *at, *verdict)
+        };
+        search.probes = probes.iter().map(of).collect();
+        let said = bracket(&search);
+        assert!(said.starts_with(expected), "{said}");
+    }
+
+    #[test]
+    fn the_bracket_is_of_the_highest_that_passed_and_the_lowest_that_failed() {
+        use ProbeVerdict::{Failed, NotDecided, Passed};
+        check(&[], "So far no probe has");
+        check(&[(10.0, NotDecided)], "So far no probe has");
+        check(&[(10.0, Passed), (20.0, Passed)], "So far: 20.0 ");
+        let four = [(10.0, Passed), (40.0, Failed), (20.0, Passed), (80.0, Failed)];
+        check(&four, "So far: 20.0 ");
+        // A probe that passed above the lowest failure narrows nothing.
+        let above = [(10.0, Passed), (20.0, Failed), (30.0, Passed)];
+        check(&above, "So far: 10.0 ");
+        check(&[(20.0, Failed)], "So far: 20.0 ");
+    }
+}

@@ -1,0 +1,585 @@
+//! A size plan: the number of nodes and why not fewer, what the answer rests on, the alternatives, the growth behind it,
+//! and all inputs.
+//!
+//! Must not compute.
+
+pub(crate) mod decision;
+mod plot;
+#[cfg(test)]
+mod tests;
+
+use highwater_model::display::{about, foreign, percent, percent_whole, plain, rate, significant};
+use highwater_sizing::cluster::{
+    Alternative, Headroom, Input, ModelPlan, NeedPlan, Origin, SHORTAGE, SizePlan, length,
+};
+use highwater_sizing::scaling::{Curve, Prediction};
+
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, plural};
+use crate::blocks::{Block, Report, Section, Table};
+use crate::chart::Chart;
+use crate::html::page_of;
+use crate::json::pretty;
+use crate::judgments::Tone;
+use crate::layout::{Remark, Row, headed, list, or_absent};
+use crate::plots;
+use crate::render::{self, Summary};
+
+pub(crate) use decision::nodes;
+use decision::probability;
+
+/// Maximum characters of an origin.
+const WORDS: usize = 200;
+/// Maximum rows of regrets, including the head, up to which a terminal shows all.
+const REGRETS_SHOWN: usize = 9;
+/// What the words of the alternatives, and of the growth, mean.
+const ALTERNATIVES: &str = "Copies: how often each row is stored. Headroom: the part of the capacity that stays free. \
+                            Probability: that the cluster sustains the rate.";
+const MODELS: &str = "Left out: how far off a model is on a size that it was not shown. Models with a weight are \
+                      averaged; the others are shown for comparison. The interval is the one that held on published \
+                      series.";
+
+/// The plan as JSON, pretty-printed, with a newline at the end; its schema is [`size_schema`].
+pub fn size_json(plan: &SizePlan) -> String {
+    pretty(plan)
+}
+
+/// JSON Schema (draft 2020-12) of [`size_json`], pretty-printed, with a newline at the end.
+pub fn size_schema() -> String {
+    pretty(&schemars::schema_for!(SizePlan))
+}
+
+/// The whole report as text.
+pub fn size_text(plan: &SizePlan) -> String {
+    render::text_of(&[report(plan)])
+}
+
+/// The summary of a size plan.
+pub fn size_summary(plan: &SizePlan) -> Summary {
+    Summary::of_reports(&[report(plan)])
+}
+
+/// The page of a size plan.
+pub fn size_html(plan: &SizePlan) -> String {
+    // The origin of a plan's figures: "measured" and "published" must be distinguished.
+    let facts = plan.needs.iter().map(|need| {
+        let detail = foreign(need.origin.detail(), WORDS);
+        format!("{} {}: {detail}", need.unit, need.origin.word())
+    });
+    let assumed = plan.assumed.then_some("rests on assumptions");
+    let extrapolated = plan.extrapolated.then_some("extrapolated");
+    let tags = assumed.into_iter().chain(extrapolated).map(str::to_owned);
+    page_of("Size", facts.collect(), tags.collect(), &report(plan))
+}
+
+fn report(plan: &SizePlan) -> Report {
+    let mut charts = plots::growth(plan);
+    let hero = charts.drain(..charts.len().min(1)).collect();
+    let figures = figures(plan);
+    let shown = figures.iter().filter(|of| ["headroom", "price"].contains(&&*of.label));
+    let based = plan.needs.iter().flat_map(based_on);
+    let facts = shown.cloned().chain(facts(plan));
+    let facts = facts
+        .chain(Remark::listed("based on", based))
+        .chain(Remark::listed("note", plan.notes.iter().map(|note| foreign(note, 2 * WORDS))));
+    Report {
+        answer: answer(plan),
+        opening: opening(plan),
+        facts: facts.collect(),
+        brief: regrets(plan).map(|of| Table { rows: around_the_least(of.rows), ..of }),
+        hero: vec![Block::Charts(hero)],
+        sections: vec![
+            decided(plan, figures),
+            alternatives(plan),
+            growth(plan, charts),
+            inputs_of(plan),
+            in_words(plan),
+        ],
+        ..Report::default()
+    }
+}
+
+/// What was asked, and where the figures come from.
+fn opening(plan: &SizePlan) -> Vec<String> {
+    let mut first = decision::needs(plan);
+    if plan.assumed {
+        first.push_str(" · rests on assumptions, marked below");
+    }
+    if plan.extrapolated {
+        first.push_str(" · EXTRAPOLATED");
+    }
+    std::iter::once(first).chain(plan.needs.iter().flat_map(based_on)).collect()
+}
+
+/// The figures that a need rests on, and its growth if that comes from elsewhere.
+fn based_on(need: &NeedPlan) -> Vec<String> {
+    let (word, detail) = (need.origin.word(), need.origin.detail());
+    let mut lines = vec![format!("{word} {} · {detail}", need.measured)];
+    if need.growth != need.origin {
+        lines.push(format!("growth {}: {}", need.growth.word(), need.growth.detail()));
+    }
+    lines
+}
+
+/// The cluster after the loss of one node, and some months ahead.
+fn facts(plan: &SizePlan) -> impl Iterator<Item = Remark> {
+    decision::facts(plan).into_iter().map(|(name, fact)| Remark::new(name, fact))
+}
+
+/// The decision between clusters: one node lost, six months ahead, the assumptions, and the cost of an unknown demand.
+fn decided(plan: &SizePlan, figures: Vec<Remark>) -> Section {
+    let weights = &plan.decision.assumptions;
+    let weighed = Remark::listed("assumed", weights.iter().map(decision::weighed));
+    let first = [Block::Remarks(figures), Block::Remarks(facts(plan).chain(weighed).collect())];
+    Section {
+        id: "decision",
+        title: "What decides",
+        lead: match weights.len() {
+            0 => "no assumption moves the number of nodes".to_owned(),
+            number => {
+                let weighed = format!("{} weighed", plural(number, "assumption"));
+                let facts = decision::facts(plan).into_iter().map(|(name, _)| name);
+                list(std::iter::once(weighed).chain(facts), ", ")
+            }
+        },
+        blocks: first.into_iter().chain(regrets(plan).map(Block::Table)).collect(),
+    }
+}
+
+/// What each size costs too much, below the size with the lowest regret; absent if the demand is known.
+fn regrets(plan: &SizePlan) -> Option<Table> {
+    let least = plan.decision.regrets.iter().find(|regret| regret.least)?;
+    let sentence = format!(
+        "{}: whatever demand turns out to be, at most {} a month too much, where a missing node costs {} times its \
+         price",
+        nodes(least.nodes),
+        rate(least.if_low.max(least.if_high)),
+        plain(SHORTAGE)
+    );
+    let caption = Some(Remark::new("least regret", sentence));
+    Some(Table { caption, ..Table::new("Regret", decision::regret_rows(plan), 0) })
+}
+
+/// Of many sizes the first, the last, and those around the one with the lowest regret.
+fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
+    let least = rows.iter().position(|row| !row.remark.is_empty());
+    let (Some(least), true) = (least, rows.len() > REGRETS_SHOWN) else {
+        return rows;
+    };
+    let last = rows.len() - 1;
+    let shown = rows
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| *at <= 1 || *at == last || at.abs_diff(least) <= 2);
+    shown.map(|(_, row)| row).collect()
+}
+
+fn alternatives(plan: &SizePlan) -> Section {
+    Section {
+        id: "alternatives",
+        title: "Alternatives",
+        lead: format!(
+            "{}, with other nodes and copies",
+            plural(plan.alternatives.len(), "cluster")
+        ),
+        blocks: vec![
+            Block::table("Alternatives", alternative_rows(plan), 0),
+            Block::Term(ALTERNATIVES.to_owned()),
+        ],
+    }
+}
+
+fn inputs_of(plan: &SizePlan) -> Section {
+    let assumed = plan.inputs.iter().filter(|input| input.origin.is_assumption());
+    Section {
+        id: "inputs",
+        title: "Inputs",
+        lead: format!(
+            "{} of {} assumed or published by others",
+            assumed.count(),
+            plural(plan.inputs.len(), "input")
+        ),
+        blocks: vec![Block::table("Inputs", input_rows(&plan.inputs), 4)],
+    }
+}
+
+fn in_words(plan: &SizePlan) -> Section {
+    let notes = plan.notes.iter().cloned();
+    Section {
+        id: "plan",
+        title: "The plan in words",
+        lead: match plan.notes.len() {
+            0 => "a summary".to_owned(),
+            notes => format!("a summary, and {}", plural(notes, "note")),
+        },
+        blocks: vec![
+            Block::Paragraph(plan.summary.clone()),
+            Block::Remarks(Remark::listed("note", notes).collect()),
+        ],
+    }
+}
+
+/// How the throughput of each unit grows with the nodes.
+fn growth(plan: &SizePlan, charts: Vec<Chart>) -> Section {
+    let known = plan.needs.iter().flat_map(|need| &need.curve);
+    let known = known.filter(|point| point.measured_per_s.is_some()).count();
+    let models: usize = plan.needs.iter().map(|need| need.models.len()).sum();
+    let word = plan.needs.first().map_or("measured", known_word);
+    let needs = plan.needs.iter().flat_map(growth_of);
+    Section {
+        id: "growth",
+        title: "Growth",
+        lead: format!("{} {word}, {}", plural(known, "size"), plural(models, "scaling model")),
+        blocks: std::iter::once(Block::Charts(charts))
+            .chain(needs)
+            .chain([Block::Term(MODELS.to_owned())])
+            .collect(),
+    }
+}
+
+fn growth_of(need: &NeedPlan) -> Vec<Block> {
+    let models = if need.models.is_empty() {
+        // States that no growth was measured, and which one is assumed.
+        let growth = need.growth.detail();
+        Block::Paragraph(format!("Growth is assumed: {growth}. No model is fitted."))
+    } else {
+        Block::table("Scaling models", self::models(&need.models), 1)
+    };
+    let label = format!("Expected against {}", known_word(need));
+    let mut blocks = vec![
+        Block::Heading(format!("How {} grow", need.unit)),
+        Block::table(label, sizes(need), 0),
+        models,
+    ];
+    let sentences = need.identifiability.iter().flat_map(|of| &of.sentences);
+    blocks.extend(sentences.cloned().map(Block::Paragraph));
+    blocks.push(Block::Lines(plot::plot(need)));
+    blocks
+}
+
+fn answer(plan: &SizePlan) -> Answer {
+    let nodes = &plan.nodes;
+    let capacity = plan.needs.iter().map(|need| {
+        let of = need.capacity;
+        let [expected, low, high] = [of.expected, of.low, of.high].map(about);
+        format!("{expected} {} (90% interval {low} to {high})", need.unit)
+    });
+    let capacity = format!("capacity {}", list(capacity, " and "));
+    let survive = match nodes.survive {
+        0 => String::new(),
+        lost => format!(" with {} lost", plural(lost as usize, "node")),
+    };
+    Answer {
+        question: format!("How many nodes do {} need{survive}?", decision::needs(plan)),
+        figure: nodes.planned.to_string(),
+        unit: if nodes.planned == 1 { "node" } else { "nodes" }.to_owned(),
+        condition: format!("for {}", decision::needs(plan)),
+        caveat: plan.extrapolated.then_some("extrapolated beyond twice the largest known size"),
+        interval: format!(
+            "{} likely to be enough, {} expected (90% interval {} to {})",
+            planned_probability(plan),
+            nodes.expected,
+            nodes.low,
+            nodes.most()
+        ),
+        basis: capacity,
+        limit: fewer(plan),
+        judgments: judgments(plan),
+        keys: keys(plan),
+        assumptions: decision::weighed_most(plan).collect(),
+        ..Answer::default()
+    }
+}
+
+fn planned(plan: &SizePlan) -> Option<&Alternative> {
+    plan.alternatives.iter().find(|other| other.planned)
+}
+
+fn planned_probability(plan: &SizePlan) -> String {
+    planned(plan).map_or_else(
+        || format!("at least {}", percent_whole(plan.nodes.probability)),
+        |planned| probability(planned.probability),
+    )
+}
+
+/// Why one node fewer is not planned.
+fn fewer(plan: &SizePlan) -> Option<LimitLine> {
+    let replicas = planned(plan)?.replicas;
+    let nodes = plan.nodes.planned.checked_sub(1).filter(|nodes| *nodes > 0)?;
+    let mut others = plan.alternatives.iter();
+    let fewer = others.find(|other| other.nodes == nodes && other.replicas == replicas)?;
+    let are = if nodes == 1 { "1 node is" } else { "Fewer are" };
+    let enough = probability(fewer.probability);
+    let requested = percent_whole(plan.nodes.probability);
+    let nodes = plural(nodes as usize, "node");
+    Some(LimitLine {
+        label: format!("{are} not enough:"),
+        what: format!("{nodes} with a probability of {enough}"),
+        more: format!("where {requested} is requested."),
+        is_reached: false,
+    })
+}
+
+fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
+    let origin = plan.needs.first().map(|need| &need.origin);
+    let (value, tone) = match origin {
+        Some(Origin::Measured(_) | Origin::Given(_)) => ("measured by you", Tone::Good),
+        Some(Origin::Published(_)) => ("published by others", Tone::Open),
+        Some(Origin::Assumed(_)) | None => ("assumed", Tone::Open),
+    };
+    let basis = plan
+        .needs
+        .first()
+        .map_or_else(String::new, |need| format!("{}.", need.measured.trim_end_matches('.')));
+    let all = plan.inputs.len();
+    let assumed = plan.inputs.iter().map(|input| &input.origin);
+    let (inputs, known) = match assumed.filter(|origin| origin.is_assumption()).count() {
+        0 => ("all known".to_owned(), Tone::Good),
+        some => (format!("{some} of {all} assumed"), Tone::Open),
+    };
+    let which = "Inputs says which, and the flag that changes each.".to_owned();
+    let enough = percent_whole(plan.nodes.probability);
+    let enough = format!("Enough with a probability of at least {enough}.");
+    [
+        ("Measurement", value.to_owned(), tone, basis),
+        ("Inputs", inputs, known, which),
+        ("Objective", "met".to_owned(), Tone::Good, enough),
+    ]
+    .map(|(name, value, tone, sentence)| JudgmentLine { name, value, tone, sentence })
+    .into()
+}
+
+fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
+    let nodes = &plan.nodes;
+    let mut keys: Vec<KeyFigure> = plan
+        .needs
+        .iter()
+        .map(|need| {
+            let of = need.capacity;
+            let known = interval90(of.low, of.high, about);
+            let figure = format!("{} {}", about(of.expected), need.unit);
+            KeyFigure::new("capacity", figure, known)
+        })
+        .collect();
+    let free = nodes.headroom;
+    let known = interval90(free.low, free.high, percent_whole);
+    let free = percent_whole(free.expected);
+    keys.push(KeyFigure::new("headroom", free, known));
+    // The keys are truncated below, so the price comes before the less important ones.
+    let price = plan.price_per_month.map(rate);
+    keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
+    if nodes.survive > 0 {
+        let free = percent_whole(nodes.headroom_after_loss.expected);
+        let lost = plural(nodes.survive as usize, "node");
+        let lost = format!("headroom with {lost} lost");
+        keys.push(KeyFigure::new("after loss", free, lost));
+    }
+    for (name, figure, known) in decision::key_figures(plan) {
+        keys.push(KeyFigure::new(name, figure, known));
+    }
+    keys.extend(plan.shards.as_ref().map(|shards| {
+        let primaries = shards.primaries.to_string();
+        KeyFigure::new("shards", primaries, "primaries")
+    }));
+    keys.extend(plan.disk.as_ref().map(|disk| {
+        let figure = display_bytes(disk.per_node_bytes);
+        KeyFigure::new("disk", figure, "per node")
+    }));
+    keys.truncate(6);
+    keys
+}
+
+/// Sizes published by others must not be called measured.
+pub(crate) const fn known_word(need: &NeedPlan) -> &'static str {
+    match need.origin {
+        Origin::Published(_) => "published",
+        Origin::Assumed(_) => "assumed",
+        Origin::Given(_) | Origin::Measured(_) => "measured",
+    }
+}
+
+/// Each size with its measured and its expected throughput.
+fn sizes(need: &NeedPlan) -> Vec<Row> {
+    let word = known_word(need);
+    let head = format!("nodes | {word} | expected | {word} / expected | per node");
+    let sizes = need.curve.iter().filter_map(|point| {
+        let measured = point.measured_per_s?;
+        let expected = point.predicted.expected;
+        Some(Row::new([
+            plain(point.nodes),
+            about(measured),
+            about(expected),
+            percent(measured / expected),
+            about(measured / point.nodes),
+        ]))
+    });
+    headed(&head, sizes)
+}
+
+fn figures(plan: &SizePlan) -> Vec<Remark> {
+    let nodes = &plan.nodes;
+    let mut lines = vec![Remark::new(
+        "nodes",
+        format!(
+            "{}   {} expected (90% interval {} to {}) · enough with a probability of {}",
+            nodes.planned,
+            nodes.expected,
+            nodes.low,
+            nodes.most(),
+            percent_whole(nodes.probability)
+        ),
+    )];
+    for need in &plan.needs {
+        let (unit, of) = (&need.unit, need.capacity);
+        let capacity = with_interval([of.expected, of.low, of.high], about);
+        let capacity = format!("{capacity} {unit} with {} nodes", nodes.planned);
+        lines.push(Remark::new("capacity", capacity));
+    }
+    let left = headroom(nodes.headroom_after_loss);
+    let lost = match nodes.survive {
+        0 => String::new(),
+        lost => format!(" · with {lost} lost {left}"),
+    };
+    let free = headroom(nodes.headroom);
+    lines.push(Remark::new("headroom", format!("{free}{lost}")));
+    if let Some(shards) = &plan.shards {
+        let days = shards.partition_days.map_or(String::new(), |days| {
+            let length = length(days);
+            format!(" a partition · a partition for each {length}, {} kept", shards.partitions)
+        });
+        let bytes = shards
+            .bytes
+            .map_or(String::new(), |bytes| format!(" · up to {} each", display_bytes(bytes)));
+        let each = plain(shards.per_node.ceil());
+        let text = format!("{} primaries{days}{bytes} · {each} on each node", shards.primaries);
+        lines.push(Remark::new("shards", text));
+        for rule in &shards.rules {
+            lines.push(Remark::new("", format!("rule: {rule}")));
+        }
+    }
+    lines.extend(storage(plan));
+    lines
+}
+
+fn storage(plan: &SizePlan) -> Vec<Remark> {
+    let disk = plan.disk.as_ref().map(|disk| {
+        let [each, all, day] =
+            [disk.per_node_bytes, disk.stored_bytes, disk.per_day_bytes].map(display_bytes);
+        format!("{each} on each node · {all} with all copies · {day} a day come in")
+    });
+    let network = plan.network.as_ref().map(|of| {
+        let bits = |bytes: f64| format!("{} Gbit/s", significant(bytes * 8.0 / 1e9));
+        let [each, between] = [of.per_node_bytes_per_s, of.between_bytes_per_s].map(bits);
+        let [into, out] = [of.in_bytes_per_s, of.out_bytes_per_s].map(bits);
+        format!("{each} on each node · {into} in · {out} out · {between} between nodes")
+    });
+    let price = plan.price_per_month.map(rate);
+    let price = price.map(|price| format!("{price} a month of 730 hours"));
+    [("disk", disk), ("network", network), ("price", price)]
+        .into_iter()
+        .filter_map(|(label, text)| Some(Remark::new(label, text?)))
+        .collect()
+}
+
+/// The head and a row for each alternative.
+fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
+    let disk = plan.disk.as_ref().map_or("", |_| " | disk a node");
+    let price = plan.price_per_month.map_or("", |_| " | a month");
+    let free = if plan.nodes.survive > 0 { "after loss" } else { "headroom" };
+    let head = format!("nodes | copies | {free} | 90% interval | probability{disk}{price}");
+    let row = |alternative: &Alternative| {
+        let headroom = alternative.headroom;
+        let of = [headroom.expected, headroom.low, headroom.high];
+        let [expected, low, high] = of.map(percent_whole);
+        let mut cells = vec![
+            alternative.nodes.to_string(),
+            format!("1 + {}", alternative.replicas),
+            expected,
+            format!("{low} to {high}"),
+            decision::probability(alternative.probability),
+        ];
+        cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
+        cells.extend(alternative.price_per_month.map(rate));
+        let planned = alternative.planned.then(|| "planned".to_owned());
+        let remarks = planned.into_iter().chain(alternative.remark.clone());
+        Row::new(cells).remark(list(remarks, ", "))
+    };
+    headed(&head, plan.alternatives.iter().map(row))
+}
+
+/// The head and a row for each model; the first column holds words.
+pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
+    let head = "model | weight | left out | prediction | 90% interval";
+    headed(head, models.iter().map(model))
+}
+
+fn model(model: &ModelPlan) -> Row {
+    let interval = |prediction: Prediction| {
+        let [low, high] = [prediction.low, prediction.high].map(about);
+        format!("{low} to {high}")
+    };
+    let cells = [
+        model.model.name().to_owned(),
+        // A model that is only shown has no weight.
+        or_absent(Some(model.weight).filter(|w| *w > 0.0), percent_whole),
+        or_absent(model.left_out_error, percent),
+        or_absent(model.prediction, |p| about(p.expected)),
+        or_absent(model.prediction, interval),
+    ];
+    let remark = model.fit.as_ref().map_or(String::new(), |fit| curve(&fit.curve));
+    Row::new(cells).remark(remark)
+}
+
+/// The formula with its parameters.
+fn curve(curve: &Curve) -> String {
+    let figure = significant;
+    match *curve {
+        Curve::Linear { per_node } => format!("{}·n", about(per_node)),
+        Curve::Affine { fixed, per_node } => {
+            format!("{} + {}·n", about(fixed), about(per_node))
+        }
+        Curve::Amdahl { first, contention } => {
+            format!("γ {}, σ {}", about(first), figure(contention))
+        }
+        Curve::Usl { first, contention, crosstalk } => {
+            let kappa = if crosstalk > 0.0 { format!("{crosstalk:.2e}") } else { "0".to_owned() };
+            let peak = curve.peak().map_or(String::new(), |peak| {
+                let at = figure(peak.size);
+                format!(", peak {} at {at}", about(peak.per_s))
+            });
+            let (first, contention) = (about(first), figure(contention));
+            format!("γ {first}, σ {contention}, κ {kappa}{peak}")
+        }
+        Curve::Power { first, exponent } => {
+            format!("{}·n^{}", about(first), figure(exponent))
+        }
+    }
+}
+
+/// The head and a row for each input; all columns hold words.
+fn input_rows(inputs: &[Input]) -> Vec<Row> {
+    let rows = inputs.iter().map(|input| {
+        let cells = [&input.name, &input.value, input.origin.word(), &input.flag];
+        Row::new(cells).remark(foreign(input.origin.detail(), WORDS))
+    });
+    headed("input | value | origin | changed by", rows)
+}
+
+fn headroom(of: Headroom) -> String {
+    with_interval([of.expected, of.low, of.high], percent_whole)
+}
+
+/// `98,300 (90% interval 97,100 to 99,200)`: the median and its interval.
+fn with_interval(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
+    let [middle, low, high] = of.map(show);
+    format!("{middle} (90% interval {low} to {high})")
+}
+
+/// `1.20 TB`: decimal units, as disks are sold.
+pub(crate) fn display_bytes(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= 0.999_5 * unit);
+    match unit {
+        Some((unit, name)) => format!("{} {name}", significant(bytes / unit)),
+        None => format!("{} B", rate(bytes)),
+    }
+}

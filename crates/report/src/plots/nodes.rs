@@ -1,0 +1,271 @@
+//! Throughput against nodes, and the contribution of each node: for a size plan, a growth, or several growths next to
+//! each other, with the predictions of the models. Must not compare.
+
+use std::collections::BTreeMap;
+
+use highwater_analysis::growth::counted;
+use highwater_model::display::foreign;
+use highwater_model::limit::{Limit, Resource};
+use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
+use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
+use highwater_sizing::growth::GrowthReport;
+
+use crate::chart::{
+    Axis, Cell, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
+};
+use crate::compare_report::NamedGrowth;
+use crate::kinds::size::known_word;
+use crate::kinds::size::nodes;
+use crate::limit;
+
+/// Maximum characters of a name.
+const WORDS: usize = 60;
+
+/// Colors of limits.
+const OF_MACHINES: usize = 1;
+const OF_DATABASE: usize = 3;
+const OF_LOAD: usize = 4;
+const NOT_KNOWN: usize = 7;
+
+/// The value to draw for a number of nodes and a throughput.
+type Shown = fn(f64, f64) -> f64;
+
+/// Two charts for each need of a size plan.
+pub(crate) fn growth(plan: &SizePlan) -> Vec<Chart> {
+    plan.needs
+        .iter()
+        .filter(|need| need.curve.len() > 1)
+        .enumerate()
+        .flat_map(|(number, need)| of_need(plan, need, number))
+        .collect()
+}
+
+fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
+    let nodes = f64::from(plan.nodes.planned);
+    let all = Chart {
+        id: format!("growth-{number}"),
+        about: format!(
+            "Marks were {}; the line is what is expected of a new measurement, the band is its 90% interval. Left \
+             of the last mark sizes are filled in, right of it they are extrapolated.",
+            known_word(need)
+        ),
+        spans: vec![Span {
+            from: nodes - 0.2,
+            to: nodes + 0.2,
+            name: "planned".to_owned(),
+            kind: SpanKind::Mark,
+        }],
+        levels: vec![Label { at: need.per_s_at_end.max(need.per_s), name: "needed".to_owned() }],
+        ..Chart::default()
+    };
+    let each = Chart {
+        id: format!("per-node-{number}"),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other: \
+                contention (they queue for something shared) and crosstalk (each must agree with \
+                each other)."
+            .to_owned(),
+        ..Chart::default()
+    };
+    let (of_all, of_each) =
+        (planned(need, |_, per_s| per_s), planned(need, |nodes, per_s| per_s / nodes.max(1e-9)));
+    [total(all, &need.unit, nodes, of_all), per_node(each, &need.unit, of_each)]
+}
+
+fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
+    let known = need.curve.iter().filter_map(|point| {
+        let per_s = of(point.nodes, point.measured_per_s?);
+        Some(Point::new(point.nodes, Some(per_s)))
+    });
+    // Figures published by others must never look like your own measurements.
+    let word = known_word(need);
+    let shape = if word == "measured" { Shape::Dot } else { Shape::Ring };
+    let known = Series::new(word, shape, 1, known.collect());
+    predicted(&need.curve, of).into_iter().chain([known]).collect()
+}
+
+/// Both charts of a growth; empty if no size counts.
+pub(crate) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart> {
+    let (Some(first), Some(last)) = (grown.sizes.first(), grown.sizes.last()) else {
+        return Vec::new();
+    };
+    let unit = format!("{}/s", scale.unit.name());
+    let levels = scale.until_per_s.map(|at| Label { at, name: "requested".to_owned() });
+    let all = Chart {
+        id: "scale".to_owned(),
+        about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
+                before it was measured. The line is what all sizes together predict, and the band is the 90% interval of a \
+                new measurement. Dashed: as many times the first size as there are nodes."
+            .to_owned(),
+        levels: levels.into_iter().collect(),
+        strip: limits(scale),
+        ..Chart::default()
+    };
+    let each = Chart {
+        id: "scale-per-node".to_owned(),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other."
+            .to_owned(),
+        ..Chart::default()
+    };
+    // The first size, multiplied by the number of nodes.
+    let linear = [first, last]
+        .map(|size| f64::from(size.trial.size.nodes))
+        .map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
+    let linear = Series::new("linear", Shape::Dashed, 7, linear.to_vec());
+    let of_each = measured(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
+    let mut of_all = measured(scale, grown, |_, per_s| per_s);
+    of_all.push(linear);
+    vec![total(all, &unit, 0.0, of_all), per_node(each, &unit, of_each)]
+}
+
+/// The limit of each size, including sizes that do not count because the load generator was saturated; empty if no
+/// limit is known.
+fn limits(scale: &ScaleRecord) -> Strip {
+    let mut by_nodes: BTreeMap<u32, Cell> = BTreeMap::new();
+    let mut is_known = false;
+    let sizes = scale
+        .trials
+        .iter()
+        .filter(|trial| matches!(trial.purpose, ScalePurpose::First | ScalePurpose::Grow));
+    for trial in sizes {
+        let figures = &trial.figures;
+        let at_client = figures.verdict == SizeVerdict::ClientCeiling;
+        if !figures.verdict.counts() && !at_client {
+            continue;
+        }
+        is_known |= figures.limit.is_some() || at_client;
+        // A size that was lost and measured again has the limit of its last trial.
+        by_nodes.insert(trial.size.nodes, limit_of(trial));
+    }
+    if !is_known {
+        return Strip::default();
+    }
+    Strip { name: "limited by", cells: by_nodes.into_values().collect() }
+}
+
+fn limit_of(trial: &ScaleTrial) -> Cell {
+    let at_client = trial.figures.verdict == SizeVerdict::ClientCeiling;
+    let limit = trial.figures.limit.as_ref();
+    // A measurement that shows the load generator has no other limit to show.
+    let (name, evidence, color) = match limit.filter(|_| !at_client) {
+        Some(found) => (limit::short(found), limit::line(found).1, color_of(found)),
+        None if at_client => {
+            let name = "load generator".to_owned();
+            (name.clone(), name, OF_LOAD)
+        }
+        None => {
+            let name = "not saturated".to_owned();
+            (name.clone(), name, NOT_KNOWN)
+        }
+    };
+    Cell {
+        at: f64::from(trial.size.nodes),
+        sentence: format!("{}: {evidence}", nodes(trial.size.nodes)),
+        name,
+        color,
+    }
+}
+
+/// Colors by what must change for a higher rate: machines, the database, or the load.
+fn color_of(limit: &Limit) -> usize {
+    match limit.by.as_ref().map(|by| by.resource) {
+        Some(Resource::Cpu | Resource::HotNode | Resource::Disk | Resource::Network) => OF_MACHINES,
+        Some(
+            Resource::Locks
+            | Resource::WritePool
+            | Resource::Parts
+            | Resource::Replication
+            | Resource::Compaction
+            | Resource::WriteStalls
+            | Resource::AdmissionControl,
+        ) => OF_DATABASE,
+        Some(Resource::LoadGenerator | Resource::Sessions | Resource::Batch) => OF_LOAD,
+        None => NOT_KNOWN,
+    }
+}
+
+fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Series> {
+    let at = |nodes: u32, per_s: f64| {
+        let nodes = f64::from(nodes);
+        Point::new(nodes, Some(of(nodes, per_s)))
+    };
+    let before = grown.sizes.iter().filter_map(|size| {
+        let predicted = size.trial.predicted?;
+        Some(at(size.trial.size.nodes, predicted.expected))
+    });
+    let sizes = grown.sizes.iter().map(|size| at(size.trial.size.nodes, size.trial.figures.per_s));
+    let again = scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts())
+        .map(|trial| at(trial.size.nodes, trial.figures.per_s));
+    let measured = [
+        Series::new("predicted before", Shape::Ring, 1, before.collect()),
+        Series::new("measured", Shape::Dot, 0, sizes.collect()),
+        Series::new("measured again", Shape::Diamond, 2, again.collect()),
+    ];
+    let all = predicted(&grown.curve, of).into_iter().chain(measured);
+    all.filter(|series| !series.points.is_empty()).collect()
+}
+
+/// Throughput of several growths at each size, a color for each growth; empty if no size counts.
+pub(crate) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (color, of) in growths.iter().enumerate() {
+        let sizes = counted(of.growth.scale);
+        let mut points: Vec<Point> = sizes
+            .map(|trial| Point::new(f64::from(trial.size.nodes), Some(trial.figures.per_s)))
+            .collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let name = foreign(&of.name, WORDS);
+        series.push(Series::new(&name, Shape::Line, color, points.clone()));
+        series.push(Series::new(&name, Shape::Dot, color, points));
+    }
+    series.retain(|series| !series.points.is_empty());
+    let unit = format!("{}/s", growths.first()?.growth.scale.unit.name());
+    let texts = Chart {
+        id: "growths".to_owned(),
+        about:
+            "Signs were measured, each size once; the lines only lead the eye from one to the next."
+                .to_owned(),
+        ..Chart::default()
+    };
+    (!series.is_empty()).then(|| total(texts, &unit, 0.0, series))
+}
+
+/// The 90% interval, and the expected value.
+fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
+    let band = curve.iter().map(|point| {
+        let [low, high] = [point.predicted.low, point.predicted.high];
+        Point::band(point.nodes, of(point.nodes, low), of(point.nodes, high))
+    });
+    let expected = curve.iter().map(|point| {
+        let per_s = of(point.nodes, point.predicted.expected);
+        Point::new(point.nodes, Some(per_s))
+    });
+    [
+        Series::new("90% of measurements", Shape::Band, 0, band.collect()),
+        Series::new("expected", Shape::Line, 0, expected.collect()),
+    ]
+}
+
+/// Throughput of all nodes together; `of` has its other texts and its marks.
+fn total(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+    let title = format!("Throughput against nodes, {unit}");
+    against_nodes(Chart { title, ..of }, unit, nodes, series)
+}
+
+/// Throughput per node.
+fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
+    let title = format!("Each node's part, {unit} per node");
+    against_nodes(Chart { title, ..of }, "per node", 0.0, series)
+}
+
+/// The axis of nodes, from 0 to the largest size of the series, and at least to `nodes`.
+fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+    let points = series.iter().flat_map(|series| &series.points);
+    let cells = of.strip.cells.iter().map(|cell| cell.at);
+    let most = points.map(|point| point.x).chain(cells).fold(nodes, f64::max);
+    let levels = of.levels.iter().map(|level| level.at);
+    let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
+    Chart { x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5), y, series, ..of }
+}

@@ -1,0 +1,275 @@
+//! Throughput, failures and latency over the time of a run.
+
+use highwater_model::display::{quantile, span};
+use highwater_model::import_record::LatencyBegin;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Objective, Unit};
+use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
+
+use super::machines::rejections;
+use super::timeline::{Counted, Slot, Timeline};
+use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, values};
+
+/// Name, color, and count of a kind of failure.
+type Kind = (&'static str, usize, fn(&Slot) -> f64);
+/// Of a slot: a latency, and the lower edge of its band.
+type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
+
+/// Maximum number of ops whose medians are drawn with their p99.
+const BANDS_MAX: usize = 3;
+/// Ops that are visible at first.
+const OPS_SHOWN: usize = 6;
+/// The color of the offered rate, which does not come from the target.
+const OFFERED: usize = 7;
+
+/// All charts over time for which the record has figures.
+pub(crate) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
+    let Some(timeline) = Timeline::of(record) else {
+        return Vec::new();
+    };
+    let throughputs = [Unit::Rows, Unit::Queries];
+    throughputs
+        .into_iter()
+        .filter_map(|unit| throughput(&timeline, unit))
+        .chain(failures(&timeline))
+        .chain(refusals(&timeline))
+        .chain(rejections(record))
+        .chain(latency(&timeline, record.origin))
+        .collect()
+}
+
+/// Offered and acknowledged units per second of each stream with this unit.
+fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
+    let streams = timeline.streams().into_iter().filter(|(_, counted)| counted.unit == unit);
+    let mut series = Vec::new();
+    for (number, (name, counted)) in streams.enumerate() {
+        let slots = timeline.slots(counted, |interval| interval.stream == name);
+        let mut streams = timeline.record.streams.iter();
+        let open = streams.any(|of| of.stream == name && of.planned_rate.is_some());
+        series.extend(rates(timeline, &slots, name, number, open));
+    }
+    let unit = unit.name();
+    let y = Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series));
+    let gaps = match timeline.gaps().len() {
+        0 => String::new(),
+        1 => " The red bar is a time without any answer.".to_owned(),
+        _ => " Red bars are times without any answer.".to_owned(),
+    };
+    let thinned = timeline.thinning.note("their mean, and from the lowest to the highest second");
+    let texts = Chart {
+        id: format!("throughput-{unit}"),
+        title: format!("Throughput, {unit} per second"),
+        about: format!(
+            "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
+             was offered.{thinned}{gaps}"
+        ),
+        y,
+        ..Chart::default()
+    };
+    timeline.chart(texts, series)
+}
+
+fn rates(
+    timeline: &Timeline<'_>,
+    slots: &[Slot],
+    name: &str,
+    color: usize,
+    open: bool,
+) -> Vec<Series> {
+    let one = |name: &str, part, shape, points| Series {
+        part,
+        ..Series::new(name, shape, color, points)
+    };
+    let mut series = Vec::new();
+    if timeline.thinning.seconds > 1 {
+        let extent = timeline.points(slots, |slot, _| {
+            let seconds = || slot.per_second.iter().copied();
+            let greatest = seconds().fold(0.0, f64::max);
+            Point::band(0.0, seconds().fold(greatest, f64::min), greatest)
+        });
+        series.push(one(name, "seconds", Shape::Band, extent));
+    }
+    if open {
+        let offered = timeline.per_second(slots, |slot| slot.offered);
+        series.push(Series {
+            color: OFFERED,
+            ..one(&format!("{name}, offered"), "offered", Shape::Dashed, offered)
+        });
+    }
+    let reached = timeline.per_second(slots, |slot| slot.acknowledged);
+    series.push(one(name, "acknowledged", Shape::Line, reached));
+    series
+}
+
+/// Failed ops, the rejected ones among them, and intended ops that were never sent.
+fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
+    const KINDS: [Kind; 3] = [
+        ("failed", 1, |slot| slot.errors),
+        ("rejected", 3, |slot| slot.rejected),
+        ("never sent", 5, |slot| slot.dropped),
+    ];
+    bars(
+        timeline,
+        &KINDS,
+        "ops/s",
+        Chart {
+            id: "failures".to_owned(),
+            title: "Errors and rejections, ops per second".to_owned(),
+            about: "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
+         it: the part of these that the target had no capacity for. Never sent: the op was due while \
+         every session was busy, until its phase ended."
+                .to_owned(),
+            ..Chart::default()
+        },
+    )
+}
+
+/// Rows that the target reported as not stored.
+fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
+    const KINDS: [Kind; 1] = [("refused", 1, |slot| slot.rows_refused)];
+    bars(
+        timeline,
+        &KINDS,
+        "rows/s",
+        Chart {
+            id: "rows-refused".to_owned(),
+            title: "Rows refused, per second".to_owned(),
+            about: "Rows that the target said it did not store, by the second in which it said so; an op may be \
+         answered and still have some."
+                .to_owned(),
+            ..Chart::default()
+        },
+    )
+}
+
+/// Bars over time; absent if all kinds are empty.
+fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Option<Chart> {
+    let slots = timeline.slots(Counted::OPS, |_| true);
+    let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
+    let series: Vec<Series> = kinds
+        .iter()
+        .filter(|(_, _, of)| all(*of) > 0.0)
+        .map(|(name, color, of)| {
+            let points = timeline.per_second(&slots, *of);
+            Series::new(name, Shape::Bars, *color, points)
+        })
+        .collect();
+    let y = Axis::from_zero(unit, Quantity::Rate, values(&series));
+    timeline.chart(Chart { y, ..texts }, series)
+}
+
+/// Median to p99 of each op.
+fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Chart> {
+    let ops = timeline.ops();
+    let mut series = Vec::new();
+    for (color, (stream, op)) in ops.iter().enumerate() {
+        let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
+        let name = if stream == op { (*op).to_owned() } else { format!("{stream} {op}") };
+        let few = ops.len() <= BANDS_MAX;
+        series.extend(percentiles(timeline, &slots, &name, color, few));
+    }
+    series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
+    let values =
+        series.iter().flat_map(|s| &s.points).flat_map(|point| [point.y, point.low]).flatten();
+    let levels = bounds(timeline.record);
+    let values = values.chain(levels.iter().map(|level| level.at));
+    let y = Axis::around("latency", Quantity::Latency, values);
+    let thinned = timeline
+        .thinning
+        .note("the highest p99 and the highest latency, and the middle one of their medians");
+    let lines = if ops.len() <= BANDS_MAX {
+        " Solid: p99, dashed: p50, thin: greatest latency."
+    } else {
+        ""
+    };
+    let texts = Chart {
+        id: "latency".to_owned(),
+        title: "Latency over time".to_owned(),
+        about: format!("{}{lines}{thinned}", begin(origin)),
+        y,
+        levels,
+        ..Chart::default()
+    };
+    timeline.chart(texts, series)
+}
+
+/// The definition of latency.
+fn begin(origin: Option<&ImportRecord>) -> &'static str {
+    match origin.map(|origin| origin.begin) {
+        None | Some(LatencyBegin::Intended) => {
+            "From when an op was intended, so that waiting counts."
+        }
+        Some(LatencyBegin::Sent) => {
+            "From the sending of an op to the end of its answer: what waited before is not in it."
+        }
+        Some(LatencyBegin::NotReported) => "The tool does not report where it begins.",
+    }
+}
+
+/// With `few` ops, all percentiles of an op have one name, and are switched together.
+fn percentiles(
+    timeline: &Timeline<'_>,
+    slots: &[Slot],
+    name: &str,
+    color: usize,
+    few: bool,
+) -> Vec<Series> {
+    let points = |of: Percentiles| {
+        timeline.points(slots, |slot, _| {
+            let (high, low) = of(slot);
+            let [y, low] = [high, low].map(|ns| ns.map(to_f64));
+            Point { x: 0.0, y, low }
+        })
+    };
+    let one = |part: &'static str, shape, points| Series {
+        name: if few { name.to_owned() } else { format!("{name} {part}") },
+        part: if few { part } else { "" },
+        shape,
+        color,
+        on: few || (color < OPS_SHOWN && part != "p50"),
+        points,
+    };
+    // Below 100 ops per second there is no p99; the maximum latency replaces it.
+    let counted = slots.iter().any(|slot| slot.p99.is_some());
+    let p99 = points(|slot| (slot.p99, None));
+    let p50 = points(|slot| (middle(&slot.medians), None));
+    let max = points(|slot| (slot.max, None));
+    let mut series = Vec::new();
+    if few {
+        let band = points(|slot| (slot.p99.or(slot.max), middle(&slot.medians)));
+        series.push(one("p50 to p99", Shape::Band, band));
+        series.push(one("max", Shape::Thin, max.clone()));
+    }
+    if counted {
+        series.push(one("p99", Shape::Line, p99));
+    } else if !few {
+        series.push(one("max", Shape::Line, max));
+    }
+    series.push(one("p50", Shape::Dashed, p50));
+    series
+}
+
+/// The middle value; for an even number, the lower of both.
+fn middle(values: &[u64]) -> Option<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+/// Bounds of latency percentiles that the objective names.
+pub(super) fn bounds(record: &RunRecord) -> Vec<Label> {
+    record
+        .plan
+        .definition
+        .objectives
+        .iter()
+        .filter_map(|objective| {
+            let Objective::Latency { quantile_ppm, max, op } = objective else {
+                return None;
+            };
+            let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
+            let (name, bound) = (quantile(*quantile_ppm), span(max.0));
+            Some(Label { at: to_f64(max.0), name: format!("objective: {op}{name} ≤ {bound}") })
+        })
+        .collect()
+}
