@@ -9,9 +9,9 @@ mod tests;
 use highwater_model::display::{foreign, rate, span, with_unit};
 use highwater_model::judgment::{Data, Judgments, Measurement};
 use highwater_model::limit::Limit;
+use highwater_model::plan::Unit;
 use highwater_model::record::MeasuredRun;
 
-use crate::judgments::{Tone, objectives};
 use crate::layout::list;
 use crate::limit;
 
@@ -49,6 +49,16 @@ pub(crate) struct Answer {
     pub(crate) keys: Vec<KeyFigure>,
     /// At most three, the most influential first, each with the flag that changes it.
     pub(crate) assumptions: Vec<String>,
+}
+
+/// How good the value of a judgment is, in ascending order of severity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tone {
+    #[default]
+    None,
+    Good,
+    Open,
+    Bad,
 }
 
 /// The limit of an answer.
@@ -156,14 +166,6 @@ pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
     }
 }
 
-/// ` within p99 ≤ 50 ms`; empty without an objective.
-pub(crate) fn within(run: &MeasuredRun<'_>) -> String {
-    match objectives(run).replace(" · ", ", ").as_str() {
-        "" => String::new(),
-        stated => format!(" within {stated}"),
-    }
-}
-
 /// The limit as a line, followed by the runner-up.
 pub(crate) fn limit_line(limit: &Limit) -> LimitLine {
     let (_, sentence) = limit::line(limit);
@@ -204,4 +206,64 @@ pub(crate) fn to_the_second(ns: u64) -> String {
         return span(ns);
     }
     span((ns + SECOND / 2) / SECOND * SECOND)
+}
+
+/// Kind of a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HistoryKind {
+    /// One run.
+    Run,
+    /// A search for the mark.
+    Search,
+    /// A tuning.
+    Tuning,
+    /// Runs of variants.
+    Group,
+    /// A growth.
+    Growth,
+    /// A measurement of another tool.
+    Imported,
+    /// A run that is in progress, or ended without a record.
+    #[default]
+    WithoutRecord,
+}
+
+impl HistoryKind {
+    /// The name in a list.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Search => "find",
+            Self::Tuning => "tune",
+            Self::Group => "group",
+            Self::Growth => "scale",
+            Self::Imported => "imported",
+            Self::WithoutRecord => "no record yet",
+        }
+    }
+}
+
+/// A figure that answers a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HistoryAnswer {
+    /// Units per second, unless it is a number of sessions.
+    pub value: f64,
+    /// Its confidence interval; absent if unknown.
+    pub interval: Option<[f64; 2]>,
+    /// What it counts; absent for sessions.
+    pub unit: Option<Unit>,
+}
+
+impl HistoryAnswer {
+    /// The text after the figure.
+    pub(crate) fn unit_beside(self) -> String {
+        let unit = self.unit;
+        unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
+    }
+}
+
+/// `3 nodes`.
+pub(crate) fn nodes(number: u32) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} node{plural}")
 }

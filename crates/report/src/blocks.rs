@@ -42,6 +42,10 @@ pub(crate) struct Report {
     pub(crate) brief: Option<Table>,
     /// Sentences below the judgments on a terminal, which shows the first one of each label.
     pub(crate) facts: Vec<Remark>,
+    /// Beside the name of a page: what it is about.
+    pub(crate) page_facts: Vec<String>,
+    /// Beside the question of a page: conditions to know before reading the answer.
+    pub(crate) page_tags: Vec<String>,
     /// What a page shows below the answer: one chart.
     pub(crate) hero: Vec<Block>,
     /// Everything else, in order.

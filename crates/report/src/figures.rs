@@ -21,7 +21,6 @@ use highwater_sizing::tables::{
 use crate::blocks::{self, Block, Report, Section};
 use crate::json::pretty;
 use crate::layout::{Remark, Row as Line, labeled, list, or_absent};
-use crate::render::text_of;
 
 /// Tables and warnings as one JSON object, with notes for the reader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,19 +43,12 @@ pub fn figures_json(report: &FiguresReport) -> String {
     pretty(report)
 }
 
-/// All tables, then the warnings, if there are any.
-pub fn figures_text(report: &FiguresReport) -> String {
-    let warnings = Some(&report.warnings).filter(|warnings| !warnings.is_empty());
-    let warnings = warnings.map(|warnings| warnings_text(warnings));
-    list(report.tables.iter().map(table).chain(warnings), "\n")
-}
-
-/// One table with its title.
-fn table(table: &Table) -> String {
+/// A table with its title, as a report.
+pub(crate) fn report(table: &Table) -> Report {
     let heading = std::iter::once(Block::Heading(title(table)));
     let blocks = heading.chain(blocks_of(table, &title(table), remarks(table))).collect();
     let section = Section { id: "table", title: "Table", lead: String::new(), blocks };
-    text_of(&[Report { sections: vec![section], ..Report::default() }])
+    Report { sections: vec![section], ..Report::default() }
 }
 
 /// The blocks of a table of a tuning, without a best value: the best value is not that of one table.

@@ -6,6 +6,7 @@ use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
 use highwater_model::record::RecordRef;
 
+use crate::answer::{HistoryAnswer, HistoryKind};
 use crate::kinds;
 
 /// A stored run or experiment in a list.
@@ -48,60 +49,6 @@ pub struct HistoryProgress {
     pub second: u64,
     /// Planned seconds of all phases, if nothing ends them earlier.
     pub of_s: u64,
-}
-
-/// Kind of a record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HistoryKind {
-    /// One run.
-    Run,
-    /// A search for the mark.
-    Search,
-    /// A tuning.
-    Tuning,
-    /// Runs of variants.
-    Group,
-    /// A growth.
-    Growth,
-    /// A measurement of another tool.
-    Imported,
-    /// A run that is in progress, or ended without a record.
-    #[default]
-    WithoutRecord,
-}
-
-/// A figure that answers a question.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HistoryAnswer {
-    /// Units per second, unless it is a number of sessions.
-    pub value: f64,
-    /// Its confidence interval; absent if unknown.
-    pub interval: Option<[f64; 2]>,
-    /// What it counts; absent for sessions.
-    pub unit: Option<Unit>,
-}
-
-impl HistoryAnswer {
-    /// The text after the figure.
-    pub(crate) fn unit_beside(self) -> String {
-        let unit = self.unit;
-        unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
-    }
-}
-
-impl HistoryKind {
-    /// The name in a list.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Search => "find",
-            Self::Tuning => "tune",
-            Self::Group => "group",
-            Self::Growth => "scale",
-            Self::Imported => "imported",
-            Self::WithoutRecord => "no record yet",
-        }
-    }
 }
 
 impl HistoryRow {

@@ -7,23 +7,13 @@ use highwater_model::plan::{AuditLevel, Objective};
 use highwater_model::record::{
     AuditRecord, AuditStatus, MeasuredRun, Question, RecordRef, RunRecord,
 };
+use highwater_model::search::{SearchAxis, SearchRecord};
 
-use crate::answer::{JudgmentLine, plural};
-use crate::kinds::search;
-use crate::layout::{first_upper, list};
+use crate::answer::{JudgmentLine, Tone, plural};
+use crate::layout::{first_upper, joined, list};
 
 /// Maximum characters of a reason.
 const REASON: usize = 240;
-
-/// How good the value of a judgment is, in ascending order of severity.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Tone {
-    #[default]
-    None,
-    Good,
-    Open,
-    Bad,
-}
 
 /// A judgment in words.
 #[derive(Debug, Clone, Copy)]
@@ -178,7 +168,7 @@ pub(crate) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         _ => data_evidence(run),
     };
     let objective = match record.experiment().map(|of| &of.question) {
-        Some(Question::Search(search)) => search::objective(run, search).replace(" · ", ", "),
+        Some(Question::Search(search)) => objectives_of_search(run, search).replace(" · ", ", "),
         _ => objectives(run).replace(" · ", ", "),
     };
     let objective = match judged.objective.value {
@@ -272,4 +262,21 @@ fn data_evidence(run: &MeasuredRun<'_>) -> String {
             text => text + ".",
         },
     }
+}
+
+/// ` within p99 ≤ 50 ms`; empty without an objective.
+pub(crate) fn within(run: &MeasuredRun<'_>) -> String {
+    match objectives(run).replace(" · ", ", ").as_str() {
+        "" => String::new(),
+        stated => format!(" within {stated}"),
+    }
+}
+
+/// The objective in words, including the objective of every search.
+pub(crate) fn objectives_of_search(record: &RunRecord, search: &SearchRecord) -> String {
+    let no_errors = search.objective.no_errors.then_some("no errors");
+    let at_a_rate = search.axis == SearchAxis::Rate;
+    let acknowledged = at_a_rate.then_some("99% of the rate acknowledged");
+    let words = [no_errors, acknowledged].map(Option::unwrap_or_default);
+    joined([objectives(record).as_str(), words[0], words[1]])
 }

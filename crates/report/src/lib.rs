@@ -10,7 +10,6 @@ mod compare_report;
 mod events;
 mod figures;
 mod history;
-mod html;
 mod json;
 mod judgments;
 mod kinds;
@@ -25,31 +24,30 @@ mod render;
 mod tests;
 mod watched;
 
+pub use answer::{HistoryAnswer, HistoryKind};
 pub use blocks::Ink;
 pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use events::{
     audit_line, audit_stage, begun, control_schema, estimate, event_line, event_schema,
     intervention, part_line, refusal, settings_line, trial_begun, warmed_up, warning,
 };
-pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text, warnings_text};
-pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
-pub use html::{
-    HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,
-    live_style, served_page,
-};
+pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, warnings_text};
+pub use history::{HistoryProgress, HistoryRow};
 pub use json::{ParseError, json, parse, schema, write_json};
-pub use kinds::comparison::{compare_html, compare_markdown, compare_summary, compare_text};
 pub use kinds::group::group_trial_line;
 pub use kinds::growth::{nodes_left_out, scale_trial_line};
-pub use kinds::growth_comparison::{growths_html, growths_markdown, growths_summary, growths_text};
 pub use kinds::search::probe_line;
-pub use kinds::size::{size_html, size_json, size_schema, size_summary, size_text};
+pub use kinds::size::{size_json, size_schema};
 pub use kinds::tuning::trial_line;
 pub use live::Live;
 pub use objective_progress::{ObjectiveFigures, objective_figures};
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
 pub use render::{
-    Summary, csv, markdown, results_csv, summary, telemetry_csv, text, text_at, without_color,
+    HistoryFilter, LiveRights, Summary, compare_html, compare_markdown, compare_summary,
+    compare_text, csv, deletion_page, figures_text, growths_html, growths_markdown,
+    growths_summary, growths_text, history_page, html, live_page, live_parts, live_style, markdown,
+    results_csv, served_page, size_html, size_summary, size_text, summary, telemetry_csv, text,
+    text_at, without_color,
 };
 pub use watched::{
     RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Watched,

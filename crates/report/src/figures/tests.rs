@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
+use crate::figures_text;
 use highwater_sizing::growth::fixture::queried;
 use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::{PUBLISHED, read};

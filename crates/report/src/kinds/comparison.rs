@@ -14,14 +14,13 @@ use highwater_model::display::{
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::units;
 
+use crate::answer::Tone;
 use crate::answer::{Answer, KeyFigure, LimitLine, WORDS as SHORT, plural};
 use crate::blocks::{Block, Report, Section, Table};
 use crate::compare_report::CompareReport;
-use crate::html::page_of;
-use crate::judgments::{Tone, together};
+use crate::judgments::together;
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::plots::{Overlaid, overlay};
-use crate::render::{self, Summary};
 
 /// Maximum characters of a name or a setting.
 const WORDS: usize = 120;
@@ -45,23 +44,8 @@ const VERDICTS: &str = "Equal: the whole interval is inside the difference that 
 /// The head of the figures.
 const HEAD: &str = "of | figure | A | B | difference | 95% CI";
 
-/// The comparison as text, without colors.
-pub fn compare_text(report: &CompareReport<'_>) -> String {
-    render::text_of(&reports(report))
-}
-
-/// The comparison as Markdown; text from targets is escaped.
-pub fn compare_markdown(report: &CompareReport<'_>) -> String {
-    render::markdown_of(&reports(report))
-}
-
-/// The summary of a comparison.
-pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
-    Summary::of_reports(&reports(report))
-}
-
-/// The page; works offline.
-pub fn compare_html(report: &CompareReport<'_>) -> String {
+/// All of them as one report.
+pub(crate) fn page(report: &CompareReport<'_>) -> Report {
     let facts = report.all().map(|group| {
         let name = foreign(&group.name, WORDS);
         format!("{name}, {}", plural(group.runs.len(), "run"))
@@ -73,11 +57,12 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
         section.blocks.push(Block::Term(VERDICTS.to_owned()));
     }
     page.sections.extend(courses(report));
-    page_of("Compare", facts.collect(), Vec::new(), &page)
+    page.page_facts = facts.collect();
+    page
 }
 
 /// A report for each group that is compared with the first one.
-fn reports(report: &CompareReport<'_>) -> Vec<Report> {
+pub(crate) fn reports(report: &CompareReport<'_>) -> Vec<Report> {
     let others = report.others.iter();
     others.map(|(group, of)| report_of([&report.baseline.name, &group.name], of)).collect()
 }

@@ -20,18 +20,16 @@ use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
 use super::run::load;
 use super::search::codes;
 use super::size;
+use crate::answer::HistoryAnswer;
 use crate::answer::{
-    Answer, KeyFigure, interval90 as interval_of, limit_line, plural, rated, target_name,
+    Answer, KeyFigure, interval90 as interval_of, limit_line, nodes, plural, rated, target_name,
 };
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
 use crate::figures::{by_op_caption, by_op_rows};
-use crate::history::HistoryAnswer;
 use crate::judgments::objectives;
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::{limit, plots};
-
-pub(crate) use super::size::nodes;
 
 /// Maximum characters of the targets.
 const WORDS: usize = 320;

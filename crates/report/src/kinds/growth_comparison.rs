@@ -9,16 +9,13 @@ use highwater_model::display::{foreign, percent, percent_signed, percent_whole, 
 use highwater_model::scale::{ScaleEach, ScaleTrial};
 
 use super::comparison::against;
-use super::growth::nodes;
-use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line};
+use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line, nodes};
 use crate::blocks::{Block, Ink, Report, Section, Table};
 use crate::compare_report::{GrowthsReport, NamedGrowth};
-use crate::html::page_of;
 use crate::judgments::{objectives, together};
 use crate::layout::{Remark, Row, headed, list};
 use crate::limit;
 use crate::plots;
-use crate::render::{self, Summary};
 
 /// Maximum characters of a name or a setting.
 const WORDS: usize = 120;
@@ -38,23 +35,8 @@ struct Pair<'a> {
     compared: &'a ComparedGrowths<'a>,
 }
 
-/// The comparison as text, without colors.
-pub fn growths_text(report: &GrowthsReport<'_>) -> String {
-    render::text_of(&reports(report))
-}
-
-/// The comparison as Markdown; text from targets is escaped.
-pub fn growths_markdown(report: &GrowthsReport<'_>) -> String {
-    render::markdown_of(&reports(report))
-}
-
-/// The summary of a comparison of growths.
-pub fn growths_summary(report: &GrowthsReport<'_>) -> Summary {
-    Summary::of_reports(&reports(report))
-}
-
-/// The page; works offline.
-pub fn growths_html(report: &GrowthsReport<'_>) -> String {
+/// All of them as one report.
+pub(crate) fn page(report: &GrowthsReport<'_>) -> Report {
     let growths: Vec<&NamedGrowth<'_>> = report.all().collect();
     let facts = growths.iter().map(|of| foreign(&of.name, WORDS)).collect();
     let mut page = Report::merged(reports(report));
@@ -63,11 +45,12 @@ pub fn growths_html(report: &GrowthsReport<'_>) -> String {
     for section in &mut page.sections {
         section.blocks.push(Block::Term(CHANGES.to_owned()));
     }
-    page_of("Compare", facts, Vec::new(), &page)
+    page.page_facts = facts;
+    page
 }
 
 /// A report for each growth that is compared with the first one.
-fn reports(report: &GrowthsReport<'_>) -> Vec<Report> {
+pub(crate) fn reports(report: &GrowthsReport<'_>) -> Vec<Report> {
     let others = report.others.iter();
     others.map(|(b, compared)| report_of(Pair { a: &report.baseline, b, compared })).collect()
 }

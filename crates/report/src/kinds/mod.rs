@@ -17,8 +17,8 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{MeasuredRun, Question, RecordRef, RunRecord};
 
 use crate::answer::Answer;
+use crate::answer::{HistoryAnswer, HistoryKind};
 use crate::blocks::{Report, Section};
-use crate::history::{HistoryAnswer, HistoryKind};
 use crate::judgments;
 use crate::plots;
 

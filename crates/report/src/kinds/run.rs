@@ -20,14 +20,12 @@ use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
 use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef, ResultRecord};
 
-use super::notes;
-use crate::answer::{
-    Answer, KeyFigure, LimitLine, limit_line, plural, target_name, to_the_second, within,
-};
+use super::{import, notes};
+use crate::answer::HistoryAnswer;
+use crate::answer::{Answer, KeyFigure, LimitLine, limit_line, plural, target_name, to_the_second};
 use crate::blocks::{Block, Ink, Report, Section, Table};
 use crate::chart::Chart;
-use crate::history::HistoryAnswer;
-use crate::judgments::objectives;
+use crate::judgments::{objectives, within};
 use crate::layout::{Remark, Row, list, or_absent};
 use crate::plots;
 use crate::progress::offered;
@@ -65,12 +63,13 @@ pub(super) fn report(
         first_line: first_line(run, measured, failed.is_some()),
         below: interval(measured),
         answer: Answer { failed, ..answer(run, measured) },
-        opening: load::opening(run, measured),
+        opening: load::opening(run, measured, imported(run, measured)),
         brief: (!rows.is_empty())
             .then(|| Table::new("Streams", rows, 1 + usize::from(is_stepped(measured)))),
         facts: facts(record, run, measured),
         hero: vec![Block::Charts(hero)],
         sections: sections(run, measured, others),
+        ..Report::default()
     }
 }
 
@@ -86,6 +85,11 @@ pub(super) fn sections(
         .chain(machines::over_time(run, measured, charts))
         .chain(machines::section(run, measured))
         .collect()
+}
+
+/// The method of another tool.
+fn imported(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<String> {
+    run.origin.map(|origin| import::load(run, origin, measured))
 }
 
 /// What a terminal shows below the judgments.
@@ -105,7 +109,7 @@ fn facts(
     facts.extend(notes::changed(record));
     facts.extend(notes::found(record));
     facts.extend(notes::noted(run));
-    facts.push(Remark::new("load", load::load(run, measured)));
+    facts.push(Remark::new("load", load::load(run, measured, imported(run, measured))));
     facts
 }
 

@@ -14,12 +14,10 @@ use highwater_model::search::{
 };
 
 use super::run::load;
-use crate::answer::{
-    Answer, KeyFigure, interval90, limit_line, plural, rated, target_name, within,
-};
+use crate::answer::HistoryAnswer;
+use crate::answer::{Answer, KeyFigure, interval90, limit_line, plural, rated, target_name};
 use crate::blocks::{Block, Report, Section};
-use crate::history::HistoryAnswer;
-use crate::judgments::objectives;
+use crate::judgments::{objectives_of_search, within};
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::{limit, plots};
 
@@ -184,7 +182,7 @@ fn question_asked(record: &RunRecord, search: &SearchRecord) -> String {
     let hash = load::short_hash(&search.objective_hash);
     [
         format!("find the highest {varied} of {}", search.stream),
-        objective(record, search),
+        objectives_of_search(record, search),
         format!("objective {hash}"),
         format!("seed {}", record.plan.seed),
     ]
@@ -215,15 +213,6 @@ fn confirming<'a>(
     search.probes.iter().filter(move |probe| {
         probe.purpose == ProbePurpose::Confirm && probe.at.total_cmp(&mark.confirmed).is_eq()
     })
-}
-
-/// The objective in words, including the objective of every search.
-pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
-    let no_errors = search.objective.no_errors.then_some("no errors");
-    let at_a_rate = search.axis == SearchAxis::Rate;
-    let acknowledged = at_a_rate.then_some("99% of the rate acknowledged");
-    let words = [no_errors, acknowledged].map(Option::unwrap_or_default);
-    joined([objectives(record).as_str(), words[0], words[1]])
 }
 
 /// How much the tables held before the mark.

@@ -14,17 +14,14 @@ use highwater_sizing::cluster::{
 };
 use highwater_sizing::scaling::{Curve, Prediction};
 
-use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, plural};
+use crate::answer::Tone;
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, nodes, plural};
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
-use crate::html::page_of;
 use crate::json::pretty;
-use crate::judgments::Tone;
 use crate::layout::{Remark, Row, headed, list, or_absent};
-use crate::plots;
-use crate::render::{self, Summary};
+use crate::plots::{self, known_word};
 
-pub(crate) use decision::nodes;
 use decision::probability;
 
 /// Maximum characters of an origin.
@@ -48,30 +45,8 @@ pub fn size_schema() -> String {
     pretty(&schemars::schema_for!(SizePlan))
 }
 
-/// The whole report as text.
-pub fn size_text(plan: &SizePlan) -> String {
-    render::text_of(&[report(plan)])
-}
-
-/// The summary of a size plan.
-pub fn size_summary(plan: &SizePlan) -> Summary {
-    Summary::of_reports(&[report(plan)])
-}
-
-/// The page of a size plan.
-pub fn size_html(plan: &SizePlan) -> String {
-    // The origin of a plan's figures: "measured" and "published" must be distinguished.
-    let facts = plan.needs.iter().map(|need| {
-        let detail = foreign(need.origin.detail(), WORDS);
-        format!("{} {}: {detail}", need.unit, need.origin.word())
-    });
-    let assumed = plan.assumed.then_some("rests on assumptions");
-    let extrapolated = plan.extrapolated.then_some("extrapolated");
-    let tags = assumed.into_iter().chain(extrapolated).map(str::to_owned);
-    page_of("Size", facts.collect(), tags.collect(), &report(plan))
-}
-
-fn report(plan: &SizePlan) -> Report {
+/// The report of a plan.
+pub(crate) fn report(plan: &SizePlan) -> Report {
     let mut charts = plots::growth(plan);
     let hero = charts.drain(..charts.len().min(1)).collect();
     let figures = figures(plan);
@@ -81,7 +56,17 @@ fn report(plan: &SizePlan) -> Report {
     let facts = facts
         .chain(Remark::listed("based on", based))
         .chain(Remark::listed("note", plan.notes.iter().map(|note| foreign(note, 2 * WORDS))));
+    // "Measured" and "published" must be distinguished.
+    let origins = plan.needs.iter().map(|need| {
+        let detail = foreign(need.origin.detail(), WORDS);
+        format!("{} {}: {detail}", need.unit, need.origin.word())
+    });
+    let assumed = plan.assumed.then_some("rests on assumptions");
+    let extrapolated = plan.extrapolated.then_some("extrapolated");
+    let tags = assumed.into_iter().chain(extrapolated).map(str::to_owned);
     Report {
+        page_facts: origins.collect(),
+        page_tags: tags.collect(),
         answer: answer(plan),
         opening: opening(plan),
         facts: facts.collect(),
@@ -386,15 +371,6 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     }));
     keys.truncate(6);
     keys
-}
-
-/// Sizes published by others must not be called measured.
-pub(crate) const fn known_word(need: &NeedPlan) -> &'static str {
-    match need.origin {
-        Origin::Published(_) => "published",
-        Origin::Assumed(_) => "assumed",
-        Origin::Given(_) | Origin::Measured(_) => "measured",
-    }
 }
 
 /// Each size with its measured and its expected throughput.

@@ -17,13 +17,13 @@ use highwater_sizing::tables::{Table, tables};
 
 use super::run::load;
 use super::search::codes;
+use crate::answer::HistoryAnswer;
 use crate::answer::{Answer, KeyFigure, target_name, to_the_second};
 use crate::blocks::{Block, Report, Section};
 use crate::chart::Chart;
 use crate::figures;
-use crate::history::HistoryAnswer;
 use crate::layout::{Remark, Row, list, or_absent};
-use crate::plots;
+use crate::plots::{self, by, others, values};
 
 /// Maximum characters of a value, and of a fault.
 const WORDS: usize = 200;
@@ -216,16 +216,6 @@ fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<Table> {
     found.into_iter().filter(|table| table.rows.len() > 1).collect()
 }
 
-/// `sessions 8`: the values of a configuration on all axes but one.
-pub(crate) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
-    let others = values(tune, base).enumerate().filter(|(position, _)| *position != axis);
-    others.map(|(_, value)| value).collect()
-}
-
-fn values(tune: &TuneRecord, at: &[usize]) -> impl Iterator<Item = String> {
-    tune.axes.iter().zip(at).map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
-}
-
 /// The runner-up, and whether the search was cut short.
 fn others_than_best(tune: &TuneRecord) -> Vec<Remark> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
@@ -262,15 +252,6 @@ fn figure(tune: &TuneRecord, value: f64) -> String {
         TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
         TuneFigure::ServerCpuPerRow => format!("{} µs of CPU per row", plain(value * 1e6)),
         TuneFigure::DiskBytesPerRow => format!("{} bytes per row", plain(value)),
-    }
-}
-
-/// The title of the compared figure.
-pub(crate) const fn by(figure: TuneFigure) -> &'static str {
-    match figure {
-        TuneFigure::Throughput => "Throughput",
-        TuneFigure::ServerCpuPerRow => "CPU time per row",
-        TuneFigure::DiskBytesPerRow => "Bytes per row",
     }
 }
 

@@ -7,15 +7,14 @@ use highwater_analysis::growth::counted;
 use highwater_model::display::foreign;
 use highwater_model::limit::{Limit, Resource};
 use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
-use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
+use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan, SizePlanPoint};
 use highwater_sizing::growth::GrowthReport;
 
+use crate::answer::nodes;
 use crate::chart::{
     Axis, Cell, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
 };
 use crate::compare_report::NamedGrowth;
-use crate::kinds::size::known_word;
-use crate::kinds::size::nodes;
 use crate::limit;
 
 /// Maximum characters of a name.
@@ -268,4 +267,13 @@ fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Char
     let levels = of.levels.iter().map(|level| level.at);
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
     Chart { x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5), y, series, ..of }
+}
+
+/// Sizes published by others must not be called measured.
+pub(crate) const fn known_word(need: &NeedPlan) -> &'static str {
+    match need.origin {
+        Origin::Published(_) => "published",
+        Origin::Assumed(_) => "assumed",
+        Origin::Given(_) | Origin::Measured(_) => "measured",
+    }
 }

@@ -1,6 +1,5 @@
 //! A tuning: the figure that configurations are compared by, along each axis through the best configuration.
 
-use crate::kinds::tuning::{by, others};
 use highwater_model::tune::{
     TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
@@ -135,5 +134,25 @@ fn shaded(x: &Axis, best: f64, tune: &TuneRecord) -> Span {
         to: x.value(at + HALF_BEST),
         name: name.to_owned(),
         kind: SpanKind::Mark,
+    }
+}
+
+/// `sessions 8`: the values of a configuration on all axes but one.
+pub(crate) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
+    let others = values(tune, base).enumerate().filter(|(position, _)| *position != axis);
+    others.map(|(_, value)| value).collect()
+}
+
+/// The values of a configuration, each with its axis.
+pub(crate) fn values(tune: &TuneRecord, at: &[usize]) -> impl Iterator<Item = String> {
+    tune.axes.iter().zip(at).map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
+}
+
+/// The title of the compared figure.
+pub(crate) const fn by(figure: TuneFigure) -> &'static str {
+    match figure {
+        TuneFigure::Throughput => "Throughput",
+        TuneFigure::ServerCpuPerRow => "CPU time per row",
+        TuneFigure::DiskBytesPerRow => "Bytes per row",
     }
 }

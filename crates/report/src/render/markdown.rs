@@ -9,8 +9,9 @@ use highwater_model::record::RecordRef;
 use highwater_next::next_command;
 
 use super::text::counts;
+use crate::answer::Tone;
 use crate::blocks::{Block, Report, Section, Table};
-use crate::judgments::{self, Tone};
+use crate::judgments::{self};
 use crate::kinds;
 use crate::layout::{Remark, Row, joined, list};
 

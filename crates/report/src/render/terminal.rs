@@ -15,8 +15,9 @@ use highwater_next::next_command;
 
 use super::text::{details, text_of};
 use crate::answer::Answer;
+use crate::answer::Tone;
 use crate::blocks::{Ink, Report, Table};
-use crate::judgments::{self, Judged, Tone};
+use crate::judgments::{self, Judged};
 use crate::kinds;
 use crate::layout::{Remark, blocks, list};
 use lines::{Line, Span, rendered};

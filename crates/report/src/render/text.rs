@@ -11,9 +11,10 @@ use highwater_model::judgment::Reason;
 use highwater_model::record::RecordRef;
 use highwater_next::next_command;
 
+use crate::answer::Tone;
 use crate::blocks::{Block, Report, Section, Table};
 use crate::events::settings_line;
-use crate::judgments::{self, Tone};
+use crate::judgments::{self};
 use crate::kinds;
 use crate::layout::{self, Row, aligned, headed, labeled, remark_lines};
 

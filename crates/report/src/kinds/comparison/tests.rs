@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
-use crate::kinds::growth_comparison::{growths_html, growths_markdown, growths_text};
 use crate::render::without_color;
 use crate::tests::assert_says;
+use crate::{
+    compare_html, compare_markdown, compare_summary, compare_text, growths_html, growths_markdown,
+    growths_text,
+};
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_analysis::growth::{Grown, compare_growths};

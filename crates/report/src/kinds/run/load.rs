@@ -7,7 +7,6 @@ use highwater_model::pace_text::paces;
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
-use crate::kinds::import;
 use crate::layout::{joined, list};
 
 /// Maximum number of targets that are listed before the others are counted.
@@ -15,13 +14,13 @@ const TARGETS_NAMED: usize = 3;
 /// Maximum characters of text from the target.
 const WORDS: usize = 80;
 
-/// The workload and target, and the plan.
-pub(super) fn opening(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
-    let plan = match record.origin {
-        Some(origin) => import::load(record, origin, measured),
-        None => plan(record, measured),
-    };
-    vec![target(record), plan]
+/// The workload and target, and the plan; `imported` is the method of another tool.
+pub(super) fn opening(
+    record: &MeasuredRun<'_>,
+    measured: &[MeasuredStream<'_>],
+    imported: Option<String>,
+) -> Vec<String> {
+    vec![target(record), imported.unwrap_or_else(|| plan(record, measured))]
 }
 
 /// The workload and its target.
@@ -58,12 +57,13 @@ pub(in crate::kinds) fn traits(record: &RunRecord) -> String {
 }
 
 /// The workload and its settings, as far as a reader of the answer needs them.
-pub(super) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
+pub(super) fn load(
+    record: &MeasuredRun<'_>,
+    measured: &[MeasuredStream<'_>],
+    imported: Option<String>,
+) -> String {
     let name = foreign(&record.workload.name, WORDS);
-    let how = match record.origin {
-        Some(origin) => vec![import::load(record, origin, measured)],
-        None => paces_and_lengths(record, measured),
-    };
+    let how = imported.map_or_else(|| paces_and_lengths(record, measured), |how| vec![how]);
     list(std::iter::once(name).chain(how), " · ")
 }
 

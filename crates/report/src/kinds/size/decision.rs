@@ -6,6 +6,7 @@ use highwater_sizing::cluster::{
     Ahead, Assumption, AssumptionWeight, Headroom, NeedPlan, OneLost, SizePlan,
 };
 
+use crate::answer::nodes;
 use crate::layout::{Row, headed, list};
 
 /// Number of most influential assumptions that come first.
@@ -41,12 +42,6 @@ pub(crate) fn key_figures(plan: &SizePlan) -> Vec<(&'static str, String, String)
         all.push(("later", nodes(later), known));
     }
     all
-}
-
-/// `3 nodes`.
-pub(crate) fn nodes(number: u32) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} node{plural}")
 }
 
 fn enough(found: Option<u32>) -> String {

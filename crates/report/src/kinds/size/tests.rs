@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 
-use super::{around_the_least, decision, size_html, size_json, size_schema, size_text};
+use super::{around_the_least, decision, size_json, size_schema};
 use crate::layout::Row;
+use crate::{size_html, size_text};
 use highwater_sizing::cluster::fixture;
 use highwater_sizing::cluster::{Request, SizePlan, Traced, size};
 

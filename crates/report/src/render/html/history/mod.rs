@@ -11,9 +11,11 @@ use maud::{Markup, html};
 use highwater_model::display::rate;
 
 use super::page::served;
+use crate::answer::Tone;
+use crate::answer::{HistoryAnswer, HistoryKind};
 use crate::chart;
-use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
-use crate::judgments::{Tone, three};
+use crate::history::{HistoryProgress, HistoryRow};
+use crate::judgments::three;
 use crate::layout::list;
 
 /// Maximum lines of a list; the filter finds older ones.

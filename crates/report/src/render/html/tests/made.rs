@@ -79,7 +79,7 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
 }
 
 /// The run of the quality gate as the last probe of a search that found its mark.
-pub(in crate::html) fn searched() -> ExperimentRecord {
+pub(in crate::render::html) fn searched() -> ExperimentRecord {
     let last = fixture::open_gate();
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.policy.probe_ns = 50 * S;

@@ -12,8 +12,7 @@ use highwater_model::record::{
 };
 use highwater_next::{again, next_command};
 
-use super::blocks::{folded, pairs, sentence, table};
-use super::page::Part;
+use super::blocks::{Part, folded, pairs, sentence, table};
 use crate::answer::{Answer, plural, to_the_second};
 use crate::events::intervention;
 use crate::judgments;

@@ -21,10 +21,11 @@ use highwater_model::units::Nanos;
 
 use super::blocks::{hero, part};
 use super::page::{served, so_far};
+use crate::answer::Tone;
 use crate::answer::to_the_second;
 use crate::chart;
 use crate::events::{audit_stage, part_line};
-use crate::judgments::{Tone, objective_bound, three};
+use crate::judgments::{objective_bound, three};
 use crate::kinds::search::bracket;
 use crate::kinds::{of_question, run_answer};
 use crate::layout::{list, or_absent};
@@ -183,7 +184,7 @@ fn status(watched: &Watched) -> Markup {
             @if watched.is_held && run.stage != Stage::Paused { " · pauses when this trial is over" }
         }
         @if let (Stage::Load(LoadBounds { length: Some(length), .. }), Some(share)) = (&run.stage, share) {
-            (bar(run, *length, share))
+            (charts::bar(run, *length, share))
         } @else if let Some(share) = share {
             progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
         }
@@ -410,56 +411,6 @@ fn trials_so_far(experiment: &ExperimentRecord) -> Markup {
                     h2 { (part.title) }
                     p class="term" { (part.abstract_line) }
                     (part.body)
-                }
-            }
-        }
-    }
-}
-
-/// Width of the bar in its own units, and the space between two steps.
-const WIDTH: f64 = 1_000.0;
-const APART: f64 = 4.0;
-
-/// A planned phase, in seconds from the start of the first one.
-#[derive(Debug, PartialEq)]
-pub(super) struct Step<'a> {
-    pub(super) from: f64,
-    pub(super) to: f64,
-    /// Empty if the load has no planned phases.
-    pub(super) name: &'a str,
-}
-
-/// The steps of a load of this length; a single step if its phases do not add up to that length.
-pub(super) fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
-    let planned = run.phases.iter();
-    let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
-    if whole != length.0 {
-        return vec![Step { from: 0.0, to: to_f64(length.0) / 1e9, name: "" }];
-    }
-    let mut end = 0.0;
-    let steps = planned.map(|phase| {
-        let from = end;
-        end += to_f64(phase.duration.0) / 1e9;
-        Step { from, to: end, name: &phase.name }
-    });
-    steps.collect()
-}
-
-/// Progress of a load of this length, step by step.
-fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
-    let length_s = to_f64(length.0) / 1e9;
-    let percent = percent_whole(share);
-    let place = |seconds: f64| seconds / length_s * WIDTH;
-    html! {
-        div class="steps" role="progressbar" aria-label="How far the load is" aria-valuemin="0"
-            aria-valuemax="1" aria-valuenow=(format!("{share:.3}")) aria-valuetext=(percent) {
-            svg viewBox=(format!("0 0 {WIDTH} 8")) preserveAspectRatio="none" aria-hidden="true" {
-                @for step in steps(run, length) {
-                    @let [from, to] = [step.from, step.to].map(place);
-                    @let end = if to < WIDTH { (to - APART).max(from) } else { to };
-                    @let done = (share * WIDTH).clamp(from, end) - from;
-                    rect x=(format!("{from:.1}")) width=(format!("{:.1}", end - from)) height="8" {}
-                    rect class="done" x=(format!("{from:.1}")) width=(format!("{done:.1}")) height="8" {}
                 }
             }
         }

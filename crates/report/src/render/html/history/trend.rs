@@ -8,8 +8,9 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::units::Nanos;
 
+use crate::answer::HistoryAnswer;
 use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, round_time_ticks, values};
-use crate::history::{HistoryAnswer, HistoryRow};
+use crate::history::HistoryRow;
 
 /// Minimum answers of one definition for a chart over time.
 const ANSWERS_MIN: usize = 3;

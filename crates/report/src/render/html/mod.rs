@@ -70,20 +70,16 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     })
 }
 
-/// The page of a report without a record; `facts` and `tags` stand beside its name and its question.
-pub(crate) fn page_of(
-    kind: &'static str,
-    facts: Vec<String>,
-    tags: Vec<String>,
-    report: &Report,
-) -> String {
+/// The page of a report without a record.
+pub(crate) fn page_of(kind: &str, report: Report) -> String {
+    let parts = report.sections.iter().map(part).collect();
     page(&Page {
         kind,
         name: String::new(),
-        facts,
-        tags,
-        answer: report.answer.clone(),
+        facts: report.page_facts,
+        tags: report.page_tags,
         hero: blocks::hero(&report.hero),
-        parts: report.sections.iter().map(part).collect(),
+        answer: report.answer,
+        parts,
     })
 }

@@ -6,9 +6,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use highwater_model::display::harmless;
 
-use super::blocks::{kept, sentence};
+use super::blocks::{Part, kept, sentence};
+use crate::answer::Tone;
 use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
-use crate::judgments::Tone;
 use crate::layout::first_upper;
 
 /// The whole style; it references no file and no address.
@@ -34,18 +34,6 @@ pub(crate) struct Page<'a> {
     pub(crate) hero: Markup,
     /// Everything else, folded, in order.
     pub(crate) parts: Vec<Part>,
-}
-
-/// A part of a page, folded.
-pub(crate) struct Part {
-    /// Unique on its page.
-    pub(crate) id: &'static str,
-    /// The heading.
-    pub(crate) title: &'static str,
-    /// Summary in one line: the part's result.
-    pub(crate) abstract_line: String,
-    /// The content below.
-    pub(crate) body: Markup,
 }
 
 /// The bytes of the page.

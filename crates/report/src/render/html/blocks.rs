@@ -8,7 +8,6 @@ use maud::{Markup, html};
 use highwater_analysis::comparison::{Better, Compared, Comparison, Verdict};
 use highwater_model::display::{ABSENT, foreign, with_unit};
 
-use super::page::Part;
 use crate::blocks::{Block, Section, Table};
 use crate::chart;
 use crate::kinds::comparison::{difference, figures_of, interval, place_of, word};
@@ -35,6 +34,18 @@ fn elsewhere(name: &str) -> &'static str {
     } else {
         "Counted for the measured time, above."
     }
+}
+
+/// A part of a page, folded.
+pub(crate) struct Part {
+    /// Unique on its page.
+    pub(crate) id: &'static str,
+    /// The heading.
+    pub(crate) title: &'static str,
+    /// Summary in one line: the part's result.
+    pub(crate) abstract_line: String,
+    /// The content below.
+    pub(crate) body: Markup,
 }
 
 /// A section, folded.
