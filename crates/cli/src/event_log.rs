@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use highwater_live::Live;
 use highwater_model::event::{EVENT_SCHEMA, Event};
+use highwater_model::json;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
@@ -139,9 +140,9 @@ fn write_lines(
 /// Prints the record that is stored in `directory`; returns its exit code.
 pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
     if output.json && output.events == Some(LineStream::Standard) {
-        terminal::note(&report::json(record));
+        terminal::note(&json::print(record));
     } else if output.json {
-        terminal::data(&report::json(record))?;
+        terminal::data(&json::print(record))?;
     } else {
         summary(output, &report::summary(record, directory))?;
     }

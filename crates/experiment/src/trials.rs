@@ -144,8 +144,7 @@ impl<'a> Trials<'a> {
         name: &str,
         plan: &Plan,
     ) -> Result<(RunDirectory, String), StoreError> {
-        let root = self.directory.path().join(PROBES);
-        let directory = RunDirectory::create(&root, name, plan)?;
+        let directory = self.directory.create_trial(name, plan)?;
         let run = format!("{PROBES}/{}", directory.id());
         Ok((directory, run))
     }

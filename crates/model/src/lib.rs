@@ -16,6 +16,7 @@ pub mod histogram;
 pub mod import_record;
 pub mod incident;
 pub mod input_error;
+pub mod json;
 pub mod judgment;
 pub mod key_range;
 pub mod limit;

@@ -2,9 +2,8 @@
 
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
-use highwater_model::event::{
-    AuditProgress, AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind,
-};
+use highwater_model::event::{AuditProgress, Event, Part, TimedEvent, Trial, WarningKind};
+use highwater_model::json::{self, pretty};
 use highwater_model::pace_text::pace;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{EstimateRecord, InterventionRecord};
@@ -12,7 +11,6 @@ use highwater_model::scale::{PredictedRate, ScalePurpose};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
-use super::json::pretty;
 use super::layout::{joined, list};
 
 /// Maximum characters of a file name.
@@ -25,7 +23,7 @@ pub fn event_schema() -> String {
 
 /// An event as a line of `--events`, with a newline at the end.
 pub fn event_line(time: String, event: &Event) -> String {
-    super::json::line(&TimedEvent { time, event: event.clone() })
+    json::line(&TimedEvent { time, event: event.clone() })
 }
 
 /// JSON Schema (draft 2020-12) of a line that `--control` reads, pretty-printed, with a newline at the end.
@@ -186,35 +184,8 @@ pub fn audit_line(progress: &AuditProgress) -> String {
         duration(progress.elapsed.0),
         count(progress.rows.min(progress.of)),
         count(progress.of),
-        audit_stage(&progress.doing)
+        progress.doing
     )
-}
-
-/// The current stage of an audit.
-pub fn audit_stage(stage: &AuditStage) -> String {
-    match stage {
-        AuditStage::Beginning => "beginning".to_owned(),
-        AuditStage::WaitingForStatements => "waiting for statements to end".to_owned(),
-        AuditStage::Invariant { name } => format!("asking invariant `{name}`"),
-        AuditStage::Table { table, step } => format!("{} of table `{table}`", table_step(*step)),
-        AuditStage::ServerCounters => "reading the server's counters".to_owned(),
-        AuditStage::WaitingForTarget { error } => format!("waiting for the target: {error}"),
-        AuditStage::WaitingForTable { error } => format!("waiting for a table: {error}"),
-        AuditStage::Repeating { error } => format!("repeating a request: {error}"),
-        AuditStage::Shrinking { error } => {
-            format!("making statements smaller, after one that had no room: {error}")
-        }
-    }
-}
-
-const fn table_step(step: TableStep) -> &'static str {
-    match step {
-        TableStep::OwnSql => "trying the audit's own SQL on known rows",
-        TableStep::Counting => "counting rows",
-        TableStep::Summing => "adding up checksums",
-        TableStep::Searching => "searching for rows of unknown outcome, and reading a sample",
-        TableStep::Reading => "reading back rows",
-    }
 }
 
 /// The trial that begins: its number, and its settings.

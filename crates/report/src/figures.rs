@@ -19,8 +19,8 @@ use highwater_sizing::tables::{
 };
 
 use crate::blocks::{self, Block, Report, Section};
-use crate::json::pretty;
 use crate::layout::{Remark, Row as Line, labeled, list, or_absent};
+use highwater_model::json::pretty;
 
 /// Tables and warnings as one JSON object, with notes for the reader.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,7 +10,6 @@ mod compare_report;
 mod events;
 mod figures;
 mod history;
-mod json;
 mod judgments;
 mod kinds;
 mod layout;
@@ -19,6 +18,7 @@ mod live;
 mod objective_progress;
 mod plots;
 mod progress;
+mod record_schema;
 mod render;
 #[cfg(test)]
 mod tests;
@@ -28,12 +28,11 @@ pub use answer::{HistoryAnswer, HistoryKind};
 pub use blocks::Ink;
 pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use events::{
-    audit_line, audit_stage, begun, control_schema, estimate, event_line, event_schema,
-    intervention, part_line, refusal, settings_line, trial_begun, warmed_up, warning,
+    audit_line, begun, control_schema, estimate, event_line, event_schema, intervention, part_line,
+    refusal, settings_line, trial_begun, warmed_up, warning,
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, warnings_text};
 pub use history::{HistoryProgress, HistoryRow};
-pub use json::{ParseError, json, parse, schema, write_json};
 pub use kinds::group::group_trial_line;
 pub use kinds::growth::{nodes_left_out, scale_trial_line};
 pub use kinds::search::probe_line;
@@ -42,6 +41,7 @@ pub use kinds::tuning::trial_line;
 pub use live::Live;
 pub use objective_progress::{ObjectiveFigures, objective_figures};
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
+pub use record_schema::schema;
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_markdown, compare_summary,
     compare_text, csv, deletion_page, figures_text, growths_html, growths_markdown,

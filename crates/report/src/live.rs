@@ -16,7 +16,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, round_to_usize, to_f64}
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::units::Nanos;
 
-use super::events::{audit_stage, settings_line};
+use super::events::settings_line;
 use super::layout::{Row, aligned, headed, list, or_absent};
 use super::objective_progress::standings;
 use super::progress::{offered, p99};
@@ -236,7 +236,7 @@ fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
         left: left.map(|left| format!("about {} left", seconds(left))),
         about: vec![
             format!("{rows} of {} rows", count(progress.of)),
-            foreign(&audit_stage(&progress.doing), 2 * WORDS),
+            foreign(&progress.doing.to_string(), 2 * WORDS),
         ],
     }
 }

@@ -26,7 +26,7 @@ use crate::ledger::stored::{StoredLedger, restore};
 use crate::observer::Observer;
 use crate::record;
 use crate::request::RunError;
-use crate::store::{self, RunDirectory, StoreError};
+use crate::store::{self, PageRenderer, RunDirectory, StoreError};
 use crate::table_setup::{ExistingTables, end_of, rows_in};
 
 /// The request for the audit of a stored run.
@@ -43,6 +43,8 @@ pub struct StoredAuditRequest {
     pub limit: Nanos,
     /// Wall clock, RFC 3339.
     pub now: String,
+    /// Makes the page of the record with the findings.
+    pub page: PageRenderer,
 }
 
 /// Audits a stored run; returns its record with the audit's findings, which is stored if the audit completed.
@@ -51,7 +53,7 @@ pub fn audit_stored(
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
 ) -> Result<RunRecord, RunError> {
-    let directory = store::reopen(&request.run)?;
+    let directory = store::reopen(&request.run)?.with_page(request.page);
     let record = plain_run(record::read(&request.run)?)?;
     check(&record, &request)?;
     let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;

@@ -87,6 +87,7 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
         level,
         limit,
         now: prepare::now(Nanos::SECOND),
+        page: prepare::page,
     };
     let audited = audit_stored(request, observer, signals()?)?;
     event_log::record(&output, (&audited).into(), &run.display().to_string())

@@ -12,7 +12,6 @@ use highwater_import::{
 };
 use highwater_model::quantity::QuantityError;
 use highwater_report as report;
-use highwater_runner::store::RunDirectory;
 
 use crate::failure::{Failure, Place};
 use crate::grammar::flags::{CONFIG, FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
@@ -108,7 +107,7 @@ fn import(layers: &Layers) -> Result<u8, Failure> {
     let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
     let plan = import::plan(&imported);
     let id = prepare::id("", &plan.workload.name, &plan.hash());
-    let directory = RunDirectory::create(&out, &id, &plan)?;
+    let directory = prepare::directory(&out, &id, &plan)?;
     let stamp =
         Stamp { id: directory.id(), version: env!("CARGO_PKG_VERSION").to_owned(), files, labels };
     let record = import::record(&imported, plan, &stamp);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use highwater_analysis as analysis;
+use highwater_model::json;
 use highwater_model::quantity::QuantityError;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_report as report;
@@ -120,7 +121,7 @@ fn show(settings: &ShowIntent) -> Result<u8, Failure> {
         (RecordRef::from(&merged), merged.header.id.clone())
     };
     if settings.open {
-        let page = store::write_page(&paths[0], record, paths.len() > 1)?;
+        let page = store::write_page(&paths[0], &report::html(record), paths.len() > 1)?;
         terminal::data(&format!("{}\n", page.display()))?;
         if let Err(error) = open::that_detached(&page) {
             terminal::warn(&format!("no browser could be started: {error}"));
@@ -133,7 +134,7 @@ fn show(settings: &ShowIntent) -> Result<u8, Failure> {
             terminal::summary(&summary, settings.verbose)?;
             return Ok(exit::of(record));
         }
-        Format::Json => report::json(record),
+        Format::Json => json::print(record),
         Format::Csv => report::csv(&record.measured_run()),
         Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),
         Format::Html => report::html(record),

@@ -6,18 +6,19 @@ pub mod target;
 pub mod trials;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_model::plan::{AuditLevel, Objective, Plan};
 use highwater_model::quantity::print_instant;
+use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::control::Controls;
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::request::RunRequest;
-use highwater_runner::store::RunDirectory;
+use highwater_runner::store::{RunDirectory, StoreError};
 use highwater_workload::Workload;
 
 pub use self::rehearsal::{OwnStatements, Rehearsal};
@@ -150,6 +151,16 @@ impl StoredPlan {
     pub fn new(plan: Plan, directory: RunDirectory, experiment: Option<&RunDirectory>) -> Self {
         Self { data: experiment.unwrap_or(&directory).path().to_owned(), plan, directory }
     }
+}
+
+/// The directory of a run or an experiment, whose page is written with its record.
+pub fn directory(root: &Path, name: &str, plan: &Plan) -> Result<RunDirectory, StoreError> {
+    Ok(RunDirectory::create(root, name, plan)?.with_page(page))
+}
+
+/// The page of a record.
+pub fn page(record: RecordRef<'_>) -> String {
+    highwater_report::html(record)
 }
 
 /// The ID of a run or experiment that begins now.

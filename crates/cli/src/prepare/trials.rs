@@ -241,7 +241,7 @@ impl Begun {
         let observer = observer(&run.output, preview, stops)?;
         let id = prepare::id(kind, &first.workload.name, hash);
         Ok(Self {
-            directory: RunDirectory::create(&run.out, &id, first)?,
+            directory: prepare::directory(&run.out, &id, first)?,
             observer,
             interrupts: stops.interrupts.clone(),
         })
@@ -250,7 +250,7 @@ impl Begun {
     /// An experiment that is a trial of another one, in whose directory it is stored.
     pub fn nested(place: &NestedPlace, first: &Plan) -> Result<Self, StoreError> {
         Ok(Self {
-            directory: RunDirectory::create(&place.root, &place.name, first)?,
+            directory: prepare::directory(&place.root, &place.name, first)?,
             observer: Rc::clone(&place.observer),
             interrupts: place.interrupts.clone(),
         })

@@ -8,7 +8,7 @@ fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     let (code, json) =
         run(&directory, &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"]);
     assert_eq!(code, Some(1));
-    let record = highwater_report::parse(&json).unwrap();
+    let record = highwater_model::json::parse(&json).unwrap();
     assert_eq!(record.header().labels["team"], "x");
     let show = |words: &[&str]| highwater(&directory).arg("show").args(words).output().unwrap();
     let newest = show(&["--format", "json"]);

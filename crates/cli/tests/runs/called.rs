@@ -211,7 +211,7 @@ impl Place {
 /// The record printed by a call with `--json`.
 #[track_caller]
 pub(crate) fn record(called: &Called) -> RunRecord {
-    let record = highwater_report::parse(&called.stdout).ok();
+    let record = highwater_model::json::parse(&called.stdout).ok();
     let run = record.and_then(Record::into_run);
     run.unwrap_or_else(|| panic!("{called:?}"))
 }

@@ -39,7 +39,7 @@ fn records(group: &Path, variant: &str) -> Vec<RunRecord> {
         let run = group.join(&trial.run);
         assert!(run.join("report.html").exists());
         let text = fs::read_to_string(run.join("record.json")).unwrap();
-        highwater_report::parse(&text).unwrap().into_run().unwrap()
+        highwater_model::json::parse(&text).unwrap().into_run().unwrap()
     });
     runs.collect()
 }

@@ -8,7 +8,7 @@ use crate::called::{Place, split};
 /// The newest run; for a search, its last probe.
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
-    let record = highwater_report::parse(&json).unwrap();
+    let record = highwater_model::json::parse(&json).unwrap();
     RecordRef::from(&record).measured_run().run.clone()
 }
 

@@ -30,7 +30,7 @@ proptest! {
             prop_assert_eq!(harmful(&page), None);
             let json = fs::read_to_string(run.join("record.json")).unwrap();
             prop_assert_eq!(harmful(&json), None);
-            let record = highwater_report::parse(&json).unwrap();
+            let record = highwater_model::json::parse(&json).unwrap();
             prop_assert_eq!(&record.header().labels["text"], &text);
             for format in ["json", "csv", "html"] {
                 let shown = place.call(&["show", "--format", format]);

@@ -36,7 +36,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
     let json = place.call(&["show", "--format", "json"]).stdout;
     let stored = fs::read_to_string(runs[0].join("record.json")).unwrap();
     assert_eq!(json, stored);
-    let Ok(Record::Experiment(parsed)) = highwater_report::parse(&json) else {
+    let Ok(Record::Experiment(parsed)) = highwater_model::json::parse(&json) else {
         panic!("{json}");
     };
     assert_eq!(parsed.group().unwrap().trials.len(), 4);

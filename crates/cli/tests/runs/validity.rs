@@ -46,7 +46,7 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
         let place = Place::new().verbose();
         let words = ["find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions];
         let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
-        let record = highwater_report::parse(&called.stdout).unwrap();
+        let record = highwater_model::json::parse(&called.stdout).unwrap();
         let record = record.into_experiment().unwrap();
         let outcome = record.search().unwrap().outcome.clone().unwrap();
         let highwater_model::search::SearchOutcome::Mark(mark) = outcome else {

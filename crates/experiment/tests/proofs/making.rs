@@ -99,7 +99,8 @@ impl<E: Experiment> Jobs<'_, E> {
         })?;
         let side = Side {
             experiment: self.experiment,
-            directory: RunDirectory::create(root, name, &first)?,
+            directory: RunDirectory::create(root, name, &first)?
+                .with_page(|record| highwater_report::html(record)),
             maker: &maker,
             pauses: self.pauses,
         };

@@ -1,11 +1,12 @@
 //! Events that a run or an experiment reports while in progress: data, one value per event.
 //!
-//! Receivers produce the text for users; the only sentences here are those of the target or the system. Must not decide
-//! what happens next.
+//! Receivers produce the text for users; the only sentences here are those of the target or the system, and those of an
+//! audit's stage, which a record of an audit that failed states too. Must not decide what happens next.
 
 mod trial;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,6 +256,24 @@ pub enum AuditStage {
     },
 }
 
+impl fmt::Display for AuditStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Beginning => f.write_str("beginning"),
+            Self::WaitingForStatements => f.write_str("waiting for statements to end"),
+            Self::Invariant { name } => write!(f, "asking invariant `{name}`"),
+            Self::Table { table, step } => write!(f, "{} of table `{table}`", step.words()),
+            Self::ServerCounters => f.write_str("reading the server's counters"),
+            Self::WaitingForTarget { error } => write!(f, "waiting for the target: {error}"),
+            Self::WaitingForTable { error } => write!(f, "waiting for a table: {error}"),
+            Self::Repeating { error } => write!(f, "repeating a request: {error}"),
+            Self::Shrinking { error } => {
+                write!(f, "making statements smaller, after one that had no room: {error}")
+            }
+        }
+    }
+}
+
 /// What an audit does with a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -269,6 +288,18 @@ pub enum TableStep {
     Searching,
     /// Rows are read back.
     Reading,
+}
+
+impl TableStep {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::OwnSql => "trying the audit's own SQL on known rows",
+            Self::Counting => "counting rows",
+            Self::Summing => "adding up checksums",
+            Self::Searching => "searching for rows of unknown outcome, and reading a sample",
+            Self::Reading => "reading back rows",
+        }
+    }
 }
 
 /// How far an audit is.

@@ -18,9 +18,9 @@ use crate::answer::Tone;
 use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, nodes, plural};
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
-use crate::json::pretty;
 use crate::layout::{Remark, Row, headed, list, or_absent};
 use crate::plots::{self, known_word};
+use highwater_model::json::pretty;
 
 use decision::probability;
 

@@ -117,7 +117,7 @@ impl<'a> AuditProgressReporter<'a> {
 
     /// The current stage.
     pub(crate) fn current_stage(&self) -> String {
-        highwater_report::audit_stage(&self.progress.borrow().doing)
+        self.progress.borrow().doing.to_string()
     }
 }
 

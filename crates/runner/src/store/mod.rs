@@ -7,7 +7,7 @@
 //!   intervals.jsonl  counts, once a second: additions to (second, phase, stream, op)
 //!   ledger.jsonl     outcomes of rows, once a second, so that acknowledgments outlive the process
 //!   record.json      the record; written completely or not at all
-//!   report.html      the record as a page, written with it
+//!   report.html      the record as a page, written with it by a function that the caller gives
 //!   reports.jsonl    reports for other processes, while it runs
 //!   probes/          in an experiment: the runs of its trials
 //!   latency.hlog     the histograms as an HdrHistogram log, for that library's tools
@@ -15,7 +15,7 @@
 //!
 //! Data that a run does not keep in memory (refused and unknown batches if there are many, and details of each second)
 //! is in files without a name. A killed process leaves the first four files, and its reports. Errors name the path.
-//! Must not make or interpret a record.
+//! Must not make, interpret, or render a record.
 
 mod error;
 mod journal;
@@ -40,11 +40,11 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::histogram::LatencyHistogram;
+use highwater_model::json;
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_report as report;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,6 +61,9 @@ pub use spool::Spool;
 pub use underway::{Underway, at_work, underway};
 use whole_file::{write_whole, write_whole_by};
 
+/// The page of a record.
+pub type PageRenderer = fn(RecordRef<'_>) -> String;
+
 /// A run's directory.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
@@ -69,6 +72,8 @@ pub struct RunDirectory {
     spills: Arc<AtomicU32>,
     /// Shows other processes that the run is in progress; absent if files cannot be locked.
     lock: Option<Arc<fs::File>>,
+    /// Makes the page that is written with the record; without it, there is none.
+    page: Option<PageRenderer>,
 }
 
 impl RunDirectory {
@@ -82,7 +87,7 @@ impl RunDirectory {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    let mut run = Self { path, spills: Arc::default(), lock: None };
+                    let mut run = Self { path, spills: Arc::default(), lock: None, page: None };
                     return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
                         Ok(()) => {
                             run.lock = lock(&run.path).unwrap_or_default();
@@ -99,6 +104,18 @@ impl RunDirectory {
             }
         }
         Err(StoreError::new(root, format!("{NAMES_MAX} runs named {id} exist already")))
+    }
+
+    /// Writes this page with each record.
+    #[must_use]
+    pub fn with_page(self, page: PageRenderer) -> Self {
+        Self { page: Some(page), ..self }
+    }
+
+    /// Creates the directory of a trial of this experiment; its record has a page where this one's has.
+    pub fn create_trial(&self, name: &str, plan: &Plan) -> Result<Self, StoreError> {
+        let trial = Self::create(&self.path.join(PROBES), name, plan)?;
+        Ok(Self { page: self.page, ..trial })
     }
 
     /// Removes the directory of a run that never began; it stays if it contains files of others.
@@ -122,7 +139,7 @@ impl RunDirectory {
 
     /// Writes the record without results.
     pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
-        self.write_whole(DRAFT, report::json(draft).as_bytes())
+        self.write_whole(DRAFT, json::print(draft).as_bytes())
     }
 
     /// A separate scratch file, created on first use.
@@ -151,11 +168,13 @@ impl RunDirectory {
         LedgerFile::create(&self.path.join(LEDGER))
     }
 
-    /// Writes the record, its page and its histograms.
+    /// Writes the record, its page if it has one, and its histograms.
     pub fn write_record<'a>(&self, record: impl Into<RecordRef<'a>>) -> Result<(), StoreError> {
         let record = record.into();
-        write_whole_by(&self.path.join(RECORD), |file| report::write_json(record, file))?;
-        self.write_whole(PAGE, report::html(record).as_bytes())?;
+        write_whole_by(&self.path.join(RECORD), |file| json::write(record, file))?;
+        if let Some(page) = self.page {
+            self.write_whole(PAGE, page(record).as_bytes())?;
+        }
         self.write_histogram_log(record.measured_run().run)
     }
 
@@ -173,10 +192,10 @@ impl RunDirectory {
 
 /// Rewrites the page of a record that was read from `run`, and returns its path. The page of merged shares does not
 /// replace that of the first share, which is in the same directory.
-pub fn write_page(run: &Path, record: RecordRef<'_>, merged: bool) -> Result<PathBuf, StoreError> {
-    let page = directory_of(run).join(if merged { MERGED_PAGE } else { PAGE });
-    write_whole(&page, report::html(record).as_bytes())?;
-    Ok(page)
+pub fn write_page(run: &Path, page: &str, merged: bool) -> Result<PathBuf, StoreError> {
+    let path = directory_of(run).join(if merged { MERGED_PAGE } else { PAGE });
+    write_whole(&path, page.as_bytes())?;
+    Ok(path)
 }
 
 /// One line per (phase, stream, op) and kind of time; values in nanoseconds, as the tags state.
@@ -241,7 +260,7 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
 fn parsed(file: &Path) -> Result<Record, StoreError> {
     let text = regular_file::read_text(file, MADE_BYTES_MAX);
     let text = text.map_err(|error| StoreError::new(file, error))?;
-    report::parse(&text).map_err(|error| StoreError::new(file, error))
+    json::parse(&text).map_err(|error| StoreError::new(file, error))
 }
 
 /// Tries for a lock held by another process: a process that checks whether a run is in progress holds it for a moment.
@@ -282,7 +301,7 @@ pub fn directory_of(path: &Path) -> &Path {
 pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
     let directory = directory_of(path);
     let lock = lock(directory)?;
-    Ok(RunDirectory { path: directory.to_owned(), spills: Arc::default(), lock })
+    Ok(RunDirectory { path: directory.to_owned(), spills: Arc::default(), lock, page: None })
 }
 
 /// The lines of the ledger in a run's directory; absent where it has none.

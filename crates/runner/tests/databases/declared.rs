@@ -72,6 +72,7 @@ fn audited_again(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
         level: None,
         limit: Nanos::from_secs(60),
         now: "2026-01-01T01:00:00Z".to_owned(),
+        page: |record| highwater_report::html(record),
     };
     let (_keep, interrupts) = interrupts::channel();
     audit_stored(request, Rc::new(Silent), interrupts).unwrap()

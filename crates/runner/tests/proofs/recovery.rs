@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use highwater_model::histogram::LatencySummary;
+use highwater_model::json;
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{IntervalRecord, RunRecord};
-use highwater_report as report;
 use highwater_runner::record;
 
 use crate::support::{Job, closed, measured, one_node, open};
@@ -60,7 +60,7 @@ fn a_killed_run_is_read_from_its_journal() {
     let reasons = &found.judgments.measurement.reasons;
     assert!(reasons.iter().any(|r| r.code == ReasonCode::Interrupted));
     assert_eq!(found.judgments.data.value, Data::Unverified);
-    let again = report::parse(&report::json(&found)).unwrap();
+    let again = json::parse(&json::print(&found)).unwrap();
     assert_eq!(again.into_run(), Some(found));
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::json;
 use highwater_model::plan::Arrivals;
 use highwater_model::record::RunRecord;
 use highwater_report as report;
-use highwater_runner::record;
+use highwater_runner::{record, store};
 
 use crate::support::{Job, closed, one_node, open};
 
@@ -30,12 +31,12 @@ fn blank(mut record: RunRecord) -> RunRecord {
 fn the_same_request_gives_the_same_record() {
     let (first, second) = (busy().run().record, busy().run().record);
     assert!(!first.intervals.is_empty());
-    assert_eq!(report::json(&blank(first.clone())), report::json(&blank(second)));
+    assert_eq!(json::print(&blank(first.clone())), json::print(&blank(second)));
     let mut other = busy();
     other.seed += 1;
     assert_ne!(
-        report::json(&blank(first)),
-        report::json(&blank(other.run().record)),
+        json::print(&blank(first)),
+        json::print(&blank(other.run().record)),
         "another seed is another run"
     );
 }
@@ -46,13 +47,32 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
     let record = busy().run_in(root.path()).record;
     let directory = root.path().join("test");
     let stored = std::fs::read_to_string(directory.join("record.json")).unwrap();
-    assert_eq!(stored, report::json(&record));
-    for back in [report::parse(&stored).unwrap(), record::read(&directory).unwrap()] {
+    assert_eq!(stored, json::print(&record));
+    for back in [json::parse(&stored).unwrap(), record::read(&directory).unwrap()] {
         let back = back.into_run().unwrap();
         assert_eq!(back, record);
-        assert_eq!(report::json(&back), stored);
+        assert_eq!(json::print(&back), stored);
         assert_eq!(report::text(&back), report::text(&record));
         assert_eq!(report::csv(&back), report::csv(&record));
         assert_eq!(report::results_csv(&back), report::results_csv(&record));
     }
+}
+
+#[test]
+fn the_page_of_a_record_is_what_the_caller_makes_of_it_and_without_a_caller_there_is_none() {
+    let root = tempfile::tempdir().unwrap();
+    let record = busy().run_in(root.path()).record;
+    let page = root.path().join("test").join("report.html");
+    assert!(!page.exists());
+    let directory = store::reopen(&root.path().join("test")).unwrap();
+    let directory = directory.with_page(|record| format!("<p>{}", record.header().id));
+    directory.write_record(&record).unwrap();
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), format!("<p>{}", record.header.id));
+    let trial = directory.create_trial("01-search", &record.plan.definition).unwrap();
+    trial.write_record(&record).unwrap();
+    assert!(trial.path().join("report.html").exists());
+    std::fs::remove_file(&page).unwrap();
+    std::fs::create_dir(&page).unwrap();
+    let error = directory.write_record(&record).unwrap_err();
+    assert!(error.to_string().contains("report.html"), "{error}");
 }

@@ -8,7 +8,6 @@ use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::{self as runner, RunRequest};
-use highwater_runner::store::RunDirectory;
 
 use crate::ceiling::keep;
 use crate::commands::run;
@@ -38,7 +37,7 @@ pub(super) fn measure(
     let workload = prepare::workload(&intent)?;
     let plan = prepare::plan(&intent, &workload, &intent.targets)?;
     let stored = StoredPlan {
-        directory: RunDirectory::create(scratch, "ceiling", &plan)?,
+        directory: prepare::directory(scratch, "ceiling", &plan)?,
         plan,
         data: scratch.to_owned(),
     };

@@ -12,7 +12,6 @@ use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::{self as runner, RunError, RunRequest};
-use highwater_runner::store::RunDirectory;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
@@ -38,7 +37,7 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     let (controller, controls) = control::open(settings, stops.interrupter)?;
     let live = live::of_run(&settings.output.live, controller)?;
     let id = prepare::id("", workload.name(), &plan.hash());
-    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    let directory = prepare::directory(&settings.out, &id, &plan)?;
     let stored = StoredPlan::new(plan, directory, None);
     let request = RunRequest { controls, ..prepare::request(settings, workload, stored, &urls)? };
     let (record, directory) = execute(settings, request, stops.interrupts, log.as_ref(), live)?;

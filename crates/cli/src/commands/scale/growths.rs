@@ -58,7 +58,7 @@ impl<'a> Growth<'a> {
         let id = prepare::id("scale", &self.first.workload.name, &self.scale.definition_hash);
         let variant = self.settings.variant.as_ref();
         let id = variant.map_or_else(|| id.clone(), |variant| format!("{id}-{}", variant.name));
-        Ok(RunDirectory::create(&self.settings.out, &id, &self.first)?)
+        Ok(prepare::directory(&self.settings.out, &id, &self.first)?)
     }
 }
 

@@ -133,9 +133,8 @@ impl SizedRuns<'_> {
         let urls = target::with_password(&warming)?;
         let workload = prepare::workload(&warming)?;
         let plan = prepare::plan(&warming, &workload, &urls)?;
-        let root = self.directory.path().join(PROBES);
         let name = requested.trial.name(requested.number) + "-warm-up";
-        let directory = RunDirectory::create(&root, &name, &plan)?;
+        let directory = self.directory.create_trial(&name, &plan)?;
         let stored = StoredPlan::new(plan, directory.clone(), None);
         let request = prepare::request(&warming, workload, stored, &urls)?;
         let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());

@@ -244,7 +244,9 @@ impl Growing {
         let first = first.plan(&first.workload(), 16);
         Side {
             experiment: self.scale(),
-            directory: RunDirectory::create(root, "growth", &first).unwrap(),
+            directory: RunDirectory::create(root, "growth", &first)
+                .unwrap()
+                .with_page(|record| highwater_report::html(record)),
             maker: self,
             pauses: Vec::new(),
         }

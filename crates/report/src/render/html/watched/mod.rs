@@ -24,7 +24,7 @@ use super::page::{served, so_far};
 use crate::answer::Tone;
 use crate::answer::to_the_second;
 use crate::chart;
-use crate::events::{audit_stage, part_line};
+use crate::events::part_line;
 use crate::judgments::{objective_bound, three};
 use crate::kinds::search::bracket;
 use crate::kinds::{of_question, run_answer};
@@ -165,7 +165,7 @@ fn status(watched: &Watched) -> Markup {
         Stage::Load(bounds) => (loading(run, *bounds), elapsed_share(run, *bounds)),
         Stage::Audit(progress) => {
             let share = ratio(progress.rows, progress.of);
-            let (doing, of) = (audit_stage(&progress.doing), count(progress.of));
+            let (doing, of) = (&progress.doing, count(progress.of));
             let words = format!("Audit: {doing}, {} of {of} rows", percent_whole(share));
             (words, Some(share))
         }

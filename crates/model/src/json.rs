@@ -1,6 +1,6 @@
-//! The record as JSON, parsing of it, and its schema.
+//! A record as JSON, and parsing of it: the bytes of [`print`] are exactly those of `record.json`.
 //!
-//! The bytes of [`json`] are exactly those of `record.json`.
+//! Must not know files.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use serde::Deserialize;
 use thiserror::Error;
 
-use highwater_model::display;
-use highwater_model::record::{RECORD_SCHEMA, Record, RecordRef};
+use crate::display;
+use crate::record::{RECORD_SCHEMA, Record, RecordRef};
 
 /// Why a text cannot be parsed as a record.
 #[derive(Debug, Error)]
@@ -33,20 +33,20 @@ pub enum ParseError {
 
 /// The record as it is stored: pretty-printed, fields in definition order, with a newline at the end. A number that is
 /// not finite becomes `null`.
-pub fn json<'a>(record: impl Into<RecordRef<'a>>) -> String {
+pub fn print<'a>(record: impl Into<RecordRef<'a>>) -> String {
     pretty(&record.into())
 }
 
-/// Writes the bytes of [`json`] in pieces, because the text of a long run's record is larger than the run's state in
+/// Writes the bytes of [`print`] in pieces, because the text of a long run's record is larger than the run's state in
 /// memory.
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_json(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn write(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
     write_pretty(&record, out)
 }
 
-/// Reads what [`json`] wrote. Unknown fields are ignored.
+/// Reads what [`print`] wrote. Unknown fields are ignored.
 ///
 /// Each kind is parsed as its own type, not as an untagged enum, which would hold a long run's record in memory twice.
 ///
@@ -80,12 +80,8 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
     })
 }
 
-/// JSON Schema (draft 2020-12) of [`json`], pretty-printed, with a newline at the end.
-pub fn schema() -> String {
-    pretty(&schemars::schema_for!(Record))
-}
-
-pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
+/// A value as [`print`] shows a record.
+pub fn pretty<T: serde::Serialize>(value: &T) -> String {
     // Fails only for a map with keys that are not strings, or for a failing `Serialize`; a record has neither.
     let mut text = Vec::new();
     drop(write_pretty(value, &mut text));
@@ -97,8 +93,8 @@ fn write_pretty<T: serde::Serialize>(value: &T, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// The value on one line.
-pub(super) fn line<T: serde::Serialize>(value: &T) -> String {
+/// A value on one line, with a newline at the end.
+pub fn line<T: serde::Serialize>(value: &T) -> String {
     escaped(&serde_json::to_string(value).unwrap_or_default()).into_owned() + "\n"
 }
 
@@ -132,72 +128,5 @@ impl Write for Escaping<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use highwater_analysis::fixture;
-
-    #[test]
-    fn a_record_comes_back_as_it_was() {
-        for record in [fixture::closed(), fixture::open_steps(), fixture::open_gate()] {
-            let text = json(&record);
-            let mut written = Vec::new();
-            write_json((&record).into(), &mut written).unwrap();
-            assert_eq!(String::from_utf8(written).unwrap(), text);
-            assert!(text.ends_with("}\n"));
-            let back = parse(&text).unwrap();
-            assert_eq!(back, Record::Run(Box::new(record)));
-            assert_eq!(json(&back), text);
-        }
-    }
-
-    #[test]
-    fn words_of_a_target_come_back_and_cannot_steer_a_terminal() {
-        let mut record = fixture::closed();
-        record.target.version = "x\u{202e}\u{9b}1m\u{e0041}\u{1b}".to_owned();
-        let text = json(&record);
-        let escaped = r"x\u202e\u009b1m\udb40\udc41\u001b";
-        assert!(text.contains(escaped), "{text}");
-        assert_eq!(parse(&text).unwrap().run(), Some(&record));
-        let mut written = Vec::new();
-        write_json((&record).into(), &mut written).unwrap();
-        assert_eq!(String::from_utf8(written).unwrap(), text);
-    }
-
-    #[test]
-    fn another_version_is_named_before_anything_else() {
-        for other in ["highwater-record/1", "highwater-record/9"] {
-            let error = parse(&format!(r#"{{"schema": "{other}", "id": 1}}"#)).unwrap_err();
-            let expected = format!(
-                "record has schema \"{other}\"; this version of Highwater reads highwater-record/2"
-            );
-            assert_eq!(error.to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn what_is_no_record_is_distinguished() {
-        let message = |text| parse(text).unwrap_err().to_string();
-        assert!(message("{}").starts_with("not a record of Highwater"));
-        assert!(message("{").contains("line 1"));
-        assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("it has no `kind`"));
-        let run = r#"{"schema": "highwater-record/2", "kind": "run"}"#;
-        assert!(message(run).contains("missing field"));
-    }
-
-    #[test]
-    fn the_schema_describes_every_record() {
-        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
-        let validator = jsonschema::validator_for(&schema).unwrap();
-        for record in [fixture::closed(), fixture::open_steps(), fixture::open_gate()] {
-            let value: serde_json::Value = serde_json::from_str(&json(&record)).unwrap();
-            let errors = validator.iter_errors(&value);
-            let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
-            assert_eq!(errors, [""; 0]);
-        }
-        assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/2"})));
     }
 }
