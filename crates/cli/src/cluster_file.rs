@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_driver::TargetError;
 use highwater_driver::metrics::Endpoint;
-use highwater_experiment::cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_model::cluster::{ClusterSpec, parse};
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts::Interrupts;

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use highwater_cluster::Cluster;
 use highwater_driver::TargetUrl;
-use highwater_experiment::cluster::Cluster;
 use highwater_runner::request::TelemetryRequest;
 
 use crate::cluster_file::{self, ClusterFlags};

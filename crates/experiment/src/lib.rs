@@ -4,9 +4,8 @@
 //! One loop executes them all. A policy selects the next trial; the loop executes it as an ordinary run with its own
 //! record, in a subdirectory of the experiment, and rewrites the experiment's record after each trial. The policies and
 //! the conclusions are in `highwater-analysis`; clusters that are started and resized for an experiment are in
-//! `cluster`. Must not measure or decide.
+//! `highwater-cluster`. Must not measure or decide.
 
-pub mod cluster;
 mod group;
 mod progress;
 pub mod scale;

@@ -17,6 +17,7 @@ const NULL: &str = "highwater-driver-null";
 /// The registry, the only crate that names all drivers.
 pub(super) const DRIVERS: &str = "highwater-drivers";
 const RUNNER: &str = "highwater-runner";
+const CLUSTER: &str = "highwater-cluster";
 const EXPERIMENT: &str = "highwater-experiment";
 const IMPORT: &str = "highwater-import";
 const LIVE: &str = "highwater-live";
@@ -52,14 +53,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     (DRIVERS, OF_A_DRIVER),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, DRIVER]),
-    (EXPERIMENT, &[MODEL, ANALYSIS, SIZING, DRIVER, RUNNER, WORKLOAD]),
-    (IMPORT, &[MODEL, ANALYSIS, REPORT]),
+    (CLUSTER, &[MODEL, DRIVER, RUNNER]),
+    (EXPERIMENT, &[MODEL, ANALYSIS, SIZING, DRIVER, RUNNER, CLUSTER]),
+    (IMPORT, &[MODEL, ANALYSIS]),
     (LIVE, &[MODEL, ANALYSIS, REPORT, DRIVER, RUNNER]),
     (
         "highwater",
         &[
-            MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT,
-            IMPORT, LIVE,
+            MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, DRIVER, DRIVERS, RUNNER, CLUSTER,
+            EXPERIMENT, IMPORT, LIVE,
         ],
     ),
     (
@@ -71,8 +73,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK]),
 ];
 
-/// Servers for tests. Every crate may have it as a dev-dependency; only `xtask`, which installs them, may have it as a
-/// normal dependency.
+/// What tests share. Only `xtask`, which installs their servers, may have it as a normal dependency.
 const TESTING: &str = "highwater-testing";
 /// The repository's tasks.
 const XTASK: &str = "xtask";
@@ -241,19 +242,17 @@ fn violation(
     drivers: &[DriverCrate],
     dependency: &Dependency,
 ) -> Option<(String, &'static str)> {
-    let on = dependency.name.as_str();
-    let is_ours = direction_of(on).is_some() || drivers.iter().any(|driver| driver.name == on);
-    if [TESTING, DRIVERS, DOCUMENTS, XTASK].contains(&on) && dependency.only_for_tests {
+    // What tests use changes nothing of the program.
+    if dependency.only_for_tests {
         return None;
     }
+    let on = dependency.name.as_str();
+    let is_ours = direction_of(on).is_some() || drivers.iter().any(|driver| driver.name == on);
     if is_ours && !allowed.contains(&on) {
         return Some((
             format!("`{name}` depends on `{on}`"),
             "see DIRECTION in xtask/src/tidy/crates.rs; move the code, not the arrow",
         ));
-    }
-    if dependency.only_for_tests {
-        return None;
     }
     if PURE.contains(&name) && WORLD.contains(&on) {
         return Some((

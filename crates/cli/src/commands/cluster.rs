@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use highwater_experiment::cluster::{Cluster, Node};
+use highwater_cluster::{Cluster, Node};
 use highwater_model::cluster::schema;
 
 use super::check::facts::{Fact, fact, table};

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::{self, ClusterError, ClusterErrorKind};
+use highwater_cluster::{self as cluster, ClusterError};
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
 use highwater_model::units::Nanos;
@@ -128,18 +128,6 @@ impl Cluster for StartedCluster {
 
     fn end(&mut self) -> Result<(), ClusterError> {
         self.cluster.down()
-    }
-}
-
-impl From<ClusterError> for TargetError {
-    fn from(error: ClusterError) -> Self {
-        let of = match error.kind {
-            ClusterErrorKind::Usage => Self::usage(error.message),
-            ClusterErrorKind::Failed | ClusterErrorKind::Interrupted => {
-                Self::unreachable(error.message)
-            }
-        };
-        Self { hint: error.hint, ..of }
     }
 }
 

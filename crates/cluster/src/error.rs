@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use highwater_driver::TargetError;
+
 /// An error of a cluster: one message with its cause, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -54,5 +56,17 @@ impl ClusterError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<ClusterError> for TargetError {
+    fn from(error: ClusterError) -> Self {
+        let of = match error.kind {
+            ClusterErrorKind::Usage => Self::usage(error.message),
+            ClusterErrorKind::Failed | ClusterErrorKind::Interrupted => {
+                Self::unreachable(error.message)
+            }
+        };
+        Self { hint: error.hint, ..of }
     }
 }

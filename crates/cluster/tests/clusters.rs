@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
+use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_driver::TargetOptions;
-use highwater_experiment::cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_model::cluster::parse;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::RealClock;

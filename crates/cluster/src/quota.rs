@@ -127,10 +127,10 @@ mod tests {
     use highwater_runner::interrupts;
 
     use super::*;
-    use crate::cluster::control_group::remove;
-    use crate::cluster::processes::ProcessId;
-    use crate::cluster::site::Options;
-    use crate::cluster::state::StateFile;
+    use crate::control_group::remove;
+    use crate::processes::ProcessId;
+    use crate::site::Options;
+    use crate::state::StateFile;
 
     #[test]
     fn a_process_beyond_its_quota_shows_that_the_kernel_ignores_it() {
