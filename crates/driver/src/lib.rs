@@ -1,5 +1,5 @@
-//! The contract between Highwater and databases: the driver traits, code shared by drivers, a simulated cluster, and
-//! the conformance suite for all drivers.
+//! The contract between Highwater and databases: the driver traits, code shared by drivers, and the conformance suite
+//! for all drivers.
 //!
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
 //! `sql` may name a database.
@@ -24,7 +24,6 @@ pub mod private_file;
 pub mod redaction;
 pub mod regular_file;
 pub mod rights;
-pub mod sim;
 pub mod sql;
 pub mod sql_query;
 pub mod table_registry;

@@ -13,6 +13,7 @@ const SIZING: &str = "highwater-sizing";
 const NEXT: &str = "highwater-next";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
+const SIM: &str = "highwater-driver-sim";
 const NULL: &str = "highwater-driver-null";
 /// The registry, the only crate that names all drivers.
 pub(super) const DRIVERS: &str = "highwater-drivers";
@@ -51,6 +52,8 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "highwater-driver-postgres",
         ],
     ),
+    // It compares rows as an audit does.
+    (SIM, &[MODEL, ANALYSIS, DRIVER]),
     (DRIVERS, OF_A_DRIVER),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, DRIVER]),
     (CLUSTER, &[MODEL, DRIVER, RUNNER]),
@@ -70,7 +73,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
     (XTASK, &[TESTING]),
-    (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK]),
+    (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, SIM, RUNNER, XTASK]),
 ];
 
 /// What tests share. Only `xtask`, which installs their servers, may have it as a normal dependency.
@@ -134,7 +137,7 @@ pub(super) struct DriverCrate {
 }
 
 impl DriverCrate {
-    /// Whether it is a normal driver: neither the registry nor the sink.
+    /// Whether it is a normal driver: neither the registry, nor the sink, nor the simulated cluster.
     fn is_plain(&self) -> bool {
         direction_of(&self.name).is_none()
     }

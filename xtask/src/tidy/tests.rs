@@ -168,7 +168,7 @@ fn databases_are_named_by_their_drivers_only() {
             ("crates/model/tests/e.rs", "sqlite\n"),
             ("crates/model/workloads/cpu.toml", "sqlite\n"),
             ("crates/driver/src/lib.rs", "// sqlite\n"),
-            ("crates/driver/src/sim/a.rs", "sqlite\n"),
+            ("crates/driver/src/network/a.rs", "sqlite\n"),
             ("crates/driver/src/sql/a.rs", "postgres\ncassandra\n"),
             ("crates/drivers/postgres/src/a.rs", "cockroach postgres\n"),
             ("crates/drivers/registry/src/lib.rs", "sqlite\nduckdb\n"),
@@ -178,7 +178,7 @@ fn databases_are_named_by_their_drivers_only() {
         &[
             "crates/cli/src/a.rs:1: `postgres` is named outside its driver",
             "crates/driver/src/lib.rs:1: `sqlite` is named outside its driver",
-            "crates/driver/src/sim/a.rs:1: `sqlite` is named outside its driver",
+            "crates/driver/src/network/a.rs:1: `sqlite` is named outside its driver",
             "crates/driver/src/sql/a.rs:2: `cassandra` is named outside its driver",
             "crates/drivers/registry/src/lib.rs:2: `duckdb` is named outside its driver",
             "crates/drivers/sqlite/src/a.rs:2: `mysql` is named outside its driver",

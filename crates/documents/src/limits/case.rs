@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use highwater_analysis::synthetic::Noise;
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::{SimParameters, capacity};
+use highwater_driver_sim::{SimParameters, capacity};
 use highwater_model::limit::Resource;
 use highwater_model::numbers::{ceil_to_u64, round_to_u32, round_to_u64, to_f64};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::sim::SimTarget;
 use highwater_driver::{Target, TargetUrl};
+use highwater_driver_sim::SimTarget;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
 };

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
 use highwater_driver::redaction::{is_secret, remember};
-use highwater_driver::sim::SimDriver;
 use highwater_driver::target_url::{Secret, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::MySqlDriver;
 use highwater_driver_null::NullDriver;
 use highwater_driver_postgres::PostgresDriver;
+use highwater_driver_sim::SimDriver;
 use highwater_driver_sqlite::SqliteDriver;
+
+/// The parameters of a simulated cluster.
+pub use highwater_driver_sim::PARAMETERS as SIMULATION_PARAMETERS;
 
 /// All drivers, in the order of help texts.
 pub fn drivers() -> &'static [&'static dyn Driver] {

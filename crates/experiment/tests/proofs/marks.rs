@@ -14,7 +14,7 @@
 
 use highwater_analysis::queueing::{MD1, MMc};
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::{SimParameters, capacity};
+use highwater_driver_sim::{SimParameters, capacity};
 use highwater_model::plan::{Arrivals, Objective};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{ProbePurpose, SearchAxis, SearchOutcome};

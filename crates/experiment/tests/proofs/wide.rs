@@ -10,7 +10,7 @@
 
 use highwater_analysis::synthetic::seeds_of_version;
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::{SimParameters, capacity};
+use highwater_driver_sim::{SimParameters, capacity};
 use highwater_model::plan::{Arrivals, Objective};
 use highwater_model::search::SearchOutcome;
 use highwater_model::units::Nanos;

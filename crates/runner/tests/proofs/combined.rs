@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::SimTarget;
+use highwater_driver_sim::SimTarget;
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::plan::Arrivals;
 use highwater_model::record::RunRecord;

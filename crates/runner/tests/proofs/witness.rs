@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use highwater_driver::sim::{Planted, SimTarget};
 use highwater_driver::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
+use highwater_driver_sim::{Planted, SimTarget};
 use highwater_model::op::OpBody;
 use highwater_model::outcome::{Certainty, Outcome};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::sim::PARAMETERS;
+use highwater_drivers::SIMULATION_PARAMETERS;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration};
 use highwater_model::tune::{TuneAxis, TuneFigure};
@@ -125,7 +125,7 @@ fn check(
         .any(|begin| axis.name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
     if !is_setting && axis.name != "rows" && !FLAGS.contains(&axis.name.as_str()) {
         let failure = given.failure(format!("`{}` is not an axis", axis.name));
-        let hint = if PARAMETERS.contains(&axis.name.as_str()) {
+        let hint = if SIMULATION_PARAMETERS.contains(&axis.name.as_str()) {
             let other = over(axis, &format!("{SIM}{}", axis.name));
             format!("of a simulated cluster it is `{other}`")
         } else {
@@ -153,11 +153,11 @@ pub(super) fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), F
         let (cause, name) = match (own, is_simulated) {
             (None, true) => {
                 let setting = axis.name.strip_prefix(WITH).unwrap_or(&axis.name);
-                let is_of_cluster = PARAMETERS.contains(&setting);
+                let is_of_cluster = SIMULATION_PARAMETERS.contains(&setting);
                 let name = is_of_cluster.then(|| format!("{SIM}{setting}"));
                 ("a simulated cluster is described by its URL", name)
             }
-            (Some(own), true) if FLAGS.contains(&own) && !PARAMETERS.contains(&own) => {
+            (Some(own), true) if FLAGS.contains(&own) && !SIMULATION_PARAMETERS.contains(&own) => {
                 ("a simulated cluster has no such parameter", Some(own.to_owned()))
             }
             (Some(own), false) => {

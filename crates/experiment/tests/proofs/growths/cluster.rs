@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::{SimParameters, capacity};
+use highwater_driver_sim::{SimParameters, capacity};
 use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{Side, SizedTrial, run};
 use highwater_model::limit::Resource;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_driver::sim::SimTarget;
+use highwater_driver_sim::SimTarget;
 use highwater_model::judgment::Data;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};

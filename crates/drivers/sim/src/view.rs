@@ -7,7 +7,7 @@ use highwater_model::units::Nanos;
 
 use super::cluster::Cluster;
 use super::parameters::SimParameters;
-use crate::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 
 /// The only insert mode of the model.
 pub(super) const INSERT_MODE: &str = "bulk";

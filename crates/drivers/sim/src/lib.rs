@@ -40,12 +40,12 @@ use self::cluster::Cluster;
 use self::session::SimSession;
 use self::telemetry::SimReader;
 use self::view::{ClusterView, INSERT_MODE, alive, lock, no_table};
-use crate::contract::{
+use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
-use crate::target_url::TargetUrl;
-use crate::telemetry::TelemetryReader;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver::telemetry::TelemetryReader;
 
 /// The driver for `sim:` URLs.
 #[derive(Debug, Clone, Copy)]

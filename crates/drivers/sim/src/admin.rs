@@ -8,11 +8,11 @@ use highwater_model::units::Nanos;
 use super::capacity::capacity;
 use super::parameters::SimParameters;
 use super::view::{ClusterView, INSERT_MODE, no_table};
-use crate::contract::{
+use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableFeatures,
     TableReader, TargetError, TargetErrorKind, TargetFacts,
 };
-use crate::table_registry::{RegistryEntry, TablePolicy};
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// Batch sizes whose capacity the facts list; the workload's batch size is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];

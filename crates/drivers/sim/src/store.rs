@@ -13,7 +13,7 @@ use highwater_model::units::Seed;
 
 use super::random::{Purpose, RandomKey};
 use super::values::Values;
-use crate::contract::{KeyCounts, KeySums};
+use highwater_driver::contract::{KeyCounts, KeySums};
 
 /// A multiset of row indices below `u64::MAX`.
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use highwater_model::units::Nanos;
 
 use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
-use crate::contract::TargetError;
+use highwater_driver::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
 pub const PARAMETERS: &[&str] = &[

@@ -29,9 +29,11 @@ use highwater_model::op::{
 use highwater_model::units::{Nanos, Seed};
 
 use super::{SimParameters, SimTarget};
-use crate::contract::{Admin, BoxFuture, Connect, Request, Session, Target, TargetError, Timeline};
-use crate::table_registry::TablePolicy;
-use crate::target_url::TargetUrl;
+use highwater_driver::contract::{
+    Admin, BoxFuture, Connect, Request, Session, Target, TargetError, Timeline,
+};
+use highwater_driver::table_registry::TablePolicy;
+use highwater_driver::target_url::TargetUrl;
 
 /// Time that stands still while any task can run, then jumps to the next deadline.
 #[derive(Default)]

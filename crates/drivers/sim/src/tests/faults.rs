@@ -8,8 +8,8 @@ use highwater_model::units::{Nanos, Seed};
 
 use super::super::{Planted, SimTarget};
 use super::{Clock, connect, counts, found, insert, ms, query, ready, target, try_connect};
-use crate::contract::{BoxFuture, Target};
-use crate::{TablePolicy, TargetErrorKind};
+use highwater_driver::contract::{BoxFuture, Target};
+use highwater_driver::{TablePolicy, TargetErrorKind};
 
 const BATCHES: u64 = 400;
 const ROWS: u64 = 1_000;

@@ -10,7 +10,7 @@ use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::cluster::{Cluster, SimOp, Work};
 use super::view::lock;
-use crate::contract::{BoxFuture, Encoder, Request, Session, Timeline};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 
 /// One connection.
 pub(super) struct SimSession {

@@ -8,7 +8,7 @@ use highwater_model::units::{Nanos, Seed};
 use super::super::capacity;
 use super::super::cluster::{Cluster, SimOp, Work};
 use super::{Clock, connect, insert, ms, parse, ready, workload};
-use crate::contract::BoxFuture;
+use highwater_driver::contract::BoxFuture;
 
 const CONSTANT: &str = "service=constant&rtt=0&replicas=0&query=10ms";
 

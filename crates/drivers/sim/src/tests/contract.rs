@@ -9,8 +9,8 @@ use super::{
     Clock, OTHER_INSERT, administer, connect, counts, found, insert, ms, query, ready, request,
     target, try_connect, workload,
 };
-use crate::contract::{Driver, Request, Target, TargetError, TargetOptions};
-use crate::{TablePolicy, TargetErrorKind, TargetUrl};
+use highwater_driver::contract::{Driver, Request, Target, TargetError, TargetOptions};
+use highwater_driver::{TablePolicy, TargetErrorKind, TargetUrl};
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {

@@ -4,8 +4,8 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 
 use super::node::stall_at;
 use super::view::ClusterView;
-use crate::contract::{Response, TargetError};
-use crate::telemetry::{MetricSample, TelemetryReader, names, units};
+use highwater_driver::contract::{Response, TargetError};
+use highwater_driver::telemetry::{MetricSample, TelemetryReader, names, units};
 
 /// Maximum nodes with their own samples; the others are similar.
 const NODES_LISTED: usize = 16;

@@ -4,8 +4,8 @@ use highwater_model::units::{Nanos, Seed};
 
 use super::super::SimDriver;
 use super::Clock;
-use crate::conformance::{SqlWords, Subject, broken_rules};
-use crate::contract::TargetOptions;
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::contract::TargetOptions;
 
 #[test]
 fn it_keeps_every_rule_that_needs_no_values() {
