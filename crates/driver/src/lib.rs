@@ -1,5 +1,4 @@
-//! The contract between Highwater and databases: the driver traits, code shared by drivers, and the conformance suite
-//! for all drivers.
+//! The contract between Highwater and databases: the driver traits, and code shared by drivers.
 //!
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
 //! `sql` may name a database.
@@ -7,7 +6,6 @@
 mod admin;
 pub mod calendar;
 pub mod cell;
-pub mod conformance;
 pub mod contract;
 pub mod disk;
 mod error;

@@ -71,13 +71,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
         "highwater-bench",
         &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT, LIVE],
     ),
-    (TESTING, &[MODEL, WORKLOAD, DRIVER]),
+    (TESTING, &[]),
+    (TESTKIT, &[MODEL, ANALYSIS, DRIVER]),
     (XTASK, &[TESTING]),
     (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, SIM, RUNNER, XTASK]),
 ];
 
 /// What tests share. Only `xtask`, which installs their servers, may have it as a normal dependency.
 const TESTING: &str = "highwater-testing";
+const TESTKIT: &str = "highwater-testkit";
 /// The repository's tasks.
 const XTASK: &str = "xtask";
 /// The generated parts of the documents, which a test compares.

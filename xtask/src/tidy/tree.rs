@@ -113,7 +113,7 @@ pub(super) fn is_test(path: &str) -> bool {
     let name = parts.pop().unwrap_or_default();
     matches!(name, "tests.rs" | "fixture.rs")
         || name.ends_with("_tests.rs")
-        || path.starts_with("crates/testing/")
+        || ["crates/testing/", "crates/testkit/"].iter().any(|folder| path.starts_with(folder))
         || parts.iter().any(|part| matches!(*part, "tests" | "benches" | "fixture"))
 }
 

@@ -2,15 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-#[path = "../../../driver/tests/support/rules.rs"]
-mod rules;
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::conformance::SqlWords;
 use highwater_driver::{
     Connect, Driver, Request, Target, TargetError, TargetErrorKind, TargetOptions, TargetUrl,
 };
@@ -18,6 +12,8 @@ use highwater_driver_null::NullDriver;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
+use highwater_testkit::conformance::SqlWords;
+use highwater_testkit::{rules, support};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
 

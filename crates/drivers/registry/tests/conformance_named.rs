@@ -4,14 +4,10 @@
 //! Each URL is one target; its user must be allowed to create tables. The suite leaves tables whose names start with
 //! `highwater_conformance_`, and `highwater_tables`.
 
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-#[path = "../../../driver/tests/support/words.rs"]
-mod words;
-
-use highwater_driver::conformance::{Subject, broken_rules};
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_drivers::driver_of;
+use highwater_testkit::conformance::{Subject, broken_rules};
+use highwater_testkit::{support, words};
 use words::words;
 
 /// The variable with the URLs.

@@ -6,9 +6,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,6 +19,7 @@ use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Seed;
 use highwater_testing::programs::report_left_out;
+use highwater_testkit::support;
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 
 /// The variable with the Python program.

@@ -3,9 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
 
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -13,6 +10,7 @@ use std::thread;
 
 use highwater_driver::{Connect, TargetError, TargetErrorKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
+use highwater_testkit::support;
 use support::{WallTimeline, block_on, options};
 
 /// Checks all cases concurrently: they wait for time limits.

@@ -1,11 +1,9 @@
 //! The simulated cluster passes the conformance suite, here on real time. The model's own tests check it on simulated
 //! time.
 
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-
-use highwater_driver::conformance::{RULES, SqlWords, Subject, broken_rules};
 use highwater_driver_sim::SimDriver;
+use highwater_testkit::conformance::{RULES, SqlWords, Subject, broken_rules};
+use highwater_testkit::support;
 
 /// Rules for targets that store values that also apply to the model: it counts rows.
 const COUNTING: [&str; 3] =

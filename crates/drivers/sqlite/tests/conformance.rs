@@ -1,13 +1,7 @@
 //! SQLite passes every rule of the conformance suite.
 
-#[path = "../../../driver/tests/support/rules.rs"]
-mod rules;
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-#[path = "../../../driver/tests/support/words.rs"]
-mod words;
-
 use highwater_driver_sqlite::SqliteDriver;
+use highwater_testkit::{rules, words};
 use words::words;
 
 #[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]

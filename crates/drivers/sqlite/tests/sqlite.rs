@@ -1,8 +1,5 @@
 //! SQLite's specifics: file location, files that cannot be opened, CPU time, abandoned queries.
 
-#[path = "../../../driver/tests/support/mod.rs"]
-mod support;
-
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +11,7 @@ use highwater_driver::{
 use highwater_driver_sqlite::SqliteDriver;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::units::{Nanos, Seed};
+use highwater_testkit::support;
 
 /// Never ends by itself.
 const ENDLESS: &str = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) \

@@ -5,10 +5,10 @@ use crate::client::started;
 use crate::rules;
 use crate::shards::cluster;
 use crate::words::words;
-use highwater_driver::conformance::{RULES, SqlWords};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_testing::clickhouse::SUPERUSER;
+use highwater_testkit::conformance::{RULES, SqlWords};
 
 /// Types of other widths, and nullable columns.
 fn other_type_name(kind: ColumnType) -> &'static str {

@@ -3,10 +3,9 @@
 //! No claim about CrateDB rests on the double alone: its responses come from a real server, and `conformance_named` and
 //! `answers` run against a named one.
 
+use highwater_testkit::support;
+
 mod client;
 mod double;
 mod inserting;
 mod transport;
-
-#[path = "../../../../driver/tests/support/mod.rs"]
-mod support;

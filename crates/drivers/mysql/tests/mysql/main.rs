@@ -2,20 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../../../../driver/tests/support/killing.rs"]
-mod killing;
-#[path = "../../../../driver/tests/support/points.rs"]
-mod points;
-#[path = "../../../../driver/tests/support/rules.rs"]
-mod rules;
-#[path = "../../../../driver/tests/support/said.rs"]
-mod said;
-#[path = "../../../../driver/tests/support/mod.rs"]
-mod support;
-#[path = "../../../../driver/tests/support/transaction.rs"]
-mod transaction;
-#[path = "../../../../driver/tests/support/words.rs"]
-mod words;
+use highwater_testkit::{killing, points, rules, said, support, transaction, words};
 
 mod certainty;
 mod client;

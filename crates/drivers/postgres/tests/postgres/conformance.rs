@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use highwater_driver::conformance::SqlWords;
 use highwater_driver_postgres::PostgresDriver;
 use highwater_model::op::ColumnType;
 use highwater_testing::postgres::SUPERUSER;
+use highwater_testkit::conformance::SqlWords;
 
 use crate::client::started;
 use crate::rules;

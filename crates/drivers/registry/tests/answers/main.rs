@@ -14,8 +14,6 @@ mod cratedb;
 mod json_rows;
 mod mariadb;
 mod postgres;
-#[path = "../../../../driver/tests/support/mod.rs"]
-mod support;
 
 use std::path::Path;
 use std::thread;
@@ -27,6 +25,7 @@ use highwater_testing::clickhouse::{self as clickhouse_server, ClickHouse};
 use highwater_testing::clickhouse_shards::Shards;
 use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
+use highwater_testkit::support;
 
 /// Whether a query's results are the same on the database that it starts; that directory has the rows in SQLite.
 type Check<'a> = &'a (dyn Fn(&dyn Fn() -> Box<dyn Database>, &Path) + Sync);

@@ -4,8 +4,8 @@ use highwater_model::units::{Nanos, Seed};
 
 use super::super::SimDriver;
 use super::Clock;
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_driver::contract::TargetOptions;
+use highwater_testkit::conformance::{SqlWords, Subject, broken_rules};
 
 #[test]
 fn it_keeps_every_rule_that_needs_no_values() {

@@ -15,8 +15,8 @@ mod serving;
 mod storing;
 mod subject;
 
-use crate::contract::{BoxFuture, Capabilities, TargetError};
 use broken::Broken;
+use highwater_driver::contract::{BoxFuture, Capabilities, TargetError};
 
 pub use dialect::SqlWords;
 pub use subject::Subject;

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::conformance::{SqlWords, Subject, broken_among};
 use highwater_driver::Driver;
-use highwater_driver::conformance::{SqlWords, Subject, broken_among};
 
 use crate::support;
 
 /// Each broken rule as text; `cut` closes the connections of all sessions on the target's side.
-pub(crate) fn broken(
+pub fn broken(
     driver: &'static dyn Driver,
     url: &str,
     sql: SqlWords,
@@ -18,8 +18,7 @@ pub(crate) fn broken(
 }
 
 /// The broken rules among these names.
-#[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
-pub(crate) fn among(
+pub fn among(
     driver: &'static dyn Driver,
     url: &str,
     sql: SqlWords,

@@ -18,19 +18,24 @@ use highwater_model::units::Seed;
 use crate::support;
 
 /// The empty tables of a workload, and its users.
-pub(crate) struct Stage {
-    pub(crate) workload: Arc<BoundWorkload>,
-    pub(crate) admin: Box<dyn Admin>,
-    pub(crate) client: Client,
+pub struct Stage {
+    /// The workload.
+    pub workload: Arc<BoundWorkload>,
+    /// The connection before and after the load.
+    pub admin: Box<dyn Admin>,
+    /// A session.
+    pub client: Client,
 }
 
 impl Stage {
-    pub(crate) async fn set(target: &dyn Target, workload: Arc<BoundWorkload>) -> Self {
+    /// Creates the tables, in place of earlier ones.
+    pub async fn set(target: &dyn Target, workload: Arc<BoundWorkload>) -> Self {
         let policy = TablePolicy::new("f", Seed(1)).dropping(true);
         Self::set_by(target, workload, &policy).await
     }
 
-    pub(crate) async fn set_by(
+    /// Creates the tables by this policy.
+    pub async fn set_by(
         target: &dyn Target,
         workload: Arc<BoundWorkload>,
         policy: &TablePolicy<'_>,
@@ -44,13 +49,15 @@ impl Stage {
 }
 
 /// A session for a workload.
-pub(crate) struct Client {
-    pub(crate) session: Box<dyn Session>,
+pub struct Client {
+    /// The session.
+    pub session: Box<dyn Session>,
     request: Request,
 }
 
 impl Client {
-    pub(crate) async fn connect(
+    /// Opens a session.
+    pub async fn connect(
         target: &dyn Target,
         workload: &Arc<BoundWorkload>,
     ) -> Result<Self, TargetError> {
@@ -66,30 +73,31 @@ impl Client {
     }
 
     /// From an open session.
-    pub(crate) fn of(session: Box<dyn Session>) -> Self {
+    pub fn of(session: Box<dyn Session>) -> Self {
         Self { session, request: Request::empty() }
     }
 
     /// Encodes and executes one op.
-    pub(crate) async fn send(&mut self, id: u16, body: OpBody) -> Outcome {
+    pub async fn send(&mut self, id: u16, body: OpBody) -> Outcome {
         self.request.op = Op { id: OpId(id), index: 0, body };
         self.session.encoder().encode(&mut self.request);
         self.session.execute(&mut self.request).await
     }
 
-    pub(crate) async fn insert(&mut self, first: i64, rows: i64) -> Outcome {
+    /// Inserts rows with the keys from `first` on.
+    pub async fn insert(&mut self, first: i64, rows: i64) -> Outcome {
         self.send(0, OpBody::Insert(batch(first, rows))).await
     }
 }
 
 /// Opens the connection before and after the load.
-pub(crate) async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
+pub async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
     let timeline: Rc<dyn Timeline> = support::WallTimeline::start();
     target.administer(timeline).await
 }
 
 /// A workload without tables, with these statements.
-pub(crate) fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
+pub fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
     let ops = statements
         .iter()
         .map(|(sql, parameters)| BoundOp {
@@ -102,7 +110,7 @@ pub(crate) fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload
 
 /// Op 0 inserts into `points(k, word)`, which `create` creates; op 1 reads one of its rows by key, given as this
 /// placeholder.
-pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
+pub fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
     let table = BoundTable {
         name: "points".to_owned(),
         columns: vec![
@@ -126,7 +134,7 @@ pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
 }
 
 /// Rows with the keys from `first` on.
-pub(crate) fn batch(first: i64, rows: i64) -> RowBatch {
+pub fn batch(first: i64, rows: i64) -> RowBatch {
     let words = (first..first + rows).map(|k| format!("w{k}").into());
     RowBatch {
         first_row: 0,
@@ -139,11 +147,11 @@ pub(crate) fn batch(first: i64, rows: i64) -> RowBatch {
 }
 
 /// The parameters of a select by key.
-pub(crate) fn key(k: i64) -> OpBody {
+pub fn key(k: i64) -> OpBody {
     OpBody::Query(vec![Value::Integer(k)])
 }
 
 /// No parameters.
-pub(crate) fn nothing() -> OpBody {
+pub fn nothing() -> OpBody {
     OpBody::Query(Vec::new())
 }

@@ -1,10 +1,10 @@
 //! The SQL of dialects, for the conformance suite on one host and on several.
 
-use highwater_driver::conformance::SqlWords;
+use crate::conformance::SqlWords;
 use highwater_model::op::ColumnType;
 
 /// The SQL of a dialect, by the name that a target gives it.
-pub(crate) fn words(dialect: &str) -> Option<SqlWords> {
+pub fn words(dialect: &str) -> Option<SqlWords> {
     match dialect {
         "postgresql" | "cockroachdb" | "yugabytedb" => {
             Some(SqlWords::new(postgresql_type, postgresql_equals))

@@ -3,14 +3,15 @@
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
 /// Number, class, certainty, and whether the session continues.
-pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
+pub type Said = (Option<String>, ErrorClass, Certainty, bool);
 
-pub(crate) fn said(outcome: &Outcome) -> Said {
+/// What an outcome with an error states.
+pub fn said(outcome: &Outcome) -> Said {
     let error = outcome.error.clone().expect("an error");
     (error.code, error.class, outcome.certainty, outcome.session_usable)
 }
 
 /// Rejected as a whole; the session continues.
-pub(crate) fn refused(code: u32, class: ErrorClass) -> Said {
+pub fn refused(code: u32, class: ErrorClass) -> Said {
     (Some(code.to_string()), class, Certainty::NotApplied, true)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::contract::TargetError;
+use highwater_driver::contract::TargetError;
 
 /// The expected and the actual result.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::points::Client;
 
 /// Inserts batches of `rows` rows, and kills the server while the last batch is in flight. Returns the acknowledged
 /// rows, and those of unknown outcome.
-pub(crate) async fn until_killed(
+pub async fn until_killed(
     client: &mut Client,
     rows: i64,
     batches: i64,

@@ -8,12 +8,12 @@ use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch,
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
-use crate::contract::{
+use highwater_driver::contract::{
     Admin, Connect, Driver, Encoder, Request, Session, Target, TargetError, TargetErrorKind,
     TargetOptions, Timeline,
 };
-use crate::table_registry::TablePolicy;
-use crate::target_url::TargetUrl;
+use highwater_driver::table_registry::TablePolicy;
+use highwater_driver::target_url::TargetUrl;
 
 use super::broken::{Broken, require, same};
 use super::dialect::SqlWords;

@@ -7,14 +7,14 @@ use highwater_driver::{BoxFuture, TargetOptions, Timeline};
 use highwater_model::units::{Nanos, Seed};
 
 /// Real time, as precise as the executor's timers.
-pub(crate) struct WallTimeline {
+pub struct WallTimeline {
     start: Instant,
 }
 
 impl WallTimeline {
     /// Starts now.
     #[expect(clippy::disallowed_methods, reason = "this is the tests' clock")]
-    pub(crate) fn start() -> Rc<dyn Timeline> {
+    pub fn start() -> Rc<dyn Timeline> {
         Rc::new(Self { start: Instant::now() })
     }
 }
@@ -34,7 +34,7 @@ impl Timeline for WallTimeline {
 }
 
 /// Options as of a run without flags.
-pub(crate) fn options() -> TargetOptions {
+pub fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
         data_directory: None,
@@ -45,7 +45,6 @@ pub(crate) fn options() -> TargetOptions {
 }
 
 /// Runs a future that need not be `Send`, on this thread.
-#[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -4,8 +4,8 @@ use highwater_model::units::Nanos;
 
 use super::broken::{Broken, require};
 use super::subject::Subject;
-use crate::contract::Admin;
-use crate::lease::{Lease, LeaseAction, Owner};
+use highwater_driver::contract::Admin;
+use highwater_driver::lease::{Lease, LeaseAction, Owner};
 
 /// Name of the leased table; it need not exist.
 const TABLE: &str = "highwater_conformance_leased";

@@ -8,9 +8,9 @@ use futures_util::future::join;
 use highwater_model::op::OpBody;
 use highwater_model::units::Nanos;
 
-use crate::contract::Request;
-use crate::target_url::TargetUrl;
-use crate::time_limit::ended;
+use highwater_driver::contract::Request;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver::time_limit::ended;
 
 use super::broken::{Broken, require, same};
 use super::sample;

@@ -12,7 +12,7 @@ use super::dialect::placeholder;
 use super::sample;
 use super::serving::{MANY_ROWS, abandon};
 use super::subject::{Client, POLICY, Subject, insert_request};
-use crate::contract::KeySums;
+use highwater_driver::contract::KeySums;
 
 /// Rows of an abandoned batch: enough that it is in flight at that time.
 const ABANDONED_ROWS: usize = 5_000;

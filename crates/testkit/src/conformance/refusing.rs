@@ -3,8 +3,8 @@
 use highwater_model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
-use crate::contract::{Admin, TargetErrorKind};
-use crate::table_registry::{RegistryEntry, TablePolicy};
+use highwater_driver::contract::{Admin, TargetErrorKind};
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 use super::broken::{Broken, require, same};
 use super::sample;
