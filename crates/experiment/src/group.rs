@@ -11,7 +11,7 @@ use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned};
+use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
 use crate::trial_maker::Requested;
 
 /// A run of a group.
@@ -26,7 +26,7 @@ pub struct GroupRun {
 impl Experiment for GroupRecord {
     type Trial = GroupRun;
 
-    fn next(&mut self) -> Option<Planned<GroupRun>> {
+    fn next(&mut self) -> Option<UpcomingTrial<GroupRun>> {
         let (variant, round) = match policy::next(self) {
             GroupStep::Run { variant, round } => (variant, round),
             GroupStep::End(outcome) => {
@@ -40,7 +40,7 @@ impl Experiment for GroupRecord {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         let most = self.times.saturating_mul(variants);
         let (planned, budget) = (Nanos(self.trial_cost_ns), self.budget_ns.map(Nanos));
-        Some(Planned {
+        Some(UpcomingTrial {
             is_nested: false,
             trial: GroupRun { variant, round },
             number,
@@ -50,22 +50,23 @@ impl Experiment for GroupRecord {
         })
     }
 
-    fn keep(&mut self, requested: Requested<GroupRun>, made: Made<'_>) -> Event {
+    fn keep(&mut self, requested: Requested<GroupRun>, finished: FinishedTrial<'_>) -> Event {
         let GroupRun { variant, round } = requested.trial;
-        let of_run = made.record.map(seen).unwrap_or_default();
-        let ended = made.record.map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
+        let of_run = finished.record.map(seen).unwrap_or_default();
+        let ended =
+            finished.record.map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
         let trial = GroupTrial {
             number: requested.number,
             variant,
             round,
             ended,
-            judgments: made.record.map(|record| record.judgments.clone()),
+            judgments: finished.record.map(|record| record.judgments.clone()),
             throughput_per_s: of_run.throughput_per_s,
             p99_ns: of_run.p99_ns,
             sample: of_run.sample,
-            started_at: made.started_at,
-            took_ns: made.record.map_or(0, took).saturating_add(made.settled.0),
-            run: made.run,
+            started_at: finished.started_at,
+            took_ns: finished.record.map_or(0, took).saturating_add(finished.settled.0),
+            run: finished.run,
         };
         self.trials.push(trial.clone());
         let unit = self.unit;
@@ -85,8 +86,8 @@ impl Experiment for GroupRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> (Nanos, u32) {
-        (Nanos(self.trial_cost_ns), 0)
+    fn budget_shortfall(&self) -> BudgetShortfall {
+        BudgetShortfall { probe: Nanos(self.trial_cost_ns), confirmations: 0 }
     }
 
     /// One of the user's commands may fill or drop tables.

@@ -20,5 +20,7 @@ pub use group::GroupRun;
 pub use scale::SizedTrial;
 pub use search::Probe;
 pub use side_by_side::run_side_by_side;
-pub use trial_loop::{Experiment, Made, Planned, Side, check, run};
+pub use trial_loop::{
+    BudgetShortfall, Experiment, ExperimentRun, FinishedTrial, UpcomingTrial, check, run,
+};
 pub use tune::Configuration;

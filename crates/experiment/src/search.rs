@@ -15,7 +15,7 @@ use highwater_model::search::{
 use highwater_model::units::Nanos;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned};
+use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
 use crate::trial_maker::Requested;
 
 /// Maximum attempts of an op in an estimate, with the growing waits of the plan.
@@ -33,7 +33,7 @@ pub struct Probe {
 impl Experiment for SearchRecord {
     type Trial = Probe;
 
-    fn next(&mut self) -> Option<Planned<Probe>> {
+    fn next(&mut self) -> Option<UpcomingTrial<Probe>> {
         let (purpose, at) = match policy::next(self, &self.probes) {
             Probing::Estimate => (ProbePurpose::Estimate, None),
             Probing::Probe { at } => (ProbePurpose::Search, Some(at)),
@@ -45,7 +45,7 @@ impl Experiment for SearchRecord {
             }
         };
         let number = number(&self.probes);
-        Some(Planned {
+        Some(UpcomingTrial {
             is_nested: false,
             trial: Probe { purpose, at },
             number,
@@ -76,11 +76,11 @@ impl Experiment for SearchRecord {
         plan
     }
 
-    fn keep(&mut self, requested: Requested<Probe>, made: Made<'_>) -> Event {
+    fn keep(&mut self, requested: Requested<Probe>, finished: FinishedTrial<'_>) -> Event {
         let Probe { purpose, at } = requested.trial;
         let unreachable = || Probed { verdict: ProbeVerdict::TargetLost, ..Probed::default() };
-        let seen = made.record.map_or_else(unreachable, |record| probed(self, purpose, record));
-        let sessions = made.plan.as_ref();
+        let seen = finished.record.map_or_else(unreachable, |record| probed(self, purpose, record));
+        let sessions = finished.plan.as_ref();
         let sessions = sessions.map_or(0, |plan| sessions_of(plan, &self.stream));
         let probe = ProbeRecord {
             number: requested.number,
@@ -95,14 +95,14 @@ impl Experiment for SearchRecord {
             p99_ns: seen.p99_ns,
             mean_ns: seen.mean_ns,
             failed_ops: seen.failed_ops,
-            limit: made.record.and_then(|record| record.limit.clone()),
+            limit: finished.record.and_then(|record| record.limit.clone()),
             rows_before: seen.rows_before,
-            bytes_before: made.record.and_then(|record| record.target.bytes_before),
-            started_at: made.started_at,
+            bytes_before: finished.record.and_then(|record| record.target.bytes_before),
+            started_at: finished.started_at,
             measured_ns: seen.measured_ns,
-            took_ns: made.record.map_or(0, took),
-            settled_ns: made.settled.0,
-            run: made.run,
+            took_ns: finished.record.map_or(0, took),
+            settled_ns: finished.settled.0,
+            run: finished.run,
         };
         self.probes.push(probe.clone());
         Event::Probed(probe)
@@ -122,9 +122,10 @@ impl Experiment for SearchRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> (Nanos, u32) {
+    fn budget_shortfall(&self) -> BudgetShortfall {
         let policy = &self.policy;
-        (Nanos(policy.probe_takes_ns(policy.probe_ns)), 0)
+        let probe = Nanos(policy.probe_takes_ns(policy.probe_ns));
+        BudgetShortfall { probe, confirmations: 0 }
     }
 }
 

@@ -9,7 +9,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 
-use crate::trial_loop::{Experiment, Running, Side};
+use crate::trial_loop::{Experiment, ExperimentRun, Running};
 use crate::trial_maker::TrialMaker;
 
 /// Runs all of them to completion, and leaves the target idle for `settle` before each trial except the very first.
@@ -19,7 +19,7 @@ use crate::trial_maker::TrialMaker;
 /// # Errors
 /// As [`crate::run`], of the first one for which no record can be made; the records of the others are stored so far.
 pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
-    sides: Vec<Side<'a, E, M>>,
+    sides: Vec<ExperimentRun<'a, E, M>>,
     settle: Nanos,
     observer: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,

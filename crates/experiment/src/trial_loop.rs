@@ -13,14 +13,14 @@ use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
-use highwater_runner::request::RunError;
-use highwater_runner::store::RunDirectory;
+use highwater_runner::request::{RunError, RunRequest};
+use highwater_runner::store::{PROBES, RunDirectory};
 
-use crate::trial_maker::{MadeReady, Requested, TrialMaker};
+use crate::trial_maker::{PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace};
 use crate::trials::Trials;
 
 /// The next trial.
-pub struct Planned<T> {
+pub struct UpcomingTrial<T> {
     /// The trial.
     pub trial: T,
     /// From 1.
@@ -35,8 +35,8 @@ pub struct Planned<T> {
     pub is_nested: bool,
 }
 
-/// A completed trial.
-pub struct Made<'a> {
+/// A finished trial.
+pub struct FinishedTrial<'a> {
     /// For a nested experiment, its last run; absent if the target was unreachable.
     pub record: Option<&'a RunRecord>,
     /// The nested experiment, if it is one and could be run.
@@ -50,22 +50,31 @@ pub struct Made<'a> {
     /// How long the target was idle before it.
     pub settled: Nanos,
     /// Preparation of the target before it.
-    pub ready: MadeReady,
+    pub ready: TargetPreparation,
 }
 
-impl Made<'_> {
-    /// Only its directory and its preparation are known.
-    fn of(run: String, ready: MadeReady) -> Self {
+impl FinishedTrial<'_> {
+    /// A trial whose target was not reached in its preparation: only its place and the preparation are known.
+    fn unreached(place: &TrialPlace) -> Self {
         Self {
             record: None,
             nested: None,
             plan: None,
-            run,
+            run: format!("{PROBES}/{}", place.name),
             started_at: print_instant(wall_clock()),
             settled: Nanos::ZERO,
-            ready,
+            ready: place.ready.take(),
         }
     }
+}
+
+/// What a budget must cover at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetShortfall {
+    /// The duration of the first trial, everything included.
+    pub probe: Nanos,
+    /// Trials that must be possible after it.
+    pub confirmations: u32,
 }
 
 /// A question with its trials, as the loop sees it: a policy, and the stored results.
@@ -74,7 +83,7 @@ pub trait Experiment: Clone {
     type Trial;
 
     /// The next trial; `None` at the end, with the outcome recorded.
-    fn next(&mut self) -> Option<Planned<Self::Trial>>;
+    fn next(&mut self) -> Option<UpcomingTrial<Self::Trial>>;
 
     /// Adapts the plan of a trial to the length that the question needs.
     fn cut(&self, _: &Self::Trial, plan: Plan) -> Plan {
@@ -82,7 +91,7 @@ pub trait Experiment: Clone {
     }
 
     /// Adds the completed trial; returns its event.
-    fn keep(&mut self, requested: Requested<Self::Trial>, made: Made<'_>) -> Event;
+    fn keep(&mut self, requested: Requested<Self::Trial>, finished: FinishedTrial<'_>) -> Event;
 
     /// Removes the last trial; returns whether there was one.
     fn take_back(&mut self) -> bool;
@@ -93,8 +102,8 @@ pub trait Experiment: Clone {
     /// The experiment's record, based on the last trial's.
     fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord;
 
-    /// Requirements of the first trial that exceed the budget: its duration, and its number of confirmations.
-    fn no_room(&self) -> (Nanos, u32);
+    /// The least budget that allows one trial.
+    fn budget_shortfall(&self) -> BudgetShortfall;
 
     /// Whether its leases are kept between trials, so that no other run takes the tables.
     fn holds_tables(&self) -> bool {
@@ -111,7 +120,7 @@ pub fn check<E: Experiment>(experiment: &E) -> Result<(), RunError> {
 }
 
 /// An experiment to run.
-pub struct Side<'a, E, M> {
+pub struct ExperimentRun<'a, E, M> {
     /// The experiment.
     pub experiment: E,
     /// Its own directory, made by the caller.
@@ -128,14 +137,13 @@ pub struct Side<'a, E, M> {
 /// # Errors
 /// No record can be made: the budget does not cover a trial, the first one could not run, or a trial could not be made
 /// or stored.
-/// could not be made or kept.
 pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
-    side: Side<'_, E, M>,
+    run: ExperimentRun<'_, E, M>,
     settle: Nanos,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<ExperimentRecord, M::Error> {
-    let mut running = Running::new(side, settle, observer, interrupts);
+    let mut running = Running::new(run, settle, observer, interrupts);
     let end = running.finish();
     running.trials.close();
     end
@@ -143,13 +151,13 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
 
 /// The first trial of this process. There is no earlier record in memory that could represent the whole, so a completed
 /// experiment is resumed by repeating its last trial.
-fn first<E: Experiment>(experiment: &mut E) -> Result<Planned<E::Trial>, RunError> {
-    let mut planned = experiment.next();
-    if planned.is_none() && experiment.take_back() {
-        planned = experiment.next();
+fn first<E: Experiment>(experiment: &mut E) -> Result<UpcomingTrial<E::Trial>, RunError> {
+    let mut upcoming = experiment.next();
+    if upcoming.is_none() && experiment.take_back() {
+        upcoming = experiment.next();
     }
-    planned.ok_or_else(|| {
-        let (probe, confirmations) = experiment.no_room();
+    upcoming.ok_or_else(|| {
+        let BudgetShortfall { probe, confirmations } = experiment.budget_shortfall();
         RunError::Budget { probe, confirmations }
     })
 }
@@ -160,21 +168,21 @@ pub(crate) struct Running<'a, E: Experiment, M> {
     pub(crate) trials: Trials<'a>,
     maker: &'a M,
     /// The next trial.
-    upcoming: Option<Planned<E::Trial>>,
+    upcoming: Option<UpcomingTrial<E::Trial>>,
 }
 
 impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     /// An experiment that has not started.
     pub(crate) fn new(
-        side: Side<'a, E, M>,
+        run: ExperimentRun<'a, E, M>,
         settle: Nanos,
         observer: &'a Rc<dyn Observer>,
         interrupts: &'a Interrupts,
     ) -> Self {
         Self {
-            experiment: side.experiment,
-            trials: Trials::new(side.directory, settle, observer, interrupts, side.pauses),
-            maker: side.maker,
+            experiment: run.experiment,
+            trials: Trials::new(run.directory, settle, observer, interrupts, run.pauses),
+            maker: run.maker,
             upcoming: None,
         }
     }
@@ -190,14 +198,14 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
 
     /// The next trial; `None` if the experiment only has to conclude.
     pub(crate) fn upcoming(&self) -> Option<&E::Trial> {
-        self.upcoming.as_ref().map(|planned| &planned.trial)
+        self.upcoming.as_ref().map(|upcoming| &upcoming.trial)
     }
 
     /// Runs the next trial, and writes the experiment's record, which is returned if this was the end.
     pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, M::Error> {
         let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
-            Some(planned) => Some(one(experiment, trials, *maker, planned)?),
+            Some(next) => Some(run_trial(experiment, trials, *maker, next)?),
             None => None,
         };
         if matches!(made, Some(None)) {
@@ -224,78 +232,99 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
 }
 
 /// Runs a trial; returns its event, or `None` if the user stopped before it.
-fn one<E: Experiment, M: TrialMaker<E::Trial>>(
+fn run_trial<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
     maker: &M,
-    planned: Planned<E::Trial>,
+    upcoming: UpcomingTrial<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
-    let (number, name) = (planned.number, planned.name);
-    let Some(requested) = trials.requested(&name, number, planned.trial)? else {
+    let (number, name) = (upcoming.number, upcoming.name);
+    let Some(requested) = trials.requested(&name, number, upcoming.trial)? else {
         return Ok(None);
     };
-    let begin = Event::Trial { number, trial: planned.about, progress: planned.progress };
-    if planned.is_nested {
+    let begin = Event::Trial { number, trial: upcoming.about, progress: upcoming.progress };
+    let place = trials.place(&name);
+    if upcoming.is_nested {
         trials.observer.event(&begin);
-        return nested(experiment, trials, maker, requested, &name);
+        return run_nested(experiment, trials, maker, requested, &place);
     }
-    let Some(plan) = trials.reached(maker.plan(&requested))? else {
-        // The preparation was abandoned as well.
-        if trials.is_stopped() {
-            return Ok(None);
+    let request = match trial_request(experiment, trials, maker, &requested, &place)? {
+        TrialRequest::Run(request) => *request,
+        TrialRequest::Unreached => {
+            trials.observer.event(&begin);
+            return Ok(Some(experiment.keep(requested, FinishedTrial::unreached(&place))));
         }
-        trials.observer.event(&begin);
-        let (_, run) = trials.nested_place(&name);
-        let made = Made::of(run, maker.made_ready());
-        return Ok(Some(experiment.keep(requested, made)));
+        TrialRequest::Stopped => return Ok(None),
     };
-    let plan = experiment.cut(&requested.trial, plan);
-    let (directory, run) = trials.place(&name, &plan)?;
-    let request = match maker.request(&requested, plan.clone(), directory.clone()) {
-        Ok(request) => request,
-        Err(error) => {
-            directory.discard();
-            // As above.
-            if trials.is_stopped() {
-                return Ok(None);
-            }
-            return Err(error);
-        }
-    };
+    let (plan, run) = (request.plan.clone(), format!("{PROBES}/{}", request.directory.id()));
     let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
         return Ok(None);
     };
-    let made = Made {
+    let finished = FinishedTrial {
         record: trials.record_of(&ran),
+        nested: None,
         plan: Some(plan),
+        run,
         started_at: ran.started_at,
         settled: ran.settled,
-        ..Made::of(run, maker.made_ready())
+        ready: place.ready.take(),
     };
-    Ok(Some(experiment.keep(requested, made)))
+    Ok(Some(experiment.keep(requested, finished)))
+}
+
+/// The run of a trial.
+enum TrialRequest {
+    Run(Box<RunRequest>),
+    /// The target was unreachable in the preparation.
+    Unreached,
+    /// The user stopped during the preparation.
+    Stopped,
+}
+
+/// Prepares the run of a trial.
+fn trial_request<E: Experiment, M: TrialMaker<E::Trial>>(
+    experiment: &E,
+    trials: &mut Trials<'_>,
+    maker: &M,
+    requested: &Requested<E::Trial>,
+    place: &TrialPlace,
+) -> Result<TrialRequest, M::Error> {
+    let Some(prepared) = trials.reached(maker.prepare(requested, place))? else {
+        let is_stopped = trials.is_stopped();
+        return Ok(if is_stopped { TrialRequest::Stopped } else { TrialRequest::Unreached });
+    };
+    let PreparedTrial { plan, request } = prepared;
+    let plan = experiment.cut(&requested.trial, plan);
+    let directory = place.experiment.create_trial(&place.name, &plan)?;
+    match request(plan, directory.clone()) {
+        Ok(request) => Ok(TrialRequest::Run(Box::new(request))),
+        Err(error) => {
+            directory.discard();
+            if trials.is_stopped() { Ok(TrialRequest::Stopped) } else { Err(error) }
+        }
+    }
 }
 
 /// Runs a nested experiment; returns its event, or `None` if the user stopped before it.
-fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
+fn run_nested<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
     maker: &M,
     requested: Requested<E::Trial>,
-    name: &str,
+    place: &TrialPlace,
 ) -> Result<Option<Event>, M::Error> {
     let (started_at, begun) = (print_instant(wall_clock()), trials.now());
-    let (place, run) = trials.nested_place(name);
     let record = trials.reached(maker.nested(&requested, place))?;
     if record.is_none() && trials.is_stopped() {
         return Ok(None);
     }
-    let made = Made {
+    let finished = FinishedTrial {
         record: record.as_ref().map(|record| &*record.last_run),
         nested: record.as_ref(),
         started_at,
-        ..Made::of(run, maker.made_ready())
+        ..FinishedTrial::unreached(place)
     };
-    let event = experiment.keep(requested, made);
+    let event = experiment.keep(requested, finished);
     trials.keep_last(record, begun);
     Ok(Some(event))
 }

@@ -1,6 +1,6 @@
 //! The interface of an experiment's caller: makes the run of a trial, or its nested experiment. Must not run a trial.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use highwater_model::plan::Plan;
@@ -25,16 +25,18 @@ pub struct Requested<T> {
     pub tables_kept: bool,
 }
 
-/// The place of a nested experiment, its observer, and its stop requests.
-pub struct NestedPlace {
-    /// The directory that contains the experiment's.
-    pub root: PathBuf,
-    /// Name of its own directory.
+/// Where a trial belongs, and what its preparation uses.
+pub struct TrialPlace {
+    /// The experiment's directory; a trial's own is below it.
+    pub experiment: RunDirectory,
+    /// Name of the trial's directory.
     pub name: String,
-    /// Its observer.
+    /// Receives the events of the runs that the trial makes.
     pub observer: Rc<dyn Observer>,
     /// Its stop requests.
     pub interrupts: Interrupts,
+    /// How the target was prepared before the trial; set by who prepares it.
+    pub ready: RefCell<TargetPreparation>,
 }
 
 /// Errors of a trial.
@@ -55,32 +57,45 @@ impl TrialError for RunError {
 
 /// Preparation of a trial's target before its run, other than by the run itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MadeReady {
+pub struct TargetPreparation {
     /// Its duration.
     pub took: Nanos,
     /// The warm-up before the CPU quotas of a cluster's nodes began.
     pub before_quota: Option<WarmUpRun>,
 }
 
+/// Makes the request of a run with this plan, which is stored in this directory.
+type MakeRequest<'a, E> = Box<dyn FnOnce(Plan, RunDirectory) -> Result<RunRequest, E> + 'a>;
+
+/// A trial whose target is ready.
+pub struct PreparedTrial<'a, E> {
+    /// The plan of its run. A search determines how long a probe measures.
+    pub plan: Plan,
+    pub(crate) request: MakeRequest<'a, E>,
+}
+
+impl<'a, E> PreparedTrial<'a, E> {
+    /// `request` makes the run of the plan, with its length as the experiment needs it, in the trial's directory.
+    pub fn new(
+        plan: Plan,
+        request: impl FnOnce(Plan, RunDirectory) -> Result<RunRequest, E> + 'a,
+    ) -> Self {
+        Self { plan, request: Box::new(request) }
+    }
+}
+
 /// Makes the runs of trials `T`.
 pub trait TrialMaker<T> {
     /// The error of a trial.
     type Error: TrialError;
-    /// The plan of a trial. The search determines how long a probe measures.
-    fn plan(&self, requested: &Requested<T>) -> Result<Plan, Self::Error>;
-    /// The run of a trial, stored in `directory`.
-    fn request(
-        &self,
-        requested: &Requested<T>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, Self::Error>;
-    /// Preparation of the target for the last planned or completed trial.
-    fn made_ready(&self) -> MadeReady {
-        MadeReady::default()
-    }
+    /// Prepares a trial that is a run.
+    fn prepare<'a>(
+        &'a self,
+        requested: &'a Requested<T>,
+        place: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, Self::Error>, Self::Error>;
     /// Makes a nested experiment; required if the experiment has such trials.
-    fn nested(&self, _: &Requested<T>, _: NestedPlace) -> Result<ExperimentRecord, Self::Error> {
+    fn nested(&self, _: &Requested<T>, _: &TrialPlace) -> Result<ExperimentRecord, Self::Error> {
         let message = "a trial is no experiment of its own";
         Err(RunError::System(std::io::Error::other(message)).into())
     }

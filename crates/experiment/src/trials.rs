@@ -3,6 +3,7 @@
 //!
 //! Must not select or interpret runs.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -10,12 +11,11 @@ use futures_util::future::select;
 use highwater_driver::Timeline;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{Event, Part, WarningKind};
-use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
 
 use crate::progress::loaded;
-use crate::trial_maker::{NestedPlace, Requested, TrialError};
+use crate::trial_maker::{Requested, TrialError, TrialPlace};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
@@ -23,7 +23,7 @@ use highwater_runner::observer::Observer;
 use highwater_runner::reporting::kept_in;
 use highwater_runner::request::{Ended, RunError, RunRequest};
 use highwater_runner::run;
-use highwater_runner::store::{PROBES, RunDirectory, StoreError};
+use highwater_runner::store::{RunDirectory, StoreError};
 
 /// Completed trials, and the state for the next one.
 pub(crate) struct Trials<'a> {
@@ -53,7 +53,7 @@ pub(crate) struct Trials<'a> {
 }
 
 /// A completed trial.
-pub(crate) struct Ran {
+pub(crate) struct CompletedRun {
     /// Its record is the last one; false if the target was unreachable.
     reached: bool,
     pub(crate) started_at: String,
@@ -138,15 +138,15 @@ impl<'a> Trials<'a> {
         }))
     }
 
-    /// A directory for the next trial, and its path relative to the experiment's.
-    pub(crate) fn place(
-        &self,
-        name: &str,
-        plan: &Plan,
-    ) -> Result<(RunDirectory, String), StoreError> {
-        let directory = self.directory.create_trial(name, plan)?;
-        let run = format!("{PROBES}/{}", directory.id());
-        Ok((directory, run))
+    /// Where the next trial belongs.
+    pub(crate) fn place(&self, name: &str) -> TrialPlace {
+        TrialPlace {
+            experiment: self.directory.clone(),
+            name: name.to_owned(),
+            observer: Rc::clone(self.of_runs),
+            interrupts: self.interrupts.clone(),
+            ready: RefCell::default(),
+        }
     }
 
     /// Runs a trial, and reports its start; `None` if the user stopped first. The first trial reports itself what
@@ -156,7 +156,7 @@ impl<'a> Trials<'a> {
         request: RunRequest,
         begin: &Event,
         holds_tables: bool,
-    ) -> Result<Option<Ran>, RunError> {
+    ) -> Result<Option<CompletedRun>, RunError> {
         let is_first = self.last.is_none();
         let simulated = request.target.capabilities().simulated_clock;
         let settled =
@@ -186,7 +186,7 @@ impl<'a> Trials<'a> {
             self.loaded_ns = self.loaded_ns.saturating_add(loaded(&end.record));
             self.last = Some(end.record);
         }
-        Ok(Some(Ran { reached, started_at, settled }))
+        Ok(Some(CompletedRun { reached, started_at, settled }))
     }
 
     /// Whether the user stopped before the next trial, which is recorded; the first trial reports it itself.
@@ -220,18 +220,7 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The place of the next nested experiment, and its path relative to the experiment's directory.
-    pub(crate) fn nested_place(&self, name: &str) -> (NestedPlace, String) {
-        let place = NestedPlace {
-            root: self.directory.path().join(PROBES),
-            name: name.to_owned(),
-            observer: Rc::clone(self.of_runs),
-            interrupts: self.interrupts.clone(),
-        };
-        (place, format!("{PROBES}/{name}"))
-    }
-
-    /// A plan or a nested experiment, or `None` if the target was unreachable.
+    /// A prepared trial or a nested experiment, or `None` if the target was unreachable.
     pub(crate) fn reached<T, E: TrialError>(&self, made: Result<T, E>) -> Result<Option<T>, E> {
         match made {
             Ok(made) => Ok(Some(made)),
@@ -264,7 +253,7 @@ impl<'a> Trials<'a> {
     }
 
     /// The record of a completed trial.
-    pub(crate) fn record_of(&self, ran: &Ran) -> Option<&RunRecord> {
+    pub(crate) fn record_of(&self, ran: &CompletedRun) -> Option<&RunRecord> {
         self.last.as_ref().filter(|_| ran.reached)
     }
 

@@ -10,7 +10,7 @@ use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdic
 use highwater_model::units::Nanos;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned};
+use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
 use crate::trial_maker::Requested;
 
 /// A configuration that is measured.
@@ -25,7 +25,7 @@ pub struct Configuration {
 impl Experiment for TuneRecord {
     type Trial = Configuration;
 
-    fn next(&mut self) -> Option<Planned<Configuration>> {
+    fn next(&mut self) -> Option<UpcomingTrial<Configuration>> {
         let (at, purpose) = match policy::next(self) {
             TuneStep::Measure { at, purpose } => (at, purpose),
             TuneStep::End(outcome) => {
@@ -39,7 +39,7 @@ impl Experiment for TuneRecord {
         let (planned, budget) = (self.policy.trial_cost_ns, self.policy.budget_ns);
         let budget = Some(Nanos(budget));
         let most = self.policy.probes_max.saturating_add(policy::probes_left_out(self));
-        Some(Planned {
+        Some(UpcomingTrial {
             is_nested: false,
             number,
             name: format!("{number:03}"),
@@ -52,10 +52,10 @@ impl Experiment for TuneRecord {
         })
     }
 
-    fn keep(&mut self, requested: Requested<Configuration>, made: Made<'_>) -> Event {
+    fn keep(&mut self, requested: Requested<Configuration>, finished: FinishedTrial<'_>) -> Event {
         let by = self.by;
         let unreachable = || Measured { verdict: TrialVerdict::TargetLost, ..Measured::default() };
-        let seen = made.record.map_or_else(unreachable, |record| measured(by, record));
+        let seen = finished.record.map_or_else(unreachable, |record| measured(by, record));
         let trial = TrialRecord {
             number: requested.number,
             purpose: requested.trial.purpose,
@@ -65,9 +65,9 @@ impl Experiment for TuneRecord {
             throughput_per_s: seen.throughput_per_s,
             figure: seen.figure,
             showed: seen.showed,
-            started_at: made.started_at,
-            took_ns: made.record.map_or(0, took).saturating_add(made.settled.0),
-            run: made.run,
+            started_at: finished.started_at,
+            took_ns: finished.record.map_or(0, took).saturating_add(finished.settled.0),
+            run: finished.run,
         };
         self.trials.push(trial.clone());
         let unit = self.unit;
@@ -87,8 +87,8 @@ impl Experiment for TuneRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> (Nanos, u32) {
+    fn budget_shortfall(&self) -> BudgetShortfall {
         let confirmations = self.policy.confirmations.saturating_mul(2);
-        (Nanos(self.policy.trial_cost_ns), confirmations)
+        BudgetShortfall { probe: Nanos(self.policy.trial_cost_ns), confirmations }
     }
 }

@@ -1,10 +1,12 @@
-//! Common parts of experiments: resuming, observing trials, and ending. Must not run a trial.
+//! What experiments have in common: the time of their trials, resuming, and running them to their end. Must not decide
+//! which trial is next.
 
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use highwater_experiment::trial_maker::{NestedPlace, TrialError, TrialMaker};
-use highwater_experiment::{self as experiment, Experiment, Side};
+use highwater_experiment::trial_maker::{TrialError, TrialMaker, TrialPlace};
+use highwater_experiment::{self as experiment, Experiment, ExperimentRun};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
@@ -37,14 +39,14 @@ const STEADY_PART: u64 = 4;
 
 /// Estimated time of a trial in addition to its measured time, before the first trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Around {
+pub struct TrialOverhead {
     /// Constant part: warm-up, settling, connecting, new tables, and drain.
     pub fixed: Nanos,
     /// Its audit, as a fraction of the measured time.
     pub audit_fraction: f64,
 }
 
-impl Around {
+impl TrialOverhead {
     /// For trials of this plan, each after an idle time of `settle`. On a simulated clock, only phases take time.
     pub fn new(
         run: &RunIntent,
@@ -136,12 +138,15 @@ impl From<Failure> for ProbeFailure {
     }
 }
 
-/// How experiments of one kind are resumed; parts of the messages.
-pub struct Resuming<'a> {
+/// The hash of a stored experiment's definition, and its trials; `None` of another kind.
+pub type StoredTrials<T> = Option<(String, Vec<T>)>;
+
+/// A request to resume an experiment of one kind; parts of the messages.
+pub struct ResumeRequest<'a> {
     /// The run store's directory.
     pub out: &'a Path,
-    /// The directory or ID of the experiment there.
-    pub name: &'a str,
+    /// The directory or ID of the experiment there; absent for a new one.
+    pub name: Option<&'a str>,
     /// `a search`.
     pub what: &'static str,
     /// ``find` run``: follows the name of the program.
@@ -157,25 +162,21 @@ pub struct Resuming<'a> {
 /// Pauses of an experiment by its user.
 pub type Pauses = Vec<InterventionRecord>;
 
-/// The parts of an experiment that a resumed one takes over.
-pub struct Resumed<T> {
-    /// Its trials.
-    pub trials: Vec<T>,
-    /// Its pauses.
-    pub pauses: Pauses,
-}
-
-impl Resuming<'_> {
-    /// The trials and pauses of the experiment that `--resume` names, which must have the same definition; paths are
-    /// relative to a sibling. Trials at its end that ended early are omitted. `of` extracts its hash and its trials.
-    pub fn trials<T>(
+impl ResumeRequest<'_> {
+    /// Takes over the trials of the named experiment, if there is one, and returns its pauses. It must have the same
+    /// definition; paths are relative to a sibling. Trials at its end that ended early are omitted.
+    pub fn take_over<T>(
         &self,
         hash: &str,
-        of: impl FnOnce(Question) -> Option<(String, Vec<T>)>,
+        resumed: &mut Vec<T>,
+        of: impl FnOnce(Question) -> StoredTrials<T>,
         ended_early: impl Fn(&T) -> bool,
         run: impl Fn(&mut T) -> &mut String,
-    ) -> Result<Resumed<T>, Failure> {
-        let record = record::read(&store::find(self.out, Some(self.name))?)?;
+    ) -> Result<Pauses, Failure> {
+        let Some(name) = self.name else {
+            return Ok(Pauses::new());
+        };
+        let record = record::read(&store::find(self.out, Some(name))?)?;
         let id = record.header().id.clone();
         let experiment = record.into_experiment();
         let (question, pauses) = experiment.map(|of| (of.question, of.interventions)).unzip();
@@ -199,8 +200,8 @@ impl Resuming<'_> {
                 None => *run = format!("../{id}/{run}"),
             }
         }
-        let pauses = pauses.unwrap_or_default();
-        Ok(Resumed { trials, pauses })
+        *resumed = trials;
+        Ok(pauses.unwrap_or_default())
     }
 }
 
@@ -220,57 +221,69 @@ pub fn resumed(number: usize, trials: &str) -> String {
     }
 }
 
-/// An experiment that begins: its directory, observer, and stop requests.
-pub struct Begun {
-    /// Its own directory.
-    pub directory: RunDirectory,
-    observer: Rc<dyn Observer>,
-    interrupts: Interrupts,
+/// An experiment before its first trial.
+pub struct Prepared<E, M> {
+    /// The question, with the trials of the experiment that it resumes.
+    pub experiment: E,
+    /// Makes its trials.
+    pub maker: M,
+    /// The plan of the first trial.
+    pub first: Plan,
+    /// The workload of the first trial.
+    pub workload: Arc<Workload>,
+    /// What `--dry-run` prints: the trials, and their time.
+    pub preview: String,
+    /// Its estimated time, without the time for filling tables.
+    pub cost: Nanos,
+    /// Pauses of the experiment that it resumes.
+    pub pauses: Pauses,
+    /// How long the target is left idle before each trial.
+    pub settle: Nanos,
 }
 
-impl Begun {
-    /// The main experiment of a command, after its preview; `kind` and `hash` are parts of its ID.
-    pub fn new(
+impl<E: Experiment, M: TrialMaker<E::Trial, Error = ProbeFailure>> Prepared<E, M> {
+    /// Prints the preview.
+    pub fn show(&self) -> Result<u8, Failure> {
+        terminal::data(&self.preview).map(|()| exit::SUCCESS)
+    }
+
+    /// Runs it as the experiment of a command; `kind` and `hash` are parts of its ID. Returns its record and its
+    /// directory, for printing.
+    pub fn measure(
+        self,
         run: &RunIntent,
-        stops: &Stops,
         kind: &str,
         hash: &str,
-        first: &Plan,
-        preview: &str,
-    ) -> Result<Self, Failure> {
-        let observer = observer(&run.output, preview, stops)?;
-        let id = prepare::id(kind, &first.workload.name, hash);
-        Ok(Self {
-            directory: prepare::directory(&run.out, &id, first)?,
-            observer,
-            interrupts: stops.interrupts.clone(),
-        })
+        stops: &Stops,
+    ) -> Result<(ExperimentRecord, String), Failure> {
+        prepare::warn_about_audit(&self.workload, &self.first);
+        let observer = observer(&run.output, &self.preview, stops)?;
+        let id = prepare::id(kind, &self.first.workload.name, hash);
+        let directory = prepare::directory(&run.out, &id, &self.first)?;
+        let shown = directory.path().display().to_string();
+        let workload = Arc::clone(&self.workload);
+        let record = self.run(directory, &observer, &stops.interrupts);
+        // The end of the observer also ends the drawing.
+        drop(observer);
+        let record = record.map_err(|failure| failure.located(&run.workload, &workload))?;
+        Ok((record, shown))
     }
 
-    /// An experiment that is a trial of another one, in whose directory it is stored.
-    pub fn nested(place: &NestedPlace, first: &Plan) -> Result<Self, StoreError> {
-        Ok(Self {
-            directory: prepare::directory(&place.root, &place.name, first)?,
-            observer: Rc::clone(&place.observer),
-            interrupts: place.interrupts.clone(),
-        })
+    /// Runs it as a trial of another experiment, in whose directory it is stored.
+    pub fn nest(self, place: &TrialPlace) -> Result<ExperimentRecord, ProbeFailure> {
+        let directory = place.experiment.create_trial(&place.name, &self.first)?;
+        self.run(directory, &place.observer, &place.interrupts)
     }
 
-    /// Its directory, for printing.
-    pub fn shown(&self) -> String {
-        self.directory.path().display().to_string()
-    }
-
-    /// Runs it to its end, which also ends the drawing.
-    pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
+    fn run(
         self,
-        experiment: E,
-        maker: &M,
-        pauses: Pauses,
-        settle: Nanos,
-    ) -> Result<ExperimentRecord, M::Error> {
-        let side = Side { experiment, directory: self.directory, maker, pauses };
-        experiment::run(side, settle, &self.observer, &self.interrupts)
+        directory: RunDirectory,
+        observer: &Rc<dyn Observer>,
+        interrupts: &Interrupts,
+    ) -> Result<ExperimentRecord, ProbeFailure> {
+        let Self { experiment, maker, pauses, settle, .. } = self;
+        let run = ExperimentRun { experiment, directory, maker: &maker, pauses };
+        experiment::run(run, settle, observer, interrupts)
     }
 }
 

@@ -17,7 +17,7 @@ use highwater_model::units::Nanos;
 use highwater_sizing::growth::predicted;
 
 use crate::progress::{loaded, number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned};
+use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
 use crate::trial_maker::Requested;
 
 /// Settings that may depend on the size without changing a table; of `rows`, only the missing ones are loaded.
@@ -55,7 +55,7 @@ impl SizedTrial {
 impl Experiment for ScaleRecord {
     type Trial = SizedTrial;
 
-    fn next(&mut self) -> Option<Planned<SizedTrial>> {
+    fn next(&mut self) -> Option<UpcomingTrial<SizedTrial>> {
         let (size, purpose) = match policy::next(self) {
             GrowthStep::Measure { size, purpose } => (size, purpose),
             GrowthStep::Alone(node) => return Some(alone(self, node)),
@@ -83,15 +83,15 @@ impl Experiment for ScaleRecord {
         Some(planned(self, trial, number(&self.trials)))
     }
 
-    fn keep(&mut self, requested: Requested<SizedTrial>, made: Made<'_>) -> Event {
-        let nested = made.nested.map(RecordRef::Experiment);
-        let record = nested.or(made.record.map(RecordRef::Run));
-        let (took_ns, loaded_ns) = match (made.nested, made.record) {
+    fn keep(&mut self, requested: Requested<SizedTrial>, finished: FinishedTrial<'_>) -> Event {
+        let nested = finished.nested.map(RecordRef::Experiment);
+        let record = nested.or(finished.record.map(RecordRef::Run));
+        let (took_ns, loaded_ns) = match (finished.nested, finished.record) {
             (Some(experiment), _) => (took_nested(experiment), experiment.loaded_ns),
             (None, Some(run)) => (took(run), loaded(run)),
             (None, None) => (0, 0),
         };
-        let ready = made.ready;
+        let ready = finished.ready;
         let trial = ScaleTrial {
             number: requested.number,
             purpose: requested.trial.purpose,
@@ -99,11 +99,11 @@ impl Experiment for ScaleRecord {
             size: requested.trial.size,
             predicted: requested.trial.predicted,
             figures: figures(&self.stream, record),
-            started_at: made.started_at,
-            took_ns: took_ns.saturating_add(made.settled.0).saturating_add(ready.took.0),
+            started_at: finished.started_at,
+            took_ns: took_ns.saturating_add(finished.settled.0).saturating_add(ready.took.0),
             ready_ns: ready.took.0.saturating_add(loaded_ns),
             before_quota: ready.before_quota,
-            run: made.run,
+            run: finished.run,
         };
         match trial.node {
             Some(_) => self.alone.trials.push(trial.clone()),
@@ -128,8 +128,8 @@ impl Experiment for ScaleRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> (Nanos, u32) {
-        (Nanos(self.trial_cost_ns), 0)
+    fn budget_shortfall(&self) -> BudgetShortfall {
+        BudgetShortfall { probe: Nanos(self.trial_cost_ns), confirmations: 0 }
     }
 
     /// Each size has a separate cluster, or one that changes between two sizes.
@@ -150,7 +150,7 @@ fn keeps_tables(scale: &ScaleRecord) -> bool {
 }
 
 /// A trial of a single node, in a cluster of one.
-fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
+fn alone(scale: &ScaleRecord, node: u32) -> UpcomingTrial<SizedTrial> {
     let trial = SizedTrial {
         purpose: ScalePurpose::Alone,
         size: ScaleSize { nodes: 1, settings: scale.alone.settings.clone() },
@@ -163,7 +163,7 @@ fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
 }
 
 /// The next trial, with the progress of the growth.
-fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<SizedTrial> {
+fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> UpcomingTrial<SizedTrial> {
     let all = scale.alone.trials.iter().chain(&scale.trials);
     let took: Vec<u64> = all.clone().map(ScaleTrial::budgeted_ns).collect();
     let ready = all.map(|trial| trial.ready_ns).fold(0, u64::saturating_add);
@@ -171,7 +171,7 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<Sized
     let sizes = u32::try_from(scale.sizes.len()).unwrap_or(u32::MAX);
     let most = sizes.saturating_add(1).saturating_add(scale.alone.nodes);
     let (cost, budget) = (Nanos(scale.trial_cost_ns), scale.budget_ns.map(Nanos));
-    Planned {
+    UpcomingTrial {
         number,
         name: trial.name(number),
         about: Trial::Size {

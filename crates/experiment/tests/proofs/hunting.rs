@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_experiment::Probe;
-use highwater_experiment::trial_maker::{NestedPlace, Requested};
+use highwater_experiment::trial_maker::{Requested, TrialPlace};
 use highwater_model::plan::{AuditLevel, Objective, Unit};
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::search::{
@@ -15,6 +15,7 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_report as report;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::run::RunError;
+use highwater_runner::store::PROBES;
 
 use crate::making::{Jobs, Watched};
 use crate::support::{Job, one_node};
@@ -145,9 +146,9 @@ impl Hunt {
     }
 
     /// Runs it as a trial of another experiment.
-    pub(crate) fn nested(&self, place: &NestedPlace) -> Result<ExperimentRecord, RunError> {
+    pub(crate) fn nested(&self, place: &TrialPlace) -> Result<ExperimentRecord, RunError> {
         let watched = Watched::with(Rc::clone(&place.observer), place.interrupts.clone());
-        self.find_named(&place.root, &place.name, &watched)
+        self.find_named(&place.experiment.path().join(PROBES), &place.name, &watched)
     }
 
     fn find_named(

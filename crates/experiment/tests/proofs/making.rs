@@ -5,15 +5,15 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_analysis::Ended;
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
-use highwater_experiment::{Experiment, Side, run};
+use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::{Experiment, ExperimentRun, run};
 use highwater_model::event::Event;
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::observer::{Observer, Silent};
-use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::run::RunError;
 use highwater_runner::store::RunDirectory;
 
 use crate::support::Job;
@@ -96,8 +96,8 @@ impl<E: Experiment> Jobs<'_, E> {
             trial: self.first,
             is_first: true,
             tables_kept: false,
-        })?;
-        let side = Side {
+        });
+        let side = ExperimentRun {
             experiment: self.experiment,
             directory: RunDirectory::create(root, name, &first)?
                 .with_page(|record| highwater_report::html(record)),
@@ -114,24 +114,27 @@ struct Maker<'a, T> {
     chances_of: fn(&T) -> u64,
 }
 
+impl<T> Maker<'_, T> {
+    fn plan(&self, requested: &Requested<T>) -> Plan {
+        let job = (self.job_of)(requested);
+        job.plan(&job.workload(), 16)
+    }
+}
+
 impl<T> TrialMaker<T> for Maker<'_, T> {
     type Error = RunError;
 
-    fn plan(&self, requested: &Requested<T>) -> Result<Plan, RunError> {
-        let job = (self.job_of)(requested);
-        Ok(job.plan(&job.workload(), 16))
-    }
-
-    fn request(
-        &self,
-        requested: &Requested<T>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, RunError> {
-        let job = (self.job_of)(requested);
-        let mut with_chances = job.clone();
-        with_chances.seed += (self.chances_of)(&requested.trial);
-        Ok(job.request_in(with_chances.open_target(self.root), plan, directory))
+    fn prepare<'a>(
+        &'a self,
+        requested: &'a Requested<T>,
+        _: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, RunError>, RunError> {
+        Ok(PreparedTrial::new(self.plan(requested), |plan, directory| {
+            let job = (self.job_of)(requested);
+            let mut with_chances = job.clone();
+            with_chances.seed += (self.chances_of)(&requested.trial);
+            Ok(job.request_in(with_chances.open_target(self.root), plan, directory))
+        }))
     }
 }
 

@@ -7,20 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
+use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{self as experiment, Probe};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
-use highwater_model::units::{Nanos, Rate};
+use highwater_model::units::Rate;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::record;
-use highwater_runner::run::RunRequest;
-use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
 use self::preview::{Preview, searched};
+use crate::event_log;
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
@@ -29,10 +28,9 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Begun, Pauses, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest};
 use crate::prepare::{self, StoredPlan, target};
 use crate::running_cluster::on_cluster;
-use crate::{event_log, exit, terminal};
 
 pub(crate) use self::intent::FindIntent;
 
@@ -141,37 +139,31 @@ const LOAD_FLAGS: &[Flag] = &[
 /// Runs the search; returns the exit code.
 fn find(settings: &FindIntent) -> Result<u8, Failure> {
     if settings.dry_run {
-        let preview = prepared(settings)?.preview;
-        return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
+        return prepared(settings)?.show();
     }
     let stops = prepare::stops()?;
     let prepared = prepared(settings)?;
-    let (run, workload) = (&settings.run, Arc::clone(&prepared.runs.workload));
-    prepare::warn_about_audit(&workload, &prepared.first);
-    let text = prepared.preview.text(settings);
-    let hash = &prepared.preview.search.objective_hash;
-    let begun = Begun::new(run, &stops, "find", hash, &prepared.first, &text)?;
-    let shown = begun.shown();
-    let record =
-        prepared.run(begun).map_err(|failure| failure.located(&run.workload, &workload))?;
-    event_log::record(&run.output, (&record).into(), &shown)
+    let hash = prepared.experiment.objective_hash.clone();
+    let (record, place) = prepared.measure(&settings.run, "find", &hash, &stops)?;
+    event_log::record(&settings.run.output, (&record).into(), &place)
 }
 
+/// A search before its first probe.
+type PreparedSearch<'a> = Prepared<SearchRecord, ProbeRuns<'a>>;
+
 /// Prepares the search.
-fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
+pub(super) fn prepared(settings: &FindIntent) -> Result<PreparedSearch<'_>, Failure> {
     prepared_on(settings, target::with_password(&settings.run)?)
 }
 
-/// The definition of a search, the plan of its first probe, and its usual time. Must not connect.
-pub(super) fn intended(settings: &FindIntent) -> Result<(SearchRecord, Plan, Nanos), Failure> {
-    let Prepared { preview, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
-    let usual = preview.usual();
-    Ok((preview.search, first, usual))
+/// Prepares the search without a connection.
+pub(super) fn intended(settings: &FindIntent) -> Result<PreparedSearch<'_>, Failure> {
+    prepared_on(settings, settings.run.targets.clone())
 }
 
 /// Whether the search stored in `directory` has the same definition, so that it can be resumed.
 pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, Failure> {
-    let (search, _, _) = intended(settings)?;
+    let search = intended(settings)?.experiment;
     let Ok(stored) = record::read(directory) else {
         return Ok(false);
     };
@@ -180,43 +172,35 @@ pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, F
     Ok(stored.is_some_and(|stored| stored.definition_hash == search.definition_hash))
 }
 
-/// A search in its own directory below that of another experiment.
-pub(super) fn nested(
-    settings: &FindIntent,
-    place: &NestedPlace,
-) -> Result<ExperimentRecord, ProbeFailure> {
-    let prepared = prepared(settings)?;
-    let begun = Begun::nested(place, &prepared.first)?;
-    prepared.run(begun)
-}
-
-fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
+fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<PreparedSearch<'_>, Failure> {
     let workload = prepare::workload(&settings.run)?;
-    let mut runs = ProbeRuns { settings, workload, urls, directory: None, needs_new_tables: false };
-    let first = runs.plan(&Requested {
-        number: 1,
-        trial: Probe { purpose: ProbePurpose::Search, at: settings.first },
-        is_first: true,
-        tables_kept: false,
-    });
-    let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
-    let mut preview = Preview::new(settings, &runs.workload, &first)?;
+    let mut maker =
+        ProbeRuns { settings, workload: Arc::clone(&workload), urls, needs_new_tables: false };
+    let first = Probe { purpose: ProbePurpose::Search, at: settings.first };
+    let first = maker.plan(&maker.run(&first), &first)?;
+    let mut preview = Preview::new(settings, &workload, &first)?;
     let pauses = resume(settings, &mut preview.search)?;
     let mut pairs = preview.search.probes.windows(2);
     // The probes did not append to each other's rows.
-    runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
+    maker.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     experiment::check(&preview.search)?;
-    Ok(Prepared { runs, preview, first, pauses })
+    Ok(Prepared {
+        preview: preview.text(settings),
+        cost: preview.usual(),
+        experiment: preview.search,
+        maker,
+        first,
+        workload,
+        pauses,
+        settle: settings.settle,
+    })
 }
 
-/// Takes over the probes of the search to resume, which must have the same definition; returns its pauses.
+/// Takes over the probes of the search to resume; returns its pauses.
 fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, Failure> {
-    let Some(name) = &settings.resume else {
-        return Ok(Pauses::new());
-    };
-    let resuming = Resuming {
+    let request = ResumeRequest {
         out: &settings.run.out,
-        name,
+        name: settings.resume.as_deref(),
         what: "a search",
         command: "find` run",
         definition: "its target, workload, objective, lengths, or seed",
@@ -229,37 +213,15 @@ fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, Fa
     };
     let early = [ProbeVerdict::Interrupted, ProbeVerdict::TargetLost];
     let ended_early = |probe: &ProbeRecord| early.contains(&probe.verdict);
-    let hash = &search.definition_hash;
-    let resumed = resuming.trials(hash, of, ended_early, |probe| &mut probe.run)?;
-    search.probes = resumed.trials;
-    Ok(resumed.pauses)
-}
-
-/// A search before its first probe.
-struct Prepared<'a> {
-    runs: ProbeRuns<'a>,
-    preview: Preview,
-    /// The plan of the first probe.
-    first: Plan,
-    /// Pauses of the resumed search.
-    pauses: Pauses,
-}
-
-impl Prepared<'_> {
-    fn run(mut self, begun: Begun) -> Result<ExperimentRecord, ProbeFailure> {
-        self.runs.directory = Some(begun.directory.clone());
-        let settle = self.runs.settings.settle;
-        begun.run(self.preview.search, &self.runs, self.pauses, settle)
-    }
+    let SearchRecord { definition_hash, probes, .. } = search;
+    request.take_over(definition_hash, probes, of, ended_early, |probe| &mut probe.run)
 }
 
 /// Makes the probes' runs from the settings.
-struct ProbeRuns<'a> {
+pub(super) struct ProbeRuns<'a> {
     settings: &'a FindIntent,
     workload: Arc<Workload>,
     urls: Vec<TargetUrl>,
-    /// The search's directory, for the file of an embedded target.
-    directory: Option<RunDirectory>,
     /// Whether the resumed search had new tables for each probe.
     needs_new_tables: bool,
 }
@@ -294,45 +256,47 @@ impl ProbeRuns<'_> {
         }
         trials::writes(&self.workload, plan) && (drop || !request.tables_kept)
     }
+
+    /// The plan of a probe.
+    fn plan(&self, run: &RunIntent, probe: &Probe) -> Result<Plan, Failure> {
+        let plan = prepare::plan(run, &self.workload, &self.urls)?;
+        if probe.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
+            return Ok(plan);
+        }
+        // Closed load with all sessions that open load may use.
+        let all = searched(self.settings, &plan).sessions;
+        let mut run = run.clone();
+        let stream = &mut run.plan.streams[self.settings.searched];
+        stream.paces = vec![PaceInput::Closed(Some(all))];
+        prepare::plan(&run, &self.workload, &self.urls)
+    }
 }
 
 impl TrialMaker<Probe> for ProbeRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, request: &Requested<Probe>) -> Result<Plan, ProbeFailure> {
+    fn prepare<'a>(
+        &'a self,
+        request: &'a Requested<Probe>,
+        place: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
         let mut run = self.run(&request.trial);
-        let plan = prepare::plan(&run, &self.workload, &self.urls)?;
-        if request.trial.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate
-        {
-            return Ok(plan);
-        }
-        // Closed load with all sessions that open load may use.
-        let all = searched(self.settings, &plan).sessions;
-        let stream = &mut run.plan.streams[self.settings.searched];
-        stream.paces = vec![PaceInput::Closed(Some(all))];
-        Ok(prepare::plan(&run, &self.workload, &self.urls)?)
-    }
-
-    fn request(
-        &self,
-        request: &Requested<Probe>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, ProbeFailure> {
-        let workload = Arc::clone(&self.workload);
-        let mut run = self.run(&request.trial);
-        let in_the_way = request.tables_kept && !run.drop && trials::writes(&self.workload, &plan);
-        if self.needs_new_tables && in_the_way {
-            let cause = "the tables hold rows, and the search had new tables for each probe";
-            let hint = "drop these rows with --drop, or start a new search";
-            return Err(Failure::usage(cause).with_hint(hint).into());
-        }
-        run.drop = self.makes_tables(request, &plan);
-        // A simulated target gets another seed; rows and ops stay the same.
-        let chances = self.settings.target_seed;
-        run.seed.0 = run.seed.0.wrapping_add(chances);
-        run.seed.0 = run.seed.0.wrapping_add(request.number.into());
-        let stored = StoredPlan::new(plan, directory, self.directory.as_ref());
-        Ok(prepare::request(&run, workload, stored, &self.urls)?)
+        let plan = self.plan(&run, &request.trial)?;
+        Ok(PreparedTrial::new(plan, move |plan, directory| {
+            let in_the_way =
+                request.tables_kept && !run.drop && trials::writes(&self.workload, &plan);
+            if self.needs_new_tables && in_the_way {
+                let cause = "the tables hold rows, and the search had new tables for each probe";
+                let hint = "drop these rows with --drop, or start a new search";
+                return Err(Failure::usage(cause).with_hint(hint).into());
+            }
+            run.drop = self.makes_tables(request, &plan);
+            // A simulated target gets another seed; rows and ops stay the same.
+            let chances = self.settings.target_seed;
+            run.seed.0 = run.seed.0.wrapping_add(chances);
+            run.seed.0 = run.seed.0.wrapping_add(request.number.into());
+            let stored = StoredPlan::new(plan, directory, Some(&place.experiment));
+            Ok(prepare::request(&run, Arc::clone(&self.workload), stored, &self.urls)?)
+        }))
     }
 }

@@ -10,7 +10,7 @@ use highwater_workload::Workload;
 
 use super::intent::FindIntent;
 use crate::failure::Failure;
-use crate::prepare::trials::{Around, resumed};
+use crate::prepare::trials::{TrialOverhead, resumed};
 
 /// Number of confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
@@ -52,7 +52,7 @@ impl Preview {
     ) -> Result<Self, Failure> {
         let needed = ops_needed(&plan.objectives);
         let ops = needed.map_or(0.0, |needed| needed.ops);
-        let around = Around::new(&settings.run, settings.settle, workload, plan)?;
+        let around = TrialOverhead::new(&settings.run, settings.settle, workload, plan)?;
         let part = Nanos(settings.budget.0 / PARTS_OF_BUDGET);
         let longest = part.saturating_sub(around.fixed).0;
         let longest = to_f64(longest) / (1.0 + around.audit_fraction);

@@ -7,26 +7,23 @@ use std::sync::Arc;
 
 use highwater_analysis::group::run_at;
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{self as experiment, GroupRun};
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::incident::Ended;
 use highwater_model::plan::Plan;
 use highwater_model::record::Question;
-use highwater_runner::interrupts::Interrupts;
-use highwater_runner::run::RunRequest;
-use highwater_runner::store::RunDirectory;
+use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
 use super::intent::{RepeatIntent, Variant};
 use super::single;
-use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops, target};
-use crate::{ceiling, event_log, terminal, variants};
+use crate::{ceiling, event_log, variants};
 
 /// Maximum runs that a preview lists.
 const LISTED_MAX: usize = 40;
@@ -36,27 +33,34 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
         return single::run(&settings.run);
     }
+    let prepared = prepared(settings)?;
+    if settings.dry_run {
+        return prepared.show();
+    }
+    let (stops, hash) = (stops()?, prepared.experiment.definition_hash.clone());
+    let (record, place) = prepared.measure(&settings.run, "group", &hash, &stops)?;
+    ceiling::keep(&record.last_run);
+    event_log::record(&settings.run.output, (&record).into(), &place)
+}
+
+/// Prepares the group.
+fn prepared(settings: &RepeatIntent) -> Result<Prepared<GroupRecord, VariantRuns<'_>>, Failure> {
     let workload = prepare::workload(&settings.run)?;
     let first = prepare::plan(&settings.run, &workload, &settings.variants[0].targets)?;
     let mut group = group(settings, &workload, &first)?;
     let pauses = resume(settings, &mut group)?;
     experiment::check(&group)?;
-    let preview = preview(&group);
-    if settings.dry_run {
-        return terminal::data(&preview).map(|()| exit::SUCCESS);
-    }
-    prepare::warn_about_audit(&workload, &first);
-    let stops = stops()?;
-    let (run, hash) = (&settings.run, &group.definition_hash);
-    let begun = Begun::new(run, &stops, "group", hash, &first, &preview)?;
-    let shown = begun.shown();
-    let runs =
-        VariantRuns { settings, workload, urls: RefCell::default(), interrupts: stops.interrupts };
-    let record = begun
-        .run(group, &runs, pauses, settings.settle)
-        .map_err(|failure| failure.located(&run.workload, &runs.workload))?;
-    ceiling::keep(&record.last_run);
-    event_log::record(&run.output, (&record).into(), &shown)
+    let maker = VariantRuns { settings, workload: Arc::clone(&workload), urls: RefCell::default() };
+    Ok(Prepared {
+        preview: preview(&group),
+        cost: Nanos(all_ns(&group)),
+        experiment: group,
+        maker,
+        first,
+        workload,
+        pauses,
+        settle: settings.settle,
+    })
 }
 
 /// The group before its first run.
@@ -72,7 +76,7 @@ fn group(
     });
     let mut run = settings.run.clone();
     run.targets.clone_from(&settings.variants[0].targets);
-    let around = Around::new(&run, settings.settle, workload, first)?;
+    let overhead = TrialOverhead::new(&run, settings.settle, workload, first)?;
     let stream = &first.streams[0];
     let mut group = GroupRecord {
         variants: records.collect(),
@@ -81,7 +85,7 @@ fn group(
         unit: stream.unit,
         settle_ns: settings.settle.0,
         budget_ns: settings.budget.map(|budget| budget.0),
-        trial_cost_ns: around.of_run(first).0,
+        trial_cost_ns: overhead.of_run(first).0,
         definition_hash: String::new(),
         trials: Vec::new(),
         outcome: None,
@@ -90,14 +94,11 @@ fn group(
     Ok(group)
 }
 
-/// Takes over the runs of the group to resume, which must have the same definition; returns its pauses.
+/// Takes over the runs of the group to resume; returns its pauses.
 fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Failure> {
-    let Some(name) = &settings.resume else {
-        return Ok(Pauses::new());
-    };
-    let resuming = Resuming {
+    let request = ResumeRequest {
         out: &settings.run.out,
-        name,
+        name: settings.resume.as_deref(),
         what: "a group of runs",
         command: "run --repeat`",
         definition: "its targets, commands, workload, lengths, or seed",
@@ -109,18 +110,20 @@ fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Fa
         Question::Search(_) | Question::Tune(_) | Question::Scale(_) => None,
     };
     let ended_early = |trial: &GroupTrial| trial.ended != Ended::Complete;
-    let hash = &group.definition_hash;
-    let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
-    group.trials = resumed.trials;
-    Ok(resumed.pauses)
+    let GroupRecord { definition_hash, trials, .. } = group;
+    request.take_over(definition_hash, trials, of, ended_early, |trial| &mut trial.run)
+}
+
+/// Time of the remaining runs.
+fn all_ns(group: &GroupRecord) -> u64 {
+    (order(group).len() as u64).saturating_mul(group.trial_cost_ns)
 }
 
 /// The planned runs and their duration, without the time for filling tables, which is unknown before the first run.
 fn preview(group: &GroupRecord) -> String {
     let order = order(group);
     let all = order.len() as u64;
-    let all_ns = all.saturating_mul(group.trial_cost_ns);
-    let most = trials::within_budget(all_ns, group.budget_ns);
+    let most = trials::within_budget(all_ns(group), group.budget_ns);
     let mut listed: Vec<&str> = order.iter().take(LISTED_MAX).copied().collect();
     if order.len() > LISTED_MAX {
         listed.push("…");
@@ -152,7 +155,6 @@ struct VariantRuns<'a> {
     workload: Arc<Workload>,
     /// The targets of variants that have run, with their passwords.
     urls: RefCell<BTreeMap<usize, Vec<TargetUrl>>>,
-    interrupts: Interrupts,
 }
 
 impl VariantRuns<'_> {
@@ -175,38 +177,33 @@ impl VariantRuns<'_> {
 impl TrialMaker<GroupRun> for VariantRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, requested: &Requested<GroupRun>) -> Result<Plan, ProbeFailure> {
-        let targets = &self.variant(requested).targets;
-        let plan = prepare::plan(&self.settings.run, &self.workload, targets)?;
-        Ok(plan)
-    }
-
-    fn request(
-        &self,
-        requested: &Requested<GroupRun>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, ProbeFailure> {
+    fn prepare<'a>(
+        &'a self,
+        requested: &'a Requested<GroupRun>,
+        place: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
         let variant = self.variant(requested);
-        variants::configure(&variant.name, variant.command.as_deref(), &self.interrupts)?;
-        let mut run = self.settings.run.clone();
-        run.targets.clone_from(&variant.targets);
-        if run.targets != self.settings.run.targets {
-            run.telemetry.of_another_target();
-        }
-        let labels = [
-            (VARIANT_LABEL, variant.name.clone()),
-            (REPEAT_LABEL, requested.trial.round.to_string()),
-        ];
-        // It belongs to the group.
-        run.repeated_flags.remove("settle");
-        run.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
-        let urls = self.urls(requested.trial.variant, &run)?;
-        // A simulated target gets another seed in each round; rows and ops stay the same.
-        let round = u64::from(requested.trial.round - 1);
-        run.seed.0 = run.seed.0.wrapping_add(round);
-        let stored = StoredPlan::new(plan, directory, None);
-        let workload = Arc::clone(&self.workload);
-        Ok(prepare::request(&run, workload, stored, &urls)?)
+        let plan = prepare::plan(&self.settings.run, &self.workload, &variant.targets)?;
+        Ok(PreparedTrial::new(plan, move |plan, directory| {
+            variants::configure(&variant.name, variant.command.as_deref(), &place.interrupts)?;
+            let mut run = self.settings.run.clone();
+            run.targets.clone_from(&variant.targets);
+            if run.targets != self.settings.run.targets {
+                run.telemetry.of_another_target();
+            }
+            let labels = [
+                (VARIANT_LABEL, variant.name.clone()),
+                (REPEAT_LABEL, requested.trial.round.to_string()),
+            ];
+            // It belongs to the group.
+            run.repeated_flags.remove("settle");
+            run.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
+            let urls = self.urls(requested.trial.variant, &run)?;
+            // A simulated target gets another seed in each round; rows and ops stay the same.
+            let round = u64::from(requested.trial.round - 1);
+            run.seed.0 = run.seed.0.wrapping_add(round);
+            let stored = StoredPlan::new(plan, directory, None);
+            Ok(prepare::request(&run, Arc::clone(&self.workload), stored, &urls)?)
+        }))
     }
 }

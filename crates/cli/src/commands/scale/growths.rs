@@ -8,71 +8,90 @@ use std::rc::Rc;
 use highwater_analysis::growth::{Candidate, Grown, chosen};
 use highwater_driver::TargetUrl;
 use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
-use highwater_experiment::{self as experiment, Side, SizedTrial};
+use highwater_experiment::{self as experiment, ExperimentRun, SizedTrial};
 use highwater_model::display::duration;
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::ScaleRecord;
+use highwater_model::scale::{GrowthVariant, ScaleRecord};
+use highwater_model::units::Nanos;
 use highwater_report::NamedGrowth;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::store::RunDirectory;
 
-use super::cluster_choice::ClusterChoice;
-use super::intended::{estimate, intended, preview};
-use super::intent::ScaleIntent;
-use super::resumed::{GoesOn, own_record, resume};
-use super::runs::{SharedCluster, SizedRuns};
+use super::intent::{ClusterChoice, ScaleIntent};
+use super::planned_sizes::{
+    UnfinishedSearch, estimate, own_record, planned_growth, preview, resume,
+};
+use super::sized_runs::{SharedCluster, SizedRuns};
 use crate::commands::compare;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::{self, stops, trials};
+use crate::prepare::trials::{self, Pauses, Prepared};
+use crate::prepare::{self, stops};
 use crate::{cluster_file, event_log, exit, terminal};
 
-/// A growth to measure.
+/// A growth to measure; its maker needs a cluster.
 struct Growth<'a> {
     settings: &'a ScaleIntent,
-    scale: ScaleRecord,
-    /// The plan of its first run.
-    first: Plan,
+    prepared: Prepared<ScaleRecord, ()>,
     /// The growth to resume: the given name, or its path.
     resumed: Option<String>,
-    goes_on: GoesOn,
+    /// The search to resume.
+    unfinished: Option<UnfinishedSearch>,
 }
 
 impl<'a> Growth<'a> {
-    fn of(settings: &'a ScaleIntent) -> Result<Self, Failure> {
-        let (mut scale, first) = intended(settings)?;
+    fn new(settings: &'a ScaleIntent) -> Result<Self, Failure> {
+        let (mut scale, first) = planned_growth(settings)?;
         let resumed = settings.resume.as_ref();
         let resumed = resumed.map(|name| own_record(settings, name)).transpose()?;
         let resumed = resumed.flatten();
-        let goes_on = match &resumed {
+        let (pauses, unfinished) = match &resumed {
             Some(name) => resume(settings, name, &mut scale)?,
-            None => GoesOn::default(),
+            None => (Pauses::new(), None),
         };
         experiment::check(&scale)?;
-        Ok(Self { settings, scale, first, resumed, goes_on })
+        let prepared = Prepared {
+            preview: preview(&scale),
+            cost: Nanos(estimate(&scale)),
+            experiment: scale,
+            maker: (),
+            first,
+            workload: prepare::workload(&settings.common_at(0)?)?,
+            pauses,
+            settle: settings.settle,
+        };
+        Ok(Self { settings, prepared, resumed, unfinished })
+    }
+
+    /// The variant that it is of.
+    fn variant(&self) -> Option<&GrowthVariant> {
+        self.prepared.experiment.variant.as_ref()
     }
 
     /// Its directory; the ID contains the variant's name.
     fn directory(&self) -> Result<RunDirectory, Failure> {
-        let id = prepare::id("scale", &self.first.workload.name, &self.scale.definition_hash);
-        let variant = self.settings.variant.as_ref();
-        let id = variant.map_or_else(|| id.clone(), |variant| format!("{id}-{}", variant.name));
-        Ok(prepare::directory(&self.settings.out, &id, &self.first)?)
+        let Prepared { experiment, first, .. } = &self.prepared;
+        let mut id = prepare::id("scale", &first.workload.name, &experiment.definition_hash);
+        if let Some(variant) = &self.settings.variant {
+            id = format!("{id}-{}", variant.name);
+        }
+        Ok(prepare::directory(&self.settings.out, &id, first)?)
     }
 }
 
 /// Measures at least one growth, and prints the records; returns the exit code.
 pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
-    let mut growths = all.iter().map(Growth::of).collect::<Result<Vec<_>, _>>()?;
+    let mut growths = all.iter().map(Growth::new).collect::<Result<Vec<_>, _>>()?;
     expect_own_rows(&growths)?;
-    let (settings, first) = (growths[0].settings, growths[0].first.clone());
+    let settings = growths[0].settings;
     let preview = previews(&growths);
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
-    let workload = prepare::workload(&settings.common_at(0)?)?;
-    prepare::warn_about_audit(&workload, &first);
+    let Prepared { first, workload, .. } = &growths[0].prepared;
+    prepare::warn_about_audit(workload, first);
+    let seed = first.seed.0;
     let stops = stops()?;
     let interrupts = &stops.interrupts;
     let clusters = clusters(all, interrupts)?;
@@ -80,27 +99,20 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     let directories = growths.iter().map(Growth::directory).collect::<Result<Vec<_>, _>>()?;
     name_all(&mut growths, &directories);
     let mut runs = Vec::new();
-    for ((growth, directory), cluster) in growths.iter_mut().zip(&directories).zip(&clusters) {
+    for (growth, cluster) in growths.iter_mut().zip(&clusters) {
         let others = clusters.iter().filter(|other| !Rc::ptr_eq(other, cluster));
         runs.push(SizedRuns {
             settings: growth.settings,
             cluster: Rc::clone(cluster),
             others: others.cloned().collect(),
-            interrupts: interrupts.clone(),
-            unfinished: growth.goes_on.unfinished.take(),
-            current: RefCell::default(),
-            ready: RefCell::default(),
-            directory: directory.clone(),
-            observer: Rc::clone(&observer),
+            unfinished: growth.unfinished.take(),
         });
     }
-    let sides = growths.into_iter().zip(&runs).map(|(growth, maker)| Side {
-        experiment: growth.scale,
-        directory: maker.directory.clone(),
-        maker,
-        pauses: growth.goes_on.pauses,
+    let makers = runs.iter().zip(&directories);
+    let sides = growths.into_iter().zip(makers).map(|(growth, (maker, directory))| {
+        let Prepared { experiment, pauses, .. } = growth.prepared;
+        ExperimentRun { experiment, directory: directory.clone(), maker, pauses }
     });
-    let seed = first.seed.0;
     let next = |trials: &[Option<&SizedTrial>]| chosen(&candidates(trials), seed);
     let settle = settings.settle;
     let records =
@@ -133,7 +145,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
         let mut own = Vec::new();
         for at in 0..growth.settings.record.sizes.len() {
             let run = growth.settings.common_at(at)?;
-            if at == 0 && !continues(&run, &growth.first)? {
+            if at == 0 && !continues(&run, &growth.prepared.first)? {
                 break;
             }
             own.extend(run.targets.iter().map(place));
@@ -191,16 +203,13 @@ fn candidates(trials: &[Option<&SizedTrial>]) -> Vec<Option<Candidate>> {
 
 /// The previews of the first variant, which the others share.
 fn previews(growths: &[Growth<'_>]) -> String {
-    let first = preview(&growths[0].scale);
-    let names: Vec<&str> = growths
-        .iter()
-        .filter_map(|of| of.scale.variant.as_ref())
-        .map(|variant| variant.name.as_str())
-        .collect();
+    let first = growths[0].prepared.preview.clone();
+    let names: Vec<&str> =
+        growths.iter().filter_map(|of| Some(of.variant()?.name.as_str())).collect();
     if names.is_empty() {
         return first;
     }
-    let all = growths.iter().map(|growth| estimate(&growth.scale)).fold(0, u64::saturating_add);
+    let all = growths.iter().map(|growth| growth.prepared.cost.0).fold(0, u64::saturating_add);
     format!(
         "{first}the same of each of {} variants, every size in random order: {}; {} in all\n",
         names.len(),
@@ -211,19 +220,19 @@ fn previews(growths: &[Growth<'_>]) -> String {
 
 /// Each record of a variant names the other variants, and the growth that it resumes.
 fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
-    let names = growths.iter().zip(directories).filter_map(|(growth, of)| {
-        let variant = growth.scale.variant.as_ref()?;
-        Some((variant.name.clone(), of.id()))
-    });
+    let names = growths
+        .iter()
+        .zip(directories)
+        .filter_map(|(growth, of)| Some((growth.variant()?.name.clone(), of.id())));
     let all: BTreeMap<String, String> = names.collect();
     let resumed = growths.iter().filter_map(|growth| {
-        let variant = growth.scale.variant.as_ref()?;
+        let variant = growth.variant()?;
         let id = Path::new(growth.resumed.as_ref()?).file_name()?;
         Some((variant.name.clone(), id.to_string_lossy().into_owned()))
     });
     let before: BTreeMap<String, String> = resumed.collect();
     let variants = growths.iter_mut();
-    for variant in variants.filter_map(|of| of.scale.variant.as_mut()) {
+    for variant in variants.filter_map(|of| of.prepared.experiment.variant.as_mut()) {
         variant.all.clone_from(&all);
         variant.before.clone_from(&before);
     }

@@ -1,18 +1,21 @@
-//! Settings of `highwater scale`: the sizes, the experiment at each, and the end. Must not measure.
+//! Settings of `highwater scale`: the sizes, the cluster, the experiment at each size, and the end. Must not start or
+//! measure anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use highwater_driver::redaction::redacted;
-use highwater_model::cluster::NODES_MAX;
+use highwater_model::cluster::{ClusterSpec, NODES_MAX};
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
-use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::scale::{
+    ClusterStart, LeftOut, NODES_LABEL, NodesAlone, ScaleEach, ScaleRecord, ScaleSize,
+};
 use highwater_model::units::{Nanos, Rate};
 
-use super::cluster_choice::{ClusterChoice, nodes_alone};
-use super::{by_size, side_by_side};
+use super::{sized_setting, variants};
+use crate::cluster_file::{self, ClusterFlags};
 use crate::commands::find::FindIntent;
 use crate::commands::tune::TuneIntent;
 use crate::failure::Failure;
@@ -81,7 +84,7 @@ pub(crate) struct ScaleIntent {
 impl ScaleIntent {
     /// The growth, or one per variant; at least one.
     pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, Failure> {
-        let variants = side_by_side::variants(layers)?;
+        let variants = variants::variants(layers)?;
         if variants.is_empty() {
             return Ok(vec![Self::resolve(layers)?]);
         }
@@ -234,7 +237,7 @@ impl ScaleIntent {
             match setting(given.name, &text, &numbers) {
                 None => Ok(text),
                 Some((prefix, values)) => {
-                    let own = given.parse(|_| by_size::value(values, &numbers, at))?;
+                    let own = given.parse(|_| sized_setting::value(values, &numbers, at))?;
                     Ok(format!("{prefix}{own}"))
                 }
             }
@@ -249,8 +252,8 @@ fn setting<'a>(name: &str, text: &'a str, numbers: &[u32]) -> Option<(&'a str, &
         _ => ("", text),
     };
     let sized = match name {
-        "set" => by_size::depends(values) && by_size::are_numbers(values, numbers),
-        _ => SIZED.contains(&name) && by_size::depends(values),
+        "set" => sized_setting::depends(values) && sized_setting::are_numbers(values, numbers),
+        _ => SIZED.contains(&name) && sized_setting::depends(values),
     };
     sized.then_some((prefix, values))
 }
@@ -266,7 +269,7 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
             let Some((prefix, values)) = setting(given.name, &given.text, numbers) else {
                 continue;
             };
-            let own = given.parse(|_| by_size::value(values, numbers, at))?;
+            let own = given.parse(|_| sized_setting::value(values, numbers, at))?;
             let name = prefix.strip_suffix('=').unwrap_or(given.name);
             settings.insert(name.to_owned(), own);
         }
@@ -337,6 +340,91 @@ fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
         return Err(wrong("is not ascending".to_owned()));
     }
     Ok(all)
+}
+
+/// The cluster of a file.
+#[derive(Debug, Clone)]
+pub(super) struct ClusterChoice {
+    pub(super) path: PathBuf,
+    pub(super) spec: ClusterSpec,
+    pub(super) flags: ClusterFlags,
+}
+
+impl ClusterChoice {
+    /// Definition that a growth must share with this one to resume it. It is hashed, never shown.
+    pub(super) fn definition(&self) -> String {
+        format!("{:?} {}", self.spec, self.flags.no_quota)
+    }
+
+    pub(super) fn resolve(layers: &Layers) -> Result<Option<Self>, Failure> {
+        let no_quota = layers.switch("no-quota")?;
+        let Some(path) = layers.parse("cluster", parsers::word)? else {
+            return Ok(None);
+        };
+        let path = PathBuf::from(path);
+        let spec = cluster_file::read(&path)?;
+        let knows_urls = spec.planned_urls(1).is_some();
+        let has_targets = layers.strength("target") == Some(Strength::CommandLine);
+        if knows_urls == has_targets {
+            let (cause, hint) = if knows_urls {
+                ("a TARGET beside --cluster", "leave the TARGET out: the file has its URLs")
+            } else {
+                (
+                    "TARGET is missing",
+                    "the file's commands print the URLs of a cluster that is up: give one \
+                  that they may be, so that what is measured can be planned",
+                )
+            };
+            return Err(Failure::usage(format!("--cluster: {cause}")).with_hint(hint));
+        }
+        let flags = ClusterFlags { no_quota, remove_data: true, takes_over: false };
+        Ok(Some(Self { path, spec, flags }))
+    }
+}
+
+/// The nodes to measure alone: those of the largest size, if the file allows starting each one alone.
+fn nodes_alone(
+    layers: &Layers,
+    cluster: Option<&ClusterChoice>,
+    largest: u32,
+) -> Result<NodesAlone, Failure> {
+    let requested = layers.switch("measure-nodes")?;
+    let declined = layers.switch("no-measure-nodes")?;
+    if requested && declined {
+        let cause = "--measure-nodes and --no-measure-nodes exclude each other";
+        return Err(Failure::usage(cause).with_hint("leave one of them out"));
+    }
+    let Some(cluster) = cluster else {
+        let cause = "--measure-nodes: without --cluster, no node is started";
+        let hint = "leave it out, or give a cluster file";
+        return if requested {
+            Err(Failure::usage(cause).with_hint(hint))
+        } else {
+            Ok(NodesAlone::default())
+        };
+    };
+    let left_out = cluster.spec.not_alone();
+    if let Some(why) = left_out.filter(|_| requested) {
+        let (cause, hint) = match why {
+            LeftOut::OwnCommands => {
+                ("the file's commands start clusters, and no single node", "leave it out")
+            }
+            _ => (
+                "the file does not say that a node starts without the others",
+                "add `alone = true` to [node] if each does, or leave the flag out",
+            ),
+        };
+        return Err(Failure::usage(format!("--measure-nodes: {cause}")).with_hint(hint));
+    }
+    let too_many =
+        (!requested && largest > NodesAlone::WITHOUT_REQUEST).then_some(LeftOut::TooMany);
+    let declined = declined.then_some(LeftOut::Declined);
+    let left_out = declined.or(left_out).or(too_many);
+    Ok(NodesAlone {
+        nodes: if left_out.is_some() { 0 } else { largest },
+        left_out,
+        ..NodesAlone::default()
+    })
 }
 
 #[cfg(test)]

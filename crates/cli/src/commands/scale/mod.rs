@@ -1,14 +1,11 @@
 //! `highwater scale`: settings → sizes, each a search or a run → growth → exit code. Must not choose sizes.
 
-mod by_size;
-mod cluster_choice;
 mod growths;
-mod intended;
 mod intent;
-mod resumed;
-mod runs;
-mod short;
-mod side_by_side;
+mod planned_sizes;
+mod sized_runs;
+mod sized_setting;
+mod variants;
 
 use self::growths::measure;
 use self::intent::ScaleIntent;

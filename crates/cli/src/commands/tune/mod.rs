@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
+use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::{Pace, Plan};
-use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::record::Question;
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::run::RunRequest;
-use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
+use crate::event_log;
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
@@ -25,11 +24,10 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::running_cluster::on_cluster;
 use crate::tuned::SIM;
-use crate::{event_log, exit, terminal};
 
 pub(crate) use self::intent::{TuneIntent, axes};
 
@@ -105,35 +103,29 @@ const CONFIRMATIONS: u32 = 5;
 
 /// Runs the tuning; returns the exit code.
 fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
-    let Prepared { mut runs, mut tune, first } = prepared(settings)?;
-    let pauses = resume(settings, &mut tune)?;
-    experiment::check(&tune)?;
+    let prepared = prepared(settings)?;
     if settings.dry_run {
-        return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
+        return prepared.show();
     }
-    let (_, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
-    prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
-    let (text, hash) = (preview(&tune), &tune.definition_hash);
-    let begun = Begun::new(&settings.run, &stops, "tune", hash, &first, &text)?;
-    let shown = begun.shown();
-    runs.directory = Some(begun.directory.clone());
-    let record = match begun.run(tune, &runs, pauses, settings.settle) {
-        Ok(record) => record,
-        Err(failure) => {
-            // Axes change values, but never the statements of a file.
-            let (run, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
-            return Err(failure.located(&run.workload, &workload));
-        }
-    };
-    event_log::record(&settings.run.output, (&record).into(), &shown)
+    let hash = prepared.experiment.definition_hash.clone();
+    let (record, place) = prepared.measure(&settings.run, "tune", &hash, &stops)?;
+    event_log::record(&settings.run.output, (&record).into(), &place)
 }
+
+/// A tuning before its first trial.
+type PreparedTuning<'a> = Prepared<TuneRecord, TrialRuns<'a>>;
 
 /// Prepares the tuning. Every value of every axis is validated with the workload, so that a wrong one is reported
 /// before the first measurement.
-fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
+pub(super) fn prepared(settings: &TuneIntent) -> Result<PreparedTuning<'_>, Failure> {
     check_axes(settings)?;
     prepared_on(settings, target::with_password(&settings.run)?)
+}
+
+/// Prepares the tuning without a connection.
+pub(super) fn intended(settings: &TuneIntent) -> Result<PreparedTuning<'_>, Failure> {
+    prepared_on(settings, settings.run.targets.clone())
 }
 
 /// Refuses axes that the target has by another name; connects nothing. A preview may be of another target than the
@@ -146,38 +138,19 @@ fn check_axes(settings: &TuneIntent) -> Result<(), Failure> {
     intent::check_names(&settings.axes, target.capabilities().simulated)
 }
 
-/// A tuning as it is intended, the plan of its first trial, and what it takes at most; connects nothing.
-pub(super) fn intended(settings: &TuneIntent) -> Result<(TuneRecord, Plan, Nanos), Failure> {
-    let Prepared { tune, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
-    let most = Nanos(all_ns(&tune.policy).min(tune.policy.budget_ns));
-    Ok((tune, first, most))
-}
-
-/// A tuning in its own directory below that of another experiment.
-pub(super) fn nested(
-    settings: &TuneIntent,
-    place: &NestedPlace,
-) -> Result<ExperimentRecord, ProbeFailure> {
-    let Prepared { mut runs, tune, first } = prepared(settings)?;
-    experiment::check(&tune)?;
-    let begun = Begun::nested(place, &first)?;
-    runs.directory = Some(begun.directory.clone());
-    begun.run(tune, &runs, Pauses::new(), settings.settle)
-}
-
 /// Time of all trials.
 fn all_ns(policy: &TunePolicy) -> u64 {
     u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns)
 }
 
-fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
-    let runs = TrialRuns { settings, urls, directory: None };
+fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<PreparedTuning<'_>, Failure> {
+    let maker = TrialRuns { settings, urls };
     let mut first = None;
     for (axis, values) in settings.axes.iter().enumerate() {
         for value in 0..values.values.len() {
             let mut at = vec![0; settings.axes.len()];
             at[axis] = value;
-            let (run, workload, urls) = runs.trial(&at)?;
+            let (run, workload, urls) = maker.trial(&at)?;
             let plan = prepare::plan(&run, &workload, &urls)?;
             first.get_or_insert((plan, workload));
         }
@@ -185,8 +158,25 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     let Some((first, workload)) = first else {
         return Err(Failure::usage("--over is missing"));
     };
-    let around = Around::new(&settings.run, settings.settle, &workload, &first)?;
-    let cost = around.with(settings.run.plan.step);
+    let mut tune = tuning(settings, &workload, &first)?;
+    let pauses = resume(settings, &mut tune)?;
+    experiment::check(&tune)?;
+    Ok(Prepared {
+        preview: preview(&tune),
+        cost: Nanos(all_ns(&tune.policy).min(tune.policy.budget_ns)),
+        experiment: tune,
+        maker,
+        first,
+        workload,
+        pauses,
+        settle: settings.settle,
+    })
+}
+
+/// The tuning before its first trial, whose plan is given.
+fn tuning(settings: &TuneIntent, workload: &Workload, first: &Plan) -> Result<TuneRecord, Failure> {
+    let overhead = TrialOverhead::new(&settings.run, settings.settle, workload, first)?;
+    let cost = overhead.with(settings.run.plan.step);
     let stream = &first.streams[0];
     let is_axis = settings.axes.iter().any(|axis| axis.name == "sessions");
     let sessions = match stream.paces.first() {
@@ -210,17 +200,14 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     };
     tune.definition_hash = tune.hash(&first.hash());
     tune.policy.budget_ns = settings.budget.0;
-    Ok(Prepared { runs, tune, first })
+    Ok(tune)
 }
 
-/// Takes over the trials of the tuning to resume, which must have the same definition; returns its pauses.
+/// Takes over the trials of the tuning to resume; returns its pauses.
 fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failure> {
-    let Some(name) = &settings.resume else {
-        return Ok(Pauses::new());
-    };
-    let resuming = Resuming {
+    let request = ResumeRequest {
         out: &settings.run.out,
-        name,
+        name: settings.resume.as_deref(),
         what: "a tuning",
         command: "tune` run",
         definition: "its axes, workload, lengths, or seed",
@@ -233,10 +220,8 @@ fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failur
     };
     let early = [TrialVerdict::Interrupted, TrialVerdict::TargetLost];
     let ended_early = |trial: &TrialRecord| early.contains(&trial.verdict);
-    let hash = &tune.definition_hash;
-    let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
-    tune.trials = resumed.trials;
-    Ok(resumed.pauses)
+    let TuneRecord { definition_hash, trials, .. } = tune;
+    request.take_over(definition_hash, trials, of, ended_early, |trial| &mut trial.run)
 }
 
 /// The planned trials and their duration, without the time for filling tables, which is unknown before the first trial.
@@ -266,20 +251,10 @@ fn preview(tune: &TuneRecord) -> String {
     )
 }
 
-/// A tuning before its first trial.
-struct Prepared<'a> {
-    runs: TrialRuns<'a>,
-    tune: TuneRecord,
-    /// The plan of the first trial.
-    first: Plan,
-}
-
 /// Makes the trials' runs from the settings.
-struct TrialRuns<'a> {
+pub(super) struct TrialRuns<'a> {
     settings: &'a TuneIntent,
     urls: Vec<TargetUrl>,
-    /// The tuning's directory, for the file of an embedded target.
-    directory: Option<RunDirectory>,
 }
 
 impl TrialRuns<'_> {
@@ -316,30 +291,27 @@ fn urls_at(axes: &[TuneAxis], urls: &[TargetUrl], at: &[usize]) -> Vec<TargetUrl
 impl TrialMaker<Configuration> for TrialRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, request: &Requested<Configuration>) -> Result<Plan, ProbeFailure> {
-        let (run, workload, urls) = self.trial(&request.trial.at)?;
-        Ok(prepare::plan(&run, &workload, &urls)?)
-    }
-
-    fn request(
-        &self,
-        request: &Requested<Configuration>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, ProbeFailure> {
+    fn prepare<'a>(
+        &'a self,
+        request: &'a Requested<Configuration>,
+        place: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
         let (mut run, workload, urls) = self.trial(&request.trial.at)?;
-        if request.tables_kept && !run.drop && self.varies_tables() {
-            let cause = "the tables held rows before, and each trial needs new tables";
-            return Err(Failure::usage(cause)
-                .with_hint("drop these rows with --drop, or tune in another schema")
-                .into());
-        }
-        run.drop |= !request.is_first && !request.tables_kept;
-        // A simulated target gets another seed; rows and ops stay the same.
-        run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
-        run.seed.0 = run.seed.0.wrapping_add(request.number.into());
-        let stored = StoredPlan::new(plan, directory, self.directory.as_ref());
-        Ok(prepare::request(&run, workload, stored, &urls)?)
+        let plan = prepare::plan(&run, &workload, &urls)?;
+        Ok(PreparedTrial::new(plan, move |plan, directory| {
+            if request.tables_kept && !run.drop && self.varies_tables() {
+                let cause = "the tables held rows before, and each trial needs new tables";
+                return Err(Failure::usage(cause)
+                    .with_hint("drop these rows with --drop, or tune in another schema")
+                    .into());
+            }
+            run.drop |= !request.is_first && !request.tables_kept;
+            // A simulated target gets another seed; rows and ops stay the same.
+            run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
+            run.seed.0 = run.seed.0.wrapping_add(request.number.into());
+            let stored = StoredPlan::new(plan, directory, Some(&place.experiment));
+            Ok(prepare::request(&run, workload, stored, &urls)?)
+        }))
     }
 }
 

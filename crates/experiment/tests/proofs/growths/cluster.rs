@@ -1,19 +1,19 @@
 //! Growing clusters: their capacity at each size, and how their sizes are measured.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
 use highwater_driver_sim::{SimParameters, capacity};
-use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
-use highwater_experiment::{Side, SizedTrial, run};
+use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::{ExperimentRun, SizedTrial, run};
 use highwater_model::limit::Resource;
-use highwater_model::plan::{AuditLevel, Plan, Unit};
+use highwater_model::plan::{AuditLevel, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ClusterStart, NodesAlone, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
-use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::run::RunError;
 use highwater_runner::store::RunDirectory;
 
 use crate::hunting::{Hunt, nanos, whole};
@@ -112,8 +112,6 @@ pub(super) struct Growing {
     pub(super) of_nodes: Vec<f64>,
     /// With this many nodes, nothing responds.
     pub(super) gone: Option<u32>,
-    /// A planned run.
-    pub(super) job: RefCell<Option<Job>>,
 }
 
 impl Growing {
@@ -129,7 +127,6 @@ impl Growing {
             made: Cell::new(0),
             of_nodes: Vec::new(),
             gone: None,
-            job: RefCell::default(),
         }
     }
 
@@ -239,10 +236,10 @@ impl Growing {
     }
 
     /// A growth that alternates with others.
-    pub(super) fn side(&self, root: &Path) -> Side<'_, ScaleRecord, Self> {
+    pub(super) fn side(&self, root: &Path) -> ExperimentRun<'_, ScaleRecord, Self> {
         let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
         let first = first.plan(&first.workload(), 16);
-        Side {
+        ExperimentRun {
             experiment: self.scale(),
             directory: RunDirectory::create(root, "growth", &first)
                 .unwrap()
@@ -258,7 +255,7 @@ impl Growing {
         scale: ScaleRecord,
         watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        let side = Side { experiment: scale, ..self.side(root) };
+        let side = ExperimentRun { experiment: scale, ..self.side(root) };
         run(side, Nanos::ZERO, &watched.observer, &watched.interrupts)
     }
 
@@ -289,7 +286,11 @@ impl Growing {
 impl TrialMaker<SizedTrial> for Growing {
     type Error = RunError;
 
-    fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, RunError> {
+    fn prepare<'a>(
+        &'a self,
+        requested: &'a Requested<SizedTrial>,
+        _: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, RunError>, RunError> {
         let nodes = requested.trial.size.nodes;
         let target = match requested.trial.node {
             Some(node) => {
@@ -300,25 +301,16 @@ impl TrialMaker<SizedTrial> for Growing {
         let mut job = self.job(nodes, &target);
         job.seed += u64::from(requested.number);
         let plan = job.plan(&job.workload(), 16);
-        *self.job.borrow_mut() = Some(job);
-        Ok(plan)
-    }
-
-    fn request(
-        &self,
-        _: &Requested<SizedTrial>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, RunError> {
-        let job = self.job.take().unwrap();
-        let target = job.open_target(directory.path());
-        Ok(job.request_in(target, plan, directory))
+        Ok(PreparedTrial::new(plan, move |plan, directory| {
+            let target = job.open_target(directory.path());
+            Ok(job.request_in(target, plan, directory))
+        }))
     }
 
     fn nested(
         &self,
         requested: &Requested<SizedTrial>,
-        place: NestedPlace,
+        place: &TrialPlace,
     ) -> Result<ExperimentRecord, RunError> {
         let nodes = requested.trial.size.nodes;
         let mut hunt = Hunt::new(&self.next_target(nodes), "insert");
@@ -326,6 +318,6 @@ impl TrialMaker<SizedTrial> for Growing {
         hunt.job.seed = self.seed + 100 * u64::from(requested.number);
         hunt.probe = self.length(nodes, 1.0);
         hunt.confirm = self.length(nodes, 2.0);
-        hunt.nested(&place)
+        hunt.nested(place)
     }
 }

@@ -1,30 +1,26 @@
-//! The searches, tunings, and runs of sizes: resizes the cluster for each, and prepares the trial on it. Must not
-//! choose sizes.
+//! The searches, tunings, and runs of sizes, and those of a node alone: resizes the cluster for each, and prepares the
+//! trial on it. Must not choose sizes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use highwater_driver::TargetUrl;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::cluster::Cluster;
-use highwater_experiment::trial_maker::{MadeReady, NestedPlace, Requested, TrialMaker};
-use highwater_model::plan::{PhaseKind, Plan};
+use highwater_experiment::trial_maker::{
+    PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace,
+};
+use highwater_model::plan::PhaseKind;
 use highwater_model::record::{ExperimentRecord, TableStart};
 use highwater_model::scale::{NODE_LABEL, ScaleEach, ScaleSize, WarmUpRun};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
-use highwater_runner::interrupts::Interrupts;
-use highwater_runner::observer::Observer;
 use highwater_runner::planner::PaceInput;
-use highwater_runner::request::{RunError, RunRequest};
+use highwater_runner::request::RunError;
 use highwater_runner::run as runner;
-use highwater_runner::store::{PROBES, RunDirectory};
-use highwater_workload::Workload;
+use highwater_runner::store::PROBES;
 
 use super::intent::ScaleIntent;
-use super::resumed::UnfinishedSearch;
-use super::short::{run_alone, shorten};
+use super::planned_sizes::{UnfinishedSearch, run_alone, shorten};
 use crate::commands::{find, tune};
 use crate::failure::Failure;
 use crate::intent::RunIntent;
@@ -44,24 +40,8 @@ pub(super) struct SizedRuns<'a> {
     pub(super) cluster: SharedCluster,
     /// Clusters of other variants, which are ended before this one is started.
     pub(super) others: Vec<SharedCluster>,
-    pub(super) interrupts: Interrupts,
     /// The search to resume.
     pub(super) unfinished: Option<UnfinishedSearch>,
-    /// A run that was planned and will be requested next.
-    pub(super) current: RefCell<Option<Planned>>,
-    /// How the cluster was prepared for the last placed size.
-    pub(super) ready: RefCell<MadeReady>,
-    /// The growth's directory.
-    pub(super) directory: RunDirectory,
-    /// The observer.
-    pub(super) observer: Rc<dyn Observer>,
-}
-
-/// A run, its workload, and its target with the password.
-pub(super) struct Planned {
-    run: RunIntent,
-    workload: Arc<Workload>,
-    urls: Vec<TargetUrl>,
 }
 
 impl SizedRuns<'_> {
@@ -72,19 +52,18 @@ impl SizedRuns<'_> {
     }
 
     /// Resizes the cluster, and places this trial's run on it. The pace of a searched stream is not known yet.
-    fn place(
+    fn resize(
         &self,
-        requested: &Requested<SizedTrial>,
+        trial: &SizedTrial,
+        place: &TrialPlace,
         run: &mut RunIntent,
         searched: Option<usize>,
     ) -> Result<(), ProbeFailure> {
-        let trial = &requested.trial;
-        self.ready.take();
         for other in &self.others {
             other.borrow_mut().end().map_err(Failure::from)?;
         }
         if let Some(variant) = &self.settings.variant {
-            variants::configure(&variant.name, variant.command.as_deref(), &self.interrupts)?;
+            variants::configure(&variant.name, variant.command.as_deref(), &place.interrupts)?;
         }
         let mut cluster = self.cluster.borrow_mut();
         let start = self.settings.record.start;
@@ -101,55 +80,19 @@ impl SizedRuns<'_> {
             // Existing tables keep the settings that they were created with.
             run.tables.settings.clear();
         }
-        let mut ready = MadeReady { took: resized.took, before_quota: None };
+        let mut ready = TargetPreparation { took: resized.took, before_quota: None };
         if cluster.awaits_warm_up() && run.plan.warm_up > Nanos::ZERO {
             let clock = RealClock::start();
-            ready.before_quota = Some(self.warm_up(requested, run, searched)?);
+            ready.before_quota = Some(warm_up(place, run, searched)?);
             ready.took = ready.took.saturating_add(clock.now());
         }
         // After a stop, a size needs no cluster.
-        if self.interrupts.requested().is_none() {
+        if place.interrupts.requested().is_none() {
             cluster.begin_quota().map_err(RunError::from)?;
         }
         run.telemetry.limited_nodes = cluster.limited_nodes();
-        *self.ready.borrow_mut() = ready;
+        *place.ready.borrow_mut() = ready;
         Ok(())
-    }
-
-    /// Runs the load of a size until its cluster is warm, before the quotas of its nodes take effect: servers that
-    /// compile at run time would otherwise take very long to do so. The run after it recreates the tables.
-    fn warm_up(
-        &self,
-        requested: &Requested<SizedTrial>,
-        run: &mut RunIntent,
-        searched: Option<usize>,
-    ) -> Result<WarmUpRun, ProbeFailure> {
-        let mut warming = run.clone();
-        warming.plan.step = BEFORE_QUOTA;
-        shorten(&mut warming, BEFORE_QUOTA);
-        if let Some(at) = searched {
-            warming.plan.streams[at].paces = vec![PaceInput::Closed(None)];
-        }
-        let urls = target::with_password(&warming)?;
-        let workload = prepare::workload(&warming)?;
-        let plan = prepare::plan(&warming, &workload, &urls)?;
-        let name = requested.trial.name(requested.number) + "-warm-up";
-        let directory = self.directory.create_trial(&name, &plan)?;
-        let stored = StoredPlan::new(plan, directory.clone(), None);
-        let request = prepare::request(&warming, workload, stored, &urls)?;
-        let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());
-        let record = runner::run(request, observer, interrupts)?.record;
-        let tables = &record.target.tables;
-        // Restored data must stay, and therefore also rows that were written next to them.
-        let made_all = tables.iter().all(|table| table.start != TableStart::Continued);
-        run.drop |= made_all && !tables.is_empty();
-        let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
-        let warm_up = phases.next_back();
-        Ok(WarmUpRun {
-            took_ns: warm_up.map_or(0, |phase| phase.duration_ns),
-            steady: warm_up.and_then(|phase| phase.steady),
-            run: format!("{PROBES}/{}", directory.id()),
-        })
     }
 
     /// The search that was stopped at this size.
@@ -162,12 +105,12 @@ impl SizedRuns<'_> {
     fn tuning(
         &self,
         requested: &Requested<SizedTrial>,
-        place: &NestedPlace,
+        place: &TrialPlace,
     ) -> Result<ExperimentRecord, ProbeFailure> {
         let trial = &requested.trial;
         let at = self.at(&trial.size);
         let mut tuning = self.settings.tune_at(at, trial.remakes_tables)?;
-        self.place(requested, &mut tuning.run, None)?;
+        self.resize(trial, place, &mut tuning.run, None)?;
         if tuning.run.drop && !trial.remakes_tables {
             // Each of its trials is resolved again.
             let placed = tuning.run;
@@ -176,7 +119,7 @@ impl SizedRuns<'_> {
             tuning.run.telemetry = placed.telemetry;
         }
         tuning.target_seed = seed_of(requested.number);
-        tune::nested(&tuning, place)
+        tune::prepared(&tuning)?.nest(place)
     }
 
     /// The failure that ended the growth, with its place in the workload file if it has one.
@@ -196,62 +139,86 @@ impl SizedRuns<'_> {
 impl TrialMaker<SizedTrial> for SizedRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, ProbeFailure> {
-        let mut run = match requested.trial.node {
+    fn prepare<'a>(
+        &'a self,
+        requested: &'a Requested<SizedTrial>,
+        place: &'a TrialPlace,
+    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
+        let trial = &requested.trial;
+        let mut run = match trial.node {
             Some(_) => run_alone(self.settings)?,
-            None => self.settings.run_at(self.at(&requested.trial.size))?,
+            None => self.settings.run_at(self.at(&trial.size))?,
         };
-        if let Some(node) = requested.trial.node {
+        if let Some(node) = trial.node {
             run.labels.insert(NODE_LABEL.to_owned(), node.to_string());
         }
-        self.place(requested, &mut run, None)?;
+        self.resize(trial, place, &mut run, None)?;
         let urls = target::with_password(&run)?;
         let workload = prepare::workload(&run)?;
         let plan = prepare::plan(&run, &workload, &urls)?;
-        let planned = Planned { run, workload, urls };
-        *self.current.borrow_mut() = Some(planned);
-        Ok(plan)
-    }
-
-    fn request(
-        &self,
-        requested: &Requested<SizedTrial>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, ProbeFailure> {
-        let planned = self.current.take();
-        let Some(Planned { mut run, workload, urls }) = planned else {
-            return Err(Failure::usage("a size was not planned before it was run").into());
-        };
-        // A simulated target gets another seed; rows and ops stay the same.
-        run.seed.0 = run.seed.0.wrapping_add(seed_of(requested.number));
-        let stored = StoredPlan::new(plan, directory, None);
-        Ok(prepare::request(&run, workload, stored, &urls)?)
-    }
-
-    fn made_ready(&self) -> MadeReady {
-        self.ready.borrow().clone()
+        Ok(PreparedTrial::new(plan, move |plan, directory| {
+            // A simulated target gets another seed; rows and ops stay the same.
+            run.seed.0 = run.seed.0.wrapping_add(seed_of(requested.number));
+            let stored = StoredPlan::new(plan, directory, None);
+            Ok(prepare::request(&run, workload, stored, &urls)?)
+        }))
     }
 
     fn nested(
         &self,
         requested: &Requested<SizedTrial>,
-        place: NestedPlace,
+        place: &TrialPlace,
     ) -> Result<ExperimentRecord, ProbeFailure> {
         if self.settings.record.each == ScaleEach::Tune {
-            return self.tuning(requested, &place);
+            return self.tuning(requested, place);
         }
-        let mut search = self.settings.find_at(self.at(&requested.trial.size))?;
-        self.place(requested, &mut search.run, Some(search.searched))?;
+        let trial = &requested.trial;
+        let mut search = self.settings.find_at(self.at(&trial.size))?;
+        self.resize(trial, place, &mut search.run, Some(search.searched))?;
         search.target_seed = seed_of(requested.number);
-        if let Some(unfinished) = self.unfinished_of(&requested.trial)
+        if let Some(unfinished) = self.unfinished_of(trial)
             && find::is_same(&search, &unfinished.directory)?
         {
             search.resume = Some(unfinished.directory.display().to_string());
             search.resumed_from = Some(unfinished.from.clone());
         }
-        find::nested(&search, &place)
+        find::prepared(&search)?.nest(place)
     }
+}
+
+/// Runs the load of a size until its cluster is warm, before the quotas of its nodes take effect: servers that compile
+/// at run time would otherwise take very long to do so. The run after it recreates the tables.
+fn warm_up(
+    place: &TrialPlace,
+    run: &mut RunIntent,
+    searched: Option<usize>,
+) -> Result<WarmUpRun, ProbeFailure> {
+    let mut warming = run.clone();
+    warming.plan.step = BEFORE_QUOTA;
+    shorten(&mut warming, BEFORE_QUOTA);
+    if let Some(at) = searched {
+        warming.plan.streams[at].paces = vec![PaceInput::Closed(None)];
+    }
+    let urls = target::with_password(&warming)?;
+    let workload = prepare::workload(&warming)?;
+    let plan = prepare::plan(&warming, &workload, &urls)?;
+    let name = format!("{}-warm-up", place.name);
+    let directory = place.experiment.create_trial(&name, &plan)?;
+    let stored = StoredPlan::new(plan, directory.clone(), None);
+    let request = prepare::request(&warming, workload, stored, &urls)?;
+    let (observer, interrupts) = (Rc::clone(&place.observer), place.interrupts.clone());
+    let record = runner::run(request, observer, interrupts)?.record;
+    let tables = &record.target.tables;
+    // Restored data must stay, and therefore also rows that were written next to them.
+    let made_all = tables.iter().all(|table| table.start != TableStart::Continued);
+    run.drop |= made_all && !tables.is_empty();
+    let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
+    let warm_up = phases.next_back();
+    Ok(WarmUpRun {
+        took_ns: warm_up.map_or(0, |phase| phase.duration_ns),
+        steady: warm_up.and_then(|phase| phase.steady),
+        run: format!("{PROBES}/{}", directory.id()),
+    })
 }
 
 /// Added to a simulated target's seed, so that a repeated size is independent.
