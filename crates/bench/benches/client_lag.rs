@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use highwater_bench::figures::{self, Budget, Figure, middle};
 use highwater_bench::job::{Job, cpu_workload, measured};
+use highwater_driver::clock::RealClock;
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::numbers::{to_f64, truncate_to_u64};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{ClientRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::clock::RealClock;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::PaceInput;
 

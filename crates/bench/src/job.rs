@@ -5,6 +5,7 @@ use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::interrupts;
 use highwater_driver::{Target, TargetError, TargetOptions};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
@@ -12,7 +13,6 @@ use highwater_model::plan::{
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::control::Controls;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::{Connect, Encoder, Request, Session, Target, Timeline};
 use highwater_model::op::{Op, OpBody, OpId, RowBatch};
-use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_workload::Workload;
 
 use crate::meters::{process_cpu, thread_cpu};

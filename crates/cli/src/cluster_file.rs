@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_driver::TargetError;
+use highwater_driver::interrupts::Interrupts;
 use highwater_driver::metrics::Endpoint;
 use highwater_model::cluster::{ClusterSpec, parse};
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::interrupts::Interrupts;
 
 use crate::failure::Failure;
 use crate::prepare::target;

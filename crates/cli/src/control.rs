@@ -9,10 +9,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::thread;
 
+use highwater_driver::interrupts::Interrupter;
 use highwater_model::control::Command;
 use highwater_report as report;
 use highwater_runner::control::{self, Controller, Controls};
-use highwater_runner::interrupts::Interrupter;
 
 use crate::failure::Failure;
 use crate::intent::{LineStream, RunIntent};

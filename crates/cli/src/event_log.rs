@@ -11,6 +11,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::clock::wall_clock;
 use highwater_live::Live;
 use highwater_model::event::{EVENT_SCHEMA, Event};
 use highwater_model::json;
@@ -18,7 +19,6 @@ use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_report::{self as report, Summary};
-use highwater_runner::clock::wall_clock;
 use highwater_runner::observer::{Observer, Observers};
 
 use crate::exit;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use highwater_driver::interrupts::Interrupter;
 use highwater_live::{
     ListenError, Live, LiveSettings, OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpSettings, OtlpUrl,
     PageSettings,
 };
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
-use highwater_runner::interrupts::Interrupter;
 
 use crate::failure::Failure;
 use crate::intent::{LiveRequest, PageAddress};

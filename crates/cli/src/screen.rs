@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use highwater_driver::clock::RealClock;
 use highwater_model::units::Nanos;
 use highwater_report::Live;
-use highwater_runner::clock::RealClock;
 
 use crate::terminal;
 

@@ -1,9 +1,9 @@
 //! A cluster that the user's own commands start, resize, and end. Must not know what the commands do.
 
+use highwater_driver::clock::RealClock;
 use highwater_model::cluster::{CommandsFile, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
 
 use super::error::{ClusterError, ClusterErrorKind};
 use super::node::Node;

@@ -22,10 +22,10 @@ mod values;
 
 use std::path::Path;
 
+use highwater_driver::interrupts::Interrupts;
+use highwater_driver::telemetry::LimitedNode;
 use highwater_model::cluster::{ClusterSpec, NODES_MAX, Provider};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::Interrupts;
-use highwater_runner::request::LimitedNode;
 
 use self::commands::{Commands, filled, of_cluster};
 pub use self::error::{ClusterError, ClusterErrorKind};

@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
+use highwater_driver::telemetry::LimitedNode;
 use highwater_model::cluster::{Condition, NodeFile, QuotaStart, StopSignal, Targets, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
-use highwater_runner::request::LimitedNode;
 use rustix::process::Signal;
 
 use super::control_group::{Hierarchies, cpu_limit, limit_cpu};

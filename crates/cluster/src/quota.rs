@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use highwater_driver::clock::RealClock;
 use highwater_model::cluster::{QuotaFile, QuotaStart, Size};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
 
 use super::control_group::{Hierarchies, add, create, limit_cpu, limit_memory};
 use super::error::ClusterError;
@@ -124,7 +124,7 @@ mod tests {
     use std::rc::Rc;
 
     use highwater_driver::TargetError;
-    use highwater_runner::interrupts;
+    use highwater_driver::interrupts;
 
     use super::*;
     use crate::control_group::remove;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::{Stream, connect_tcp, unreachable};
 use highwater_driver::time_limit::within;
@@ -10,7 +11,6 @@ use highwater_driver::{TargetError, TargetErrorKind, Timeline};
 use highwater_model::cluster::Condition;
 use highwater_model::display::{foreign, span};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::{RealClock, RealTimeline};
 
 use super::error::ClusterError;
 use super::processes::ProcessId;

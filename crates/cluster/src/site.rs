@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::clock::{RealClock, wall_clock};
+use highwater_driver::interrupts::{Interrupts, StopRequest};
 use highwater_driver::redaction::without_passwords;
 use highwater_driver::{Target, TargetError};
 use highwater_model::display::{harmless, span};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::{RealClock, wall_clock};
-use highwater_runner::interrupts::{Interrupts, StopRequest};
 use rustix::process::Signal;
 
 use super::control_group;

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::clock::{RealClock, wall_clock};
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::{RealClock, wall_clock};
 use serde::{Deserialize, Serialize};
 
 use super::error::ClusterError;

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_driver::TargetOptions;
+use highwater_driver::clock::RealClock;
+use highwater_driver::interrupts::{self, Interrupter};
 use highwater_model::cluster::parse;
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::clock::RealClock;
-use highwater_runner::interrupts::{self, Interrupter};
 use tempfile::TempDir;
 
 /// A cluster's file and state, and its reports.

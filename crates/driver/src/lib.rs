@@ -1,4 +1,5 @@
-//! The contract between Highwater and databases: the driver traits, and code shared by drivers.
+//! The contract between Highwater and databases: the driver traits, code shared by drivers, the program's clock, and stop
+//! requests.
 //!
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
 //! `sql` may name a database.
@@ -6,6 +7,7 @@
 mod admin;
 pub mod calendar;
 pub mod cell;
+pub mod clock;
 pub mod contract;
 pub mod disk;
 mod error;
@@ -13,6 +15,7 @@ pub mod failure;
 mod future;
 pub mod hosts;
 pub mod http;
+pub mod interrupts;
 pub mod lease;
 pub mod lingering;
 pub mod metrics;

@@ -4,6 +4,7 @@
 //! must not keep history: the runner computes rates of counters.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use crate::future::Response;
 
@@ -115,4 +116,15 @@ pub trait TelemetryReader {
     /// The current samples, about once a second; an implementation uses as few and as cheap statements as possible.
     /// Dropping the future abandons the reader. After an error, it is not polled again.
     fn read(&mut self) -> Response<'_, Vec<MetricSample>>;
+}
+
+/// A node on this machine whose CPU a control group limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitedNode {
+    /// Its name in the record.
+    pub node: String,
+    /// The cores that it may use.
+    pub cores: f64,
+    /// Its control group: one directory per hierarchy.
+    pub group: Vec<PathBuf>,
 }

@@ -4,9 +4,9 @@
 
 use std::rc::Rc;
 
+use highwater_driver::interrupts::Interrupts;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 
 use crate::trial_loop::{Experiment, ExperimentRun, Running};

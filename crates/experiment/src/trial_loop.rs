@@ -4,14 +4,14 @@
 
 use std::rc::Rc;
 
+use highwater_driver::clock::wall_clock;
+use highwater_driver::interrupts::Interrupts;
 use highwater_model::control::InterventionRecord;
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{PROBES, RunDirectory};

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use highwater_driver::interrupts::Interrupts;
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::WarmUpRun;
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};

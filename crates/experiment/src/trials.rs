@@ -16,8 +16,8 @@ use highwater_model::units::Nanos;
 
 use crate::progress::loaded;
 use crate::trial_maker::{Requested, TrialError, TrialPlace};
-use highwater_runner::clock::{RealClock, RealTimeline};
-use highwater_runner::interrupts::Interrupts;
+use highwater_driver::clock::{RealClock, RealTimeline};
+use highwater_driver::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
 use highwater_runner::observer::Observer;
 use highwater_runner::reporting::kept_in;

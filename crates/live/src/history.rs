@@ -22,14 +22,14 @@ use axum::routing::{get, post};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use highwater_analysis::comparison::{Criteria, PRACTICAL};
+use highwater_driver::clock::wall_clock;
+use highwater_driver::interrupts::Interrupts;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_report::{
     self as report, CompareReport, Group, GrowthsReport, HistoryFilter, HistoryKind,
     HistoryProgress, HistoryRow,
 };
-use highwater_runner::clock::wall_clock;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::{record, store};
 
 use crate::access::{Access, Refused};

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use highwater_driver::interrupts::{self, Interrupter, Interrupts, StopRequest};
 use highwater_live::{Live, LiveSettings, PageSettings};
 use highwater_model::event::{
     Event, LoadBounds, ObjectiveSoFar, SecondProgress, StreamCounts, StreamProgress, WarningKind,
@@ -17,7 +18,6 @@ use highwater_model::plan::{Objective, Unit};
 use highwater_model::target_telemetry::{SeriesKind, TelemetryPoint, TelemetryValue};
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
-use highwater_runner::interrupts::{self, Interrupter, Interrupts, StopRequest};
 use highwater_runner::observer::Observer;
 
 /// Longer than any response takes; a test that waits longer has failed.

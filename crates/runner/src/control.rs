@@ -5,7 +5,7 @@ use highwater_model::record::InterventionRecord;
 use highwater_model::units::Nanos;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::interrupts::Interrupter;
+use highwater_driver::interrupts::Interrupter;
 
 /// Maximum number of queued commands.
 pub const WAITING_MAX: usize = 16;

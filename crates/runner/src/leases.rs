@@ -23,8 +23,8 @@ use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::canary::Uncompared;
-use crate::clock::{RealClock, RealTimeline, wall_clock};
 use crate::deadline::within;
+use highwater_driver::clock::{RealClock, RealTimeline, wall_clock};
 
 /// Time limit for one heartbeat, including the connection.
 const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);

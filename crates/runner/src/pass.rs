@@ -11,11 +11,9 @@ use highwater_model::record::{SchedulingClass, StallRecord};
 use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
-use crate::clock::{RealClock, RealTimeline};
 use crate::control::Controls;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
-use crate::interrupts::{Interrupts, StopRequest};
 use crate::intervention::{LEAD, obey};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
@@ -25,6 +23,8 @@ use crate::source::Claim;
 use crate::stalls::{ClockStep, StallWatch};
 use crate::store::Spool;
 use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
+use highwater_driver::clock::{RealClock, RealTimeline};
+use highwater_driver::interrupts::{Interrupts, StopRequest};
 
 /// Maximum reports queued for the controller.
 const TICKS_QUEUED_MAX: usize = 64;

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::TelemetryPoint;
 
-use crate::clock::wall_clock;
 use crate::observer::{Observer, Observers};
 use crate::store::{ReportFile, Reported, RunDirectory};
+use highwater_driver::clock::wall_clock;
 
 /// Writes events to a file.
 struct Kept(RefCell<ReportFile>);

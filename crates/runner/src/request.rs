@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use highwater_driver::metrics::Endpoint;
+use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{Target, TargetError, TargetFacts};
 use highwater_model::display::duration;
 use highwater_model::plan::Plan;
@@ -75,17 +76,6 @@ impl TelemetryRequest {
         self.node_endpoints.clear();
         self.limited_nodes.clear();
     }
-}
-
-/// A node on this machine whose CPU a control group limits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LimitedNode {
-    /// Its name in the record.
-    pub node: String,
-    /// The cores that it may use.
-    pub cores: f64,
-    /// Its control group: one directory per hierarchy.
-    pub group: Vec<PathBuf>,
 }
 
 /// Table options other than columns.

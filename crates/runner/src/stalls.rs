@@ -14,8 +14,8 @@ use highwater_model::display::duration;
 use highwater_model::record::{STALL_NS, StallKind, StallRecord};
 use highwater_model::units::Nanos;
 
-use crate::clock::{ClockReadings, RealClock};
 use crate::scheduling::Scheduling;
+use highwater_driver::clock::{ClockReadings, RealClock};
 
 /// Time between two wake-ups.
 const TICK: Nanos = Nanos::from_millis(10);

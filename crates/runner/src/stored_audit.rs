@@ -18,9 +18,7 @@ use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::binding::{self, DeclaredTables};
-use crate::clock::{RealClock, RealTimeline};
 use crate::executor;
-use crate::interrupts::Interrupts;
 use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
 use crate::observer::Observer;
@@ -28,6 +26,8 @@ use crate::record;
 use crate::request::RunError;
 use crate::store::{self, PageRenderer, RunDirectory, StoreError};
 use crate::table_setup::{ExistingTables, end_of, rows_in};
+use highwater_driver::clock::{RealClock, RealTimeline};
+use highwater_driver::interrupts::Interrupts;
 
 /// The request for the audit of a stored run.
 pub struct StoredAuditRequest {

@@ -61,14 +61,14 @@ fn is_pure(path: &str) -> bool {
 /// Only one module reads the time, so that a simulated clock can replace it everywhere.
 pub(super) fn one_clock(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let is_no_clock = |(path, _): &(&str, &str)| !path.starts_with("crates/runner/src/clock");
+    let is_no_clock = |(path, _): &(&str, &str)| !path.starts_with("crates/driver/src/clock");
     for (path, text) in tree.product().filter(is_no_clock) {
         for (number, line) in code_lines(text) {
             if let Some(clock) = CLOCKS.iter().find(|clock| has_word(line, clock)) {
                 findings.push(Finding::at(
                     path,
                     number,
-                    format!("`{clock}` outside the runner's clock"),
+                    format!("`{clock}` outside the module `clock`"),
                     "ask the `Timeline`, or take the time as an argument",
                 ));
             }

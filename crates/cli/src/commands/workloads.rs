@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_model::units::Seed;
-use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, sketch};
 
 use crate::failure::{Failure, did_you_mean};

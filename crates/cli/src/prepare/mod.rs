@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::clock::wall_clock;
 use highwater_model::plan::{AuditLevel, Objective, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
 use highwater_runner::control::Controls;
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::request::RunRequest;

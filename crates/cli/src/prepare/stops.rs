@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use highwater_runner::interrupts::{self, Interrupter, Interrupts};
+use highwater_driver::interrupts::{self, Interrupter, Interrupts};
 
 use crate::failure::Failure;
 
@@ -71,7 +71,7 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
-    use highwater_runner::interrupts::StopRequest::{Stop, StopAtOnce};
+    use highwater_driver::interrupts::StopRequest::{Stop, StopAtOnce};
 
     use super::*;
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_driver::{
     Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline,
 };
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_workload::Workload;
 
 use super::rehearsal::{OwnStatements, Rehearsal, prepare_own, rehearse};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::interrupts::Interrupts;
 use highwater_experiment::trial_maker::{TrialError, TrialMaker, TrialPlace};
 use highwater_experiment::{self as experiment, Experiment, ExperimentRun};
 use highwater_model::display::duration;
@@ -12,7 +13,6 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::request::RunError;

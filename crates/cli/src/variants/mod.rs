@@ -5,9 +5,9 @@ mod secrets;
 use std::process::Command;
 use std::time::Duration;
 
+use highwater_driver::clock::RealClock;
+use highwater_driver::interrupts::Interrupts;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
-use highwater_runner::interrupts::Interrupts;
 
 pub(crate) use self::secrets::shown;
 

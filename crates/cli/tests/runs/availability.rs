@@ -5,10 +5,10 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use highwater_driver::clock::RealClock;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{RecoveryRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
 use crate::called::{Place, record, split};

@@ -2,11 +2,11 @@
 //! dead server rejected as done, and returns 0. These tests expect correct counts, judgments, and exit codes, for
 //! responses recorded from a real CrateDB 6.4.3; to record them again, see `tapes/README.md`.
 
+use highwater_driver::clock::wall_clock;
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{AuditStatus, IntervalRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
 
 use crate::called::{Called, Place, Running, expect_undisturbed, measured, split};
 use crate::stage::{Script, Stage};

@@ -1,10 +1,10 @@
 //! Two processes run the shares of one plan against one server, and their records are merged.
 
+use highwater_driver::clock::wall_clock;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{AuditStatus, ResultRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Called, Place, Running, measured, record, split};

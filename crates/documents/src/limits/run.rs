@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::interrupts;
 use highwater_driver::{Target, TargetUrl};
 use highwater_driver_sim::SimTarget;
 use highwater_model::plan::{
@@ -13,7 +14,6 @@ use highwater_model::plan::{
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::Controls;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};

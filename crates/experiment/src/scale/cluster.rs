@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use highwater_cluster::{self as cluster, ClusterError};
+use highwater_driver::clock::RealClock;
+use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
-use highwater_runner::request::LimitedNode;
 
 /// A cluster at one size.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_analysis::Ended;
+use highwater_driver::interrupts::{self, Interrupter, Interrupts};
 use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{Experiment, ExperimentRun, run};
 use highwater_model::event::Event;
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::run::RunError;
 use highwater_runner::store::RunDirectory;

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use highwater_driver::interrupts::Interrupter;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{Event, Part};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::Interrupter;
 use highwater_runner::observer::Observer;
 
 use crate::hunting::{Hunt, thousand};

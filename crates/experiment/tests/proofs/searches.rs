@@ -3,12 +3,12 @@
 
 use std::cell::Cell;
 
+use highwater_driver::interrupts::Interrupter;
 use highwater_model::event::{Event, Trial};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts::Interrupter;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::run::RunError;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_driver::TargetError;
+use highwater_driver::clock::wall_clock;
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::{SslMode, Stream, Tls, TlsFiles, connect_tcp, unreachable};
-use highwater_runner::clock::wall_clock;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 

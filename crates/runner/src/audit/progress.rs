@@ -133,7 +133,7 @@ mod tests {
     use highwater_model::event::TableStep;
 
     use super::*;
-    use crate::clock::SimulatedTimeline;
+    use highwater_driver::clock::SimulatedTimeline;
 
     #[derive(Default)]
     struct ReceivedEvents(RefCell<Vec<(AuditStage, u64, u64, u64)>>);

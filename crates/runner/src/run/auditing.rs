@@ -13,11 +13,11 @@ use highwater_workload::Invariant;
 use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::control::{Controls, Received};
-use crate::interrupts::{Interrupts, StopRequest};
 use crate::intervention::obey_after_load;
 use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::request::RunRequest;
+use highwater_driver::interrupts::{Interrupts, StopRequest};
 
 /// Why replaced rows cannot be compared on a model.
 const NO_VALUES: &str = "the target is a model that does not keep which row replaced which";

@@ -27,11 +27,9 @@ use highwater_workload::Invariant;
 
 use crate::audit::AuditOutcome;
 use crate::binding;
-use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::deadline::within;
 use crate::empty_responses;
 use crate::executor;
-use crate::interrupts::Interrupts;
 use crate::leases::{HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
 use crate::observer::Observer;
@@ -42,12 +40,12 @@ use crate::record::{self, Parts};
 use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
 use crate::table_setup;
+use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
+use highwater_driver::interrupts::Interrupts;
 use preparing::unless_stopped;
 use state::Run;
 
-pub use crate::request::{
-    Ended, LimitedNode, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest,
-};
+pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
 /// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";

@@ -13,7 +13,7 @@ use super::RunError;
 use super::state::Run;
 use crate::binding::DeclaredTables;
 use crate::deadline::within;
-use crate::interrupts::Interrupts;
+use highwater_driver::interrupts::Interrupts;
 
 /// Time limit for replacing a connection on which a statement timed out.
 const RENEW_LIMIT: Nanos = Nanos::from_secs(10);

@@ -7,7 +7,6 @@ use highwater_model::event::{Event, Part};
 
 use crate::binding::DeclaredTables;
 use crate::control::Controls;
-use crate::interrupts::Interrupts;
 use crate::leases::KeptLeases;
 use crate::observer::Observer;
 use crate::pass::Executors;
@@ -15,6 +14,7 @@ use crate::reporting::kept_in;
 use crate::request::RunRequest;
 use crate::table_setup::ExistingTables;
 use crate::target_polling::TelemetryPoller;
+use highwater_driver::interrupts::Interrupts;
 
 /// The state of a run.
 pub(super) struct Run {

@@ -10,7 +10,7 @@ use highwater_driver::telemetry::names;
 use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
 use highwater_model::numbers::to_f64;
 
-use crate::request::LimitedNode;
+use highwater_driver::telemetry::LimitedNode;
 
 /// A reader of these nodes.
 pub(super) fn reader(nodes: &[LimitedNode]) -> Box<dyn TelemetryReader> {

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use self::series::Table;
 use crate::deadline::within;
 use crate::observer::Observer;
-use crate::request::LimitedNode;
+use highwater_driver::telemetry::LimitedNode;
 
 /// Time limit for a response, with the connection for it.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);

@@ -10,8 +10,8 @@ use highwater_model::target_telemetry::{
 };
 
 use super::*;
-use crate::clock::SimulatedTimeline;
 use crate::observer::Silent;
+use highwater_driver::clock::SimulatedTimeline;
 
 const S: u64 = 1_000_000_000;
 

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::interrupts;
 use highwater_driver::{TargetOptions, TargetUrl};
 use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::run;
 use highwater_testing::clickhouse::skipped;

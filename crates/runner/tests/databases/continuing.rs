@@ -10,6 +10,7 @@ use std::thread;
 use crate::support::faulty::Faults;
 use crate::support::hooked::Hooked;
 use crate::support::{Job, closed, data_reasons, measured, try_run_on};
+use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
 use highwater_model::audit_record::Removal;
 use highwater_model::event::Event;
@@ -18,7 +19,6 @@ use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId}
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RunRecord, TableRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::observer::Observer;
 use highwater_runner::run::RunError;
 

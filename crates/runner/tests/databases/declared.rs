@@ -5,12 +5,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::interrupts;
 use highwater_driver::{Target, TargetErrorKind};
 use highwater_model::judgment::Data;
 use highwater_model::plan::{AuditLevel, Share, StopRule};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::RunError;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};

@@ -1,10 +1,10 @@
 //! The measuring rules, one test each.
 
+use highwater_driver::clock::RealClock;
 use highwater_model::judgment::{Measurement, ReasonCode};
 use highwater_model::plan::{Arrivals, Pace, Share};
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
-use highwater_runner::clock::RealClock;
 use highwater_runner::pacer::{Pacer, PacerPlan};
 
 use crate::support::{Job, closed, measured, number, one_node, open, seconds};

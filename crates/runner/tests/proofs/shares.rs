@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_driver::Target;
+use highwater_driver::clock::SimulatedTimeline;
 use highwater_model::plan::{Arrivals, PhaseKind};
 use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::SimulatedTimeline;
 use proptest::prelude::*;
 
 use crate::support::{Job, closed, measured, one_node, open};

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
+use highwater_driver::interrupts::{self, Interrupter};
 use highwater_driver::{Target, TargetOptions};
 use highwater_model::control::{Command, Refusal};
 use highwater_model::event::{Event, Part};
@@ -23,7 +24,6 @@ use highwater_model::plan::{
 use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::{self, Controller, Controls, Reply};
-use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest, run};

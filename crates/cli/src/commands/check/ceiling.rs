@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use highwater_driver::interrupts;
 use highwater_runner::ceilings::{self, Ceiling};
-use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::{self as runner, RunRequest};
 

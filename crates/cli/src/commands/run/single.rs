@@ -4,13 +4,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::clock::wall_clock;
+use highwater_driver::interrupts::Interrupts;
 use highwater_live::Live;
 use highwater_model::display::duration;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::{self as runner, RunError, RunRequest};
 
 use crate::event_log::{self, EventLog};

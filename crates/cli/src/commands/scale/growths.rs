@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use highwater_analysis::growth::{Candidate, Grown, chosen};
 use highwater_driver::TargetUrl;
+use highwater_driver::interrupts::Interrupts;
 use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
 use highwater_experiment::{self as experiment, ExperimentRun, SizedTrial};
 use highwater_model::display::duration;
@@ -15,7 +16,6 @@ use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{GrowthVariant, ScaleRecord};
 use highwater_model::units::Nanos;
 use highwater_report::NamedGrowth;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::store::RunDirectory;
 
 use super::intent::{ClusterChoice, ScaleIntent};

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use highwater_driver::clock::RealClock;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::cluster::Cluster;
 use highwater_experiment::trial_maker::{
@@ -13,7 +14,6 @@ use highwater_model::plan::PhaseKind;
 use highwater_model::record::{ExperimentRecord, TableStart};
 use highwater_model::scale::{NODE_LABEL, ScaleEach, ScaleSize, WarmUpRun};
 use highwater_model::units::Nanos;
-use highwater_runner::clock::RealClock;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::request::RunError;
 use highwater_runner::run as runner;

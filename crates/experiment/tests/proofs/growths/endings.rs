@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use highwater_analysis::growth::{findings, node_spread};
 use highwater_driver::TargetError;
+use highwater_driver::interrupts::Interrupter;
 use highwater_experiment::{SizedTrial, check, run_side_by_side};
 use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts::Interrupter;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::run::RunError;

@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 
+use crate::{BoxFuture, Timeline};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
-use highwater_driver::{BoxFuture, Timeline};
 use highwater_model::units::Nanos;
 
 use super::heap::{DeadlineHeap, Sleep};

@@ -8,6 +8,6 @@ mod heap;
 mod real;
 mod simulated;
 
-pub(crate) use real::ClockReadings;
+pub use real::ClockReadings;
 pub use real::{RealClock, RealTimeline, wall_clock};
 pub use simulated::SimulatedTimeline;

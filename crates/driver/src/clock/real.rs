@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use highwater_driver::{BoxFuture, Timeline};
+use crate::{BoxFuture, Timeline};
 use highwater_model::units::Nanos;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -42,17 +42,17 @@ impl RealClock {
 
 /// The clocks of this machine at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ClockReadings {
+pub struct ClockReadings {
     /// Time since the origin.
-    pub(crate) monotonic: Nanos,
+    pub monotonic: Nanos,
     /// Time since boot, and since 1970; absent if this thread was interrupted while reading them, so that they do not
     /// belong to the same moment.
-    pub(crate) boot_and_wall: Option<[Nanos; 2]>,
+    pub boot_and_wall: Option<[Nanos; 2]>,
 }
 
 impl RealClock {
     /// All clocks.
-    pub(crate) fn readings(self) -> ClockReadings {
+    pub fn readings(self) -> ClockReadings {
         /// An uninterrupted reading of all clocks takes less.
         const MOMENT: Nanos = Nanos::from_micros(500);
         const TRIES: u32 = 5;

@@ -70,7 +70,7 @@ impl Interrupts {
     }
 
     /// The same receiver, without earlier requests.
-    pub(crate) fn later(&self) -> Self {
+    pub fn later(&self) -> Self {
         let mut later = self.clone();
         later.count.mark_unchanged();
         later
