@@ -1,5 +1,5 @@
-//! What other tools print: decimals and times in a unit, and lines at an interval, whose averages become seconds of a
-//! record.
+//! What other tools print: decimals and times in a unit, and lines at an interval, whose averages become seconds of
+//! a record.
 
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;

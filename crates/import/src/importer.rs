@@ -1,12 +1,12 @@
 //! Recognizes the format of one run's files, and passes their lines to its reader.
 //!
-//! The formats, the interface of their readers, and the errors in an output are here too. An error is data: it must not be
-//! printed here, or name a file, which only the caller knows. Must not open files.
-
-use std::ops::Range;
+//! Must not open files.
 
 use super::averages::TimeUnit;
+use super::format::Format;
 use super::imported_run::ImportedRun;
+use super::output_reader::ImportError;
+use super::output_reader::OutputReader;
 use super::{hdr, ingest_bench, k6, pgbench, sysbench};
 
 /// Maximum bytes of a line, more than any format needs.
@@ -129,75 +129,5 @@ impl Import {
     /// If there is not enough data for a record.
     pub fn end(self) -> Result<ImportedRun, ImportError> {
         self.reader.end()
-    }
-}
-
-macro_rules! formats {
-    ($($variant:ident = $tool:literal, $about:literal;)*) => {
-        /// A kind of output.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Format { $(#[doc = $about] $variant,)* }
-
-        impl Format {
-            /// All formats, the most reliably recognized first.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The tool, as `--tool` names it.
-            pub const fn tool(self) -> &'static str {
-                match self { $(Self::$variant => $tool,)* }
-            }
-
-            /// Description.
-            pub const fn about(self) -> &'static str {
-                match self { $(Self::$variant => $about,)* }
-            }
-        }
-    };
-}
-
-formats! {
-    PgbenchLog = "pgbench", "log of transactions";
-    PgbenchOutput = "pgbench", "printed output";
-    Sysbench = "sysbench", "printed output";
-    K6Lines = "k6", "JSON lines";
-    K6Summary = "k6", "JSON summary";
-    HdrLog = "hdrhistogram", "interval log";
-    HdrPercentiles = "hdrhistogram", "percentiles";
-    IngestBench = "nodeingestbench", "printed output";
-}
-
-/// Reads the files of one run.
-pub(super) trait OutputReader {
-    /// Sets the unit of values whose file has none.
-    fn unit(&mut self, _unit: Option<TimeUnit>) {}
-    /// Begins another file.
-    fn begin(&mut self, _format: Format) {}
-    /// Adds the file's next line, without its end.
-    fn line(&mut self, line: &str) -> Result<(), ImportError>;
-    /// The run that the files report together.
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError>;
-}
-
-/// An error in a line, or in the content of a file as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ImportError {
-    /// The cause, lower case.
-    pub message: String,
-    /// Advice.
-    pub hint: String,
-    /// Byte range of the error in the line; empty if it does not concern a single line.
-    pub span: Range<usize>,
-}
-
-impl ImportError {
-    /// An error in a file as a whole.
-    pub(super) fn new(message: impl Into<String>, hint: &str) -> Self {
-        Self { message: message.into(), hint: hint.to_owned(), span: 0..0 }
-    }
-
-    /// The same error at a place of the line.
-    pub(super) fn at(self, span: Range<usize>) -> Self {
-        Self { span, ..self }
     }
 }

@@ -11,8 +11,8 @@ use highwater_model::plan::Unit;
 
 use super::averages::{count, nanos, number};
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::importer::ImportError;
-use super::importer::OutputReader;
+use super::output_reader::ImportError;
+use super::output_reader::OutputReader;
 
 pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";

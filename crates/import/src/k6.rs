@@ -18,9 +18,9 @@ use sha2::{Digest, Sha256};
 
 use crate::averages::nanos;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::importer::ImportError;
-use crate::importer::OutputReader;
 use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::output_reader::ImportError;
+use crate::output_reader::OutputReader;
 
 pub(crate) const TOOL: &str = "k6";
 /// The time of a request, without connecting.

@@ -4,12 +4,14 @@
 //! contain must never be invented: it stays empty and is listed as missing. Must not read files.
 
 mod averages;
+mod format;
 mod hdr;
 mod imported_run;
 mod importer;
 mod ingest_bench;
 mod k6;
 mod op_timeline;
+mod output_reader;
 mod pgbench;
 mod record;
 mod sysbench;
@@ -17,8 +19,8 @@ mod sysbench;
 mod tests;
 
 pub use averages::TimeUnit;
+pub use format::Format;
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-pub use importer::Format;
-pub use importer::ImportError;
 pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
+pub use output_reader::ImportError;
 pub use record::{Stamp, plan, record};

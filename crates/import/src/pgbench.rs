@@ -13,11 +13,11 @@ use highwater_model::units::Nanos;
 
 use crate::averages::{Average, Averages};
 use crate::averages::{count, millis, nanos, number, seconds};
+use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::importer::Format;
-use crate::importer::ImportError;
-use crate::importer::OutputReader;
 use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::output_reader::ImportError;
+use crate::output_reader::OutputReader;
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]

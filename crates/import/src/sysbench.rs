@@ -10,8 +10,8 @@ use highwater_model::units::{Nanos, Rate};
 use super::averages::{Average, Averages};
 use super::averages::{count, millis, number, rate, seconds};
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::importer::ImportError;
-use super::importer::OutputReader;
+use super::output_reader::ImportError;
+use super::output_reader::OutputReader;
 
 pub(super) const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";

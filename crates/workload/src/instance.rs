@@ -9,7 +9,7 @@ use super::definition::{
 };
 use super::entity::Attributes;
 use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
-use super::replaced_keys::{Creation, GENERATOR_VERSION, digest, row_identity};
+use super::row_identity::{Creation, GENERATOR_VERSION, digest, row_identity};
 use super::rows::{TableRows, rows_of};
 use super::table::Table;
 use highwater_model::input_error::InputError;

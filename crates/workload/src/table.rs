@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::entity::Attributes;
 use super::generators::columns::{ColumnGenerator, ColumnScope, Object, TableScope, scope_of};
 use super::input::named;
+use super::layout::Layout;
 use super::random::Draws;
-use super::rows::Layout;
 use highwater_model::op::ColumnType;
 use highwater_model::units::Seed;
 

@@ -16,7 +16,7 @@ use highwater_model::table_shape::TableShape;
 
 use super::describe;
 use super::facts;
-use super::options::Mode;
+use super::insert_mode::Mode;
 use super::options::Node;
 use super::spooling::Spooling;
 use super::spools::Spools;

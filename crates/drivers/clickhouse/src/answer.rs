@@ -1,5 +1,4 @@
-//! Reads a response as it arrives: counts its rows, keeps enough text to describe an error, and decodes the rows of an
-//! admin's query.
+//! Reads a response as it arrives: counts its rows, and keeps enough text to describe an error.
 //!
 //! The status of a response is not reliable: an error after the first rows is appended to them as text. Must not
 //! interpret an error.

@@ -8,8 +8,8 @@ use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::time_limit;
 
+use super::insert_mode::{Format, Mode};
 use super::options::Node;
-use super::options::{Format, Mode};
 use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire, dial};
 
 /// Connects within the node's time limit.

@@ -12,7 +12,7 @@ use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{first_value, pairs};
 use highwater_model::record::MemoryRecord;
 
-use super::options::Mode;
+use super::insert_mode::Mode;
 use super::spooling::{OFF, SETTING};
 use super::wire::Wire;
 

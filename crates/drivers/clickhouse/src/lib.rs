@@ -24,7 +24,7 @@ use highwater_model::units::Nanos;
 
 use cluster::Cluster;
 use encode::Plan;
-use options::Mode;
+use insert_mode::Mode;
 use options::Node;
 use plan::Tables;
 use session::HttpSession;
@@ -39,6 +39,7 @@ mod describe;
 mod encode;
 mod errors;
 mod facts;
+mod insert_mode;
 mod options;
 mod outcome;
 mod placeholders;

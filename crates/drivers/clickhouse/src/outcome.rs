@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
     use crate::encode::InsertPlan;
-    use crate::options::Format;
+    use crate::insert_mode::Format;
 
     fn op(rows: Option<usize>) -> Op {
         let batch = |rows| RowBatch { first_row: 0, rows, columns: Vec::new() };

@@ -13,7 +13,7 @@ use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 use super::cluster::ABOVE;
 use super::encode::{InsertPlan, NativeColumn, NativeType, Plan, Source};
 use super::errors::ServerError;
-use super::options::Mode;
+use super::insert_mode::Mode;
 use super::placeholders;
 use super::wire::Wire;
 

@@ -1,4 +1,4 @@
-//! A connection under load: sends the encoded request, counts the response, and judges it; its statements are tried before.
+//! A connection under load: sends the encoded request, counts the response, and judges it; tries its statements before.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};

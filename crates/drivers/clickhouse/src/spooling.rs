@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use highwater_driver::contract::TargetError;
 
-use super::options::Mode;
+use super::insert_mode::Mode;
 
 /// The setting's original name, the only one in old versions, and its name in newer ones: 1 if the response waits for
 /// all rows.

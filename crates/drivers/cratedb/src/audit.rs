@@ -5,7 +5,7 @@
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::{KeyRange, StoredRow, is_within};
 
-use super::admin::AdminConnection;
+use super::admin_connection::AdminConnection;
 use super::query::name_list;
 use highwater_driver::contract::{RowTaker, ShardCopies, TargetError};
 use highwater_driver::sql::audit as sql;

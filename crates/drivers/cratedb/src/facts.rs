@@ -14,7 +14,7 @@ use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 use highwater_model::record::MemoryRecord;
 use serde_json::Value;
 
-use super::admin::AdminConnection;
+use super::admin_connection::AdminConnection;
 use super::options::Node;
 use super::pools::{self, Pool};
 use super::query;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
 
-use admin::AdminConnection;
 use admin::HttpAdmin;
+use admin_connection::AdminConnection;
 use facts::HttpReader;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
@@ -29,6 +29,7 @@ use stability::ClusterStability;
 use statements::Mode;
 
 mod admin;
+mod admin_connection;
 mod answer;
 mod audit;
 mod connect;

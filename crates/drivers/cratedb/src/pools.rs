@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::admin::AdminConnection;
+use super::admin_connection::AdminConnection;
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql_query::Texts;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use highwater_model::units::Nanos;
 
-use super::admin::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
+use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;
 use super::query::{name_list, number};
 use highwater_driver::contract::TargetError;

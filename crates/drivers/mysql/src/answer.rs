@@ -1,17 +1,14 @@
-//! Counts the responses to some commands, packet by packet, without decoding rows, and judges how an op ended; reads rows
-//! as text where an admin needs them.
+//! Counts the responses to some commands, packet by packet, without decoding rows, and judges how an op ended.
 
 use std::io;
 
-use highwater_driver::network::{describe, invalid, one_line};
+use highwater_driver::network::{describe, one_line};
 use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
-use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, Outcome};
 
-use super::errors::{Failure, Judgment, ServerError};
-use super::packet::{self, PAYLOAD_MAX, Reader};
-use super::wire::Connection;
+use super::errors::{Judgment, ServerError};
+use super::packet::{PAYLOAD_MAX, Reader};
 
 /// Set if another result of the same command follows.
 const MORE_RESULTS: u64 = 0x0008;
@@ -170,56 +167,6 @@ pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
     outcome
 }
 
-impl TextWire for Connection {
-    type Error = ServerError;
-
-    async fn each_row(
-        &mut self,
-        sql: &str,
-        take: &mut dyn FnMut(Row) -> io::Result<()>,
-    ) -> Result<(), Failure> {
-        let mut request = Vec::new();
-        packet::query(&mut request, sql);
-        self.stream.send(&request).await?;
-        let head = self.next().await?;
-        let columns = match head.payload {
-            [0x00, ..] => return Ok(()),
-            [0xff, ..] => return Err(ServerError::failure(head.sequence, head.payload)),
-            payload => {
-                let columns = Reader(payload).lenenc();
-                columns.ok_or_else(|| invalid("the answer is cut short"))?
-            }
-        };
-        // Column definitions, and the end packet.
-        for _ in 0..=columns {
-            self.next().await?;
-        }
-        loop {
-            let message = self.next().await?;
-            match message.payload {
-                [0xfe, ..] if message.payload.len() < 9 => return Ok(()),
-                [0xff, ..] => return Err(ServerError::failure(message.sequence, message.payload)),
-                payload => take(row(columns, payload))?,
-            }
-        }
-    }
-
-    fn is_encrypted(&self) -> bool {
-        self.stream.stream().is_encrypted()
-    }
-}
-
-/// The values of a row in the text protocol; truncated ones stay null.
-fn row(columns: u64, payload: &[u8]) -> Row {
-    let mut reader = Reader(payload);
-    (0..columns)
-        .map(|_| {
-            let value = reader.lenenc_bytes()?;
-            Some(String::from_utf8_lossy(value).into_owned())
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,13 +293,5 @@ mod tests {
             let outcome = judge(&insert(3), failed(1, code));
             assert_eq!(outcome.session_usable, usable, "{code}");
         }
-    }
-
-    #[test]
-    fn rows_are_read_and_short_ones_do_no_harm() {
-        let text = |text: &str| Some(text.to_owned());
-        assert_eq!(row(3, b"\x017\xfb\x02ab"), [text("7"), None, text("ab")]);
-        assert_eq!(row(2, b"\x017\x09ab"), [text("7"), None]);
-        assert_eq!(row(1, b""), [None]);
     }
 }

@@ -40,6 +40,7 @@ mod handshake;
 mod options;
 mod packet;
 mod prepare;
+mod rows;
 mod session;
 mod telemetry;
 mod wire;

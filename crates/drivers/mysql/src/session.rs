@@ -1,5 +1,5 @@
-//! A connection under load: writes the encoded op, counts the response, judges failures; ops of several statements send
-//! each after the response to the previous one.
+//! A connection under load: writes the encoded op, counts the response, judges failures; ops of several statements
+//! send each after the response to the previous one.
 //!
 //! The connection is moved into the future of an op, and returns only if it is still in sync with the server. So an
 //! abandoned op closes its connection, and its response cannot be mistaken for the next one's.

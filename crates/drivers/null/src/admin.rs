@@ -8,7 +8,7 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
 
-use super::sink::Protocol;
+use super::protocol::Protocol;
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetFacts,

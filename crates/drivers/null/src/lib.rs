@@ -10,10 +10,13 @@
 
 mod admin;
 mod clickhouse;
+mod conversation;
 mod cratedb;
+mod framing;
 mod http_server;
 mod mysql;
 mod postgres;
+mod protocol;
 mod sink;
 mod sql_body;
 
@@ -29,7 +32,7 @@ use highwater_driver::contract::{
     Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
-use sink::Protocol;
+use protocol::Protocol;
 use sink::Sink;
 
 /// The driver of `null:PROTOCOL`.

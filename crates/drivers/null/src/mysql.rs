@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3, memmem};
 
-use super::http_server::Messages;
+use super::framing::Messages;
 
 /// Length and sequence number.
 const HEADER: usize = 4;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use highwater_model::op::ColumnType;
 
-use super::http_server::Messages;
-use super::sink::WorkloadTables;
+use super::conversation::WorkloadTables;
+use super::framing::Messages;
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];

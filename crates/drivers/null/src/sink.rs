@@ -3,26 +3,22 @@
 //!
 //! Must not interpret bytes.
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::{io, thread};
+use std::thread;
 
-use highwater_driver::contract::{Driver, TargetError};
-use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::target_url::{Host, Secret, TargetUrl};
-use highwater_driver_clickhouse::ClickHouseDriver;
-use highwater_driver_cratedb::CrateDbDriver;
-use highwater_driver_mysql::MySqlDriver;
-use highwater_driver_postgres::PostgresDriver;
-use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::http_server::{Framed, HttpServer};
+use super::conversation::{Conversation, WorkloadTables};
+use super::framing::Framed;
+use super::http_server::HttpServer;
+use super::protocol::Protocol;
 use super::{clickhouse, cratedb, mysql, postgres};
 
 /// Bytes of one read.
@@ -136,103 +132,4 @@ fn thread_cpu() -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-}
-
-/// The server's side of one connection; its responses are always the same.
-pub(super) trait Conversation {
-    /// Writes the server's greeting; in most protocols, the client begins.
-    fn greet(&mut self, _answer: &mut Vec<u8>) {}
-    /// Reads input and writes the response; false if the connection ends.
-    fn take(&mut self, input: &[u8], response: &mut Vec<u8>) -> bool;
-}
-
-/// The tables of the connecting sessions' workload; shared by all conversations.
-#[derive(Debug, Default)]
-pub(super) struct WorkloadTables {
-    tables: Mutex<Vec<BoundTable>>,
-}
-
-impl WorkloadTables {
-    /// Returns a copy.
-    pub(super) fn get(&self) -> Vec<BoundTable> {
-        let tables = self.tables.lock();
-        tables.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Replaces them with those of a workload.
-    pub(super) fn set(&self, workload: &BoundWorkload) {
-        let mut current = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if *current != workload.tables {
-            current.clone_from(&workload.tables);
-        }
-    }
-}
-
-/// A protocol of the sink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
-    /// The PostgreSQL wire protocol, version 3.
-    Postgres,
-    /// The MySQL wire protocol.
-    MySql,
-    /// CrateDB's HTTP endpoint.
-    Crate,
-    /// ClickHouse's HTTP interface.
-    ClickHouse,
-}
-
-impl Protocol {
-    const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
-
-    /// The protocol named by a URL.
-    pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
-        let names: Vec<String> =
-            Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
-        let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
-        Self::ALL.into_iter().find(|protocol| plain && protocol.name() == url.path).ok_or_else(
-            || {
-                TargetError::usage(format!("target `{url}` is no sink that there is"))
-                    .with_hint(format!("there are {}", names.join(", ")))
-            },
-        )
-    }
-
-    /// Its name, the driver of its sessions, and that driver's SQL.
-    const fn parts(self) -> (&'static str, &'static dyn Driver, Dialect) {
-        match self {
-            Self::Postgres => ("postgres", &PostgresDriver, Dialect::PostgreSql),
-            Self::MySql => ("mysql", &MySqlDriver, Dialect::MySql),
-            Self::Crate => ("crate", &CrateDbDriver, Dialect::CrateDb),
-            Self::ClickHouse => ("clickhouse", &ClickHouseDriver, Dialect::ClickHouse),
-        }
-    }
-
-    /// The name after `null:`.
-    pub(super) const fn name(self) -> &'static str {
-        self.parts().0
-    }
-
-    /// The driver whose sessions are measured.
-    pub(super) const fn driver(self) -> &'static dyn Driver {
-        self.parts().1
-    }
-
-    /// The dialect of a real server.
-    pub(super) const fn dialect(self) -> Dialect {
-        self.parts().2
-    }
-
-    /// The URL that the real driver gets for sinks on these ports.
-    pub(super) fn url(self, ports: &[u16]) -> TargetUrl {
-        let hosts = ports.iter().map(|port| Host::at("127.0.0.1", *port));
-        TargetUrl {
-            scheme: self.name().to_owned(),
-            user: Some("highwater".to_owned()),
-            // The sink accepts any password, so no file is read for one.
-            password: (self == Self::MySql).then(|| Secret::new("")),
-            hosts: hosts.collect(),
-            path: "sink".to_owned(),
-            parameters: [("sslmode".to_owned(), "disable".to_owned())].into(),
-        }
-    }
 }

@@ -40,6 +40,7 @@ mod hosts;
 mod message;
 mod options;
 mod prepare;
+mod rows;
 mod session;
 mod telemetry;
 mod wire;

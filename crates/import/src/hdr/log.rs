@@ -6,8 +6,8 @@ use hdrhistogram::Histogram;
 
 use crate::averages::{TimeUnit, nanos, number};
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::importer::ImportError;
-use crate::importer::OutputReader;
+use crate::output_reader::ImportError;
+use crate::output_reader::OutputReader;
 use highwater_model::display;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::import_record::LatencyBegin;

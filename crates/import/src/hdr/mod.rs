@@ -12,8 +12,8 @@ use highwater_model::numbers::{ceil_to_u64, to_f64};
 
 use crate::averages::{TimeUnit, count, nanos, number};
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::importer::ImportError;
-use crate::importer::OutputReader;
+use crate::output_reader::ImportError;
+use crate::output_reader::OutputReader;
 
 pub(super) use log::{Reader as LogReader, is_log};
 

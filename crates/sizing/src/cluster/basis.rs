@@ -4,7 +4,7 @@
 //! they are too few, given the growth of published clusters. Must not plan.
 //! planned here.
 
-use super::request::{Origin, Traced};
+use super::traced::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
     Average, Copies, Forecast, Growth, Placement, Point as Size, PooledGrowth, ReplicaCost,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request::Headroom;
 use super::request::Request;
-use super::request::{Origin, Traced};
+use super::traced::{Origin, Traced};
 
 /// Months ahead that are always shown, in addition to the plan's own.
 const AHEAD: u32 = 6;

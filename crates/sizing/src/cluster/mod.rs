@@ -13,6 +13,7 @@ mod plan;
 mod planning;
 mod prose;
 mod request;
+mod traced;
 
 #[cfg(test)]
 mod tests;
@@ -25,5 +26,5 @@ pub use planning::size;
 pub use planning::{CapacityUse, NodeCounts, Unreached};
 pub(crate) use planning::{curve, models};
 pub use request::Headroom;
-pub use request::{Input, Origin, Traced};
 pub use request::{Need, Request};
+pub use traced::{Input, Origin, Traced};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::decision::Decision;
 use super::layout::{Disk, Network, Shards};
 use super::request::Headroom;
-use super::request::{Input, Origin};
+use super::traced::{Input, Origin};
 use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
 
 /// Version of the plan format.

@@ -1,5 +1,5 @@
-//! Makes a plan from the results of the neighboring modules: the smallest number of nodes that sustains all needs with a
-//! given probability, and what follows from it. Must not format reports.
+//! Makes a plan from the results of the neighboring modules: the smallest number of nodes that sustains all needs
+//! with a given probability, and what follows from it. Must not format reports.
 
 use highwater_model::numbers::round_to_u32;
 

@@ -1,12 +1,13 @@
-//! The plan as text: a paragraph for a design document, and the list of its inputs with their origins. Must not compute
-//! anything that the plan does not hold.
+//! The plan as text: a paragraph for a design document, and the list of its inputs with their origins. Must not
+//! compute anything that the plan does not hold.
 
 use highwater_model::display::{self, percent_plain};
 
 use super::basis::Basis;
 use super::layout::length;
 use super::plan::{NeedPlan, SizePlan};
-use super::request::{Headroom, Input, Need, Origin, Request, Traced};
+use super::request::{Headroom, Need, Request};
+use super::traced::{Input, Origin, Traced};
 use crate::scaling::{DEVIATIONS, Growth, LEVEL, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.

@@ -3,8 +3,8 @@
 //! No model is chosen. Amdahl's law, the USL and the power law are averaged by how well each
 //! predicts the sizes that are left out; the straight lines are shown beside them, but what they
 //! promise beyond the measured sizes is too much wherever growth bends. A size counts less the
-//! smaller it is, because a bend shows at the largest ones. Nothing is drawn at random. Where no growth was measured, that
-//! of published clusters is assumed.
+//! smaller it is, because a bend shows at the largest ones. Nothing is drawn at random. Where no
+//! growth was measured, that of published clusters is assumed.
 
 use highwater_model::numbers::len_to_f64;
 

@@ -1,8 +1,9 @@
 //! Least squares: the curve of a model that comes nearest to the points, within its bounds.
 //!
 //! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. What a fit can and
-//! cannot tell beyond the measured sizes is decided elsewhere. The normal equations are solved by Cholesky's factors; profile
-//! likelihoods show which values of contention and crosstalk the points leave possible.
+//! cannot tell beyond the measured sizes is decided elsewhere. The normal equations are solved by
+//! Cholesky's factors; profile likelihoods show which values of contention and crosstalk the
+//! points leave possible.
 
 use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;

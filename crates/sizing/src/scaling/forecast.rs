@@ -1,14 +1,12 @@
 //! A predicted throughput as a distribution: its middle, its 90% interval, and chances.
 //!
 //! Two halves of normal distributions in the logarithm, joined at the middle, because throughput
-//! falls short of a prediction by more than it exceeds it. How far the sides reach holds on published series. Also what is
-//! forecast from: a measured or an assumed growth, and the cost of copies.
+//! falls short of a prediction by more than it exceeds it. How far the sides reach holds on
+//! published series. What copies cost is here too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
-
-use super::average::{Average, PooledGrowth};
 
 /// Level of every interval: nine of ten new measurements fall into it.
 pub const LEVEL: f64 = 0.9;
@@ -156,58 +154,6 @@ impl Sides {
     pub(super) fn at(self, log_middle: f64, steps: f64, side: f64) -> Forecast {
         let reach = |of: f64| side.hypot(of * steps);
         Forecast::new(log_middle, reach(self.below), reach(self.above))
-    }
-}
-
-/// A prediction is refused beyond so many times the largest measured size: every model fits what
-/// was measured, and beyond the range they part.
-pub const FARTHEST: f64 = 2.0;
-
-/// Where predictions come from.
-#[derive(Debug, Clone)]
-pub enum Growth {
-    /// Several sizes, and the models fitted to them.
-    Measured(Average),
-    /// The pooled growth of published clusters, from the sizes that there are.
-    Assumed(PooledGrowth),
-}
-
-impl Growth {
-    /// What a new measurement at a size from 1 would show.
-    pub fn forecast(&self, size: f64) -> Forecast {
-        match self {
-            Self::Measured(average) => average.forecast(size),
-            Self::Assumed(pooled) => pooled.forecast(size),
-        }
-    }
-
-    /// The models, where growth was measured.
-    pub fn average(&self) -> Option<&Average> {
-        match self {
-            Self::Measured(average) => Some(average),
-            Self::Assumed(_) => None,
-        }
-    }
-
-    /// Relative standard deviation that a new measurement is taken to have.
-    pub fn error(&self) -> f64 {
-        match self {
-            Self::Measured(average) => average.error,
-            Self::Assumed(pooled) => pooled.error,
-        }
-    }
-
-    /// The largest measured size.
-    pub fn largest(&self) -> f64 {
-        match self {
-            Self::Measured(average) => average.largest,
-            Self::Assumed(pooled) => pooled.largest,
-        }
-    }
-
-    /// The largest size that is predicted without being asked to extrapolate.
-    pub fn farthest(&self) -> f64 {
-        FARTHEST * self.largest()
     }
 }
 

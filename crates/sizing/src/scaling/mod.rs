@@ -7,6 +7,7 @@ mod average;
 mod curve;
 mod fit;
 mod forecast;
+mod growth;
 mod sweep;
 
 #[cfg(test)]
@@ -19,6 +20,6 @@ pub use fit::{Fit, Parameter, Weighting, fit};
 pub use fit::{Identifiability, Range};
 pub(crate) use forecast::DEVIATIONS;
 pub use forecast::{Copies, ReplicaCost};
-pub use forecast::{FARTHEST, Growth};
 pub use forecast::{Forecast, LEVEL, Prediction};
+pub use growth::{FARTHEST, Growth};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

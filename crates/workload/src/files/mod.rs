@@ -13,7 +13,7 @@ use crate::definition::{Definition, StreamSpec};
 use crate::instance::Workload;
 use crate::parameter::ParameterSpec;
 use crate::reading;
-use crate::replaced_keys::SPREADING;
+use crate::row_identity::SPREADING;
 
 pub use schema::file_schema;
 pub use script::{Script, ScriptError};

@@ -4,8 +4,8 @@
 
 pub(crate) use super::spec::{NUMBERED, NUMBERS, OBJECT, SCALARS, Spec, TEXT, TIMESTAMP, specs};
 pub(crate) use crate::input::{Entry, Section};
+pub(crate) use crate::layout::Segments;
+pub(crate) use crate::layout::Ticks;
 pub(crate) use crate::random::Draws;
-pub(crate) use crate::rows::Segments;
-pub(crate) use crate::rows::Ticks;
 pub(crate) use highwater_model::op::{ColumnData, ColumnType, Value};
 pub(crate) use serde::Serialize;

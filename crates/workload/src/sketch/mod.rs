@@ -1,6 +1,6 @@
 //! Generates a workload file from an existing table: its columns, generators that approximate their contents, and the
-//! queries recorded by the target. It is a starting point for a user's file, not a copy of the data. Here: the parts of SQL
-//! and TOML that its chapters share.
+//! queries recorded by the target. It is a starting point for a user's file, not a copy of the data. Here: the parts
+//! of SQL and TOML that its chapters share.
 
 mod column;
 mod mix;

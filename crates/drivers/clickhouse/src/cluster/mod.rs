@@ -17,7 +17,7 @@ use highwater_driver::time_limit;
 
 use super::admin::{self, ClickHouseServer};
 use super::connect;
-use super::options::Mode;
+use super::insert_mode::Mode;
 use super::options::Node;
 use super::spools::Spools;
 use super::wire::Wire;

@@ -10,7 +10,7 @@ use highwater_driver::contract::{Encoder, Request};
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{Op, OpBody, RowBatch};
 
-use super::options::Format;
+use super::insert_mode::Format;
 
 mod native;
 mod rows;

@@ -7,7 +7,7 @@ use highwater_model::op::{ColumnData, RowBatch};
 use super::native::{NativeColumn, NativeType};
 use super::native::{put_boolean, put_integers, put_text};
 use super::words::{Entries, Words};
-use crate::options::Format;
+use crate::insert_mode::Format;
 
 /// A column of a batch, and its values.
 struct Column<'b> {

@@ -9,7 +9,7 @@ use crate::generators::plain::Texts;
 use crate::generators::prelude::{
     ColumnData, Entry, Section, Segments, Serialize, Spec, TEXT, specs,
 };
-use crate::rows::codes;
+use crate::layout::codes;
 
 /// Position of one of the entity's attributes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

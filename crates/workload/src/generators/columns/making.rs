@@ -6,7 +6,7 @@ use super::scope::Scope;
 use crate::entity::Attributes;
 use crate::generators::plain::{Plain, Texts};
 use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec, Value};
-use crate::rows::Layout;
+use crate::layout::Layout;
 use highwater_model::units::Seed;
 
 /// A generator of columns.

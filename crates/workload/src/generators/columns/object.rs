@@ -17,8 +17,8 @@ use crate::generators::prelude::{
 };
 use crate::generators::spec::{Specs, read_generator, read_type};
 use crate::input::named;
-use crate::rows::Segment;
-use crate::rows::codes;
+use crate::layout::Segment;
+use crate::layout::codes;
 use highwater_model::op::Dictionary;
 use highwater_model::units::Seed;
 

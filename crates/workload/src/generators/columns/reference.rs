@@ -8,8 +8,8 @@ use crate::generators::distribution::{Distribution, Sampler};
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, SCALARS, Section, Segments, Serialize, Spec, specs,
 };
-use crate::rows::Layout;
-use crate::rows::Segment;
+use crate::layout::Layout;
+use crate::layout::Segment;
 
 /// What an existing row has in a column, or its index.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,7 @@
 
 use crate::entity::Entity;
 use crate::input::named;
-use crate::rows::Ticks;
+use crate::layout::Ticks;
 use highwater_model::op::ColumnType;
 
 named!(TableScope<'_>, ColumnScope);

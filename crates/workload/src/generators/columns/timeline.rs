@@ -5,8 +5,8 @@ use super::scope::Scope;
 use crate::generators::prelude::{
     ColumnData, Draws, Section, Segments, Serialize, Spec, TIMESTAMP, Ticks, specs,
 };
+use crate::layout::timestamps;
 use crate::parameter::ParameterKind;
-use crate::rows::timestamps;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Timeline(pub(crate) Ticks);

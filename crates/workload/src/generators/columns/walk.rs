@@ -23,9 +23,9 @@ use super::scope::Scope;
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, Value, specs,
 };
+use crate::layout::Segment;
+use crate::layout::{floats, integers};
 use crate::random::{mix, sum_of_parts, unit_of};
-use crate::rows::Segment;
-use crate::rows::{floats, integers};
 use highwater_model::numbers::truncate_to_i64;
 
 /// What a walk looks like.

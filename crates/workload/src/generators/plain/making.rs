@@ -6,8 +6,8 @@ use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segment
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::rows::Segment;
-use crate::rows::{codes, floats, integers, timestamps};
+use crate::layout::Segment;
+use crate::layout::{codes, floats, integers, timestamps};
 
 /// Texts that values are picked from.
 pub(crate) type Texts = Arc<[Box<str>]>;

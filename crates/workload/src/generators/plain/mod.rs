@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use super::spec::Specs;
 use crate::input::Section;
+use crate::layout::Segments;
 use crate::random::Draws;
-use crate::rows::Segments;
 use highwater_model::op::{ColumnData, ColumnType, Value};
 
 pub(crate) use choice::{Choice, choice};
