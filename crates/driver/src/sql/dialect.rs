@@ -390,10 +390,9 @@ impl Dialect {
         macro_rules! whole {
             ($more:literal) => {
                 concat!(
-                    " SETTINGS read_overflow_mode = 'throw', result_overflow_mode = 'throw', \
-                     timeout_overflow_mode = 'throw', group_by_overflow_mode = 'throw', \
-                     sort_overflow_mode = 'throw', set_overflow_mode = 'throw', \
-                     distinct_overflow_mode = 'throw'",
+                    " SETTINGS read_overflow_mode = 'throw', timeout_overflow_mode = 'throw', \
+                     group_by_overflow_mode = 'throw', sort_overflow_mode = 'throw', \
+                     set_overflow_mode = 'throw', distinct_overflow_mode = 'throw'",
                     $more
                 )
             };

@@ -28,7 +28,7 @@ static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
 /// servers unless a run allows spools, and is not deduplicated against an earlier one; the status of a response covers
 /// all of it, and no server is left out. A subquery over distributed tables is executed once for all servers; by
 /// default it is rejected.
-pub(super) const SETTINGS: [(&str, &str); 10] = [
+pub(super) const SETTINGS: [(&str, &str); 11] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
     // The old name of the next one, and the only one in 18.16.
@@ -40,6 +40,8 @@ pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("send_progress_in_http_headers", "0"),
     ("http_write_exception_in_output_format", "0"),
     ("max_query_size", "16777216"),
+    // A profile may cut an answer at its limit of rows without an error.
+    ("result_overflow_mode", "throw"),
 ];
 /// The setting that parses fractions in text exactly. A server without it may store another number.
 pub(super) const EXACT_FRACTIONS: &str = "precise_float_parsing";

@@ -36,7 +36,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
-        "sessions rate stream duration warm-up file set batch drop p99 errors audit repeat ui out verbose json",
+        "sessions rate stream duration warm-up file set batch drop p99 errors audit ui out verbose",
     ),
     examples: "  highwater run
       workload cpu on a new embedded database, closed load, 20 s
