@@ -1,4 +1,4 @@
-//! A record as JSON, and parsing of it: the bytes of [`print`] are exactly those of `record.json`.
+//! A record as JSON, and parsing of it: the bytes of [`print()`] are exactly those of `record.json`.
 //!
 //! Must not know files.
 
@@ -37,7 +37,7 @@ pub fn print<'a>(record: impl Into<RecordRef<'a>>) -> String {
     pretty(&record.into())
 }
 
-/// Writes the bytes of [`print`] in pieces, because the text of a long run's record is larger than the run's state in
+/// Writes the bytes of [`print()`] in pieces, because the text of a long run's record is larger than the run's state in
 /// memory.
 ///
 /// # Errors
@@ -46,7 +46,7 @@ pub fn write(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
     write_pretty(&record, out)
 }
 
-/// Reads what [`print`] wrote. Unknown fields are ignored.
+/// Reads what [`print()`] wrote. Unknown fields are ignored.
 ///
 /// Each kind is parsed as its own type, not as an untagged enum, which would hold a long run's record in memory twice.
 ///
@@ -80,7 +80,7 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
     })
 }
 
-/// A value as [`print`] shows a record.
+/// A value as [`print()`] shows a record.
 pub fn pretty<T: serde::Serialize>(value: &T) -> String {
     // Fails only for a map with keys that are not strings, or for a failing `Serialize`; a record has neither.
     let mut text = Vec::new();
