@@ -110,6 +110,7 @@ fn settings_that_cannot_be_read_end_neither_check_nor_run() {
         "EXECUTE ON FUNCTION pg_catalog.current_setting(text)",
         "EXECUTE ON FUNCTION pg_catalog.pg_size_bytes(text)",
         "EXECUTE ON FUNCTION pg_catalog.pg_options_to_table(text[])",
+        "SELECT ON pg_catalog.pg_settings",
     ] {
         server.sql("bench", &format!("REVOKE {hidden} FROM PUBLIC"));
         let checked = place.call(&["check", &url]);

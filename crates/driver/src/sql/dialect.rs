@@ -85,8 +85,9 @@ impl Dialect {
     /// that does not know these settings copies in one transaction.
     pub fn at_start(self) -> Option<&'static str> {
         (self == Self::YugabyteDb).then_some(
-            "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE name IN \
-             ('yb_default_copy_from_rows_per_transaction', 'yb_fast_path_for_colocated_copy')",
+            "SELECT set_config(name, '0', false) FROM (VALUES \
+             ('yb_default_copy_from_rows_per_transaction'), ('yb_fast_path_for_colocated_copy')) \
+             AS s (name) WHERE current_setting(name, true) IS NOT NULL",
         )
     }
 
@@ -360,18 +361,18 @@ impl Dialect {
     /// A query of one row that gives the transaction of an audit's statement, which is sent with it,
     /// settings of its own: those of the database or of the user may have changed since the load, and
     /// change how values come back. PostgreSQL besides takes the rows that its workers would hand over
-    /// for so costly that it computes every checksum in one process. A server that does not know these
-    /// settings is left as it is. CockroachDB has none for one transaction before version 22: they are the session's,
+    /// for so costly that it computes every checksum in one process. What a server does not know of these
+    /// settings is left as it is; nobody needs the right to read their view, which can be taken away. CockroachDB has none for one transaction before version 22: they are the session's,
     /// which is the audit's own.
     pub fn audit_settings(self) -> Option<&'static str> {
         match self {
             Self::PostgreSql | Self::YugabyteDb => Some(
-                "SELECT count(set_config(s.name, v.value, true)) FROM pg_catalog.pg_settings AS s \
-                 JOIN (VALUES ('extra_float_digits', '3'), ('DateStyle', 'ISO, YMD'), \
+                "SELECT count(set_config(name, value, true)) FROM \
+                 (VALUES ('extra_float_digits', '3'), ('DateStyle', 'ISO, YMD'), \
                  ('IntervalStyle', 'postgres'), ('TimeZone', 'UTC'), ('bytea_output', 'hex'), \
                  ('lc_monetary', 'C'), \
                  ('parallel_setup_cost', '0'), ('parallel_tuple_cost', '0')) \
-                 AS v (name, value) ON s.name = v.name",
+                 AS v (name, value) WHERE current_setting(name, true) IS NOT NULL",
             ),
             Self::CockroachDb => Some(
                 "SELECT set_config('extra_float_digits', '3', false), \
