@@ -6,6 +6,14 @@ use highwater_model::search::{ProbePurpose, ProbeRecord};
 
 use super::history::ProbeHistory;
 
+/// A search probes for this part of its budget at most, once something passed and something failed.
+const SEARCHING: u64 = 6;
+/// And with so many probes.
+const SEARCHES: usize = 12;
+/// Where ops are few, a probe and a confirmation take these parts of the budget.
+const PROBE: u64 = 60;
+const CONFIRMATION: u64 = 12;
+
 impl ProbeHistory<'_> {
     /// Whether this number of probes and confirmations still fits the budget at the expected units per second.
     pub(super) fn allows(&self, probes: u32, confirmations: u32, units_per_s: Option<f64>) -> bool {
@@ -45,6 +53,14 @@ impl ProbeHistory<'_> {
             && spent.fold(0, u64::saturating_add) <= budget
     }
 
+    /// Whether searching took its part of the budget, and the rest is for confirmations.
+    pub(super) fn searched_enough(&self) -> bool {
+        let searches = self.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Search);
+        let spent = searches.clone().map(took).fold(0, u64::saturating_add);
+        searches.count() >= SEARCHES
+            || self.policy().budget_ns.is_some_and(|budget| spent >= budget / SEARCHING)
+    }
+
     /// Length of a confirmation in nanoseconds: as configured, but short enough that the remaining ones fit the budget, and
     /// at least as long as a probe.
     pub(super) fn confirmation_ns(&self, units_per_s: Option<f64>, probes: u32) -> u64 {
@@ -72,7 +88,19 @@ impl ProbeHistory<'_> {
         let needed = units_per_s.map_or(0, |rate| policy.needed_ns(rate));
         let measured =
             if needed <= self.longest_ns(purpose, probes) { needed } else { policy.longest_ns };
-        measured.max(policy.least_ns(purpose))
+        measured.max(policy.least_ns(purpose)).max(self.lengthened_ns(purpose))
+    }
+
+    /// Where ops are so few that one probe decides nothing, probes take their part of the budget.
+    fn lengthened_ns(&self, purpose: ProbePurpose) -> u64 {
+        let part = match purpose {
+            ProbePurpose::Search => PROBE,
+            ProbePurpose::Confirm => CONFIRMATION,
+            ProbePurpose::Estimate | ProbePurpose::Soak => return 0,
+        };
+        let budget = self.policy().budget_ns.filter(|_| self.coarse.is_some());
+        let around = self.takes(purpose, 0);
+        budget.map_or(0, |budget| (budget / part).saturating_sub(around))
     }
 
     /// Whether confirmations of a value cannot have ops enough for their percentiles in what is left.

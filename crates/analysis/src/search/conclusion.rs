@@ -12,7 +12,7 @@ use highwater_model::search::{
     SearchOutcome, SearchRecord,
 };
 
-use super::history::how_confirmed;
+use super::history::{has_held, how_confirmed};
 use crate::whole::{Whole, unknown};
 
 /// The record of a search so far; `last` is that of its last probe.
@@ -222,7 +222,8 @@ fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
 /// together`; `2 of 4 times for 30 s, and 3 of them together`.
 pub fn times_confirmed(search: &SearchRecord, mark: &Mark) -> String {
     let of_mark = mark.confirmations;
-    let of_mark = of_mark.unwrap_or_else(|| how_confirmed(&search.probes, mark.confirmed));
+    let of_mark =
+        of_mark.unwrap_or_else(|| how_confirmed(&search.probes, mark.confirmed, &has_held));
     let Confirmations { made, passed, held } = of_mark;
     let times = format!("{passed} of {made} times for {}", span(mark.hold_ns));
     match held {

@@ -83,7 +83,9 @@ pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
         failed: failed.map(|failed| failed.at),
         limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
         hold_ns: lengths.min().unwrap_or(0),
-        confirmations: Some(how_confirmed(history.probes, value.at)),
+        confirmations: Some(how_confirmed(history.probes, value.at, &|probe| {
+            history.counts(probe)
+        })),
         rows: confirmations.last().map_or(0, |probe| probe.rows_before),
         bytes: confirmations.last().and_then(|probe| probe.bytes_before),
         passed_above: history.met_above(high.map_or(f64::INFINITY, |high| high.at)),

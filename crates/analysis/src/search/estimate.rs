@@ -14,26 +14,21 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::len_to_f64;
-use highwater_model::search::{
-    Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
-};
+use highwater_model::search::{Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis};
 
 use super::history::{ProbeHistory, judged};
-use super::pooled_exceedance::steady_share;
 use crate::long_run::student_quantile;
 
-/// Fractions of such ops, by what is allowed, that are part of the line.
-const NEAR: std::ops::RangeInclusive<f64> = 0.1..=8.0;
-/// A one-sided margin of 95% in standard errors.
-const MARGIN_ERRORS: f64 = 1.645;
-/// The line is off by this part of the logarithm's distance from the crossing.
-const BENDS: f64 = 0.1;
 /// Each end of the interval leaves out this much.
 const TAIL: f64 = 0.05;
+/// The standard normal exceeds this with that probability.
+const NORMAL_95: f64 = 1.645;
 /// What a probe reached scatters by about this much, relative; two of them show their scatter badly, so
 /// that it counts as much as so many more.
 const SCATTER: f64 = 0.003;
 const SCATTER_WEIGHT: f64 = 4.0;
+/// Of few ops intervals are longer by this factor.
+const WIDENED: f64 = 1.4;
 /// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
 /// above it may cost capacity.
 const CLOSE: f64 = 1.5;
@@ -44,11 +39,16 @@ const CLOSE: f64 = 1.5;
 /// confirmations missed. A line or a mean that lies there all the same is refuted, and the bracket is what is left.
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let found = if history.search.objective.allows_a_share() {
-        line(history)
+        history
+            .crossing()
+            .map(|crossing| crossing.estimate())
             .map(|line| capped(line, reached(history).map_or(f64::INFINITY, |of| of.high90)))
     } else {
-        reached(history)
+        // What was confirmed is sustained, whatever the overloaded probes drew.
+        let confirmed = history.confirmed().map_or(0.0, |value| value.at);
+        reached(history).filter(|found| found.value >= confirmed)
     };
+    let found = found.map(|found| if history.coarse.is_some() { widened(found) } else { found });
     let (most, missed) = (most_seen(history), lowest_missed(history));
     let found = found.filter(|found| found.low90 < missed && found.low90 <= most);
     found
@@ -68,11 +68,23 @@ fn capped(found: Estimate, most: f64) -> Estimate {
     }
 }
 
+/// Of few ops the margins themselves are known badly.
+fn widened(found: Estimate) -> Estimate {
+    let wider = |end: f64| found.value * (end / found.value).powf(WIDENED);
+    Estimate { low90: wider(found.low90), high90: wider(found.high90), ..found }
+}
+
 fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
     // What only short probes passed may not hold.
     let low = history.confirmed().or_else(|| history.low())?.at;
     let high = history.shown_to_fail_above(low)?.at.min(most);
-    (low <= high).then(|| Estimate { value: (low * high).sqrt(), low90: low, high90: high })
+    // A probe shows a rate no better than what it reached scatters.
+    let scatter = 1.0 + scatter(history) * NORMAL_95;
+    (low <= high).then(|| Estimate {
+        value: (low * high).sqrt(),
+        low90: low / scatter,
+        high90: (high * scatter.powi(2)).min(most),
+    })
 }
 
 /// The most that was acknowledged per second in any probe, with chance; without a bound for sessions.
@@ -91,7 +103,8 @@ fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     let low = history.confirmed().map_or(0.0, |value| value.at);
     let missed = judged(history.probes).filter(|probe| {
         probe.verdict == ProbeVerdict::Failed
-            && (probe.purpose == ProbePurpose::Confirm || is_overloaded(probe))
+            && (probe.purpose == ProbePurpose::Confirm
+                || (history.coarse.is_none() && is_overloaded(probe)))
     });
     missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
 }
@@ -101,6 +114,18 @@ fn is_overloaded(probe: &ProbeRecord) -> bool {
     let has = |code: ReasonCode| probe.reasons.contains(&code);
     let fails = has(ReasonCode::ObjectiveErrors) || has(ReasonCode::ObjectiveRejected);
     has(ReasonCode::Backlog) || (has(ReasonCode::RateNotSustained) && !fails)
+}
+
+/// How what a probe reached scatters, relative: by those that reached their rate, where it is drawn.
+fn scatter(history: &ProbeHistory<'_>) -> f64 {
+    let passed = judged(history.probes).filter(|probe| probe.verdict == ProbeVerdict::Passed);
+    let off = |probe: &ProbeRecord| (probe.acknowledged_per_s / probe.at - 1.0).powi(2);
+    let (squares, number) =
+        passed.fold((0.0, 0.0), |(squares, number), probe| (squares + off(probe), number + 1.0));
+    if history.policy().axis == SearchAxis::Sessions || number < 1.0 {
+        return SCATTER;
+    }
+    f64::max((squares / number).sqrt(), SCATTER)
 }
 
 /// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of
@@ -130,52 +155,9 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     }
     let value = reached.iter().sum::<f64>() / number;
     let squares: f64 = reached.iter().map(|each| (each - value).powi(2)).sum();
-    let known = SCATTER_WEIGHT * (SCATTER * value).powi(2);
+    let known = SCATTER_WEIGHT * (scatter(history) * value).powi(2);
     let degrees = number - 1.0 + SCATTER_WEIGHT;
     let error = ((squares + known) / degrees / number).sqrt();
     let half = error * student_quantile(TAIL, degrees);
     Some(Estimate { value, low90: value - half, high90: value + half })
-}
-
-/// A point of the line: value, logarithm of the fraction by what is allowed, weight.
-struct Point {
-    x: f64,
-    y: f64,
-    weight: f64,
-}
-
-fn point(probe: &ProbeRecord, search: &SearchRecord) -> Option<Point> {
-    let (late, margin) = steady_share(probe, search).filter(|(late, _)| NEAR.contains(late))?;
-    let y = late.ln();
-    let error = (1.0 + margin / late).ln() / MARGIN_ERRORS;
-    Some(Point { x: probe.at, y, weight: 1.0 / (error * error + (BENDS * y).powi(2)) })
-}
-
-fn line(history: &ProbeHistory<'_>) -> Option<Estimate> {
-    let probes = judged(history.probes);
-    let points: Vec<Point> = probes.filter_map(|p| point(p, history.search)).collect();
-    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
-    let weight = sum(&|_| 1.0);
-    let (x, y) = (sum(&|p| p.x) / weight, sum(&|p| p.y) / weight);
-    let xx = sum(&|p| (p.x - x).powi(2));
-    // One value shows no slope.
-    if !weight.is_finite() || xx <= 1e-9 * weight * x * x {
-        return None;
-    }
-    let slope = sum(&|p| (p.x - x) * (p.y - y)) / xx;
-    let free = len_to_f64(points.len()) - 2.0;
-    let residuals = sum(&|p| (p.y - y - slope * (p.x - x)).powi(2));
-    // The margins are known beforehand, so that scatter can only widen them.
-    let scatter = if free > 0.0 { (residuals / free).max(1.0) } else { 1.0 };
-    let t2 = MARGIN_ERRORS * MARGIN_ERRORS * scatter;
-    // Fieller: where (y + slope d)² = t² (1/W + d²/XX), d being the distance from the mean.
-    let square = slope * slope - t2 / xx;
-    let linear = 2.0 * y * slope;
-    let rest = y * y - t2 / weight;
-    let root = (linear * linear - 4.0 * square * rest).max(0.0).sqrt();
-    (slope > 0.0 && square > 0.0).then(|| Estimate {
-        value: x - y / slope,
-        low90: x + (-linear - root) / (2.0 * square),
-        high90: x + (-linear + root) / (2.0 * square),
-    })
 }

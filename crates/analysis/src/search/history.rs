@@ -8,6 +8,7 @@ use highwater_model::search::{
     SearchPolicy, SearchRecord,
 };
 
+use super::crossing::{Crossing, FARTHEST, crossing};
 use super::pooled_exceedance;
 use super::step::{Step, askable, is_same};
 
@@ -62,11 +63,15 @@ pub(super) struct ProbeHistory<'a> {
     pub(super) probes: &'a [ProbeRecord],
     /// Ascending.
     pub(super) values: Vec<Value>,
+    /// Where the share of late ops passes what is allowed, if ops are so few that one probe decides nothing.
+    pub(super) coarse: Option<Crossing>,
 }
 
 impl<'a> ProbeHistory<'a> {
     pub(super) fn new(search: &'a SearchRecord, probes: &'a [ProbeRecord]) -> Self {
-        let confirmations = usize::try_from(search.policy.confirmations).unwrap_or(usize::MAX);
+        let coarse = crossing(judged(probes), search);
+        let coarse = coarse.filter(|crossing| crossing.is_coarse(search));
+        let is_coarse = coarse.is_some();
         let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
         at.sort_by(f64::total_cmp);
         at.dedup_by(|a, b| is_same(*a, *b));
@@ -75,10 +80,15 @@ impl<'a> ProbeHistory<'a> {
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
                     judged(probes).filter(|p| is_same(p.at, at)).collect();
-                value(at, &of_value, confirmations, &search.policy)
+                // Where one probe decides, those of other values add nothing.
+                let above: Vec<&ProbeRecord> = judged(probes)
+                    .filter(|_| is_coarse)
+                    .filter(|p| p.purpose == ProbePurpose::Confirm && p.at > at && counts(p, true))
+                    .collect();
+                value(at, &of_value, &above, (&search.policy, is_coarse))
             })
             .collect();
-        let mut history = Self { search, probes, values };
+        let mut history = Self { search, probes, values, coarse };
         history.lift();
         history
     }
@@ -97,6 +107,11 @@ impl<'a> ProbeHistory<'a> {
                 Status::Failed | Status::Ceiling => held_above = false,
             }
         }
+    }
+
+    /// Where the share of late ops passes what is allowed, by all probes together.
+    pub(super) fn crossing(&self) -> Option<Crossing> {
+        crossing(judged(self.probes), self.search)
     }
 
     /// Where the confirmations would just hold, by all probes together.
@@ -242,6 +257,14 @@ impl<'a> ProbeHistory<'a> {
             .filter(move |value| confirms(value.at))
     }
 
+    /// Whether confirmations of the lowest refuted value saw more late ops than the line reaches.
+    pub(super) fn refutes_by_far(&self) -> bool {
+        self.refuted().next().is_some_and(|lowest| {
+            let mut probes = judged(self.probes).filter(|probe| is_same(probe.at, lowest.at));
+            probes.any(|probe| probe.late.is_some_and(|late| late > FARTHEST))
+        })
+    }
+
     /// Below the values whose confirmations refuted them, by a step that is bounded, as what passed before cannot be far
     /// off; absent without one.
     pub(super) fn below_refuted(&self, steps: usize) -> Option<f64> {
@@ -282,11 +305,16 @@ impl<'a> ProbeHistory<'a> {
         missing.max(1)
     }
 
+    /// Whether a confirmation counts with the others of its value.
+    pub(super) fn counts(&self, probe: &ProbeRecord) -> bool {
+        counts(probe, self.coarse.is_some())
+    }
+
     /// The probes that confirmed a value.
     pub(super) fn confirmations_at(&self, at: f64) -> Vec<&'a ProbeRecord> {
         self.probes
             .iter()
-            .filter(|probe| probe.purpose == ProbePurpose::Confirm && has_held(probe))
+            .filter(|probe| probe.purpose == ProbePurpose::Confirm && self.counts(probe))
             .filter(|p| is_same(p.at, at))
             .collect()
     }
@@ -338,7 +366,7 @@ pub(super) fn estimates_without_answer(probes: &[ProbeRecord]) -> u32 {
 }
 
 /// Probes that were to judge a value.
-pub(super) fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
+pub(super) fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> + Clone {
     probes.iter().filter(|probe| probe.purpose != ProbePurpose::Estimate)
 }
 
@@ -373,16 +401,30 @@ fn is_unclear(probe: &ProbeRecord) -> bool {
 }
 
 /// Whether a probe met the objective, though perhaps with too little confidence by itself.
-fn has_held(probe: &ProbeRecord) -> bool {
-    match (probe.verdict, probe.pressure, probe.late) {
-        (ProbeVerdict::Passed, ..) => true,
-        (ProbeVerdict::NotDecided, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
-        _ => false,
-    }
+pub(super) fn has_held(probe: &ProbeRecord) -> bool {
+    probe.verdict == ProbeVerdict::Passed
+        || (is_open_share(probe) && probe.late.is_some_and(|late| late <= 1.0))
+}
+
+/// Whether a share was neither shown to be met nor to be missed, and nothing else spoke against the probe.
+fn is_open_share(probe: &ProbeRecord) -> bool {
+    probe.verdict == ProbeVerdict::NotDecided
+        && probe.late.is_some()
+        && probe.pressure.is_some_and(|bound| bound > 0.0)
+}
+
+/// Whether a confirmation counts with the others of its value: what it shows too little of, they may show together. Where
+/// ops are few, chance alone puts many above what is allowed.
+fn counts(probe: &ProbeRecord, is_coarse: bool) -> bool {
+    has_held(probe) || (is_coarse && is_open_share(probe))
 }
 
 /// How the confirmations of a value came out.
-pub(super) fn how_confirmed(probes: &[ProbeRecord], at: f64) -> Confirmations {
+pub(super) fn how_confirmed(
+    probes: &[ProbeRecord],
+    at: f64,
+    counts: &dyn Fn(&ProbeRecord) -> bool,
+) -> Confirmations {
     let confirms =
         |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Confirm && is_same(probe.at, at);
     let count = |of: &dyn Fn(&ProbeRecord) -> bool| {
@@ -392,7 +434,7 @@ pub(super) fn how_confirmed(probes: &[ProbeRecord], at: f64) -> Confirmations {
     Confirmations {
         made: count(&|_| true),
         passed: count(&|probe| probe.verdict == ProbeVerdict::Passed),
-        held: count(&has_held),
+        held: count(counts),
     }
 }
 
@@ -404,26 +446,8 @@ pub(crate) fn confirmation(search: &SearchRecord) -> Option<&ProbeRecord> {
     let mut probes = search.probes.iter().rev();
     probes.find(|probe| {
         let is_of_search = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Search);
-        is_of_search && is_same(probe.at, mark.confirmed) && has_held(probe)
+        is_of_search && is_same(probe.at, mark.confirmed) && counts(probe, true)
     })
-}
-
-/// Whether confirmations that held show together what each may not: the mean of independent shares
-/// of late ops has the root of the summed squares of their margins, by their number, as its margin.
-fn hold_together(held: &[&ProbeRecord]) -> bool {
-    if held.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
-        return true;
-    }
-    let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
-    for probe in held {
-        let (Some(bound), Some(share)) = (probe.pressure, probe.late) else {
-            return false;
-        };
-        late += share;
-        margins += (bound.exp() - share).powi(2);
-        number += 1.0;
-    }
-    (late + margins.sqrt()) / number <= 1.0
 }
 
 /// Whether a failure can be put down to a moment of the target, such as a stall: it missed a
@@ -441,30 +465,42 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
 }
 
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
-/// a stall, by its latency alone; or enough held, and do not show it together.
-fn is_refuted(confirmations: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> bool {
-    let held: Vec<&ProbeRecord> =
-        confirmations.iter().copied().filter(|probe| has_held(probe)).collect();
-    let failed: Vec<&&ProbeRecord> =
-        confirmations.iter().filter(|p| has_failed(p, policy) && !has_held(p)).collect();
-    let not_shown = held.len() >= least && !hold_together(&held);
+/// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are those of higher
+/// values, of whose ops no fewer were late.
+fn is_refuted(
+    confirmations: &[&ProbeRecord],
+    above: &[&ProbeRecord],
+    (policy, is_coarse): (&SearchPolicy, bool),
+) -> bool {
+    let (counting, others): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
+        confirmations.iter().partition(|probe| counts(probe, is_coarse));
+    let failed: Vec<&ProbeRecord> =
+        others.into_iter().filter(|probe| has_failed(probe, policy)).collect();
+    let least = usize::try_from(policy.confirmations).unwrap_or(usize::MAX);
+    let not_shown = (is_coarse || counting.len() >= least)
+        && !pooled_exceedance::may_hold(&counting, above, policy.confirmations);
     match failed[..] {
         [] => not_shown,
-        [one] => held.is_empty() || not_shown || !may_be_a_moment(one),
+        [one] => counting.is_empty() || not_shown || !may_be_a_moment(one),
         _ => true,
     }
 }
 
-fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> Option<Value> {
+fn value(
+    at: f64,
+    probes: &[&ProbeRecord],
+    above: &[&ProbeRecord],
+    (policy, is_coarse): (&SearchPolicy, bool),
+) -> Option<Value> {
     let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
         probes.iter().partition(|probe| probe.purpose == ProbePurpose::Confirm);
     let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
-    let held = confirmations.iter().filter(|p| has_held(p)).count();
+    let held = confirmations.iter().filter(|p| counts(p, is_coarse)).count();
     let invalid =
         probes.iter().rev().take_while(|probe| probe.verdict == ProbeVerdict::Invalid).count();
     let mut searches = searches.iter().rev();
     let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
-    let status = if is_refuted(&confirmations, least, policy) {
+    let status = if is_refuted(&confirmations, above, (policy, is_coarse)) {
         Status::Failed
     } else if invalid >= INVALID_TIMES {
         Status::Ceiling

@@ -28,6 +28,7 @@
 pub mod accuracy;
 mod budget;
 mod conclusion;
+mod crossing;
 mod ending;
 mod estimate;
 mod guess;
@@ -43,10 +44,12 @@ mod verdict;
 use std::f64::consts::SQRT_2;
 use std::ops::RangeInclusive;
 
+use highwater_model::numbers::len_to_f64;
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcome, SearchRecord,
 };
 
+use crossing::Crossing;
 use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
@@ -82,10 +85,16 @@ const MARGIN: f64 = 0.1;
 const REACH: f64 = 3.0;
 /// From this number of failed candidates on, the next one is lower than the highest rate that passed.
 const LOWERED_FROM: usize = 3;
+/// The step below refuted candidates doubles with each of them, up to this part.
+const WIDEST: f64 = 0.12;
 /// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
 /// raised.
 const FAILED_CANDIDATES: usize = 4;
 const RAISES: usize = 2;
+/// A candidate is taken where its confirmations hold with this probability; the last one that there is time for with the
+/// second. Higher ones leave the mark farther below the truth than fewer failures are worth.
+const PROBABLE: f64 = 0.6;
+const SURE: f64 = 0.8;
 /// Closed load without any acknowledged op is tried again with the sessions divided by this.
 const FEWER_SESSIONS: u32 = 8;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
@@ -144,6 +153,9 @@ pub fn end_early(
 fn next_step(history: &ProbeHistory<'_>) -> Step {
     if history.confirms_too_little() {
         return no_mark(history, NoMarkReason::TooFewOps);
+    }
+    if let Some(step) = by_line(history) {
+        return step;
     }
     match (history.low(), history.high()) {
         (None, None) => first(history),
@@ -310,6 +322,45 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
     (at > low.at * (1.0 + width * GAIN)).then_some(at)
 }
 
+/// Where ops are so few that one probe decides nothing, the line through all of them does: probes at the crossing until it
+/// is known as well as the mark is to be, or searching took its part of the time; then a candidate that its confirmations
+/// will probably hold, and where it was refuted, the next one below it.
+fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
+    let policy = history.policy();
+    if history.confirmed().is_some() || history.high()?.status == Status::Ceiling {
+        return None;
+    }
+    // What has begun is finished, unless it was refuted.
+    if let Some(begun) = history.begun() {
+        return Some(Step::Confirm { at: begun.at });
+    }
+    let crossing = history.coarse.as_ref()?;
+    let known = crossing.estimate();
+    let is_vague = known.high90 / known.low90 > (1.0 + policy.width).powi(2);
+    if is_vague && !history.confirms() && !history.searched_enough() {
+        let most = history.failed_clearly().unwrap_or(f64::MAX) / (1.0 + policy.width * GAIN);
+        return Some(history.probe(known.value.min(most)));
+    }
+    Some(Step::Confirm { at: below_refuted_by_line(history, crossing, PROBABLE) })
+}
+
+/// Where confirmations hold with this probability, below all that failed clearly: where some were refuted, by a step that
+/// matters, and more so the more contradicted what was expected; but no farther than what growing steps reach.
+fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probability: f64) -> f64 {
+    let width = history.policy().width;
+    let failed = history.failed_candidates();
+    let widened = match failed {
+        _ if history.refutes_by_far() => WIDEST,
+        0 | 1 => width * GAIN,
+        _ => (width * 2_f64.powf(len_to_f64(failed) - 2.0)).min(WIDEST),
+    };
+    let below = |at: Option<f64>, step: f64| at.map_or(f64::MAX, |at| at / (1.0 + step));
+    let refuted = below(history.refuted().next().map(|value| value.at), widened);
+    let most = refuted.min(below(history.failed_clearly(), width * GAIN / 2.0));
+    let least = history.below_refuted(failed + 1).map_or(0.0, |least| least.min(most));
+    history.value(crossing.candidate(probability).min(most).max(least))
+}
+
 /// The next candidate, where candidates failed before and none was confirmed. That probes passed what
 /// confirmations do not hold was chance, so from the third failure on it is lower than what passed, by
 /// steps that grow.
@@ -358,8 +409,8 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
         {
             step
         }
-        Step::Probe { at } => match history.low() {
-            Some(low) => affordable(history, last_resort(history, low)),
+        Step::Probe { at } => match last_resort(history) {
+            Some(step) => affordable(history, step),
             None if history.failed_candidates() > 0 => affordable(history, Step::Confirm { at }),
             None if history.allows(1, 0, history.units_per_s(at)) => step,
             None => no_mark(history, NoMarkReason::BudgetSpent),
@@ -394,7 +445,7 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     let confirmations = history.policy().confirmations;
     let missing = confirmations.saturating_sub(history.confirmed_at(at));
     let low = history.low();
-    let sure = low.map(|low| last_resort(history, low));
+    let sure = last_resort(history);
     // One that may fail leaves time for the one that will hold; a better one that is hoped for leaves more.
     let hoped = history.confirmed().is_none() && low.is_some_and(|low| at > low.at);
     let is_sure = sure == Some(Step::Confirm { at }) || history.confirmed().is_some();
@@ -415,17 +466,22 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     }
 }
 
-/// What is confirmed where there is no time for another candidate: what passed, and where candidates failed, clearly
-/// below them.
-fn last_resort(history: &ProbeHistory<'_>, low: &Value) -> Step {
+/// What is confirmed where there is no time for another candidate: where the line foretells that it holds for sure, else
+/// what passed, and where candidates failed, clearly below them.
+fn last_resort(history: &ProbeHistory<'_>) -> Option<Step> {
     if let Some(confirmed) = history.confirmed() {
-        return Step::End(SearchOutcome::Mark(mark(history, confirmed)));
+        return Some(Step::End(SearchOutcome::Mark(mark(history, confirmed))));
     }
-    let begun = history.begun().map(|begun| begun.at);
+    if let Some(begun) = history.begun() {
+        return Some(Step::Confirm { at: begun.at });
+    }
+    if let Some(crossing) = &history.coarse {
+        return Some(Step::Confirm { at: below_refuted_by_line(history, crossing, SURE) });
+    }
+    let low = history.low()?;
     let steps = (history.failed_candidates() + 1).checked_sub(LOWERED_FROM);
-    let below = || history.below_refuted(steps? + 1);
-    let at = begun.or_else(|| Some(history.value(low.at.min(below()?))));
-    Step::Confirm { at: at.unwrap_or(low.at) }
+    let below = steps.and_then(|steps| history.below_refuted(steps + 1));
+    Some(Step::Confirm { at: below.map_or(low.at, |below| history.value(low.at.min(below))) })
 }
 
 fn no_mark(history: &ProbeHistory<'_>, why: NoMarkReason) -> Step {

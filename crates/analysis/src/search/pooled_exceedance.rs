@@ -6,13 +6,18 @@
 //! stay below what its confirmations can show.
 
 use highwater_model::judgment::ReasonCode;
-use highwater_model::numbers::to_f64;
-use highwater_model::search::{ProbeRecord, SearchPolicy, SearchRecord};
+use highwater_model::numbers::{len_to_f64, to_f64};
+use highwater_model::search::{ProbeRecord, ProbeVerdict, SearchPolicy, SearchRecord};
 
 /// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.
 const STRAIGHT: std::ops::RangeInclusive<f64> = 0.1..=8.0;
 /// The margin of all confirmations is taken to be at most this share of what is allowed.
-const MARGIN_MAX: f64 = 0.7;
+pub(super) const MARGIN_MAX: f64 = 0.7;
+/// A one-sided margin of 95% in standard errors.
+pub(super) const MARGIN_ERRORS: f64 = 1.645;
+/// A candidate is left where its confirmations will hold together less often than by this many standard errors: one in
+/// five.
+const HOPELESS: f64 = 0.84;
 
 /// The share of late ops by what is allowed, and its margin at 95%.
 pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
@@ -111,6 +116,52 @@ impl Sums {
     }
 }
 
-fn all_ns(policy: &SearchPolicy) -> f64 {
+/// Shares of late ops over a time, and their margin.
+#[derive(Clone, Copy)]
+struct Pooled {
+    share: f64,
+    margin: f64,
+    ns: f64,
+}
+
+/// The mean of independent shares of late ops, each by its time, has the root of the summed squares of their margins as its
+/// margin. Absent where there are none, or one is not known.
+fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
+    let (mut late, mut margins, mut ns) = (0.0, 0.0, 0.0);
+    for probe in probes {
+        let (share, margin) = share(probe)?;
+        let weight = to_f64(probe.measured_ns);
+        late += weight * share;
+        margins += (weight * margin).powi(2);
+        ns += weight;
+    }
+    (ns > 0.0).then(|| Pooled { share: late / ns, margin: margins.sqrt() / ns, ns })
+}
+
+/// Whether confirmations of a value show together what each may not, or still may. Those of higher values count with them
+/// where that helps: no fewer of their ops were late.
+pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], least: u32) -> bool {
+    if own.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
+        return true;
+    }
+    let Some(of_own) = pooled(own.iter().copied()) else {
+        return false;
+    };
+    let missing = f64::from(least) - len_to_f64(own.len());
+    let more_ns = (of_own.ns / len_to_f64(own.len()) * missing).max(0.0);
+    let with_above = pooled(own.iter().chain(above).copied());
+    holds(of_own, more_ns) || with_above.is_some_and(|all| holds(all, more_ns))
+}
+
+/// Whether the margin is within what is allowed, or may be after so much more time.
+fn holds(seen: Pooled, more_ns: f64) -> bool {
+    let all = seen.ns + more_ns;
+    let margin = seen.margin * (seen.ns / all).sqrt();
+    // What is still to come scatters around what was seen, which is itself known only so well.
+    let error = seen.margin / MARGIN_ERRORS * (more_ns / all).sqrt();
+    seen.share + margin <= 1.0 + HOPELESS * error
+}
+
+pub(super) fn all_ns(policy: &SearchPolicy) -> f64 {
     to_f64(policy.confirmation_ns) * f64::from(policy.confirmations)
 }

@@ -105,7 +105,8 @@ fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
         ..found.probes[1].clone()
     };
     let crossing = |probes: &[ProbeRecord]| {
-        super::super::pooled_exceedance::crossing(probes.iter(), &search).unwrap()
+        let crossing = super::super::crossing::crossing(probes.iter(), &search);
+        crossing.unwrap().estimate().value
     };
     let line = [probe(800.0, 0.25, &[]), probe(900.0, 0.5, &[]), probe(1_000.0, 1.0, &[])];
     let overloaded = probe(1_100.0, 7.0, &[ReasonCode::RateNotSustained]);

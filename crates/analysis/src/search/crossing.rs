@@ -1,0 +1,223 @@
+//! Where the share of late ops passes what is allowed, by all probes together: as a distribution, so that what is not
+//! known is part of it.
+//!
+//! Over the logarithm of the rate, the logarithm of the share by what is allowed is nearly straight: y = b (x − θ). θ is
+//! the crossing. Late ops come in bursts, whose number is Poisson's: a share of s over a time t is as good as K = E s of
+//! them, with E = t / φ. How much time a burst stands for, φ, is taken from all probes together: of few ops a probe that saw
+//! few bursts believes too much in them. For each slope b the level is a gamma's then, exactly (A. Gelman et al.,
+//! "Bayesian data analysis", 3rd edition, 2013, section 2.6). Of few ops b shows badly, but it is not unknown: most
+//! targets have 3 to 30. So b has a prior, which data outweigh where there are any, and the whole is a mixture over
+//! slopes.
+//!
+//! Must not choose what to probe.
+
+use highwater_model::numbers::{len_to_f64, to_f64};
+use highwater_model::search::{Estimate, ProbeRecord, SearchAxis, SearchRecord};
+use highwater_model::units::Nanos;
+
+use super::length::ops_needed;
+use super::pooled_exceedance::{MARGIN_ERRORS, MARGIN_MAX, all_ns, steady_share};
+use crate::long_run::solve;
+
+/// Higher shares, by what is allowed, are too far from the crossing to be on the line, or to tell of bursts there.
+pub(super) const FARTHEST: f64 = 8.0;
+const FARTHEST_BURSTS: f64 = 3.0;
+/// So are lower ones than this, where they are known by more bursts than these.
+const NEAREST: f64 = 0.1;
+const FEW: f64 = 3.0;
+/// Probes are coarse whose margin is so many times the width of the mark.
+const COARSE: f64 = 2.0;
+/// And that have fewer ops than this: of more, steps of the mark's width find it.
+const FEW_OPS: f64 = 100_000.0;
+/// The line is off by this part of the logarithm's distance from the crossing.
+const BENDS: f64 = 0.1;
+/// The prior of a slope: lognormal about this, with this deviation of the logarithm, between these bounds.
+const SLOPE: f64 = 9.0;
+const SLOPE_SPREAD: f64 = 0.8;
+const SLOPES: (f64, f64) = (2.0, 400.0);
+/// Slopes that stand for all.
+const PARTS: u32 = 64;
+/// That bursts are Poisson's is believed as if this many probes had shown it.
+const SCATTER_DEGREES: f64 = 4.0;
+/// See [`bursts`].
+const BEYOND_ROOT: f64 = 1.8;
+/// Fewest bursts that tell anything.
+const FEWEST: f64 = 2.0;
+/// Each end of an interval leaves out this much.
+const TAIL: f64 = 0.05;
+/// Student's law of some degrees is nearly a logistic one of this steepness, and ends here; parts below that weight are
+/// left out.
+const LOGISTIC: f64 = 1.6;
+const FAR: f64 = 20.0;
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// The distribution of the crossing.
+#[derive(Debug)]
+pub(super) struct Crossing {
+    parts: Vec<Part>,
+    slope: f64,
+    /// Nanoseconds of what is allowed that a burst of late ops stands for.
+    burst_ns: f64,
+    /// The margin of all confirmations there, as a part of what is allowed.
+    margin: f64,
+}
+
+/// What holds where the slope is this.
+#[derive(Debug)]
+struct Part {
+    weight: f64,
+    slope: f64,
+    /// The logarithm of the crossing, and its scale.
+    at: f64,
+    scale: f64,
+}
+
+/// A probe: the logarithm of its rate, the bursts that it saw, and those that would be allowed.
+struct Point {
+    x: f64,
+    seen: f64,
+    allowed: f64,
+}
+
+/// What a burst of late ops stands for, in nanoseconds of what is allowed; absent where there was none.
+pub(super) fn burst_ns<'a>(
+    probes: impl Iterator<Item = &'a ProbeRecord>,
+    search: &SearchRecord,
+) -> Option<f64> {
+    let (mut near, mut all) = ((0.0, 0.0), (0.0, 0.0));
+    for probe in probes {
+        let Some((late, margin)) = steady_share(probe, search).filter(|(late, _)| *late > 0.0)
+        else {
+            continue;
+        };
+        let (ns, bursts) = (late * to_f64(probe.measured_ns), bursts(margin / late));
+        if late <= FARTHEST_BURSTS {
+            near = (near.0 + ns, near.1 + bursts);
+        }
+        all = (all.0 + ns, all.1 + bursts);
+    }
+    let (ns, bursts) = if near.1 > 0.0 { near } else { all };
+    (bursts > 0.0).then_some(ns / bursts)
+}
+
+/// How many bursts have such a margin, as a part of their number: the upper end of 95% of a Poisson number K is nearly K +
+/// 1.645 √K + 1.8.
+fn bursts(margin: f64) -> f64 {
+    let root = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * BEYOND_ROOT * margin;
+    ((MARGIN_ERRORS + root.sqrt()) / (2.0 * margin)).powi(2)
+}
+
+fn point(probe: &ProbeRecord, search: &SearchRecord, burst_ns: f64) -> Option<Point> {
+    let (late, _) = steady_share(probe, search).filter(|(late, _)| *late <= FARTHEST)?;
+    let allowed = to_f64(probe.measured_ns) / burst_ns;
+    let seen = late * allowed;
+    // Far below the crossing a line is wrong, and where nothing is late nothing is wrong.
+    if late < NEAREST && seen > FEW {
+        return None;
+    }
+    // A line is only nearly right, so that far from the crossing no number of them tells more than that.
+    let bend = if late > 0.0 { BENDS * late.ln() } else { 0.0 };
+    let part = 1.0 / (1.0 + seen * bend * bend);
+    Some(Point { x: probe.at.ln(), seen: seen * part, allowed: allowed * part })
+}
+
+/// Absent where no probe was near it.
+pub(super) fn crossing<'a>(
+    probes: impl Iterator<Item = &'a ProbeRecord> + Clone,
+    search: &SearchRecord,
+) -> Option<Crossing> {
+    let burst_ns = burst_ns(probes.clone(), search)?;
+    let points: Vec<Point> = probes.filter_map(|probe| point(probe, search, burst_ns)).collect();
+    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).sum::<f64>();
+    let seen = sum(&|p| p.seen);
+    if seen < FEWEST {
+        return None;
+    }
+    let x = sum(&|p| p.seen * p.x) / seen;
+    let expected = |slope: f64| sum(&|p| p.allowed * (slope * (p.x - x)).exp());
+    let step = (SLOPES.1 / SLOPES.0).ln() / f64::from(PARTS - 1);
+    let slopes = (0..PARTS).map(|n| SLOPES.0 * (step * f64::from(n)).exp());
+    let mut parts: Vec<Part> = slopes
+        .map(|slope| {
+            let level = seen.ln() - expected(slope).ln();
+            let from_prior = (slope / SLOPE).ln() / SLOPE_SPREAD;
+            Part {
+                weight: seen * level - 0.5 * from_prior * from_prior,
+                slope,
+                at: x - level / slope,
+                scale: 1.0 / (seen.sqrt() * slope),
+            }
+        })
+        .collect();
+    let most = parts.iter().map(|part| part.weight).fold(f64::NEG_INFINITY, f64::max);
+    let best = parts.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
+    // Bursts that scatter by more than Poisson's law count less.
+    let off = |p: &Point| {
+        let mean = p.allowed * (best.slope * (p.x - best.at)).exp();
+        (p.seen - mean).powi(2) / mean.max(0.1)
+    };
+    let scatter = ((SCATTER_DEGREES + sum(&off))
+        / (SCATTER_DEGREES + len_to_f64(points.len()) - 1.0))
+        .max(1.0);
+    for part in &mut parts {
+        let prior = ((part.slope / SLOPE).ln() / SLOPE_SPREAD).powi(2) * 0.5;
+        part.weight = ((part.weight - most + prior) / scatter - prior).exp();
+        part.scale *= scatter.sqrt();
+    }
+    let all: f64 = parts.iter().map(|part| part.weight).sum();
+    for part in &mut parts {
+        part.weight /= all;
+    }
+    let margin = MARGIN_ERRORS * (burst_ns * scatter / all_ns(&search.policy)).sqrt();
+    let slope = parts.iter().map(|part| part.weight * part.slope).sum();
+    Some(Crossing { parts, slope, burst_ns, margin: margin.min(MARGIN_MAX) })
+}
+
+impl Crossing {
+    /// Whether a search probe has few ops, and tells the values apart worse than the mark is to be known.
+    pub(super) fn is_coarse(&self, search: &SearchRecord) -> bool {
+        let policy = &search.policy;
+        let margin = MARGIN_ERRORS * (self.burst_ns / to_f64(policy.probe_ns)).sqrt();
+        let per_op = ops_needed(&search.objective.stated)
+            .map_or(1.0, |needed| (policy.units_needed / needed.ops).max(1.0));
+        let ops = self.estimate().value * Nanos(policy.probe_ns).as_secs_f64() / per_op;
+        policy.axis == SearchAxis::Rate
+            && margin / self.slope > COARSE * policy.width
+            && ops < FEW_OPS
+    }
+
+    /// Where confirmations hold together with this probability.
+    pub(super) fn candidate(&self, probability: f64) -> f64 {
+        let lower = (1.0 + self.margin).ln();
+        let chance = self.margin / MARGIN_ERRORS;
+        self.quantile(1.0 - probability, |part| {
+            (part.at - lower / part.slope, part.scale.hypot(chance / part.slope))
+        })
+    }
+
+    /// The middle, and an interval of 90%.
+    pub(super) fn estimate(&self) -> Estimate {
+        let at = |probability| self.quantile(probability, |part| (part.at, part.scale));
+        Estimate { value: at(0.5), low90: at(TAIL), high90: at(1.0 - TAIL) }
+    }
+
+    /// Of a mixture of such laws, each by its middle and scale.
+    fn quantile(&self, probability: f64, of: impl Fn(&Part) -> (f64, f64)) -> f64 {
+        let parts: Vec<(f64, f64, f64)> = self
+            .parts
+            .iter()
+            .filter(|part| part.weight > NEGLIGIBLE)
+            .map(|part| (part.weight, of(part).0, of(part).1))
+            .collect();
+        let ends = |far: f64| parts.iter().map(move |(_, at, scale)| at + far * scale);
+        let low = ends(-FAR).fold(f64::INFINITY, f64::min);
+        let high = ends(FAR).fold(f64::NEG_INFINITY, f64::max);
+        let below = |x: f64| {
+            let part = |(weight, at, scale): &(f64, f64, f64)| {
+                weight / (1.0 + (-LOGISTIC * (x - at) / scale).exp())
+            };
+            parts.iter().map(part).sum::<f64>()
+        };
+        solve(low, high, |x| below(x) >= probability).exp()
+    }
+}
