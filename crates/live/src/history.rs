@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path as Part, RawQuery, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -34,9 +34,7 @@ use highwater_runner::{record, store};
 
 use crate::access::{Access, Refused};
 use crate::followed::{self, Followed};
-use crate::routes::{
-    REPORT_POLICY, conflict, live_script, refusal, style, to_the_list, token_page,
-};
+use crate::routes::{conflict, live_script, refusal, report_page, style, to_the_list, token_page};
 use crate::shared::lock;
 use crate::starting::{self, Starter};
 use crate::{ListenError, bounds, listen, listen_for_metrics, local, metrics, routes, stored};
@@ -276,7 +274,10 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
         return Html(page).into_response();
     }
     match record::read(&run) {
-        Ok(record) => report_page(report::html(RecordRef::from(&record))),
+        Ok(record) => {
+            let home = ["All runs", "/"].map(str::to_owned);
+            report_page(routes::served_report(RecordRef::from(&record), home))
+        }
         Err(error) => conflict(error.to_string()),
     }
 }
@@ -386,10 +387,6 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
 /// An experiment has a record even while it is running.
 fn is_over(row: &HistoryRow) -> bool {
     row.kind != HistoryKind::WithoutRecord && row.progress.is_none()
-}
-
-fn report_page(page: String) -> Response {
-    ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
 }
 
 fn missing() -> Response {

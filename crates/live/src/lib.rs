@@ -44,7 +44,7 @@ pub use starting::{StartField, StartedCommand, StartedState, Starter};
 
 /// Maximum number of events in the queue.
 const WAITING_MAX: usize = 4_096;
-/// Maximum time that the end of a command waits for clients to be notified.
+/// Maximum time that the end of a command waits for clients to be notified, after their report.
 const END: Duration = Duration::from_secs(2);
 
 /// Settings of what is served.
@@ -154,7 +154,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.events = None;
         // Ends by the disconnection: nothing is ever sent.
-        let _ = self.ended.recv_timeout(END);
+        let _ = self.ended.recv_timeout(server::REPORT_WAITS + END);
     }
 }
 

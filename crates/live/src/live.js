@@ -1,77 +1,132 @@
-// Swaps the parts of a live page as they come, and sends what its controls say. Nothing else asks for anything.
+// Swaps the regions of a live page as they come, and sends what its controls say; on every page, the theme. Nothing
+// else asks for anything.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
-  const parts = byId("parts");
-  const connection = byId("connection");
 
-  // Streams become choices once; a choice that somebody made stays.
+  // The theme of the reader's choice stays from page to page.
+  const root = document.documentElement;
+  root.dataset.theme = localStorage.getItem("theme") ?? "";
+  const dark = () => root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = document.createElement("button");
+  const name = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+  theme.type = "button";
+  theme.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    localStorage.setItem("theme", root.dataset.theme);
+    name();
+  });
+  name();
+  document.querySelector(".acts")?.append(theme);
+
+  // The form shows the fields of its command, and the command as it is filled.
+  const form = byId("start-form");
+  if (form) {
+    const show = async () => {
+      const command = form.elements.command.value;
+      for (const label of form.querySelectorAll("label")) {
+        label.hidden = Boolean(label.dataset.for) && !label.dataset.for.split(" ").includes(command);
+        for (const field of label.querySelectorAll("input")) field.disabled = label.hidden;
+      }
+      const filled = new URLSearchParams(new FormData(form));
+      filled.set("step", "show");
+      const response = await fetch("/start", { method: "POST", body: filled });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      byId("below").replaceChildren(...page.getElementById("below").childNodes);
+    };
+    form.addEventListener("change", show);
+    if (!byId("command")) show();
+  }
+
+  const parts = byId("parts");
+  if (!parts) return;
+  const connection = byId("connection");
+  const regions = ["top", "parts", "more"].map(byId);
+
+  // Streams become choices once; a choice that somebody made stays, and so does what somebody types.
+  const streams = () => [...document.querySelectorAll("#top [data-stream]")];
   const choices = () => {
     const stream = byId("stream");
     if (!stream) return;
-    const rows = [...parts.querySelectorAll("tr[data-stream]")];
-    if (rows.length === stream.options.length) return;
-    const chosen = stream.value;
-    stream.replaceChildren(...rows.map((row) => {
-      const option = new Option(row.dataset.stream, row.dataset.stream);
-      option.dataset.open = row.dataset.open;
-      return option;
-    }));
-    if (chosen) stream.value = chosen;
-    kind();
+    const all = streams();
+    if (all.length > 0 && all.length !== stream.options.length) {
+      const chosen = stream.value;
+      stream.replaceChildren(...all.map((of) => new Option(of.dataset.stream, of.dataset.stream)));
+      if (chosen) stream.value = chosen;
+      kind();
+    }
+    current();
   };
+  const chosen = () => streams().find((of) => of.dataset.stream === byId("stream").value);
   const kind = () => {
-    const chosen = byId("stream").selectedOptions[0];
-    if (chosen) byId("pace-kind").value = chosen.dataset.open === "true" ? "rate" : "sessions";
+    const of = chosen();
+    if (of) byId("pace-kind").value = of.dataset.open === "true" ? "rate" : "sessions";
+    byId("pace").dataset.typed = "";
     ramp();
+    current();
+  };
+  // The current pace, until somebody types another.
+  const current = () => {
+    const of = chosen();
+    const pace = byId("pace");
+    const isItsUnit = of && (of.dataset.open === "true") === (byId("pace-kind").value === "rate");
+    if (of && !pace.dataset.typed && pace !== document.activeElement) pace.value = isItsUnit ? of.value : "";
   };
   // Only sessions come one by one.
-  const ramp = () => { byId("ramp-of").hidden = byId("pace-kind").value === "rate"; };
+  const ramp = () => {
+    const isRate = byId("pace-kind").value === "rate";
+    byId("ramp-of").hidden = isRate;
+    byId("pace-name").textContent = isRate ? "Rate" : "Sessions";
+  };
   // The button does the opposite of what the server says that it does now.
   const held = () => {
     const pause = byId("pause");
     if (!pause) return;
-    const is = parts.querySelector("[data-held]")?.dataset.held === "true";
+    const is = document.querySelector("[data-held]")?.dataset.held === "true";
     pause.setAttribute("aria-pressed", is);
     pause.textContent = is ? "Resume" : "Pause";
   };
 
+  const isOver = () => document.querySelector("[data-over]")?.dataset.over === "true";
+  if (isOver()) return;
   let over = false;
   // A page below another address has its events below it.
   const source = new EventSource(`${location.pathname.replace(/\/$/, "")}/live`);
   let latest = "";
-  // A reader with a keyboard keeps the place.
+  // A reader keeps the place of the keyboard, and what is folded.
   const swap = () => {
     const focused = document.activeElement;
-    const at = focused !== parts && parts.contains(focused) && focused.closest("#parts [id]")?.id;
-    parts.innerHTML = latest;
-    if (at) byId(at)?.querySelector("[tabindex]")?.focus({ preventScroll: true });
+    const isInside = regions.some((region) => region !== focused && region.contains(focused));
+    const at = isInside && focused.closest("[id]")?.id;
+    const folded = [...document.querySelectorAll("#more details:not([open])")].map((of) => of.id);
+    const next = new DOMParser().parseFromString(latest, "text/html");
+    for (const region of regions) region.replaceChildren(...(next.getElementById(region.id)?.childNodes ?? []));
+    for (const id of folded) byId(id)?.removeAttribute("open");
+    if (at) byId(at)?.querySelector("summary, [tabindex]")?.focus({ preventScroll: true });
   };
   // Nor does a text vanish while it is selected to be copied.
   const isSelecting = () => {
     const selection = getSelection();
-    return !selection.isCollapsed && parts.contains(selection.anchorNode);
+    return !selection.isCollapsed && regions.some((region) => region.contains(selection.anchorNode));
   };
   source.addEventListener("parts", (event) => {
     latest = event.data;
     if (!isSelecting()) swap();
-    connection.textContent = "live";
+    connection.textContent = "";
     connection.classList.remove("lost");
     choices();
     held();
   });
-  source.addEventListener("over", () => {
-    over = true;
-    if (latest) swap();
-    source.close();
-    connection.textContent = "over; this page stays as it is";
-    for (const control of document.querySelectorAll("#controls button")) control.disabled = true;
-  });
-  // Of a stored run: its result is at the same address now.
-  source.addEventListener("ended", () => {
-    source.close();
-    location.reload();
-  });
+  // The report is at the same address now.
+  for (const end of ["over", "ended"]) {
+    source.addEventListener(end, () => {
+      over = true;
+      source.close();
+      location.reload();
+    });
+  }
   source.onerror = () => {
     if (over) return;
     connection.textContent = "no connection; trying again";
@@ -87,8 +142,10 @@
         body: JSON.stringify(command),
       });
       said.textContent = await response.text();
+      return response.ok;
     } catch {
       said.textContent = "not sent: no connection";
+      return false;
     }
   };
   const controls = byId("controls");
@@ -102,8 +159,9 @@
   if (!byId("stream")) return;
   choices();
   byId("stream").addEventListener("change", kind);
-  byId("pace-kind").addEventListener("change", ramp);
-  controls.addEventListener("submit", (event) => {
+  byId("pace").addEventListener("input", () => { byId("pace").dataset.typed = "typed"; });
+  byId("pace-kind").addEventListener("change", () => { ramp(); current(); });
+  controls.addEventListener("submit", async (event) => {
     event.preventDefault();
     // As on the command line: 20000, 20,000 or 20k.
     const number = (id) => {
@@ -122,11 +180,11 @@
       return;
     }
     const stream = byId("stream").value;
-    if (isRate) send({ command: "rate", stream, per_s: number("pace") });
-    else {
-      const ramped = byId("ramp").value ? { ramp_per_s: number("ramp") } : {};
-      send({ command: "sessions", stream, sessions: number("pace"), ...ramped });
-    }
+    const ramped = byId("ramp").value ? { ramp_per_s: number("ramp") } : {};
+    const command = isRate
+      ? { command: "rate", stream, per_s: number("pace") }
+      : { command: "sessions", stream, sessions: number("pace"), ...ramped };
+    if (await send(command)) byId("pace").dataset.typed = "";
   });
   byId("keep-note").addEventListener("click", () => {
     send({ command: "note", text: byId("note").value });

@@ -18,6 +18,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::stream::{self, Stream};
 use highwater_model::control::{Command, Refusal};
+use highwater_model::record::RecordRef;
 use highwater_report::{self as report, LiveRights};
 
 use crate::access::{Access, Refused};
@@ -28,7 +29,7 @@ use crate::{families, metrics};
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /// For a report with inline style and script; it must not load anything.
-pub(crate) const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                              script-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 const SCRIPT: &str = include_str!("live.js");
 /// Moves the token from the URL to the login, and reloads the page.
@@ -144,10 +145,28 @@ async fn login(State(access): State<Arc<Access>>, headers: HeaderMap, token: Str
     }
 }
 
-async fn whole(State(shared): State<Arc<Shared>>) -> Html<String> {
+async fn whole(State(shared): State<Arc<Shared>>) -> Response {
+    if let Some(page) = shared.report.get() {
+        shared.reports_sent.fetch_add(1, Ordering::Relaxed);
+        return report_page(page.clone());
+    }
     shared.fetched.store(true, Ordering::Relaxed);
     let watched = shared.watched();
-    Html(report::live_page(&watched, shared.rights))
+    Html(report::live_page(&watched, shared.rights)).into_response()
+}
+
+/// The page of a result with one more text or link, and with the figures of its run as CSV, which need no server.
+pub(crate) fn served_report(record: RecordRef<'_>, more: [String; 2]) -> String {
+    let csv = report::results_csv(&record.measured_run());
+    let csv: String = form_urlencoded::byte_serialize(csv.as_bytes()).collect();
+    let csv = format!("data:text/csv;charset=utf-8,{}", csv.replace('+', "%20"));
+    let name = if record.experiment().is_some() { "last-run.csv" } else { "results.csv" };
+    report::html_with_links(record, &[more, [name.to_owned(), csv]])
+}
+
+/// A page with its own style and script.
+pub(crate) fn report_page(page: String) -> Response {
+    ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
 }
 
 async fn scraped(State(shared): State<Arc<Shared>>) -> Response {

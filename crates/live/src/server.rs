@@ -1,12 +1,14 @@
 //! The thread that receives events and serves their aggregated state.
 
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
+use highwater_runner::record;
 use highwater_runner::store::Reported;
 use tokio::sync::{mpsc, watch};
 
@@ -22,6 +24,8 @@ const UPDATE: Duration = Duration::from_secs(1);
 const UPDATES_OF_RECORD: u64 = 5;
 /// Time for the last update to reach the clients.
 const LAST: Duration = Duration::from_millis(300);
+/// Maximum time that the report waits for the clients that watched the run.
+pub(crate) const REPORT_WAITS: Duration = Duration::from_mins(1);
 
 /// The page to serve.
 pub(crate) struct Page {
@@ -61,6 +65,8 @@ impl Server {
                 rights,
                 controller,
                 watched: Mutex::default(),
+                report: OnceLock::new(),
+                reports_sent: AtomicUsize::new(0),
                 fetched: AtomicBool::new(false),
                 parts: Mutex::new(Some(parts)),
             }),
@@ -98,6 +104,16 @@ impl Server {
         }
         if let Some(experiments) = follower.experiments() {
             watched.experiments = experiments;
+        }
+    }
+
+    /// Makes the page of the result, which is at the same address from then on.
+    fn keep_report(&self) {
+        let ended = lock(&self.shared.watched).ended.clone();
+        let directory = ended.map_or_else(String::new, |(directory, _)| directory);
+        if let Ok(record) = record::read(Path::new(&directory)) {
+            let saved = [format!("saved in {directory}"), String::new()];
+            self.shared.report.get_or_init(|| routes::served_report((&record).into(), saved));
         }
     }
 
@@ -152,12 +168,23 @@ impl Server {
         if let Some(follower) = &mut follower {
             self.follow(follower, false);
         }
+        let viewers = self.shared.viewers();
+        self.keep_report();
         lock(&self.shared.watched).is_over = true;
         over.send_replace(true);
         self.shared.update();
         tokio::time::sleep(LAST).await;
         // The disconnection notifies the clients.
         lock(&self.shared.parts).take();
+        let sent = async {
+            while self.shared.reports_sent.load(Ordering::Relaxed) < viewers {
+                tokio::time::sleep(LAST / 4).await;
+            }
+        };
+        if self.shared.report.get().is_some() {
+            let _ = tokio::time::timeout(REPORT_WAITS, sent).await;
+        }
+        // The last response is still being written.
         tokio::time::sleep(LAST).await;
         if let Some(pushing) = pushing {
             // Failed pushes have been reported.

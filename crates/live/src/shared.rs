@@ -1,7 +1,7 @@
 //! The state of a running command that requests read. Must not serve or receive events.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use highwater_report::{self as report, LiveRights, Watched};
 use highwater_runner::control::Controller;
@@ -16,6 +16,10 @@ pub(crate) struct Shared {
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
     pub(crate) watched: Mutex<Watched>,
+    /// The page of the result, once the command is over.
+    pub(crate) report: OnceLock<String>,
+    /// How often it was fetched.
+    pub(crate) reports_sent: AtomicUsize,
     /// Whether the page was fetched since the last check.
     pub(crate) fetched: AtomicBool,
     /// Absent once no more updates follow.
@@ -32,9 +36,12 @@ impl Shared {
 
     /// Whether a client watches the page, or fetched it since the last call.
     pub(crate) fn is_watched(&self) -> bool {
-        let parts = lock(&self.parts);
-        let receivers = parts.as_ref().map_or(0, watch::Sender::receiver_count);
-        self.fetched.swap(false, Ordering::Relaxed) || receivers > 0
+        self.fetched.swap(false, Ordering::Relaxed) || self.viewers() > 0
+    }
+
+    /// Number of clients that watch the page.
+    pub(crate) fn viewers(&self) -> usize {
+        lock(&self.parts).as_ref().map_or(0, watch::Sender::receiver_count)
     }
 
     /// Each version of the page's parts, starting with the current one; ends when no more updates follow.
@@ -67,6 +74,8 @@ mod tests {
             rights: LiveRights::View,
             controller: None,
             watched: Mutex::default(),
+            report: OnceLock::new(),
+            reports_sent: AtomicUsize::new(0),
             fetched: AtomicBool::new(false),
             parts: Mutex::new(Some(watch::Sender::new(Arc::from("")))),
         };

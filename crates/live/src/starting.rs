@@ -53,10 +53,12 @@ pub struct StartField {
     pub name: &'static str,
     /// Label next to it.
     pub label: &'static str,
-    /// Placeholder while it is empty.
+    /// What to write into it, below it.
     pub hint: &'static str,
     /// The choices, the first one being the default; empty if any text is allowed.
     pub choices: Vec<&'static str>,
+    /// The commands that have it; empty if all of them do.
+    pub commands: &'static [&'static str],
 }
 
 /// A started command.
@@ -151,13 +153,21 @@ fn refused(starter: &dyn Starter, filled: &BTreeMap<String, String>, why: &str) 
 
 fn page(starter: &dyn Starter, filled: &BTreeMap<String, String>, below: &Markup) -> String {
     let body = html! {
-        form id="controls" method="post" action="/start" {
-            @for field in starter.fields() {
-                p class="term" { label { (field.label) " " (input(&field, shown(filled, field.name))) } }
+        form id="start-form" method="post" action="/start" {
+            div class="start" {
+                @for field in starter.fields() {
+                    label data-for=(field.commands.join(" ")) {
+                        span { (field.label) }
+                        span class="field" {
+                            (input(&field, shown(filled, field.name)))
+                            @if !field.hint.is_empty() { small { (field.hint) } }
+                        }
+                    }
+                }
             }
-            button type="submit" name="step" value="show" { "Show the command" }
+            p { button type="submit" name="step" value="show" { "Show the command" } }
         }
-        (below)
+        div id="below" { (below) }
     };
     report::served_page("Start a run", &body)
 }
@@ -175,7 +185,7 @@ fn shown<'a>(filled: &'a BTreeMap<String, String>, name: &str) -> &'a str {
 fn input(field: &StartField, value: &str) -> Markup {
     html! {
         @if field.choices.is_empty() {
-            input name=(field.name) value=(value) placeholder=(field.hint) size="30" autocomplete="off";
+            input name=(field.name) value=(value) autocomplete="off";
         } @else {
             select name=(field.name) {
                 @for choice in &field.choices {
@@ -200,7 +210,7 @@ fn confirmation(
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
             button type="submit" name="step" value="start" { "Start it" }
         }
-        p class="term" { "It goes on when this page is closed, and when the server ends." }
+        p class="term" { "It continues when this page is closed and when the server ends." }
     }
 }
 

@@ -17,6 +17,8 @@ use crate::limit;
 
 /// Maximum characters of text from the target.
 pub(crate) const WORDS: usize = 60;
+/// The same of a version, which is then shortened.
+const VERSION: usize = 400;
 
 /// The first part of every output.
 #[derive(Debug, Clone, Default)]
@@ -155,15 +157,21 @@ impl Answer {
 
 /// The target as it describes itself, without an address.
 pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
-    let version = foreign(&run.target.version, WORDS);
-    // The model of a simulated cluster, and how a server was built, are details.
-    let plain = version.split(", model").next().unwrap_or_default();
-    let version = plain.split(" (").next().unwrap_or_default().trim();
-    match version {
+    let version = short_target(&run.target.version);
+    match version.as_str() {
         "" => "the target".to_owned(),
         _ if run.target.simulated => format!("a {version}"),
-        _ => version.to_owned(),
+        _ => version,
     }
+}
+
+/// `PostgreSQL 15.18`: a version without how the server was built, or the model of a simulated cluster.
+pub(crate) fn short_target(version: &str) -> String {
+    let version = foreign(version, VERSION);
+    let details = [", model", " (", " on ", ", compiled"];
+    let ends = details.iter().filter_map(|detail| version.find(detail));
+    let short = &version[..ends.min().unwrap_or(version.len())];
+    foreign(short.trim(), WORDS)
 }
 
 /// The limit as a line, followed by the runner-up.

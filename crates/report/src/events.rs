@@ -61,6 +61,16 @@ pub fn intervention(done: &InterventionRecord) -> String {
     }
 }
 
+/// The change in a few words, at its time in a chart: `insert: 25,000 rows/s`.
+pub(crate) fn intervention_label(done: &InterventionRecord) -> String {
+    match &done.change {
+        Change::Stop => "stopped".to_owned(),
+        Change::Note { text } => text.clone(),
+        Change::Pace { stream, unit, to, .. } => format!("{stream}: {}", pace(*to, *unit)),
+        Change::Pause { .. } => "paused".to_owned(),
+    }
+}
+
 /// Why a run rejected a command.
 pub fn refusal(why: &Refusal) -> String {
     match why {

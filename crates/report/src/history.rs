@@ -6,7 +6,7 @@ use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
 use highwater_model::record::RecordRef;
 
-use crate::answer::{HistoryAnswer, HistoryKind};
+use crate::answer::{HistoryAnswer, HistoryKind, short_target};
 use crate::kinds;
 
 /// A stored run or experiment in a list.
@@ -22,7 +22,7 @@ pub struct HistoryRow {
     pub workload: String,
     /// URLs of the target; for an experiment, those of its last run.
     pub targets: Vec<String>,
-    /// Name and version of the target.
+    /// Name and version of the target, in short.
     pub target: String,
     /// Equal if the plans differ only in the seed, and for experiments also in the paces that they vary.
     pub definition: String,
@@ -62,7 +62,7 @@ impl HistoryRow {
             kind: kinds::kind(record),
             workload: run.plan.definition.workload.name.clone(),
             targets: run.target.urls.clone(),
-            target: run.target.version.clone(),
+            target: short_target(&run.target.version),
             definition: definition(record),
             labels: header.labels.clone(),
             answer: kinds::value(record),

@@ -196,18 +196,19 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
         about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
         share = share.max(ratio(spent, budget.0));
     }
-    let left = left_at_most(experiment, elapsed);
+    let left = left_about(experiment, experiment.most, elapsed);
     Bar {
         label: "trials".to_owned(),
         share,
-        left: Some(format!("at most {} left", whole_s(left))),
+        left: Some(format!("about {} left", whole_s(left))),
         about,
     }
 }
 
-/// Maximum remaining time of an experiment in nanoseconds, `elapsed` after its last trial began.
-pub(crate) fn left_at_most(experiment: ExperimentProgress, elapsed: Nanos) -> u64 {
-    let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
+/// About how long an experiment of `trials` trials still takes in nanoseconds, `elapsed` after its last trial began: not
+/// a bound, because trials may take longer than those before.
+pub(crate) fn left_about(experiment: ExperimentProgress, trials: u32, elapsed: Nanos) -> u64 {
+    let to_come = u64::from(trials.saturating_sub(experiment.done));
     let of_probes = experiment.each.0.saturating_mul(to_come);
     let of_budget = experiment.budget.map(|budget| {
         let spent = experiment.spent.0.saturating_add(elapsed.0);

@@ -119,11 +119,15 @@ impl ObjectiveProgress<'_> {
         }
     }
 
-    /// `p99 ≤ 50 ms: 0.42% above, 1% may be`; a current miss comes first.
+    /// Whether it is missed so far.
+    pub(crate) fn is_missed(self) -> bool {
+        self.used().is_some_and(|used| used > 1.0)
+    }
+
+    /// `p99 ≤ 50 ms: 0.42% took longer (1% allowed)`; a current miss comes first.
     pub(crate) fn words(self) -> String {
         let bound = objective_bound(self.objective);
-        let is_missed = self.used().is_some_and(|used| used > 1.0);
-        let (lead, so_far) = if is_missed { ("missed so far, ", "") } else { ("", " so far") };
+        let (lead, so_far) = if self.is_missed() { ("failing, ", "") } else { ("", " so far") };
         let is_latency =
             matches!(self.objective, Objective::Latency { .. } | Objective::RowLatency { .. });
         let stands = match self.so_far {
@@ -133,7 +137,7 @@ impl ObjectiveProgress<'_> {
                     _ => percent(ratio(missed, counted)),
                 };
                 let allowed = percent_asked(self.allowed_ppm());
-                format!("{part} above, {allowed} may be")
+                format!("{part} took longer ({allowed} allowed)")
             }
             ObjectiveSoFar::Part { missed: 0, .. } => "none so far".to_owned(),
             ObjectiveSoFar::Part { missed, counted } => {
@@ -190,17 +194,17 @@ mod tests {
         .map(|(objective, so_far)| ObjectiveProgress { objective, so_far }.words());
         insta::assert_snapshot!(lines.join("\n"), @"
         p99 ≤ 50 ms: nothing measured yet
-        p99 ≤ 50 ms: none above, 1% may be
-        p99 ≤ 50 ms: 0.400% above, 1% may be
-        p99 ≤ 50 ms: missed so far, 2.00% above, 1% may be
-        insert p90 ≤ 50 ms: 2.00% above, 10% may be
-        insert p95 ≤ 50 ms: 2.00% above, 5% may be
-        insert p99.9 ≤ 50 ms: missed so far, 2.00% above, 0.1% may be
+        p99 ≤ 50 ms: none took longer (1% allowed)
+        p99 ≤ 50 ms: 0.400% took longer (1% allowed)
+        p99 ≤ 50 ms: failing, 2.00% took longer (1% allowed)
+        insert p90 ≤ 50 ms: 2.00% took longer (10% allowed)
+        insert p95 ≤ 50 ms: 2.00% took longer (5% allowed)
+        insert p99.9 ≤ 50 ms: failing, 2.00% took longer (0.1% allowed)
         errors ≤ 0.1%: none so far
         errors ≤ 0.1%: 0.0100% so far, 1 of 10,000
-        rejected ≤ 0%: missed so far, 1.00%, 1 of 100
+        rejected ≤ 0%: failing, 1.00%, 1 of 100
         throughput ≥ 50,000/s: 57,000/s so far
-        throughput ≥ 50,000/s: missed so far, 40,000/s
+        throughput ≥ 50,000/s: failing, 40,000/s
         CPU ≤ 80%: 71% now
         ");
     }

@@ -22,17 +22,23 @@ use crate::secret_variables;
 use crate::tuned::WITH;
 use processes::Processes;
 
-/// Commands that start or resize clusters, by commands of a file.
-const OF_CLUSTERS: [&str; 1] = ["scale"];
 /// What the page sets itself.
 const OWN: [&str; 4] = ["out", "quiet", "config", "json"];
 /// Fields that become a flag of the same name.
-const FLAGS: [(&str, &str, &str); 5] = [
-    ("rate", "rate (--rate)", "such as 20k; empty: as fast as the sessions go"),
-    ("sessions", "sessions (--sessions)", "set by the target"),
-    ("duration", "duration of a run (--duration)", "20s"),
-    ("p99", "p99 at most (--p99)", "such as 100ms, or insert<50ms"),
-    ("label", "label (--label)", "such as version=2"),
+const FLAGS: [(&str, &str, &str, &[&str]); 8] = [
+    ("over", "Settings to try (--over)", "such as batch=500..8k", &["tune"]),
+    ("nodes", "Sizes (--nodes)", "such as 1..5, with {nodes} in the target", &["scale"]),
+    ("rate", "Rate (--rate)", "such as 20k; if empty, as fast as the sessions go", &["run"]),
+    ("sessions", "Sessions (--sessions)", "if empty, as many as suit the target", &[]),
+    (
+        "spawn-rate",
+        "Ramp (--spawn-rate)",
+        "sessions started per second; if empty, all at once",
+        &["run"],
+    ),
+    ("duration", "Duration (--duration)", "such as 5m", &["run"]),
+    ("p99", "p99 at most (--p99)", "such as 100ms, or insert<50ms", &[]),
+    ("label", "Label (--label)", "such as version=2", &[]),
 ];
 
 /// Starts commands for a page.
@@ -62,10 +68,7 @@ impl PageStarter {
     }
 
     fn commands(&self) -> impl Iterator<Item = &'static CommandSpec> {
-        self.commands
-            .iter()
-            .copied()
-            .filter(|command| self.rights.allows_all || !OF_CLUSTERS.contains(&command.name))
+        self.commands.iter().copied()
     }
 
     /// Whether the page may start this.
@@ -122,6 +125,8 @@ impl PageStarter {
 
     /// Whether it is inside the process that is started, and leads to no file and no server.
     fn is_new(&self, text: &str) -> Result<bool, String> {
+        // A growth puts the number of nodes there.
+        let text = &text.replace("{nodes}", "1");
         let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
         if !url.hosts.is_empty() {
             return Ok(false);
@@ -150,21 +155,30 @@ impl PageStarter {
 
 impl Starter for PageStarter {
     fn fields(&self) -> Vec<StartField> {
-        let field = |name, label, hint| StartField { name, label, hint, choices: Vec::new() };
+        let field = |name, label, hint| StartField {
+            name,
+            label,
+            hint,
+            choices: Vec::new(),
+            commands: &[],
+        };
         let choice = |name, label, choices| StartField { choices, ..field(name, label, "") };
         let commands = self.commands().map(|command| command.name).collect();
         let workloads = catalog().iter().map(|workload| workload.name).collect();
         let mut fields = vec![
-            choice("command", "command", commands),
-            choice("workload", "workload", workloads),
+            choice("command", "Command", commands),
+            choice("workload", "Workload", workloads),
             field(
                 "target",
-                "target",
-                "one of --allow-target, or sim:; empty: as the server's environment says, or a new database",
+                "Target",
+                "one of --allow-target, or sim:; if empty, the one of the server's environment, or a new database",
             ),
         ];
-        fields.extend(FLAGS.map(|(name, label, hint)| field(name, label, hint)));
-        fields.push(field("more", "further arguments", "such as --drop --batch 500"));
+        fields.extend(FLAGS.map(|(name, label, hint, commands)| StartField {
+            commands,
+            ..field(name, label, hint)
+        }));
+        fields.push(field("more", "Further arguments", "such as --drop --batch 500"));
         fields
     }
 

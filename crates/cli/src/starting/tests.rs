@@ -66,7 +66,9 @@ fn what_runs_commands_or_names_files_needs_a_right_of_its_own() {
     ] {
         refused(&[RUN, ("more", more)], needs);
     }
-    refused(&[("command", "scale"), ("more", "--nodes 1,2")], needs);
+    let scale = |more| [("command", "scale"), ("target", "sim:?nodes={nodes}"), ("more", more)];
+    refused(&scale("--nodes 1,2 --cluster own.toml"), needs);
+    assert!(arguments(false, &scale("--nodes 1,2")).is_ok());
     let tune = |more| [("command", "tune"), ("target", "sim:"), ("more", more)];
     let engine = "--over 'with.engine=Log,File(CSV)'";
     refused(&tune(engine), needs);

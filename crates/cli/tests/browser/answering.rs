@@ -71,7 +71,7 @@ const MULTIPLES: &str = "[...document.querySelectorAll('#machines .multiples .ce
 /// Charts with lines named at their ends, and those of them with a legend for lines nevertheless.
 const NAMED_AT_ENDS: &str = "[...document.querySelectorAll('figure.chart')].filter(chart => \
      chart.querySelector('.end')).map(chart => \
-     [chart.id, [...chart.querySelectorAll('.legend li')].filter(entry => \
+     [chart.id, [...chart.querySelectorAll('.legend:not(.ends) li')].filter(entry => \
      !entry.querySelector('.swatch .glyph')).map(entry => entry.textContent)])";
 
 /// Width of the mark of a gap in the chart above the folds.

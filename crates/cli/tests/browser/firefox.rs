@@ -121,6 +121,10 @@ impl Page for Firefox {
         plain(&response["result"])
     }
 
+    fn evaluate_unless_left(&mut self, expression: &str) -> Result<Value, Value> {
+        Ok(self.evaluate(expression))
+    }
+
     fn complaints(&self) -> &[String] {
         &self.complaints
     }

@@ -12,6 +12,9 @@ pub(crate) trait Page {
     /// The value of an expression in the page; waits for promises.
     fn evaluate(&mut self, expression: &str) -> Value;
 
+    /// The same, but an error if another page replaces the current one meanwhile.
+    fn evaluate_unless_left(&mut self, expression: &str) -> Result<Value, Value>;
+
     /// Errors of the page.
     fn complaints(&self) -> &[String];
 
@@ -32,6 +35,10 @@ impl Page for Browser {
 
     fn evaluate(&mut self, expression: &str) -> Value {
         Browser::evaluate(self, expression)
+    }
+
+    fn evaluate_unless_left(&mut self, expression: &str) -> Result<Value, Value> {
+        Browser::evaluate_unless_left(self, expression)
     }
 
     fn complaints(&self) -> &[String] {

@@ -18,26 +18,22 @@ const NEAR_TOP: f64 = 600.0;
 const LARGE: f64 = 28.0;
 
 /// The interim figure of a measured phase, its position, and its size.
-const SO_FAR: &str = "(() => { const of = document.querySelector('#so-far'); \
+const SO_FAR: &str = "(() => { const of = document.querySelector('#answer'); \
      const box = of.getBoundingClientRect(); return { text: of.textContent, \
-     status: document.querySelector('.status b').textContent, top: box.top + scrollY, \
+     second: Number(document.querySelector('.status').dataset.second), top: box.top + scrollY, \
      bottom: box.bottom + scrollY, left: box.left, right: box.right, height: box.height, \
      size: parseFloat(getComputedStyle(of).fontSize) }; })()";
 
 /// The interim figure is near the top, large, and whole; returns it and the second of the run.
 fn large_so_far(browser: &mut impl Page, width: u32) -> [f64; 2] {
-    browser
-        .wait("document.querySelector('.status b').textContent.startsWith('Running: measure, ')");
+    browser.wait("document.querySelector('.status b').textContent === 'Running: measure'");
     let seen = browser.evaluate(SO_FAR);
     let number = |name: &str| seen[name].as_f64().unwrap();
     assert!(number("top") > 0.0 && number("bottom") <= NEAR_TOP, "{seen}");
     assert!(number("size") >= LARGE && number("height") >= LARGE, "{seen}");
     assert!(number("left") >= 0.0 && number("right") <= f64::from(width), "{seen}");
     let text = seen["text"].as_str().unwrap().replace(',', "");
-    // `Running: measure, 7 s, 4 min left`.
-    let status = seen["status"].as_str().unwrap();
-    let second = status.split(' ').nth(2).unwrap();
-    [text.parse().unwrap(), second.parse().unwrap()]
+    [text.parse().unwrap(), number("second")]
 }
 
 /// The interim rate at a second of the run is that of the record, from the start of its first measured phase.
@@ -62,6 +58,10 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
         rows_until(second)
     );
 }
+
+/// The page of the result has come to the address of the live page.
+pub(crate) const REPORT: &str =
+    "!document.querySelector('#parts') && !!document.documentElement?.dataset.ready";
 
 /// Whether the page shows this text anywhere.
 fn shows(browser: &mut impl Page, text: &str) {
@@ -89,7 +89,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let (mut run, url) = pages.watched(&[&words[..], &["--label", "x=<b id=stolen>"]].concat());
     let mut browser = start(WIDE, false);
     browser.visit(&url);
-    browser.wait("document.querySelector('#so-far') && document.querySelectorAll('svg.wide path.line').length > 1");
+    browser.wait("document.querySelector('.lead')?.textContent === 'so far' && document.querySelectorAll('svg.wide path.line').length > 1");
     recorded::charts_move(&mut browser);
 
     // Interim judgments appear within five seconds of measurement; the host's telemetry appears at once.
@@ -99,7 +99,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
 
     let mut other = start(PHONE, true);
     other.visit(&url);
-    other.wait("document.querySelector('#so-far')");
+    other.wait("document.querySelector('.lead')");
     other.wait("document.querySelectorAll('#machines .cell').length > 1");
     shows(&mut other, "after the load");
     let fits = other.evaluate("document.documentElement.scrollWidth <= innerWidth");
@@ -127,7 +127,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     // A browser that disconnects changes nothing.
     drop(other);
     browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
-    browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
+    until(&mut browser, REPORT);
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(browser.evaluate("document.querySelector('#stolen')"), Value::Null);
     assert_eq!(browser.complaints(), [""; 0]);
@@ -140,7 +140,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let changes: Vec<&Value> =
         record["interventions"].as_array().unwrap().iter().map(|done| &done["change"]).collect();
     assert_eq!(changes, ["pace", "note", "stop"]);
-    let judged = browser.evaluate("document.querySelector('.judged').textContent");
+    let judged = browser.evaluate("document.querySelector('.judgments').textContent");
     let judged = judged.as_str().unwrap().to_lowercase();
     let data = record["judgments"]["data"]["value"].as_str().unwrap();
     assert!(judged.contains(data), "{judged}: {data}");
@@ -156,7 +156,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     let (mut run, url) = pages.watched(&words);
     let mut browser = Browser::start(&program, WIDE, false);
     browser.visit(&url);
-    browser.wait("document.querySelector('#so-far')");
+    browser.wait("document.querySelector('.lead')");
     // The unit follows from the stream, and sessions may start gradually.
     browser.wait("document.querySelector('#pace-kind').value === 'sessions'");
     browser.wait("!document.querySelector('#ramp-of').hidden");
@@ -177,11 +177,11 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     says(&mut browser, "2.5 is no number of sessions");
     change(&mut browser, ["10", "3"]);
     says(&mut browser, "4 sessions to 10 sessions, as phase measure-2, 3 per second");
-    browser
-        .wait("document.querySelector('.status b').textContent.startsWith('Running: measure-2, ')");
-    shows(&mut browser, "10 sessions are open");
+    browser.wait("document.querySelector('.status b').textContent === 'Running: measure-2'");
+    // The control has the new number, too.
+    browser.wait("document.querySelector('#pace').value === '10'");
     browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
-    browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
+    until(&mut browser, REPORT);
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(browser.complaints, Vec::<String>::new());
 
@@ -229,7 +229,7 @@ fn a_run_of_the_store_is_followed_in_a_browser_until_its_result_is_there() {
         std::thread::sleep(BETWEEN_LOOKS);
     }
     browser.evaluate("(() => { document.querySelector('#runs th a').click(); return 0; })()");
-    until(&mut browser, "!!document.querySelector('#so-far')");
+    until(&mut browser, "!!document.querySelector('.lead')");
     // It updates without being reloaded.
     browser.evaluate(
         "(() => { window.first = document.querySelector('.status').textContent; return 0; })()",
@@ -291,8 +291,8 @@ fn a_group_is_paused_and_resumed_in_a_browser_and_its_runs_fall_on_the_page() {
     }
     other.evaluate(click);
     browser.wait("document.querySelector('#pause').textContent === 'Pause'");
-    browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
-    shows(&mut browser, "2 runs of 1 variant");
+    until(&mut browser, REPORT);
+    shows(&mut browser, "2\u{a0}runs of 1 variant");
     assert!(run.wait().unwrap().code().is_some_and(|code| code < 4));
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
@@ -302,7 +302,7 @@ const LOOKS_MAX: u32 = 3_000;
 const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Waits for a live page from outside, because a wait inside a page ends with it.
-fn until(browser: &mut Browser, condition: &str) {
+pub(crate) fn until(browser: &mut impl Page, condition: &str) {
     for _ in 0..LOOKS_MAX {
         if browser.evaluate_unless_left(condition) == Ok(json!(true)) {
             return;
@@ -334,7 +334,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
          document.querySelector('[name=more]').value = \"--label 'x=<b id=stolen>'\"; \
          document.querySelector('button[value=show]').click(); return 0; })()",
     );
-    until(&mut browser, "!!document.querySelector('#command')");
+    until(&mut browser, "!!document.querySelector('#command')?.textContent.includes('stolen')");
     let command = browser.evaluate("document.querySelector('#command').textContent");
     let expected = "highwater run --out=highwater-runs --quiet cpu sim: --label 'x=<b id=stolen>'";
     assert_eq!(command, json!(expected));

@@ -73,11 +73,11 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
     let list = listed(page, "running: measure");
     assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
     // State that only the run itself has is shown, too.
-    for of_run in ["Running: measure, ", "sessions are open", "<h2>Sessions and machines</h2>"] {
+    for of_run in ["Running: measure", "open now", "<h2>Machines</h2>"] {
         shown(page, &address, of_run);
     }
     let opened = shown(page, &address, "CPU");
-    expect(&opened, 200, &["cpu on", "id=\"so-far\"", "/live.js"]);
+    expect(&opened, 200, &["· cpu", "id=\"parts\"", "/live.js"]);
     assert!(!opened.contains(KILLED), "{opened}");
     assert!(!opened.contains("id=\"stop\""), "it is not its command");
     expect(&fetched(page, "GET /live.js", ""), 200, &["EventSource"]);

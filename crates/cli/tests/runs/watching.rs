@@ -215,19 +215,24 @@ fn a_search_is_seen_with_its_trials() {
     let words = split("find sim: --quick --p99 100ms --ui=0 --events e");
     let mut running = place.start(&words);
     let page = served(&mut running, "page");
-    let mut seen = String::new();
+    let (mut seen, mut last) = (String::new(), String::new());
     loop {
         let shown = fetched(page, "GET /", "");
         if shown.is_empty() {
             break;
         }
-        seen = shown;
+        if shown.contains("id=\"parts\"") {
+            seen.clone_from(&shown);
+        }
+        last = shown;
         before_the_next_look();
     }
     assert_eq!(running.end().code, Some(0));
     assert!(seen.contains("<h2>Trials</h2>"), "{seen}");
     assert!(seen.contains("<h2>Probes</h2>"), "the table so far: {seen}");
     assert!(!seen.contains("id=\"stop\""), "nobody said that it may");
+    // The report comes to the same address.
+    assert!(last.contains("confirmed") && !last.contains("id=\"parts\""), "{last}");
 }
 
 #[test]

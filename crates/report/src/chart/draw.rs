@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use maud::{Markup, PreEscaped, html};
 
 use super::frame::{Frame, LETTER, x_of, y_of};
-use super::labels::{are_direct, ends, names, room, strip, strip_height};
+use super::labels::{are_direct, end_names, ends, names, room, strip, strip_height};
 use super::text::{data, described, rounded, shown_at};
 use super::{COLORS, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind};
 
@@ -26,21 +26,21 @@ const ALONE: f64 = 300.0;
 /// Keyboard help of a chart.
 const KEYS: &str = "arrow keys move the crosshair, plus and minus zoom, 0 shows all";
 
-/// Charts, one below the other.
+/// Charts, one below the other, each with its title, legend, drawings and data.
 pub(crate) fn figures(charts: &[Chart]) -> Markup {
     html! {
-        @for chart in charts { (figure(chart)) }
+        @for chart in charts {
+            @let frames = [Frame::wide(shared_room(chart, charts)), Frame::narrow()];
+            (drawn(chart, &frames.map(|frame| above_strip(chart, frame)), true))
+        }
     }
 }
 
-/// The chart with its title, legend, drawings and data.
-pub(crate) fn figure(chart: &Chart) -> Markup {
-    drawn(chart, &frames(chart))
-}
-
-/// For wide screens and paper, and for phones.
-fn frames(chart: &Chart) -> [Frame; 2] {
-    [Frame::wide(room(chart)), Frame::narrow()].map(|frame| above_strip(chart, frame))
+/// Pixels to the right of a plot: the same for all charts over time, so that equal times are below each other.
+fn shared_room(chart: &Chart, charts: &[Chart]) -> f64 {
+    let over_time = |of: &Chart| of.x.quantity == Quantity::Time;
+    let others = charts.iter().filter(|of| over_time(of) && over_time(chart));
+    others.map(room).fold(room(chart), f64::max)
 }
 
 fn above_strip(chart: &Chart, frame: Frame) -> Frame {
@@ -48,26 +48,15 @@ fn above_strip(chart: &Chart, frame: Frame) -> Frame {
     frame.above(strip)
 }
 
-/// Charts that share the place above all folds: low, with the horizontal axis named only below the last one.
-pub(crate) fn hero(charts: &[Chart]) -> Markup {
+/// Charts that share the place above all folds: low, with the horizontal axis named only below the last one. Without
+/// `data`, which the script needs, on a page that is redrawn each second.
+pub(crate) fn hero(charts: &[Chart], data: bool) -> Markup {
     let height = if charts.len() > 1 { SHARED } else { ALONE };
     html! {
         @for (number, chart) in charts.iter().enumerate() {
-            @let frames = [Frame::wide(room(chart)), Frame::narrow()];
+            @let frames = [Frame::wide(shared_room(chart, charts)), Frame::narrow()];
             @let low = |frame: Frame| above_strip(chart, frame.low(height, number + 1 == charts.len()));
-            (drawn(chart, &frames.map(low)))
-        }
-    }
-}
-
-/// The chart without data for the script, for a page that is redrawn each second.
-pub(crate) fn still(chart: &Chart) -> Markup {
-    html! {
-        figure class="chart" id=(chart.id) {
-            (caption(chart))
-            div class="plot" {
-                @for frame in frames(chart) { (drawing(chart, &frame)) }
-            }
+            (drawn(chart, &frames.map(low), data))
         }
     }
 }
@@ -82,15 +71,15 @@ fn caption(chart: &Chart) -> Markup {
     }
 }
 
-fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
+fn drawn(chart: &Chart, frames: &[Frame; 2], has_data: bool) -> Markup {
     let label = format!("{}: {KEYS}", chart.title);
     html! {
         figure class="chart" id=(chart.id) {
             (caption(chart))
-            div class="plot" tabindex="0" role="group" aria-label=(label) {
+            div class="plot" tabindex=[has_data.then_some("0")] role="group" aria-label=[has_data.then_some(label)] {
                 @for frame in frames { (drawing(chart, frame)) }
             }
-            script type="application/json" class="data" { (PreEscaped(data(chart))) }
+            @if has_data { script type="application/json" class="data" { (PreEscaped(data(chart))) } }
         }
     }
 }
@@ -107,6 +96,12 @@ fn legend(chart: &Chart) -> Markup {
         }
     }
     html! {
+        // On a phone, names at the ends of lines would be over the lines.
+        @if is_direct { ul class="legend ends" {
+            @for (name, series) in end_names(chart) {
+                li { svg class="swatch" viewBox="0 0 22 12" aria-hidden="true" { (swatch(series)) } (name) }
+            }
+        } }
         @if !names.is_empty() { ul class="legend" {
             @for series in names {
                 li data-name=(series.name) data-on=(series.on) {
@@ -183,7 +178,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
             }
             g class="names" { (names(chart, frame)) }
             (glyphs(chart, frame))
-            @if are_direct(chart) { g class="ends" { (ends(chart, frame)) } }
+            @if !frame.is_narrow() { g class="ends" { (ends(chart, frame)) } }
             path class="axis" d=(format!(
                 "M{} {}h{}", frame.left, frame.height - frame.bottom, width
             )) {}

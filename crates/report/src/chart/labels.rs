@@ -31,6 +31,12 @@ fn named(chart: &Chart) -> impl Iterator<Item = &Series> {
     })
 }
 
+/// Each line that is named at its end, with that name; none if there is a legend.
+pub(super) fn end_names(chart: &Chart) -> Vec<(String, &Series)> {
+    let lines = named(chart).filter(|_| are_direct(chart));
+    lines.map(|series| (name_of(chart, series), series)).collect()
+}
+
 /// The name of a line at its end; only its part if all lines have the same name.
 fn name_of(chart: &Chart, series: &Series) -> String {
     let first = named(chart).next().map(|series| &series.name);
@@ -47,72 +53,89 @@ fn name_of(chart: &Chart, series: &Series) -> String {
 
 /// Pixels to the right of the plot for the names at the ends of lines.
 pub(super) fn room(chart: &Chart) -> f64 {
-    if !are_direct(chart) {
-        return 0.0;
+    let names = end_names(chart);
+    let names = names.iter().map(|(name, _)| name);
+    let names = names.chain(chart.levels.iter().map(|level| &level.name));
+    match names.map(|name| name.chars().count()).max() {
+        None => 0.0,
+        Some(widest) => (0..widest).fold(18.0, |room, _| room + LETTER + 1.2),
     }
-    let widest =
-        named(chart).map(|series| name_of(chart, series).chars().count()).max().unwrap_or(0);
-    (0..widest).fold(18.0, |room, _| room + LETTER + 1.2)
 }
 
-/// A name at the end of each line, in its color, moved where names would overlap.
+/// A name at the end of each line and each level, in its color, right of the plot, moved where names would overlap.
 pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
-    let mut names: Vec<(f64, &Series)> = named(chart)
-        .filter_map(|series| {
-            let last = series.points.iter().rev().find_map(|point| point.y)?;
-            Some((y_of(chart, frame, last), series))
-        })
-        .collect();
+    let lines = end_names(chart).into_iter().filter_map(|(name, series)| {
+        let last = series.points.iter().rev().find_map(|point| point.y)?;
+        Some((y_of(chart, frame, last), format!("end c{}", series.color % COLORS), name))
+    });
+    let levels = chart
+        .levels
+        .iter()
+        .map(|level| (y_of(chart, frame, level.at), "level".to_owned(), level.name.clone()));
+    let mut names: Vec<_> = lines.chain(levels).collect();
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut free = frame.top + 4.0;
-    for (y, _) in &mut names {
-        // On phones, a name is above its line.
-        let place = if frame.is_narrow() { *y - 9.0 } else { *y };
-        *y = place.max(free);
+    for (y, ..) in &mut names {
+        *y = y.max(free);
         free = *y + APART;
     }
     let mut most = frame.height - frame.bottom;
-    for (y, _) in names.iter_mut().rev() {
+    for (y, ..) in names.iter_mut().rev() {
         *y = y.min(most);
         most = *y - APART;
     }
-    // If the remaining time is drawn, too, the lines end before it.
-    let mut ahead = chart.spans.iter().filter(|of| of.kind == SpanKind::ToCome);
-    let now = ahead.next().map(|span| x_of(chart, frame, span.from));
-    let (x, anchor) =
-        if let Some(now) = now.filter(|now| !frame.is_narrow() || *now < frame.width / 2.0) {
-            (now + 8.0, "start")
-        } else if frame.is_narrow() {
-            (frame.width - frame.right - 2.0, "end")
-        } else {
-            (frame.width - frame.right + 8.0, "start")
-        };
+    let x = rounded(frame.width - frame.right + 8.0);
     html! {
-        @for (y, series) in names {
-            text class=(format!("end c{}", series.color % COLORS)) x=(rounded(x)) y=(rounded(y))
-                dy="0.32em" text-anchor=(anchor) { (name_of(chart, series)) }
+        @for (y, class, name) in names {
+            text class=(class) x=(x) y=(rounded(y)) dy="0.32em" { (name) }
         }
     }
 }
 
-/// Names of phases above the plot if they fit, and names of levels at their lines.
+/// Above the plot, what a user changed and noted, and the names of phases if they fit beside it. On a phone, also the
+/// names of levels.
 pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
+    let noted = noted(chart, frame);
+    let is_free = |from: f64, to: f64| {
+        noted.iter().all(|(x, name, _)| to < *x || *x + width_of(name) + WORDS_APART < from)
+    };
     html! {
+        @for (x, name, at) in &noted {
+            text class="note" x=(rounded(*x)) y=(frame.top - 7.0) data-x=(rounded(*at)) { (name) }
+        }
         @for span in chart.spans.iter().filter(|span| !span.name.is_empty() && span.kind != SpanKind::Note) {
             @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
-            @let room = span.name.chars().fold(8.0, |room, _| room + LETTER);
-            @if to - from >= room || span.kind == SpanKind::Mark {
+            @let room = width_of(&span.name) + 8.0;
+            @let middle = f64::midpoint(from, to);
+            @if (to - from >= room || span.kind == SpanKind::Mark) && is_free(middle - room / 2.0, middle + room / 2.0) {
                 text x=(rounded(f64::midpoint(from, to))) y=(frame.top - 7.0)
                     text-anchor="middle" data-x=(rounded(f64::midpoint(span.from, span.to))) {
                     (span.name)
                 }
             }
         }
-        @for level in &chart.levels {
+        @for level in chart.levels.iter().filter(|_| frame.is_narrow()) {
             text class="level" x=(frame.width - frame.right - 4.0)
                 y=(rounded(y_of(chart, frame, level.at) - 5.0)) text-anchor="end" { (level.name) }
         }
     }
+}
+
+/// The place, the text and the time of each change and note whose text has room to the right of its line.
+fn noted(chart: &Chart, frame: &Frame) -> Vec<(f64, String, f64)> {
+    let mut free = 0.0;
+    let notes = chart.spans.iter().filter(|span| span.kind == SpanKind::Note);
+    let notes = notes.filter_map(|span| {
+        let name = foreign(&span.name, WORDS);
+        let width = width_of(&name);
+        let x = x_of(chart, frame, span.from).min(frame.width - width);
+        let fits = x >= free;
+        if fits {
+            free = x + width + WORDS_APART;
+        }
+        fits.then_some((x, name, span.from))
+    });
+    notes.collect()
 }
 
 /// A bar in pixels: its height, and its maximum and minimum width.

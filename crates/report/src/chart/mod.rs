@@ -10,7 +10,7 @@ mod scale;
 mod sparkline;
 mod text;
 
-pub(crate) use draw::{figure, figures as all, hero, still};
+pub(crate) use draw::{figures as all, hero};
 pub(crate) use scale::{Axis, Label, Quantity, round_time_ticks};
 pub(crate) use sparkline::sparklines;
 

@@ -4,9 +4,11 @@
 //! Must show only what the record contains.
 
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::{of_axis, times_confirmed};
-use highwater_model::display::{count, duration, percent, rate};
+use highwater_analysis::search::{PROBES_OF_NINE_IN_TEN, of_axis, times_confirmed};
+use highwater_model::display::{ABSENT, count, duration, percent, rate};
+use highwater_model::event::ExperimentProgress;
 use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::{ceil_to_u64, round_to_usize};
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
     Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
@@ -15,7 +17,7 @@ use highwater_model::search::{
 
 use super::run::load;
 use crate::answer::HistoryAnswer;
-use crate::answer::{Answer, KeyFigure, interval90, limit_line, plural, rated, target_name};
+use crate::answer::{Answer, KeyFigure, Tone, interval90, limit_line, plural, rated, target_name};
 use crate::blocks::{Block, Report, Section};
 use crate::judgments::{objectives_of_search, within};
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
@@ -75,7 +77,7 @@ fn answer(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
     let answer = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => answer_of_mark(search, mark),
         Some(SearchOutcome::NoMark(no_mark)) => answer_without_mark(search, no_mark),
-        None => Answer::without_figure("No mark yet", "the search has not ended"),
+        None => answer_so_far(search),
     };
     Answer { question: question(run, search), limit: of_search(search).map(limit_line), ..answer }
 }
@@ -108,6 +110,28 @@ fn answer_of_mark(search: &SearchRecord, mark: &Mark) -> Answer {
         interval,
         basis,
         keys: keys(search, mark, &unit),
+        ..Answer::default()
+    }
+}
+
+/// The highest value that passed, and the lowest that failed.
+fn answer_so_far(search: &SearchRecord) -> Answer {
+    let [passed, failed] = bracket(search);
+    let value = |name: &str, at: Option<f64>| {
+        KeyFigure::new(name, or_absent(at, |at| rated(at, &unit(search))), "")
+    };
+    let (figure, unit) = match passed {
+        Some(passed) => (rate(passed), unit(search)),
+        None => (ABSENT.to_owned(), String::new()),
+    };
+    Answer {
+        figure,
+        unit,
+        condition: passed.map_or("no value has passed yet", |_| "passed so far").to_owned(),
+        tone: Tone::Open,
+        caveat: Some("the search has not ended: not a mark yet"),
+        interval: list(passes_and_fails(search), " · "),
+        keys: vec![value("highest passed", passed), value("lowest failed", failed), probes(search)],
         ..Answer::default()
     }
 }
@@ -310,7 +334,7 @@ pub fn probe_line(probe: &ProbeRecord) -> String {
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
     let purpose = probe.purpose.name();
     let closed = probe.purpose == ProbePurpose::Estimate && search.axis == SearchAxis::Rate;
-    let at = if closed { format!("closed, {}", rate(probe.at)) } else { rate(probe.at) };
+    let at = if closed { plural(round_to_usize(probe.at), "session") } else { rate(probe.at) };
     let why = if probe.verdict == ProbeVerdict::Passed || closed {
         String::new()
     } else {
@@ -342,7 +366,7 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
 }
 
 /// The values between which the mark must be, by the probes so far.
-pub(crate) fn bracket(search: &SearchRecord) -> String {
+fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
     let of = |verdict: ProbeVerdict| {
         let found = search
             .probes
@@ -354,15 +378,32 @@ pub(crate) fn bracket(search: &SearchRecord) -> String {
     let failed = of(ProbeVerdict::Failed).reduce(f64::min);
     let below = |at: &f64| failed.is_none_or(|failed| *at < failed);
     let passed = of(ProbeVerdict::Passed).filter(below).reduce(f64::max);
-    let shown = [passed, failed].map(|at| Some(of_axis(search, at?)));
-    match shown {
-        [Some(passed), Some(failed)] => {
-            format!("So far: {passed} passed, {failed} failed; the mark is between them.")
+    [passed, failed]
+}
+
+/// `passes ≤ 49,040`, and `fails ≥ 65,920`: by the probes so far, as far as they are known.
+pub(crate) fn passes_and_fails(search: &SearchRecord) -> Vec<String> {
+    let [passed, failed] = bracket(search);
+    let passed = passed.map(|at| format!("passes ≤ {}", rate(at)));
+    passed.into_iter().chain(failed.map(|at| format!("fails ≥ {}", rate(at)))).collect()
+}
+
+/// About how many probes a search takes in total: a typical number, until the values between which the mark must be
+/// show how many more halve their distance.
+pub(crate) fn probes_about(search: Option<&SearchRecord>, progress: ExperimentProgress) -> u32 {
+    let usual = u32::midpoint(*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
+    let next = progress.done + 1;
+    let about = match search.map(|search| (search, bracket(search))) {
+        Some((search, [Some(passed), Some(failed)])) => {
+            let apart = (failed / passed).ln() / search.policy.width.ln_1p();
+            let halvings = u32::try_from(ceil_to_u64(apart.log2().max(0.0))).unwrap_or(usual);
+            let confirmed = search.probes.iter().filter(|of| of.purpose == ProbePurpose::Confirm);
+            let confirmed = u32::try_from(confirmed.count()).unwrap_or(u32::MAX);
+            progress.done + halvings + search.policy.confirmations.saturating_sub(confirmed)
         }
-        [Some(passed), None] => format!("So far: {passed} passed; nothing above it failed."),
-        [None, Some(failed)] => format!("So far: {failed} failed; nothing below it passed."),
-        [None, None] => "So far no probe has passed or failed.".to_owned(),
-    }
+        _ => usual,
+    };
+    about.clamp(next, progress.most.max(next))
 }
 
 #[cfg(test)]
@@ -372,27 +413,26 @@ mod tests {
     use highwater_model::search::ProbePurpose;
 
     #[track_caller]
-    fn check(probes: &[(f64, ProbeVerdict)], expected: &str) {
+    fn check(probes: &[(f64, ProbeVerdict)], expected: [Option<f64>; 2]) {
         let mut search = fixture::search(Vec::new());
         let of = |(at, verdict): &(f64, ProbeVerdict)| {
             fixture::probe(ProbePurpose::Search, *at, *verdict)
         };
         search.probes = probes.iter().map(of).collect();
-        let said = bracket(&search);
-        assert!(said.starts_with(expected), "{said}");
+        assert_eq!(bracket(&search), expected);
     }
 
     #[test]
     fn the_bracket_is_of_the_highest_that_passed_and_the_lowest_that_failed() {
         use ProbeVerdict::{Failed, NotDecided, Passed};
-        check(&[], "So far no probe has");
-        check(&[(10.0, NotDecided)], "So far no probe has");
-        check(&[(10.0, Passed), (20.0, Passed)], "So far: 20.0 ");
+        check(&[], [None, None]);
+        check(&[(10.0, NotDecided)], [None, None]);
+        check(&[(10.0, Passed), (20.0, Passed)], [Some(20.0), None]);
         let four = [(10.0, Passed), (40.0, Failed), (20.0, Passed), (80.0, Failed)];
-        check(&four, "So far: 20.0 ");
+        check(&four, [Some(20.0), Some(40.0)]);
         // A probe that passed above the lowest failure narrows nothing.
         let above = [(10.0, Passed), (20.0, Failed), (30.0, Passed)];
-        check(&above, "So far: 10.0 ");
-        check(&[(20.0, Failed)], "So far: 20.0 ");
+        check(&above, [Some(10.0), Some(20.0)]);
+        check(&[(20.0, Failed)], [None, Some(20.0)]);
     }
 }

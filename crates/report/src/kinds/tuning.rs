@@ -136,7 +136,7 @@ fn answer(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
                 ..Answer::without_figure(&figure, "not confirmed")
             }
         }
-        None => Answer::without_figure("No best configuration yet", "the tuning has not ended"),
+        None => best_so_far(tune),
     };
     let axes = list(tune.axes.iter().map(|axis| axis.name.as_str()), " and ");
     let what = match tune.by {
@@ -148,6 +148,21 @@ fn answer(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
         question: format!("Which {axes} gives {what} on {}?", target_name(run)),
         keys: [answer.keys.clone(), vec![measured_key(tune)]].concat(),
         ..answer
+    }
+}
+
+/// The configuration with the best mean so far.
+fn best_so_far(tune: &TuneRecord) -> Answer {
+    let means = different(tune).into_iter().filter_map(|at| Some((at, mean(&counting(tune, at))?)));
+    let gain = |value: f64| if tune.by.is_gain() { value } else { -value };
+    let best = means.max_by(|(_, a), (_, b)| gain(*a).total_cmp(&gain(*b)));
+    let caveat = "the tuning has not ended: not confirmed";
+    match best {
+        None => Answer::without_figure(ABSENT, "the tuning has not ended: nothing is measured yet"),
+        Some((at, mean)) => Answer {
+            condition: format!("best so far, with {}", figure(tune, mean)),
+            ..Answer::without_figure(&setting(tune, at), caveat)
+        },
     }
 }
 

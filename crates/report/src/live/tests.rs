@@ -74,7 +74,7 @@ fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
     live.second(&at(1, "warm-up", &[]));
     assert!(!drawn(&live, 1, 100).contains("objective"));
     live.second(&at(2, "measure", &[part(3)]));
-    let stands = "\nobjective    p99 ≤ 4 ms: 0.300% above, 1% may be";
+    let stands = "\nobjective    p99 ≤ 4 ms: 0.300% took longer (1% allowed)";
     assert!(drawn(&live, 2, 100).ends_with(stands));
     // The next run of an experiment has its own objectives, and a long list is truncated.
     live.begin(&[5, 6, 7, 8, 9].map(objective), Some("highwater.toml"));
@@ -183,7 +183,7 @@ fn a_search_shows_its_probes_and_budget_above_the_probe_that_goes_on() {
     let rows = vec![stream("insert", Unit::Rows, Some(100_000.0), 100_000.0)];
     live.second(&second(10, "measure", rows));
     insta::assert_snapshot!(drawn(&live, 17, 120), @"
-trials       █████░░░░░░░░░░░░░░░░░░░   20.0%  at most 21 min 10 s left · trial 6 of 25 at most · 5 min 30 s of 30 min
+trials       █████░░░░░░░░░░░░░░░░░░░   20.0%  about 21 min 10 s left · trial 6 of 25 at most · 5 min 30 s of 30 min
 measure      ████░░░░░░░░░░░░░░░░░░░░   16.1%  52 s left · 10 s of 62 s · 8 sessions
 stream     offered         achieved       p50       p99    errors   rejected
 insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
@@ -192,14 +192,14 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
     // Few probes remain, but more budget than they take; and no budget at all.
     let few = ExperimentProgress { done: 23, spent: Nanos::from_secs(1_000), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, few);
-    assert_says(&drawn(&live, 4, 120), &["at most 2 min 4 s left"]);
+    assert_says(&drawn(&live, 4, 120), &["about 2 min 4 s left"]);
     // Many probes remain, and little budget: the budget ends the search.
     let late = ExperimentProgress { spent: Nanos::from_secs(1_620), ..COURSE_OF_FIVE };
     live.probe(Nanos::ZERO, late);
-    assert_says(&drawn(&live, 0, 120), &[" 90.0%  at most 3 min left"]);
+    assert_says(&drawn(&live, 0, 120), &[" 90.0%  about 3 min left"]);
     let unbounded = ExperimentProgress { budget: None, ..few };
     live.probe(Nanos::ZERO, unbounded);
-    insta::assert_snapshot!(drawn(&live, 28, 100), @"trials       ██████████████████████░░   92.0%  at most 100 s left · trial 24 of 25 at most");
+    insta::assert_snapshot!(drawn(&live, 28, 100), @"trials       ██████████████████████░░   92.0%  about 100 s left · trial 24 of 25 at most");
 }
 
 #[test]

@@ -16,6 +16,5 @@ pub(crate) use groups::{Overlaid, overlay, runs};
 pub(crate) use machines::{machine, target, target_so_far};
 pub(crate) use nodes::{growth, growths, known_word, scale};
 pub(crate) use search::search;
-pub(crate) use time::over_time;
-pub(crate) use timeline::notes;
+pub(crate) use time::{over_time, so_far};
 pub(crate) use tune::{by, others, tune, values};

@@ -9,6 +9,7 @@ use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
 use super::machines::rejections;
 use super::timeline::{Counted, Slot, Timeline};
 use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, values};
+use crate::layout::{first_upper, list};
 
 /// Name, color, and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
@@ -27,14 +28,28 @@ pub(crate) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
     let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
     };
+    charts(&timeline, rejections(record), record.origin)
+}
+
+/// The same of a run in progress, whose intervals cover up to `seconds` seconds each; the axis ends at `end`.
+pub(crate) fn so_far(record: &RunRecord, seconds: u64, end: f64) -> Vec<Chart> {
+    let timeline = Timeline::so_far(record, seconds, end);
+    timeline.map_or_else(Vec::new, |timeline| charts(&timeline, Vec::new(), None))
+}
+
+fn charts(
+    timeline: &Timeline<'_>,
+    rejections: impl IntoIterator<Item = Chart>,
+    origin: Option<&ImportRecord>,
+) -> Vec<Chart> {
     let throughputs = [Unit::Rows, Unit::Queries];
     throughputs
         .into_iter()
-        .filter_map(|unit| throughput(&timeline, unit))
-        .chain(failures(&timeline))
-        .chain(refusals(&timeline))
-        .chain(rejections(record))
-        .chain(latency(&timeline, record.origin))
+        .filter_map(|unit| throughput(timeline, unit))
+        .chain(failures(timeline))
+        .chain(refusals(timeline))
+        .chain(rejections)
+        .chain(latency(timeline, origin))
         .collect()
 }
 
@@ -48,6 +63,11 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
         let open = streams.any(|of| of.stream == name && of.planned_rate.is_some());
         series.extend(rates(timeline, &slots, name, number, open));
     }
+    let offered = if series.iter().any(|series| series.color == OFFERED) {
+        "; the dashed line is what was offered"
+    } else {
+        ""
+    };
     let unit = unit.name();
     let y = Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series));
     let gaps = match timeline.gaps().len() {
@@ -60,8 +80,7 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
         id: format!("throughput-{unit}"),
         title: format!("Throughput, {unit} per second"),
         about: format!(
-            "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
-             was offered.{thinned}{gaps}"
+            "Acknowledged {unit} by the second in which the answer came{offered}.{thinned}{gaps}"
         ),
         y,
         ..Chart::default()
@@ -81,7 +100,7 @@ fn rates(
         ..Series::new(name, shape, color, points)
     };
     let mut series = Vec::new();
-    if timeline.thinning.seconds > 1 {
+    if timeline.thinning.seconds > 1 && timeline.knows_seconds() {
         let extent = timeline.points(slots, |slot, _| {
             let seconds = || slot.per_second.iter().copied();
             let greatest = seconds().fold(0.0, f64::max);
@@ -177,11 +196,11 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let thinned = timeline
         .thinning
         .note("the highest p99 and the highest latency, and the middle one of their medians");
-    let lines = if ops.len() <= BANDS_MAX {
-        " Solid: p99, dashed: p50, thin: greatest latency."
-    } else {
-        ""
-    };
+    // Only what is drawn has a name.
+    let has = |part: &str| series.iter().any(|series| series.part == part);
+    let lines = [("solid: p99", "p99"), ("dashed: p50", "p50"), ("thin: greatest latency", "max")];
+    let lines = list(lines.into_iter().filter(|(_, part)| has(part)).map(|(name, _)| name), ", ");
+    let lines = if lines.is_empty() { lines } else { format!(" {}.", first_upper(&lines)) };
     let texts = Chart {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
@@ -269,7 +288,7 @@ pub(super) fn bounds(record: &RunRecord) -> Vec<Label> {
             };
             let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
             let (name, bound) = (quantile(*quantile_ppm), span(max.0));
-            Some(Label { at: to_f64(max.0), name: format!("objective: {op}{name} ≤ {bound}") })
+            Some(Label { at: to_f64(max.0), name: format!("{op}{name} ≤ {bound}") })
         })
         .collect()
 }

@@ -7,6 +7,7 @@ use highwater_model::record::{Change, IntervalRecord, InterventionRecord, RunRec
 use highwater_model::units::Nanos;
 
 use crate::chart::{Axis, Chart, Point, Quantity, Series, Span, SpanKind};
+use crate::events::intervention_label;
 
 /// Maximum points of a series over time.
 const POINTS_MAX: u64 = 600;
@@ -75,6 +76,8 @@ const WORDS: usize = 200;
 pub(super) struct Timeline<'a> {
     pub(super) record: &'a RunRecord,
     pub(super) thinning: Downsampling,
+    /// Of a run in progress: the end of the axis in seconds. The seconds of a point are known only in total.
+    so_far: Option<f64>,
 }
 
 /// The unit that a slot counts.
@@ -126,7 +129,20 @@ impl<'a> Timeline<'a> {
         // The last second counts only if it is whole, or nearly.
         let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
         let has_seconds = record.intervals.iter().any(|i| i.second < total);
-        has_seconds.then_some(Self { record, thinning: Downsampling::of(total) })
+        let thinning = Downsampling::of(total);
+        has_seconds.then_some(Self { record, thinning, so_far: None })
+    }
+
+    /// A run in progress, whose intervals cover up to `seconds` seconds each; the axis ends at `end`.
+    pub(super) fn so_far(record: &'a RunRecord, seconds: u64, end: f64) -> Option<Self> {
+        let whole = Self::of(record)?;
+        let thinning = Downsampling { seconds, ..whole.thinning };
+        Some(Self { thinning, so_far: Some(end), ..whole })
+    }
+
+    /// Whether the seconds of each point are known one by one.
+    pub(super) const fn knows_seconds(&self) -> bool {
+        self.so_far.is_none()
     }
 
     /// Intervals of phases with a pace.
@@ -216,7 +232,7 @@ impl<'a> Timeline<'a> {
     }
 
     pub(super) fn axis(&self) -> Axis {
-        let end = to_f64(self.thinning.total);
+        let end = self.so_far.unwrap_or(to_f64(self.thinning.total));
         Axis::between("time since the start", Quantity::Time, 0.0, end)
     }
 
@@ -284,11 +300,12 @@ const fn is_paced(kind: PhaseKind) -> bool {
     matches!(kind, PhaseKind::WarmUp | PhaseKind::Measure)
 }
 
-/// The times of a user's notes.
-pub(crate) fn notes(interventions: &[InterventionRecord]) -> impl Iterator<Item = Span> + '_ {
-    interventions.iter().take(NOTES_MAX).filter_map(|done| match &done.change {
-        Change::Note { text } => Some(span(done.time_ns, 0, &foreign(text, WORDS), SpanKind::Note)),
-        Change::Stop | Change::Pace { .. } | Change::Pause { .. } => None,
+/// The times of a user's changes and notes.
+fn notes(interventions: &[InterventionRecord]) -> impl Iterator<Item = Span> + '_ {
+    let drawn = interventions.iter().filter(|done| !matches!(done.change, Change::Pause { .. }));
+    drawn.take(NOTES_MAX).map(|done| {
+        let name = foreign(&intervention_label(done), WORDS);
+        span(done.time_ns, 0, &name, SpanKind::Note)
     })
 }
 

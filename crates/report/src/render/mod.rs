@@ -20,8 +20,8 @@ use text::text_of;
 
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use html::{
-    HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,
-    live_style, served_page,
+    HistoryFilter, LiveRights, deletion_page, history_page, html, html_with_links, live_page,
+    live_parts, live_style, served_page,
 };
 pub use markdown::markdown;
 pub use terminal::{Summary, summary, without_color};

@@ -13,13 +13,14 @@ use std::sync::Arc;
 
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{
-    AuditProgress, Event, ExperimentProgress, LoadBounds, Part, SecondProgress,
+    AuditProgress, Event, ExperimentProgress, LoadBounds, Part, SecondProgress, Trial,
 };
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::{Objective, PhasePlan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetryPoint};
 
+use super::answer::short_target;
 use super::events::{intervention, part_line, trial_begun, warmed_up, warning};
 use crate::kinds::group::group_trial_line;
 use crate::kinds::growth::scale_trial_line;
@@ -44,8 +45,8 @@ pub struct Watched {
     pub is_held: bool,
     /// Trials of an experiment, in words, the latest last.
     pub trials: VecDeque<String>,
-    /// Progress of the experiment when its last trial began.
-    pub progress: Option<ExperimentProgress>,
+    /// The trial that runs, or ran last; of an experiment within another, the outermost first.
+    pub trying: Vec<Trying>,
     /// Events other than the load, the latest last.
     pub notes: VecDeque<String>,
     /// Everything since the beginning, over all runs.
@@ -58,14 +59,25 @@ pub struct Watched {
     pub is_over: bool,
 }
 
+/// A trial of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trying {
+    /// What is tried.
+    pub trial: Trial,
+    /// How far the experiment was when it began.
+    pub progress: ExperimentProgress,
+}
+
 /// One run as the page shows it.
 #[derive(Debug, Clone, Default)]
 pub struct RunWatched {
+    /// Where it is stored.
+    pub directory: String,
     /// Name of the workload.
     pub workload: String,
     /// URLs of the target.
     pub urls: Vec<String>,
-    /// Name and version of the target.
+    /// Name and version of the target, in short.
     pub target: String,
     /// Planned phases.
     pub phases: Vec<PhasePlan>,
@@ -109,11 +121,12 @@ impl Watched {
     /// Applies an event.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Begun { workload, urls, target, phases, objectives, .. } => {
+            Event::Begun { directory, workload, urls, target, phases, objectives, .. } => {
                 self.run = RunWatched {
+                    directory: directory.clone(),
                     workload: workload.clone(),
                     urls: urls.clone(),
-                    target: target.clone(),
+                    target: short_target(target),
                     phases: phases.clone(),
                     objectives: objectives.clone(),
                     ..RunWatched::default()
@@ -142,7 +155,7 @@ impl Watched {
                 self.ended = Some((directory.clone(), judgments.clone()));
             }
             Event::Trial { number, trial, progress } => {
-                self.progress = Some(*progress);
+                self.try_next(trial, *progress);
                 keep(&mut self.trials, trial_begun(*number, trial));
             }
             Event::Probed(probe) => keep(&mut self.trials, probe_line(probe)),
@@ -159,6 +172,16 @@ impl Watched {
             Event::Dropped { events } => self.dropped += events,
             Event::Stream { .. } | Event::Estimate(_) | Event::Filling { .. } => {}
         }
+    }
+
+    /// A trial replaces the one of its kind, and all of an experiment within that one.
+    fn try_next(&mut self, trial: &Trial, progress: ExperimentProgress) {
+        let kind = std::mem::discriminant(trial);
+        let mut kinds = self.trying.iter().map(|trying| std::mem::discriminant(&trying.trial));
+        if let Some(place) = kinds.position(|of| of == kind) {
+            self.trying.truncate(place);
+        }
+        self.trying.push(Trying { trial: trial.clone(), progress });
     }
 
     fn intervened(&mut self, done: &InterventionRecord) {

@@ -80,11 +80,11 @@ fn markup(block: &Block) -> Markup {
     }
 }
 
-/// What stands above the folds: low charts.
-pub(super) fn hero(blocks: &[Block]) -> Markup {
+/// What stands above the folds: low charts, with or without data for the script.
+pub(super) fn hero(blocks: &[Block], data: bool) -> Markup {
     html! {
         @for block in blocks {
-            @if let Block::Charts(charts) = block { (chart::hero(charts)) } @else { (markup(block)) }
+            @if let Block::Charts(charts) = block { (chart::hero(charts, data)) } @else { (markup(block)) }
         }
     }
 }

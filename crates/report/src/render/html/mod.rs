@@ -29,7 +29,11 @@ pub use watched::{LiveRights, live_page, live_parts, live_style};
 
 /// The page of a record.
 pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
-    let record = record.into();
+    html_with_links(record.into(), &[])
+}
+
+/// The page of a record with links beside its name, each a name and an address; without an address it is text.
+pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
     let run = &record.measured_run();
     let measured = measured_streams(run);
     let report = kinds::report(record, run, &measured);
@@ -65,8 +69,9 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
         facts: sections::facts(record, &measured),
         tags: sections::tags(record, run),
         answer,
-        hero: blocks::hero(&report.hero),
+        hero: blocks::hero(&report.hero, true),
         parts,
+        links,
     })
 }
 
@@ -78,8 +83,9 @@ pub(crate) fn page_of(kind: &str, report: Report) -> String {
         name: String::new(),
         facts: report.page_facts,
         tags: report.page_tags,
-        hero: blocks::hero(&report.hero),
+        hero: blocks::hero(&report.hero, true),
         answer: report.answer,
         parts,
+        links: &[],
     })
 }

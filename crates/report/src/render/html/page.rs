@@ -34,6 +34,8 @@ pub(crate) struct Page<'a> {
     pub(crate) hero: Markup,
     /// Everything else, folded, in order.
     pub(crate) parts: Vec<Part>,
+    /// Names and addresses beside the name of a served page; without an address, texts.
+    pub(crate) links: &'a [[String; 2]],
 }
 
 /// The bytes of the page.
@@ -48,7 +50,7 @@ pub(crate) fn page(page: &Page<'_>) -> String {
     };
     let body = html! {
         a class="skip" href="#content" { "To the answer" }
-        header { (top(page)) }
+        header { (top(page)) (links(page.links)) }
         main id="content" { (content(page)) }
         footer {
             p {
@@ -68,17 +70,15 @@ fn content(page: &Page<'_>) -> Markup {
         (keys(&page.answer.keys))
         (assumptions(&page.answer.assumptions))
         div class="folds" {
-            @for part in &page.parts { (folded(part)) }
+            @for part in &page.parts { (folded(part, false)) }
         }
     }
 }
 
-fn top(page: &Page<'_>) -> Markup {
+/// The line above the answer: what kind of page, and which one.
+pub(super) fn top(page: &Page<'_>) -> Markup {
     html! {
-        p class="brand" {
-            svg viewBox="0 0 18 18" aria-hidden="true" { path d=(SIGN) {} }
-            "Highwater"
-        }
+        (brand())
         p class="where" {
             b { (page.kind) } " " (page.name)
             @for fact in &page.facts { span class="fact" { " · " (kept(fact)) } }
@@ -86,9 +86,35 @@ fn top(page: &Page<'_>) -> Markup {
     }
 }
 
-fn folded(part: &Part) -> Markup {
+/// Links, and files that are in their own address.
+fn links(links: &[[String; 2]]) -> Markup {
     html! {
-        details id=(part.id) {
+        @if !links.is_empty() { p class="links" {
+            @for [name, address] in links {
+                @if address.is_empty() {
+                    span class="fact" { (name) }
+                } @else {
+                    a href=(address) download=[address.starts_with("data:").then_some(name)] { (name) }
+                }
+            }
+        } }
+    }
+}
+
+/// The logo.
+pub(super) fn brand() -> Markup {
+    html! {
+        p class="brand" {
+            svg viewBox="0 0 18 18" aria-hidden="true" { path d=(SIGN) {} }
+            "Highwater"
+        }
+    }
+}
+
+/// A part behind its heading, open or not.
+pub(super) fn folded(part: &Part, is_open: bool) -> Markup {
+    html! {
+        details id=(part.id) open[is_open] {
             summary {
                 h2 { (part.title) }
                 p { (sentence(&part.abstract_line)) }
@@ -101,7 +127,8 @@ fn folded(part: &Part) -> Markup {
 /// Maximum characters of a figure; longer texts are settings.
 const FIGURE_MAX: usize = 12;
 
-fn head(answer: &Answer, tags: &[String]) -> Markup {
+/// The question and the answer with its judgments.
+pub(super) fn head(answer: &Answer, tags: &[String]) -> Markup {
     html! {
         section class="head" aria-label="Answer" {
             div class="said" {
@@ -121,16 +148,6 @@ fn head(answer: &Answer, tags: &[String]) -> Markup {
                 }
                 @if let Some(limit) = &answer.limit { (limit_line(limit)) }
             }
-            (judgments(&answer.judgments))
-        }
-    }
-}
-
-/// Only the limit and the judgments, for a running run.
-pub(super) fn so_far(answer: &Answer) -> Markup {
-    html! {
-        section class="so-far-judged" aria-label="What is known so far" {
-            @if let Some(limit) = &answer.limit { (limit_line(limit)) }
             (judgments(&answer.judgments))
         }
     }
@@ -194,8 +211,19 @@ fn judgment(line: &JudgmentLine) -> Markup {
     }
 }
 
+/// A judgment in a list: its sign and its value, with its name for those who point at it or hear it.
+pub(super) fn verdict(tone: Tone, name: &str, value: &str) -> Markup {
+    let (class, sign) = look(tone);
+    html! {
+        span class=(format!("badge {class}")) title=(name) {
+            svg viewBox="0 0 20 20" aria-hidden="true" { path d=(sign) {} }
+            " " b { (value) } " "
+        }
+    }
+}
+
 /// At most six figures.
-fn keys(keys: &[KeyFigure]) -> Markup {
+pub(super) fn keys(keys: &[KeyFigure]) -> Markup {
     if keys.is_empty() {
         return html! {};
     }
@@ -235,6 +263,7 @@ pub(super) fn served(title: &str, head: &Markup, body: &Markup) -> String {
         // Without it, browsers request a missing file, or report that the policy forbids the request.
         link rel="icon" href="data:,";
         link rel="stylesheet" href="/live.css";
+        script src="/live.js" defer {}
         (head)
     };
     document(&head, body)

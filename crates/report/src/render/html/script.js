@@ -143,7 +143,7 @@
     }
 
     addSwitches() {
-      const legend = [...this.figure.querySelectorAll(".legend li")];
+      const legend = [...this.figure.querySelectorAll(".legend:not(.ends) li")];
       for (const item of legend) {
         const control = button("", () => {
           const on = item.dataset.on !== "true";

@@ -13,11 +13,10 @@ use highwater_model::record::{
 use highwater_next::{again, next_command};
 
 use super::blocks::{Part, folded, pairs, sentence, table};
-use crate::answer::{Answer, plural, to_the_second};
+use crate::answer::{Answer, plural, short_target, to_the_second};
 use crate::events::intervention;
 use crate::judgments;
 use crate::judgments::{Judged, three, trials};
-use crate::kinds::notes;
 use crate::kinds::notes::findings as rules;
 use crate::kinds::run::{phases, short_hash};
 use crate::layout::{Row, headed};
@@ -41,7 +40,7 @@ pub(super) fn facts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
     let (header, run) = (record.header(), record.measured_run());
     let mut facts = vec![time(&header.started_at), extent(record, measured)];
     facts.push(run.workload.name.clone());
-    facts.push(foreign(&run.target.version, NAME));
+    facts.push(short_target(&run.target.version));
     let labels = header.labels.iter();
     facts.extend(labels.map(|(name, value)| foreign(&format!("{name}={value}"), NAME)));
     facts.retain(|fact| !fact.is_empty());
@@ -81,8 +80,8 @@ pub(super) fn tags(record: RecordRef<'_>, run: &MeasuredRun<'_>) -> Vec<String> 
     if run.target.sink {
         tags.push("a sink that stores nothing: the load generator's ceiling".to_owned());
     }
-    let changes = notes::changed(record);
-    tags.extend(changes.map(|change| format!("changed: {}", change.sentence)));
+    let paces = record.interventions().iter().filter(|done| done.begins_phase());
+    tags.extend(paces.map(|change| format!("changed: {}", intervention(change))));
     tags
 }
 

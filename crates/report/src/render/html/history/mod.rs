@@ -8,11 +8,10 @@ mod trend;
 
 use maud::{Markup, html};
 
-use highwater_model::display::rate;
+use highwater_model::display::{ABSENT, rate};
 
-use super::page::served;
-use crate::answer::Tone;
-use crate::answer::{HistoryAnswer, HistoryKind};
+use super::page::{self, brand, served};
+use crate::answer::HistoryKind;
 use crate::chart;
 use crate::history::{HistoryProgress, HistoryRow};
 use crate::judgments::three;
@@ -55,10 +54,10 @@ pub fn history_page(
     above: &Markup,
 ) -> String {
     let listed: Vec<&HistoryRow> = rows.iter().filter(|row| filter.takes(row)).collect();
+    let trend = trend::of(&listed);
     let body = html! {
         (above)
         (filters(filter))
-        @if let Some(chart) = trend::of(&listed) { (chart::figure(&chart)) }
         @if listed.is_empty() {
             p { "No run is stored here, or none that the filter takes." }
         } @else {
@@ -67,6 +66,7 @@ pub fn history_page(
         @if listed.len() > ROWS_MAX {
             p class="term" { "The newest " (ROWS_MAX) " of " (listed.len()) "; filter to see older ones." }
         }
+        @if let Some(chart) = trend { section id="over-time" { (chart::hero(&[chart], false)) } }
     };
     served_page("Runs", &body)
 }
@@ -87,7 +87,11 @@ pub fn deletion_page(row: &HistoryRow) -> String {
 /// A page of the served store, from its heading on.
 pub fn served_page(title: &str, content: &Markup) -> String {
     let body = html! {
-        header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
+        header {
+            a class="home" href="/" { (brand()) }
+            h1 class="where" { (title) }
+            div class="acts" {}
+        }
         main { (content) }
     };
     served(title, &html! {}, &body)
@@ -95,10 +99,10 @@ pub fn served_page(title: &str, content: &Markup) -> String {
 
 fn filters(filter: &HistoryFilter) -> Markup {
     let field = |name: &str, value: &str| {
-        html! { label { (name) " " input name=(name) value=(value); } " " }
+        html! { label { (name) " " input name=(name) value=(value) size="14"; } }
     };
     html! {
-        form id="controls" method="get" action="/" {
+        form id="controls" class="filters" method="get" action="/" {
             (field("workload", &filter.workload))
             (field("target", &filter.target))
             (field("label", &filter.label))
@@ -107,26 +111,22 @@ fn filters(filter: &HistoryFilter) -> Markup {
     }
 }
 
-/// Columns of judgments; on phones, the name is next to each value, as for all other columns.
-const JUDGED: [&str; 3] = ["measurement", "data", "objective"];
-
 fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
     html! {
         form method="get" action="/compare" {
-            p { button type="submit" { "Compare the chosen" } " the oldest is the baseline" }
             div class="table" tabindex="0" role="region" aria-label="Stored runs" {
                 table id="runs" class="cards" {
                     thead { tr {
-                        td {}
-                        @for name in ["begun", "what", "workload", "target"] { th { (name) } }
+                        th { "started (UTC)" }
                         th class="figure" { "answer" }
-                        @for name in JUDGED { th { (name) } }
-                        th { "labels" }
-                        td {}
+                        th { "measurement, data, objective" }
+                        @for name in ["kind", "workload", "target", "labels"] { th { (name) } }
+                        @if may_delete { td {} }
                     } }
                     tbody { @for row in rows { (line(row, may_delete)) } }
                 }
             }
+            p class="term" { button type="submit" { "Compare the chosen" } " The oldest is the baseline." }
         }
     }
 }
@@ -134,27 +134,34 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
 fn line(row: &HistoryRow, may_delete: bool) -> Markup {
     html! {
         tr {
-            td {
+            th {
                 @if row.judgments.is_some() {
                     input type="checkbox" name="run" value=(row.id) aria-label=(format!("compare {}", row.id));
+                    " "
                 }
-            }
-            th {
                 @if row.has_page() {
                     a href=(format!("/run/{}", row.id)) { (begun(row)) }
                 } @else { (begun(row)) }
             }
-            td data-label="what" {
-                @if let Some(progress) = &row.progress { b { (going_on(progress)) } } @else { (row.kind.name()) }
+            td class="figure answers" data-label="answer" {
+                @if let Some(progress) = &row.progress {
+                    b { (going_on(progress)) }
+                } @else if let Some(answer) = row.answer {
+                    b { (rate(answer.value)) } " " (answer.unit_beside())
+                } @else { (ABSENT) }
             }
+            td class="judged" data-label="measurement, data, objective" {
+                @for of in row.judgments.iter().flat_map(three) { (page::verdict(of.tone, of.name, of.value)) }
+            }
+            td data-label="kind" { (row.kind.name()) }
             td data-label="workload" { (row.workload) }
             td data-label="target" { (row.target) }
-            td class="figure" data-label="answer" { (row.answer.map_or_else(String::new, figure)) }
-            (judgments(row))
             td class="remark" { (list(labels(row), ", ")) }
-            td {
-                @if may_delete && row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
-                    a href=(format!("/delete/{}", row.id)) { "Remove" }
+            @if may_delete {
+                td {
+                    @if row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
+                        a href=(format!("/delete/{}", row.id)) { "Remove" }
+                    }
                 }
             }
         }
@@ -175,23 +182,4 @@ fn begun(row: &HistoryRow) -> String {
     }
     let second = row.started_at.get(..19).unwrap_or(&row.started_at);
     second.replace('T', " ")
-}
-
-fn figure(answer: HistoryAnswer) -> String {
-    format!("{} {}", rate(answer.value), answer.unit_beside())
-}
-
-fn judgments(row: &HistoryRow) -> Markup {
-    let Some(judged) = &row.judgments else {
-        return html! { @for _ in JUDGED { td class="absent" {} } };
-    };
-    html! {
-        @for (name, of) in JUDGED.into_iter().zip(three(judged)) {
-            @let class = match of.tone {
-                Tone::Good | Tone::None => "",
-                Tone::Bad | Tone::Open => "note",
-            };
-            td data-label=(name) { span class=(class) { (of.value) } }
-        }
-    }
 }

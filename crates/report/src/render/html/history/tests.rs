@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::answer::HistoryAnswer;
 use crate::kinds::run_answer;
 use crate::tests::assert_says;
 use highwater_analysis::fixture;
@@ -45,7 +46,7 @@ fn runs_are_listed_and_their_answers_drawn() {
     let rows = [("c", 3_000.0), ("b", 2_000.0), ("a", 1_000.0)];
     let rows = rows.map(|(id, value)| row(id, "cpu", value));
     let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
-    assert_says(&page, &["3,000 rows/s", "2026-11-20 18:20:11"]);
+    assert_says(&page, &["<b>3,000</b> rows/s", "2026-11-20 18:20:11"]);
     assert!(page.contains("run cpu on PostgreSQL 15.8, over time"), "{page}");
     // Labels are text, and nothing can be removed.
     assert!(page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"));
@@ -61,7 +62,10 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
         stream.throughput.rows_per_s = 1_234.0;
     }
     let listed = HistoryRow::of((&record).into()).answer.unwrap();
-    assert_eq!(figure(listed), "1,234 rows/s");
+    assert_eq!(
+        (rate(listed.value), listed.unit_beside()),
+        ("1,234".to_owned(), "rows/s".to_owned())
+    );
     let page = run_answer(&record, &measured_streams(&record));
     assert_eq!((page.figure.as_str(), page.unit.as_str()), ("1,234", "rows/s"));
 }
