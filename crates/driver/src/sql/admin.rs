@@ -43,7 +43,7 @@ pub trait SqlServer {
     type Wire: TextWire;
 
     /// Its SQL.
-    fn dialect(&self) -> Dialect;
+    fn dialect(&self) -> &'static Dialect;
 
     /// See [`ServerAdmin::refused_inserts`].
     fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
@@ -52,7 +52,7 @@ pub trait SqlServer {
 
     /// The SQL of its leases.
     fn lease_words(&self) -> LeaseWords {
-        self.dialect().lease_words()
+        self.dialect().leases
     }
 
     /// See [`ServerAdmin::facts`].
@@ -192,8 +192,8 @@ impl<S: SqlServer> SqlAdmin<S> {
         loop {
             let lingering = self.lingering.list();
             let waited = self.connection.now().saturating_sub(begun);
-            let unread = !lingering.is_empty()
-                && dialect.unread_inserts().is_some_and(|limit| waited < limit);
+            let unread =
+                !lingering.is_empty() && dialect.unread_inserts.is_some_and(|limit| waited < limit);
             let running = dialect.count_running(&name, &lingering);
             let idle = number(&self.connection.rows(&running).await?, 0) == 0 && !unread;
             if idle && self.server.others_are_idle(&mut self.connection).await? {
@@ -213,7 +213,7 @@ impl<S: SqlServer> SqlAdmin<S> {
     /// Makes writes to the tables of the schema visible, if that requires a statement.
     async fn make_all_visible(&mut self) -> Result<(), TargetError> {
         let dialect = self.server.dialect();
-        if dialect.refresh("").is_none() {
+        if dialect.refresh.is_none() {
             return Ok(());
         }
         let tables = "SELECT table_name FROM information_schema.tables \
@@ -243,8 +243,8 @@ impl<S: SqlServer> SqlAdmin<S> {
         take: &mut dyn FnMut(Row) -> io::Result<()>,
     ) -> Result<(), TargetError> {
         let dialect = self.server.dialect();
-        let settings = dialect.audit_settings().map(|settings| format!("{settings}; "));
-        let ending = dialect.audit_ending(self.is_frugal);
+        let settings = dialect.audit_settings.map(|settings| format!("{settings}; "));
+        let ending = dialect.audit_endings[usize::from(self.is_frugal)];
         let mut is_of_settings = settings.is_some();
         let mut behind = |row| {
             if std::mem::take(&mut is_of_settings) {
@@ -301,7 +301,7 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let dialect = self.server.dialect();
-            let (name, options) = (dialect.identifier(table), dialect.table_words().options);
+            let (name, options) = (dialect.identifier(table), dialect.options);
             let rights = rights::try_all(&mut self.connection, &name, options).await;
             rights.map(Some)
         })
@@ -361,7 +361,7 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
 }
 
 /// The names of the workload's tables in a list of literals.
-fn literals(dialect: Dialect, workload: &BoundWorkload) -> String {
+fn literals(dialect: &Dialect, workload: &BoundWorkload) -> String {
     let names = workload.tables.iter().map(|table| dialect.literal(&table.name));
     names.collect::<Vec<String>>().join(", ")
 }
@@ -460,9 +460,10 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
                            search path, the schema or the database is another one than before";
                 return Ok(Some(why.to_owned()));
             }
-            let Some(query) = dialect.hides_rows(&table.name) else {
+            let Some(query) = dialect.hides_rows else {
                 return Ok(None);
             };
+            let query = dialect.about(query, &table.name);
             let answered = match self.connection.rows(&query).await {
                 // A compatible server may not know the function, and then hides nothing this way.
                 Err(error) if is_lasting(&error) => return Ok(None),

@@ -190,7 +190,7 @@ fn newest(event: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::dialect::Dialect;
+    use crate::sql::quoting::{escaped, literal};
 
     #[test]
     fn texts_are_literals_and_a_further_event_keeps_the_claim_s_columns() {
@@ -202,22 +202,26 @@ mod tests {
             plan: "p".to_owned(),
             ..Lease::default()
         };
-        for (dialect, texts, end, event) in [
+        let plain = LeaseWords {
+            or_ignore: "",
+            appended: Some("CREATE"),
+            ..LeaseWords::plain(escaped, "TEXT", "now()")
+        };
+        let stamped = LeaseWords { literal, stamp: [", ts", ", time()"], ..plain };
+        for (words, texts, end, event) in [
             (
-                Dialect::ClickHouse,
+                plain,
                 "SELECT 'it\\'s', 1, 2, 't\\\\', 'p', '', '', 0, 0, ",
                 " FROM highwater_leases",
-                "process, started, 'end', number, toInt64",
+                "process, started, 'end', number, now()",
             ),
             (
-                Dialect::QuestDb,
+                stamped,
                 "at_ms, ts) SELECT 'it''s', 1, 2, 't\\', 'p', '', '', 0, 0, ",
-                ", cast(0 AS timestamp) FROM highwater_leases",
-                "process, started, 'end', number, CAST(systimestamp() AS long) / 1000, cast(0 AS",
+                ", time() FROM highwater_leases",
+                "process, started, 'end', number, now(), time()",
             ),
         ] {
-            let words = dialect.lease_words();
-            assert!(words.appended.is_some());
             let events = Events { words: &words };
             let [choose, claim] = [events.choose(&lease), events.claim(&lease)];
             assert!(choose.contains(&format!("{texts}'choosing', 0, ")), "{choose}");

@@ -26,10 +26,10 @@ const RANGES_LOCATED_MAX: usize = 2_000;
 /// Where a query finds the rows of a table or of its slice, without those that later ones have replaced: a
 /// server that merges rows with the same key does so when it likes. What is not in the slice is left out
 /// where the rows are, before anything is made of them.
-fn current_rows(dialect: Dialect, table: &BoundTable, locate: Option<String>) -> String {
+fn current_rows(dialect: &Dialect, table: &BoundTable, locate: Option<String>) -> String {
     let mut rows = dialect.identifier(&table.name);
-    if table.replaces && dialect == Dialect::ClickHouse {
-        rows.push_str(" FINAL");
+    if table.replaces {
+        rows.push_str(dialect.current_rows);
     }
     let slice = table.slice_condition();
     let conditions: Vec<String> = slice.into_iter().chain(locate).collect();
@@ -41,15 +41,16 @@ fn current_rows(dialect: Dialect, table: &BoundTable, locate: Option<String>) ->
 }
 
 /// Counts the rows of the table by keys div `width`.
-pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
+pub fn counts(dialect: &Dialect, table: &BoundTable, width: u64) -> String {
     by_bucket(dialect, table, width.max(1), ["", "", ""])
 }
 
 /// Counts rows by key div width. Between words of the statement stand: columns of its own, columns of what
 /// it reads, and what follows that.
-fn by_bucket(dialect: Dialect, table: &BoundTable, width: u64, between: [&str; 3]) -> String {
+fn by_bucket(dialect: &Dialect, table: &BoundTable, width: u64, between: [&str; 3]) -> String {
     let [sums, values, fence] = between;
-    let (k, bucket) = (dialect.inner_name("k"), dialect.first_column("bucket"));
+    let (k, bucket) =
+        (dialect.inner_name("k"), if dialect.groups_by_name { "bucket" } else { "1" });
     format!(
         "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
          FROM (SELECT {} AS {k}{values} FROM {}{fence}) AS {AUDITED} \
@@ -83,7 +84,7 @@ pub fn not_integers(place: &str) -> TargetError {
 }
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
-pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
+pub fn sums(dialect: &Dialect, table: &BoundTable, width: u64) -> String {
     let k = dialect.inner_name("k");
     let mut values = String::new();
     let mut sums = String::new();
@@ -97,11 +98,11 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
         // What `inner` made.
         let value = match column.kind {
             ColumnType::Text | ColumnType::Object if column.value.is_none() => {
-                dialect.number_of_hash(&name)
+                (dialect.number_of_hash)(&name)
             }
             _ => name,
         };
-        let term = dialect.product(
+        let term = (dialect.product)(
             &format!("{k} % {KEY_PRIME} + 1"),
             &format!(
                 "coalesce(({value} % {VALUE_PRIME} + {VALUE_PRIME}) % {VALUE_PRIME}, {NULL_RESIDUE})"
@@ -109,7 +110,7 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
         );
         sums.push_str(&format!(", sum({term})"));
     }
-    let between = [sums.as_str(), &values, dialect.fence()];
+    let between = [sums.as_str(), &values, dialect.fence];
     by_bucket(dialect, table, group_width(width), between)
 }
 
@@ -150,7 +151,7 @@ fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> Option<(
 
 /// An expression in the table's columns for the integer of a value; for the hash itself, if the
 /// dialect cannot convert a hash within the inner query.
-fn inner(dialect: Dialect, column: &BoundColumn) -> String {
+fn inner(dialect: &Dialect, column: &BoundColumn) -> String {
     if let Some(expression) = &column.value {
         return dialect.bigint(&format!("({expression})"));
     }
@@ -171,7 +172,7 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
         ColumnType::Object => {
             let mut parts = Vec::new();
             for attribute in &column.attributes {
-                parts.push(dialect.attribute(&name, attribute));
+                parts.push((dialect.attribute)(&name, attribute));
                 parts.push(format!("'{ATTRIBUTE_SEPARATOR}'"));
             }
             let text = if parts.is_empty() { "''".to_owned() } else { dialect.concat(&parts) };
@@ -183,7 +184,7 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
 /// Statements that together give the rows of the ranges, among others: key, then values.
 /// Each comes with the ranges that it covers.
 pub fn reads<'r>(
-    dialect: Dialect,
+    dialect: &Dialect,
     table: &BoundTable,
     ranges: &'r [KeyRange],
 ) -> Vec<(String, &'r [KeyRange])> {
@@ -202,7 +203,7 @@ pub fn reads<'r>(
              WHERE {keys}",
             dialect.bigint(&format!("({})", table.key)),
             current_rows(dialect, table, located),
-            dialect.fence()
+            dialect.fence
         )
     };
     match &table.locate {
@@ -221,18 +222,18 @@ pub fn reads<'r>(
 }
 
 /// A statement of [`reads`] that returns at most `rows` rows: those with the lowest keys from `first` on.
-pub fn page(dialect: Dialect, statement: &str, first: u64, rows: usize) -> String {
+pub fn page(dialect: &Dialect, statement: &str, first: u64, rows: usize) -> String {
     let k = dialect.inner_name("k");
     format!("{statement} AND {k} >= {first} ORDER BY {k} LIMIT {rows}")
 }
 
 /// A statement of [`reads`] for the rows of one key.
-pub fn of_key(dialect: Dialect, statement: &str, key: u64) -> String {
+pub fn of_key(dialect: &Dialect, statement: &str, key: u64) -> String {
     format!("{statement} AND {} = {key}", dialect.inner_name("k"))
 }
 
 /// A condition on `k` that all keys of the ranges fulfil, and few others.
-fn keys_within(dialect: Dialect, ranges: &[KeyRange]) -> String {
+fn keys_within(dialect: &Dialect, ranges: &[KeyRange]) -> String {
     let k = dialect.inner_name("k");
     if let [only] = ranges {
         return format!("{k} >= {} AND {k} < {}", only.first, only.end);
@@ -267,7 +268,7 @@ fn blocks(ranges: &[KeyRange], width: u64) -> Vec<u64> {
 }
 
 /// A column as it is to be read back.
-fn raw(dialect: Dialect, column: &BoundColumn) -> String {
+fn raw(dialect: &Dialect, column: &BoundColumn) -> String {
     let name = dialect.identifier(&column.name);
     match (&column.value, column.kind) {
         (Some(expression), _) => dialect.bigint(&format!("({expression})")),
@@ -281,6 +282,7 @@ fn raw(dialect: Dialect, column: &BoundColumn) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::dialect::STANDARD;
 
     fn table() -> BoundTable {
         BoundTable {
@@ -299,41 +301,28 @@ mod tests {
 
     #[test]
     fn a_group_is_never_wider_than_its_sums_can_hold() {
-        let sql = sums(Dialect::PostgreSql, &table(), 1 << 30);
+        let sql = sums(&STANDARD, &table(), 1 << 30);
         assert!(sql.contains(&format!("k / {GROUP_WIDTH_MAX}")), "{sql}");
-        assert!(sums(Dialect::PostgreSql, &table(), 256).contains("k / 256"));
-    }
-
-    #[test]
-    fn a_statement_of_an_audit_has_settings_of_its_transaction_or_of_its_session() {
-        for (dialect, is_local) in [(Dialect::PostgreSql, true), (Dialect::CockroachDb, false)] {
-            let sql = dialect.audit_settings().unwrap();
-            for name in ["extra_float_digits", "datestyle", "timezone", "bytea_output"] {
-                assert!(sql.to_lowercase().contains(name), "{name}: {sql}");
-            }
-            assert_eq!(sql.contains(", true)"), is_local, "{sql}");
-        }
-        assert_eq!(Dialect::CrateDb.audit_settings(), None);
+        assert!(sums(&STANDARD, &table(), 256).contains("k / 256"));
     }
 
     #[test]
     fn what_stands_for_a_value_is_summed_in_place_of_its_hash() {
-        for dialect in [Dialect::PostgreSql, Dialect::CrateDb] {
-            let sql = sums(dialect, &table(), 256);
-            assert!(sql.contains(", CAST((f(x)) AS bigint) AS v1 "), "{sql}");
-            let residue = format!("coalesce((v1 % {VALUE_PRIME}");
-            assert!(sql.contains(&residue), "{sql}");
-        }
+        let sql = sums(&STANDARD, &table(), 256);
+        assert!(sql.contains(", CAST((f(x)) AS bigint) AS v1 "), "{sql}");
+        let residue = format!("coalesce((v1 % {VALUE_PRIME}");
+        assert!(sql.contains(&residue), "{sql}");
     }
 
     #[test]
     fn rows_that_a_later_one_replaced_are_not_read_where_the_server_merges_them_later() {
         let replacing = BoundTable { replaces: true, ..table() };
-        for (dialect, is_final) in [(Dialect::ClickHouse, true), (Dialect::MySql, false)] {
+        let merging = Dialect { current_rows: " FINAL", ..STANDARD };
+        for (dialect, is_final) in [(&merging, true), (&STANDARD, false)] {
             let [counts, sums] = [counts, sums].map(|sql| sql(dialect, &replacing, 256));
             let (rows, _) = reads(dialect, &replacing, &[]).remove(0);
             for sql in [counts, sums, rows] {
-                assert_eq!(sql.contains("`t` FINAL"), is_final, "{sql}");
+                assert_eq!(sql.contains("\"t\" FINAL"), is_final, "{sql}");
             }
             assert!(!super::sums(dialect, &table(), 256).contains("FINAL"));
         }
@@ -341,39 +330,16 @@ mod tests {
 
     #[test]
     fn a_dialect_whose_names_hold_in_the_whole_query_has_names_that_no_column_has() {
-        let sql = sums(Dialect::ClickHouse, &table(), 256);
+        let dialect = Dialect { inner_prefix: "highwater_", groups_by_name: true, ..STANDARD };
+        let sql = sums(&dialect, &table(), 256);
         assert!(
-            sql.contains("toInt64((f(x))) AS highwater_v1 FROM `t`")
-                && sql.contains("sum(toUInt64(highwater_k % 65537 + 1) * toUInt64(coalesce(")
+            sql.contains("CAST((f(x)) AS bigint) AS highwater_v1 FROM \"t\"")
+                && sql.contains("sum((highwater_k % 65537 + 1) * coalesce(")
                 && sql.ends_with("GROUP BY bucket ORDER BY bucket"),
             "{sql}"
         );
-        let (sql, _) = reads(Dialect::ClickHouse, &table(), &[]).remove(0);
+        let (sql, _) = reads(&dialect, &table(), &[]).remove(0);
         assert!(sql.contains("SELECT highwater_k, highwater_v0, highwater_v1 FROM"), "{sql}");
-    }
-
-    #[test]
-    fn a_dialect_without_a_fence_reads_its_inner_query_as_it_is() {
-        let table = BoundTable {
-            columns: vec![
-                BoundColumn::new("s", ColumnType::Text),
-                BoundColumn::new("ts", ColumnType::Timestamp),
-            ],
-            ..table()
-        };
-        let sql = sums(Dialect::QuestDb, &table, 256);
-        assert!(
-            sql.starts_with("SELECT CASE WHEN highwater_k >= 0 THEN highwater_k / 256 ELSE -1 END")
-                && sql.contains("substring(md5(\"s\"), 1, 7) AS highwater_v0")
-                && sql.contains("CAST(\"ts\" AS long) / 1000 AS highwater_v1 FROM \"t\") AS")
-                && sql.ends_with("GROUP BY 1 ORDER BY 1"),
-            "{sql}"
-        );
-        let (sql, _) = reads(Dialect::QuestDb, &table, &[]).remove(0);
-        assert!(
-            sql.contains("CAST(\"ts\" AS long) / 1000.0 AS highwater_v1 FROM \"t\") AS"),
-            "{sql}"
-        );
     }
 
     #[test]
@@ -383,12 +349,13 @@ mod tests {
             slice: Some(KeyRange { first, end }),
             ..table()
         };
-        let sql = sums(Dialect::PostgreSql, &slice(512, 1_024), 256);
+        let fenced = Dialect { fence: " OFFSET 0", ..STANDARD };
+        let sql = sums(&fenced, &slice(512, 1_024), 256);
         let located = "(n) >= 512 AND (n) < 1024 AND (n BETWEEN 512 AND 1023)";
         assert!(sql.contains(&format!("FROM \"t\" WHERE {located} OFFSET 0)")), "{sql}");
         let last = slice(512, KeyRange::ALL.end);
-        let sql = counts(Dialect::ClickHouse, &last, 256);
-        assert!(sql.contains("FROM `t` WHERE (n) >= 512) AS"), "{sql}");
+        let sql = counts(&STANDARD, &last, 256);
+        assert!(sql.contains("FROM \"t\" WHERE (n) >= 512) AS"), "{sql}");
     }
 
     #[test]
@@ -417,13 +384,10 @@ mod tests {
     #[test]
     fn many_ranges_are_named_by_blocks() {
         let range = |first, end| KeyRange { first, end };
-        assert_eq!(keys_within(Dialect::PostgreSql, &[range(5, 9)]), "k >= 5 AND k < 9");
-        assert_eq!(
-            keys_within(Dialect::PostgreSql, &[range(5, 7), range(9, 10)]),
-            "(k / 1) = ANY ('{5,6,9}'::bigint[])"
-        );
+        assert_eq!(keys_within(&STANDARD, &[range(5, 9)]), "k >= 5 AND k < 9");
+        assert_eq!(keys_within(&STANDARD, &[range(5, 7), range(9, 10)]), "(k / 1) IN (5,6,9)");
         let wide = [range(0, 15_000), range(20_000, 20_001)];
-        let sql = keys_within(Dialect::CrateDb, &wide);
+        let sql = keys_within(&STANDARD, &wide);
         assert!(sql.starts_with("(k / 2) IN (0,1,"), "{sql}");
     }
 }

@@ -8,8 +8,8 @@ use highwater_model::table_shape::{
     ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 
+use super::cratedb::CRATEDB;
 use super::describe::{count_rows, not_ours, not_there, number, sample_column};
-use super::dialect::Dialect;
 use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
 use crate::sql_query::{SqlQuery, Texts, first_value, pairs};
@@ -42,7 +42,7 @@ pub async fn describe(
         columns: tree(&columns),
         indexes: key.into_iter().collect(),
         create: Some(create),
-        ..Dialect::CrateDb.table_shape(table, schema)
+        ..CRATEDB.table_shape(table, schema)
     };
     for column in &mut shape.columns {
         let value = quoted(&column.name);

@@ -5,29 +5,11 @@
 use highwater_model::op::{BoundTable, ColumnType};
 use highwater_model::stored_form::{DeclaredColumn, StoredForm, TimeRounding};
 
-use super::dialect::Dialect;
+use super::dialect::{DeclaredTypes, Dialect};
 use crate::sql_query::Texts;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
-/// Types that PostgreSQL's checksum takes as they are, or that give back other bytes than were sent.
-const POSTGRES_TEXTS: [&str; 5] = ["text", "character varying", "character", "name", "bytea"];
-/// Types with several texts for one value; PostgreSQL's, then MySQL's.
-const SEVERAL_TEXTS: [&str; 13] = [
-    "numeric",
-    "smallint",
-    "integer",
-    "bigint",
-    "real",
-    "double precision",
-    "jsonb",
-    "decimal",
-    "tinyint",
-    "mediumint",
-    "int",
-    "double",
-    "json",
-];
 
 /// A declared type in parts: `timestamp(0) with time zone` is `timestamp with time zone` and 0.
 struct Parts {
@@ -57,32 +39,14 @@ fn times(digits: u32, rounding: TimeRounding) -> StoredForm {
 }
 
 impl Dialect {
-    /// The query of a table's columns: name, declared type, and whether times are cut and not rounded.
-    /// None where types are not looked at.
-    pub fn declared_columns(self, table: &str) -> Option<String> {
-        match self {
-            Self::PostgreSql | Self::YugabyteDb => Some(format!(
-                "SELECT a.attname, CASE t.typtype \
-                 WHEN 'd' THEN pg_catalog.format_type(t.typbasetype, t.typtypmod) \
-                 ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END, false \
-                 FROM pg_catalog.pg_attribute AS a \
-                 JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
-                 WHERE a.attrelid = CAST({} AS regclass) AND a.attnum > 0 AND NOT a.attisdropped",
-                self.literal(&self.identifier(table))
-            )),
-            Self::MySql => Some(format!(
-                "SELECT column_name, column_type, version() LIKE '%MariaDB%' \
-                 FROM information_schema.columns \
-                 WHERE table_schema = database() AND table_name = {}",
-                self.literal(table)
-            )),
-            Self::CockroachDb | Self::CrateDb | Self::ClickHouse | Self::QuestDb => None,
-        }
+    /// See [`DeclaredTypes::columns`]; none where types are not looked at.
+    pub fn declared_columns(&self, table: &str) -> Option<String> {
+        self.declared.map(|types| self.about(types.columns, table))
     }
 
     /// The columns of the workload's table, in its order, from the response to
     /// [`Self::declared_columns`].
-    pub fn declared(self, table: &BoundTable, rows: &Texts) -> Vec<DeclaredColumn> {
+    pub fn declared(&self, table: &BoundTable, rows: &Texts) -> Vec<DeclaredColumn> {
         let columns = table.columns.iter().map(|column| {
             let same = |row: &&Vec<Option<String>>| {
                 let name = row.first().and_then(Option::as_deref);
@@ -91,55 +55,18 @@ impl Dialect {
             let mut found = rows.iter().find(same)?.iter().skip(1).cloned();
             let name = found.next()??;
             let cuts = found.next().flatten().as_deref() == Some("1");
-            let form = self.form(column.kind, &name, cuts);
+            let form = self.declared?.form(column.kind, &name, cuts);
             Some(DeclaredColumn { name, form })
         });
         columns.map(Option::unwrap_or_default).collect()
     }
 
-    fn form(self, kind: ColumnType, declared: &str, cuts: bool) -> StoredForm {
-        let parts = Parts::of(declared);
-        let (base, first) = (parts.base.as_str(), parts.digits.first().copied());
-        let is_mysql = self == Self::MySql;
-        match (kind, base) {
-            (ColumnType::Timestamp, "date") => {
-                StoredForm::Times { unit_ms: DAY_MS, rounding: TimeRounding::Cut }
-            }
-            (ColumnType::Timestamp, "datetime" | "timestamp") if is_mysql => {
-                let rounding = if cuts { TimeRounding::Cut } else { TimeRounding::Up };
-                times(first.unwrap_or(0), rounding)
-            }
-            (ColumnType::Timestamp, base) if base.starts_with("timestamp ") => {
-                times(first.unwrap_or(6), TimeRounding::From2000)
-            }
-            (ColumnType::Float, "numeric" | "decimal") => match parts.digits.as_slice() {
-                [_, scale] => StoredForm::Decimals { scale: *scale },
-                [_] => StoredForm::Decimals { scale: 0 },
-                _ => StoredForm::AsSent,
-            },
-            (ColumnType::Text, base)
-                if SEVERAL_TEXTS.contains(&base) && (is_mysql || base != "json") =>
-            {
-                StoredForm::Equivalent
-            }
-            (ColumnType::Text, base) if !is_mysql && !POSTGRES_TEXTS.contains(&base) => {
-                StoredForm::Text
-            }
-            // It has no attributes, but it is JSON.
-            (ColumnType::Object, base) if !is_mysql && POSTGRES_TEXTS.contains(&base) => {
-                StoredForm::Equivalent
-            }
-            _ => StoredForm::AsSent,
-        }
-    }
-
     /// A column of another type as a text: the one that the server sends for it.
-    pub(super) fn text_of(self, column: &str, declared: &DeclaredColumn) -> String {
-        match (self, declared.form) {
-            (
-                Self::PostgreSql | Self::YugabyteDb,
-                StoredForm::Text | StoredForm::Equivalent | StoredForm::Uncompared,
-            ) => {
+    pub(super) fn text_of(&self, column: &str, declared: &DeclaredColumn) -> String {
+        match declared.form {
+            StoredForm::Text | StoredForm::Equivalent | StoredForm::Uncompared
+                if self.asks_for_texts() =>
+            {
                 // `t` is no word that anybody sends.
                 if declared.name == "boolean" {
                     return format!("CAST({column} AS text)");
@@ -152,13 +79,56 @@ impl Dialect {
     }
 
     /// The query of the text that the server makes of another one in a column of that type.
-    pub fn text_in(self, text: &str, declared: &DeclaredColumn) -> Option<String> {
+    pub fn text_in(&self, text: &str, declared: &DeclaredColumn) -> Option<String> {
         let (literal, name) = (self.literal(text), &declared.name);
-        let is_postgres = matches!(self, Self::PostgreSql | Self::YugabyteDb);
-        (is_postgres && !name.is_empty()).then(|| {
+        (self.asks_for_texts() && !name.is_empty()).then(|| {
             let cast = format!("CAST({literal} AS {name})");
             format!("SELECT {}", self.text_of(&cast, declared))
         })
+    }
+
+    fn asks_for_texts(&self) -> bool {
+        self.declared.is_some_and(|types| types.as_sent.is_some())
+    }
+}
+
+impl DeclaredTypes {
+    /// What a column of this declared type does to values of this kind.
+    pub fn form(&self, kind: ColumnType, declared: &str, cuts: bool) -> StoredForm {
+        let parts = Parts::of(declared);
+        let (base, first) = (parts.base.as_str(), parts.digits.first().copied());
+        match (kind, base) {
+            (ColumnType::Timestamp, "date") => {
+                StoredForm::Times { unit_ms: DAY_MS, rounding: TimeRounding::Cut }
+            }
+            (ColumnType::Timestamp, base) if self.times.contains(&base) => {
+                let rounding = if cuts { TimeRounding::Cut } else { TimeRounding::Up };
+                times(first.unwrap_or(0), rounding)
+            }
+            (ColumnType::Timestamp, base) if base.starts_with("timestamp ") => {
+                times(first.unwrap_or(6), TimeRounding::From2000)
+            }
+            (ColumnType::Float, "numeric" | "decimal") => match parts.digits.as_slice() {
+                [_, scale] => StoredForm::Decimals { scale: *scale },
+                [_] => StoredForm::Decimals { scale: 0 },
+                _ => StoredForm::AsSent,
+            },
+            (ColumnType::Text, base) if self.several_texts.contains(&base) => {
+                StoredForm::Equivalent
+            }
+            (ColumnType::Text, base)
+                if self.as_sent.is_some_and(|types| !types.contains(&base)) =>
+            {
+                StoredForm::Text
+            }
+            // It has no attributes, but it is JSON.
+            (ColumnType::Object, base)
+                if self.as_sent.is_some_and(|types| types.contains(&base)) =>
+            {
+                StoredForm::Equivalent
+            }
+            _ => StoredForm::AsSent,
+        }
     }
 }
 
@@ -171,8 +141,19 @@ mod tests {
         use ColumnType::{Bigint, Float, Object, Text, Timestamp};
         let cut = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::Cut };
         let away = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::From2000 };
-        let (postgres, mysql) = (Dialect::PostgreSql, Dialect::MySql);
-        for (dialect, kind, declared, form) in [
+        let postgres = DeclaredTypes {
+            columns: "",
+            times: &[],
+            as_sent: Some(&["text", "character varying"]),
+            several_texts: &["jsonb"],
+        };
+        let mysql = DeclaredTypes {
+            columns: "",
+            times: &["datetime", "timestamp"],
+            as_sent: None,
+            several_texts: &["decimal"],
+        };
+        for (types, kind, declared, form) in [
             (mysql, Timestamp, "datetime", cut(1_000)),
             (mysql, Timestamp, "timestamp(2)", cut(10)),
             (mysql, Timestamp, "datetime(6)", StoredForm::AsSent),
@@ -193,9 +174,9 @@ mod tests {
             (postgres, Object, "jsonb", StoredForm::AsSent),
             (postgres, Object, "text", StoredForm::Equivalent),
         ] {
-            assert_eq!(dialect.form(kind, declared, true), form, "{kind:?} {declared}");
+            assert_eq!(types.form(kind, declared, true), form, "{kind:?} {declared}");
         }
-        let rounds = Dialect::MySql.form(Timestamp, "datetime", false);
+        let rounds = mysql.form(Timestamp, "datetime", false);
         assert!(matches!(rounds, StoredForm::Times { rounding: TimeRounding::Up, .. }));
     }
 }

@@ -1,6 +1,4 @@
-//! Quotes names and texts, by the dialect's kind of quotes.
-//!
-//! Must not be used for PostgreSQL's own literals: `postgres_protocol` escapes these.
+//! Quotes names and texts, by the dialect's kind of quotes. Must not know a server.
 
 /// A quoted identifier; any name is allowed.
 pub fn quoted(name: &str) -> String {

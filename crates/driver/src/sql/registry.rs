@@ -6,30 +6,30 @@ use super::dialect::Dialect;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry};
 
 /// The key, and the other columns in the order of [`entry`] and [`upsert`].
-fn columns(dialect: Dialect) -> (&'static str, [String; 5]) {
+fn columns(dialect: &Dialect) -> (&'static str, [String; 5]) {
     let rows = dialect.identifier("rows");
     let plain = ["fingerprint", "seed", &rows, "next_index", "writing"];
     ("name", plain.map(str::to_owned))
 }
 
 /// The statement that creates the registry, if it does not exist.
-pub fn create(dialect: Dialect) -> String {
-    let (rows, words) = (dialect.identifier("rows"), dialect.table_words());
-    if let Some(create) = words.registry {
+pub fn create(dialect: &Dialect) -> String {
+    let rows = dialect.identifier("rows");
+    if let Some(create) = dialect.registry {
         return create.to_owned();
     }
     format!(
         "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
          fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {rows} BIGINT, \
          next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
-        words.key_text, words.registry_options
+        dialect.key_text, dialect.registry_options
     )
 }
 
 /// Selects the entry of a table; on append-only servers, the newest one.
-pub fn select(dialect: Dialect, name: &str) -> String {
+pub fn select(dialect: &Dialect, name: &str) -> String {
     let (key, columns) = columns(dialect);
-    let newest = if dialect.only_appends() { " ORDER BY version DESC LIMIT 1" } else { "" };
+    let newest = if dialect.only_appends { " ORDER BY version DESC LIMIT 1" } else { "" };
     format!(
         "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}{newest}",
         columns.join(", "),
@@ -55,7 +55,7 @@ pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
 }
 
 /// Inserts or replaces an entry; on append-only servers, adds a newer one.
-pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
+pub fn upsert(dialect: &Dialect, entry: &RegistryEntry) -> String {
     // The registry's columns store 63 bits of a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = entry.rows.map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
@@ -68,15 +68,15 @@ pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
         bounded(entry.next_index)
     );
     let (names, writing) = (columns.join(", "), entry.writing);
-    if dialect.only_appends() {
+    if dialect.only_appends {
         let writing = u8::from(writing);
         return format!(
             "INSERT INTO {REGISTRY_TABLE} ({key}, {names}, version) \
              SELECT {values}, {writing}, max(version) + 1 FROM {REGISTRY_TABLE} WHERE {key} = {name}"
         );
     }
-    let [stamp, time] = dialect.table_words().stamp;
-    let replaces = dialect.on_duplicate(key, &columns);
+    let [stamp, time] = dialect.stamp;
+    let replaces = (dialect.on_duplicate)(key, &columns);
     format!(
         "INSERT INTO {REGISTRY_TABLE} ({key}, {names}{stamp}) VALUES ({values}, {writing}{time}) {replaces}"
     )
@@ -85,6 +85,7 @@ pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::dialect::STANDARD;
 
     fn row(writing: Option<&str>) -> Vec<Option<String>> {
         let texts = [Some("cpu"), Some("abc"), Some("18446744073709551615"), None];
@@ -110,26 +111,24 @@ mod tests {
         let entry = RegistryEntry { next_index: u64::MAX, ..entry(&row(Some("t"))).unwrap() };
         let values =
             "VALUES ('cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, true)";
-        for (dialect, replaces) in [
-            (Dialect::PostgreSql, "ON CONFLICT (name) DO UPDATE SET fingerprint = excluded."),
-            (Dialect::MySql, "ON DUPLICATE KEY UPDATE fingerprint = VALUES(fingerprint)"),
-        ] {
-            let sql = upsert(dialect, &entry);
-            assert!(sql.contains(values) && sql.contains(replaces), "{sql}");
-        }
-        let sql = upsert(Dialect::ClickHouse, &entry);
-        let values = "SELECT 'cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, 1, \
-                      max(version) + 1 FROM highwater_tables WHERE name = 'cpu'";
-        assert!(sql.contains(values), "{sql}");
-        let sql = upsert(Dialect::QuestDb, &entry);
+        let sql = upsert(&STANDARD, &entry);
+        let replaces = "ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.";
+        assert!(sql.contains(values) && sql.contains(replaces), "{sql}");
+        let stamped = Dialect {
+            stamp: [", ts", ", cast(0 AS timestamp)"],
+            on_duplicate: |_, _| String::new(),
+            ..STANDARD
+        };
+        let sql = upsert(&stamped, &entry);
         let values = "next_index, writing, ts) VALUES ('cpu', 'abc', '18446744073709551615', NULL, \
                       9223372036854775807, true, cast(0 AS timestamp)) ";
         assert!(sql.ends_with(values), "{sql}");
-        for dialect in [Dialect::ClickHouse, Dialect::QuestDb] {
-            let start = format!("CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name ");
-            assert!(create(dialect).starts_with(&start), "{dialect:?}");
-        }
-        let newest = select(Dialect::ClickHouse, "cpu");
+        let appending = Dialect { only_appends: true, ..STANDARD };
+        let sql = upsert(&appending, &entry);
+        let values = "SELECT 'cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, 1, \
+                      max(version) + 1 FROM highwater_tables WHERE name = 'cpu'";
+        assert!(sql.contains(values), "{sql}");
+        let newest = select(&appending, "cpu");
         assert!(newest.ends_with("ORDER BY version DESC LIMIT 1"), "{newest}");
     }
 }

@@ -21,7 +21,7 @@ use crate::table_registry::{
 /// IF NOT EXISTS. A retry then finds the table; a permanent error recurs.
 pub async fn create(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
@@ -39,7 +39,7 @@ pub async fn create(
 /// checked before those of one are changed.
 pub async fn check(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<(), TargetError> {
@@ -49,7 +49,7 @@ pub async fn check(
 
 async fn create_registry(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
 ) -> Result<(), TargetError> {
     let create = registry::create(dialect);
     if connection.texts(&create).await.is_err() {
@@ -60,7 +60,7 @@ async fn create_registry(
 
 async fn create_registered(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
@@ -74,13 +74,13 @@ async fn create_registered(
 /// The action for each table.
 async fn steps<'w>(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     workload: &'w BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<(&'w BoundTable, TableAction)>, TargetError> {
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
-        let found = named(dialect, dialect.table_words().exists, table);
+        let found = named(dialect, dialect.exists, table);
         let there = number(&connection.quick_texts(&found).await?, 0) > 0;
         let select = registry::select(dialect, &table.name);
         let rows = connection.quick_texts(&select).await?;
@@ -93,7 +93,7 @@ async fn steps<'w>(
 /// See [`crate::contract::TableAdmin::update_registry`].
 pub async fn update(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     entries: &[RegistryEntry],
 ) -> Result<(), TargetError> {
     begin(connection, dialect).await?;
@@ -101,8 +101,8 @@ pub async fn update(
     end(connection, dialect, written).await
 }
 
-async fn begin(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), TargetError> {
-    if dialect.table_words().transactional {
+async fn begin(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), TargetError> {
+    if dialect.transactional {
         connection.texts("BEGIN").await?;
     }
     Ok(())
@@ -111,10 +111,10 @@ async fn begin(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), T
 /// Commits on success, if there is a transaction, and makes the changes visible.
 async fn end<T>(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     done: Result<T, TargetError>,
 ) -> Result<T, TargetError> {
-    if dialect.table_words().transactional {
+    if dialect.transactional {
         let ended = connection.texts(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
         // The first error is the one to report.
         let ended = ended.await;
@@ -130,7 +130,7 @@ async fn end<T>(
 
 async fn write_all(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     entries: &[RegistryEntry],
 ) -> Result<(), TargetError> {
     for entry in entries {
@@ -142,7 +142,7 @@ async fn write_all(
 
 async fn apply_all(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     steps: Vec<(&BoundTable, TableAction)>,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
@@ -152,9 +152,8 @@ async fn apply_all(
         match action {
             TableAction::Keep(_) | TableAction::Create => {}
             TableAction::Remake if creates_more_than_tables(&table.create) => {
-                if dialect == Dialect::PostgreSql {
-                    // An insert that a killed run left behind is waited for.
-                    connection.texts(&format!("LOCK TABLE {name}")).await?;
+                if let Some(lock) = dialect.lock {
+                    connection.texts(&dialect.about(lock, &table.name)).await?;
                 }
                 connection.texts(&format!("DELETE FROM {name}")).await?;
             }
@@ -176,7 +175,7 @@ async fn apply_all(
         // another user's.
         let create = if is_emptied { &[][..] } else { &table.create };
         for statement in create {
-            let statement = (dialect.table_words().with_settings)(statement, policy.settings);
+            let statement = (dialect.with_settings)(statement, policy.settings);
             connection.texts(&statement).await?;
         }
         if let Err(error) = check_engine(connection, dialect, table).await {
@@ -194,10 +193,10 @@ async fn apply_all(
 /// lost with the server's process.
 async fn check_engine(
     connection: &mut impl SqlQuery,
-    dialect: Dialect,
+    dialect: &Dialect,
     table: &BoundTable,
 ) -> Result<(), TargetError> {
-    let Some(query) = dialect.table_words().without_transactions else {
+    let Some(query) = dialect.without_transactions else {
         return Ok(());
     };
     let query = named(dialect, query, table);
@@ -216,12 +215,12 @@ async fn check_engine(
 }
 
 /// A dialect's query about a table.
-fn named(dialect: Dialect, query: &str, table: &BoundTable) -> String {
-    query.replace("{name}", &dialect.literal(&table.name))
+fn named(dialect: &Dialect, query: &str, table: &BoundTable) -> String {
+    dialect.about(query, &table.name)
 }
 
 /// Makes the entries visible to the next query, if the dialect needs that.
-async fn refresh(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), TargetError> {
+async fn refresh(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), TargetError> {
     match dialect.refresh(REGISTRY_TABLE) {
         None => Ok(()),
         Some(statement) => connection.texts(&statement).await.map(drop),

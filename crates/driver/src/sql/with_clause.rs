@@ -109,7 +109,7 @@ pub fn with_engine(
     format!("{} SETTINGS {}", before.trim_end(), entries.join(", "))
 }
 
-/// Whether an engine supports ordering or partitioning: ClickHouse rejects these clauses for any other.
+/// Whether an engine supports ordering or partitioning: these clauses are rejected for any other.
 fn has_keys(engine: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
     let name = engine.trim().split(|c| !is_of_name(c)).next();

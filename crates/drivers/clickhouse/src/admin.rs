@@ -21,6 +21,7 @@ use super::options::Node;
 use super::spooling::Spooling;
 use super::spools::Spools;
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
 /// Inserts that other servers forward to this one, from their `Distributed` tables.
 const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initial_query \
@@ -56,8 +57,8 @@ pub(super) fn admin(
 impl SqlServer for ClickHouseServer {
     type Wire = Wire;
 
-    fn dialect(&self) -> Dialect {
-        Dialect::ClickHouse
+    fn dialect(&self) -> &'static Dialect {
+        &CLICKHOUSE
     }
 
     async fn facts(

@@ -4,14 +4,13 @@
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{first_value, values};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
-const DIALECT: Dialect = Dialect::ClickHouse;
 /// Target type of casts to text; it may be null.
 const TEXT_TYPE: &str = "Nullable(String)";
 /// The first words of clauses after an engine, and whether a table like it also has them.
@@ -30,7 +29,7 @@ pub(super) async fn describe(
     connection: &mut SqlConnection<Wire>,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    let name = DIALECT.literal(table);
+    let name = CLICKHOUSE.literal(table);
     let columns = connection
         .rows(&format!(
             "SELECT name, type, default_kind, database FROM system.columns \
@@ -40,7 +39,7 @@ pub(super) async fn describe(
     let Some(first) = columns.first() else {
         return Err(not_there(connection.place(), table));
     };
-    let from = DIALECT.identifier(table);
+    let from = CLICKHOUSE.identifier(table);
     let rows_all = connection
         .rows(&format!(
             "SELECT sum(rows) FROM system.parts \
@@ -59,7 +58,7 @@ pub(super) async fn describe(
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
         indexes: first_value(order).map_or_else(Vec::new, |order| index(&order)),
         create: first_value(created).and_then(|created| created_as(&created)),
-        ..DIALECT.table_shape(table, first.get(3).cloned().flatten())
+        ..CLICKHOUSE.table_shape(table, first.get(3).cloned().flatten())
     };
     for column in columns {
         let [name, declared, default] = values(column);
@@ -68,7 +67,7 @@ pub(super) async fn describe(
         column.required = false;
         column.generated = ["MATERIALIZED", "ALIAS"].contains(&default.as_str());
         if let (Some(_), false) = (column.kind, column.generated) {
-            let name = DIALECT.identifier(&column.name);
+            let name = CLICKHOUSE.identifier(&column.name);
             sample_column(connection, &from, &name, TEXT_TYPE, &mut column).await?;
         }
         shape.columns.push(column);

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{first_value, pairs};
 use highwater_model::record::MemoryRecord;
@@ -15,6 +14,7 @@ use highwater_model::record::MemoryRecord;
 use super::insert_mode::Mode;
 use super::spooling::{OFF, SETTING};
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
 /// Settings that are always recorded, of users and of tables: blocks, insert delays, memory, threads. A version omits
 /// those that it does not have.
@@ -60,11 +60,11 @@ pub(super) async fn read(
     let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
     Ok(TargetFacts {
         version: format!("ClickHouse {}", one_line(&version)),
-        dialects: Dialect::ClickHouse.names(),
+        dialects: CLICKHOUSE.names(),
         settings,
         memory,
         traits,
-        tables: Dialect::ClickHouse.table_features(),
+        tables: CLICKHOUSE.table_features,
         transactions: false,
         atomic_batches: mode.is_atomic(),
         ..TargetFacts::default()

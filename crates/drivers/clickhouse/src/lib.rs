@@ -36,6 +36,7 @@ mod answer;
 mod cluster;
 mod connect;
 mod describe;
+mod dialect;
 mod encode;
 mod errors;
 mod facts;
@@ -49,6 +50,8 @@ mod spooling;
 mod spools;
 mod telemetry;
 mod wire;
+
+pub use dialect::CLICKHOUSE;
 
 /// For estimating an audit: `highwater audit` took 6.3 to 7.1 s for 6.6 million rows of `cpu` on ClickHouse 18.16, on
 /// two cores that had other work as well.

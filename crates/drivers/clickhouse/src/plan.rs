@@ -4,7 +4,6 @@
 use highwater_driver::contract::TargetError;
 use highwater_driver::failure::Failure;
 use highwater_driver::sql::connection::{Row, TextWire};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::Place;
 use highwater_driver::sql_query::{pairs, values};
 use highwater_model::literal::LiteralSql;
@@ -16,6 +15,7 @@ use super::errors::ServerError;
 use super::insert_mode::Mode;
 use super::placeholders;
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
 /// The tables into which batches are inserted, and the mode.
 pub(super) struct Tables {
@@ -83,22 +83,22 @@ async fn insert_plan(
     tables: &Tables,
     place: &Place,
 ) -> Result<InsertPlan, TargetError> {
-    let name = Dialect::ClickHouse.literal(&table.name);
+    let name = CLICKHOUSE.literal(&table.name);
     let [database, engine, partition] = found(wire, table, tables, place).await?;
     let is_distributed = tables.mode.is_distributed && engine == ABOVE;
     let is_atomic = !is_distributed && atomicity(&engine, table)? && partition.is_empty();
     let columns = format!(
         "SELECT name, type FROM system.columns WHERE database = {} AND table = {name}",
-        Dialect::ClickHouse.literal(&database)
+        CLICKHOUSE.literal(&database)
     );
     let declared: Vec<_> = pairs(rows(wire, &columns, place).await?).collect();
     let columns = native_columns(table, &declared).map_err(|cause| place.misunderstood(&cause))?;
     let names: Vec<String> =
-        columns.iter().map(|column| Dialect::ClickHouse.identifier(&column.name)).collect();
+        columns.iter().map(|column| CLICKHOUSE.identifier(&column.name)).collect();
     let head = format!(
         "INSERT INTO {}.{} ({}) FORMAT {}\n",
-        Dialect::ClickHouse.identifier(&database),
-        Dialect::ClickHouse.identifier(&table.name),
+        CLICKHOUSE.identifier(&database),
+        CLICKHOUSE.identifier(&table.name),
         names.join(", "),
         tables.mode.format.name()
     );
@@ -119,7 +119,7 @@ async fn found(
     tables: &Tables,
     place: &Place,
 ) -> Result<[String; 3], TargetError> {
-    let literal = |text: &str| Dialect::ClickHouse.literal(text);
+    let literal = |text: &str| CLICKHOUSE.literal(text);
     let own = tables.own.as_deref().filter(|_| !tables.mode.is_distributed);
     let own_too = own.map_or(String::new(), |own| format!(", {}", literal(own)));
     let sql = format!(

@@ -11,12 +11,12 @@ use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::network::is_loopback;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_model::units::Nanos;
 
 use super::options::Node;
 use super::spooling::Spooling;
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
 /// Whether the server lists its spools.
 const HAS_QUEUE: &str =
@@ -85,7 +85,7 @@ impl Spools {
         }
         let sql = format!(
             "SELECT sum(rows) FROM system.parts WHERE active AND database = {}",
-            Dialect::ClickHouse.literal(&self.own_database)
+            CLICKHOUSE.literal(&self.own_database)
         );
         let rows = number(&connection.rows(&sql).await?, 0);
         Ok(self.settling.is_over(rows, connection.now()))

@@ -18,8 +18,8 @@ use highwater_driver::contract::{
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::rights::{self, Right};
+use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::cratedb_describe;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::quoting::quoted;
 use highwater_driver::sql::{audit as sql, leases, tables};
 use highwater_driver::sql_query::Texts;
@@ -228,8 +228,7 @@ impl TableAdmin for HttpAdmin {
         policy: &'a TablePolicy<'a>,
     ) -> Response<'a, Vec<RegistryEntry>> {
         Box::pin(async move {
-            let made =
-                tables::create(&mut self.connection, Dialect::CrateDb, workload, policy).await;
+            let made = tables::create(&mut self.connection, &CRATEDB, workload, policy).await;
             let made = made.map_err(|error| error.of_table(&self.connection.node.shown))?;
             let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
             self.settle(&names).await?;
@@ -240,13 +239,13 @@ impl TableAdmin for HttpAdmin {
     fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
         Box::pin(async move {
             self.registry_rows += entries.len() as u64;
-            tables::update(&mut self.connection, Dialect::CrateDb, entries).await
+            tables::update(&mut self.connection, &CRATEDB, entries).await
         })
     }
 
     fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
-            let words = Dialect::CrateDb.lease_words();
+            let words = CRATEDB.leases;
             leases::perform(&mut self.connection, &words, action).await
         })
     }
@@ -266,13 +265,13 @@ impl TableReader for HttpAdmin {
         table: &'a BoundTable,
         width: u64,
     ) -> Response<'a, KeyCounts> {
-        let statement = sql::counts(Dialect::CrateDb, table, width);
+        let statement = sql::counts(&CRATEDB, table, width);
         let connection = &mut self.connection;
         Box::pin(audit::of_integers(connection, table, statement, sql::counted))
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
-        let statement = sql::sums(Dialect::CrateDb, table, width);
+        let statement = sql::sums(&CRATEDB, table, width);
         let read = move |rows: &Texts| sql::summed(table, width, rows);
         let connection = &mut self.connection;
         Box::pin(audit::of_integers(connection, table, statement, read))
@@ -296,7 +295,7 @@ impl TableReader for HttpAdmin {
     }
 
     fn condition(&self, table: &BoundTable, row: &[op::Value]) -> Option<String> {
-        Some(Dialect::CrateDb.condition(table, row))
+        Some(CRATEDB.condition(table, row))
     }
 
     fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {

@@ -9,7 +9,7 @@ use super::admin_connection::AdminConnection;
 use super::query::name_list;
 use highwater_driver::contract::{RowTaker, ShardCopies, TargetError};
 use highwater_driver::sql::audit as sql;
-use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql_query::Texts;
 
 /// Rows of the first answer, and of any.
@@ -40,10 +40,10 @@ pub(super) async fn read(
 ) -> Result<(), TargetError> {
     connection.refresh(&table.name).await?;
     let mut walk = Walk::default();
-    for (statement, part) in sql::reads(Dialect::CrateDb, table, ranges) {
+    for (statement, part) in sql::reads(&CRATEDB, table, ranges) {
         let mut from = Some(0);
         while let Some(first) = from {
-            let page = sql::page(Dialect::CrateDb, &statement, first, walk.rows);
+            let page = sql::page(&CRATEDB, &statement, first, walk.rows);
             let rows = connection.long_rows(&page).await?;
             let (found, next) = walk.next(table, rows);
             found.into_iter().filter(|row| is_within(part, row.key)).for_each(&mut *take);
@@ -51,7 +51,7 @@ pub(super) async fn read(
                 Next::End => None,
                 Next::From(key) => Some(key),
                 Next::AllOf(key) => {
-                    let all = sql::of_key(Dialect::CrateDb, &statement, key);
+                    let all = sql::of_key(&CRATEDB, &statement, key);
                     let rows = connection.long_rows(&all).await?;
                     let found = rows.into_iter().filter_map(|row| sql::stored(table, row));
                     found.filter(|row| is_within(part, row.key)).for_each(&mut *take);
@@ -173,7 +173,7 @@ mod tests {
         for (table, name) in [(&whole, "46-explain-sums"), (&part, "46b-explain-sums-slice")] {
             let recorded = recording(name);
             let request: serde_json::Value = serde_json::from_str(&recorded.request).unwrap();
-            let statement = format!("EXPLAIN {}", sql::sums(Dialect::CrateDb, table, 256));
+            let statement = format!("EXPLAIN {}", sql::sums(&CRATEDB, table, 256));
             assert_eq!(request["stmt"], statement, "record its plan anew");
             for step in ["Fetch", "_fetchid", "Limit"] {
                 assert!(!recorded.body.contains(step), "{name}: {}", recorded.body);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{Response, TableFeatures, TargetError, TargetFacts};
 use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
-use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
+use highwater_driver::sql::cratedb::{STATEMENTS, metric_samples};
 use highwater_driver::sql::facts::{add_connection, readable};
 use highwater_driver::sql_query::{Texts, first_value, values};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};

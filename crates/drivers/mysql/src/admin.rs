@@ -15,6 +15,7 @@ use highwater_model::table_shape::TableShape;
 use super::cluster::Peers;
 use super::connect::Opened;
 use super::describe;
+use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::facts;
 use super::facts::Product;
@@ -56,8 +57,8 @@ pub(super) fn admin(
 impl SqlServer for MySqlServer {
     type Wire = Connection;
 
-    fn dialect(&self) -> Dialect {
-        Dialect::MySql
+    fn dialect(&self) -> &'static Dialect {
+        &MYSQL
     }
 
     async fn facts(

@@ -13,12 +13,12 @@ use highwater_driver::network::one_line;
 use highwater_driver::sql::audit;
 use highwater_driver::sql::connection::{SqlConnection, rows_of};
 use highwater_driver::sql::describe::number;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_driver::time_limit;
 use highwater_model::op::{BoundTable, BoundWorkload};
 
 use super::connect::{self, Opened};
+use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::options::Node;
 use super::wire::Connection;
@@ -233,7 +233,7 @@ impl Peer {
         let Some(connection) = self.member().await? else {
             return Ok(true);
         };
-        let running = Dialect::MySql.count_running("", &lingering);
+        let running = MYSQL.count_running("", &lingering);
         let is_idle = number(&connection.rows(&running).await?, 0) == 0;
         if is_idle {
             left.forget(&lingering);
@@ -248,7 +248,7 @@ async fn copy(
     table: &BoundTable,
     with_values: bool,
 ) -> Result<(u64, Option<u64>), TargetError> {
-    let dialect = Dialect::MySql;
+    let dialect = &MYSQL;
     let whole = if with_values {
         let sql = audit::sums(dialect, table, WHOLE);
         let rows = connection.long_rows(&sql).await?;

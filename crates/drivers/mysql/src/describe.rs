@@ -4,14 +4,13 @@
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{count_rows, indexes, not_there, number, sample_column};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::values;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, TableShape};
 
+use super::dialect::MYSQL;
 use super::wire::Connection;
 
-const DIALECT: Dialect = Dialect::MySql;
 /// Target type of casts to text.
 const TEXT_TYPE: &str = "char";
 
@@ -20,7 +19,7 @@ pub(super) async fn describe(
     connection: &mut SqlConnection<Connection>,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    let named = format!("table_schema = database() AND table_name = {}", DIALECT.literal(table));
+    let named = format!("table_schema = database() AND table_name = {}", MYSQL.literal(table));
     let columns = connection
         .rows(&format!(
             "SELECT column_name, column_type, is_nullable, extra, table_schema \
@@ -30,7 +29,7 @@ pub(super) async fn describe(
     let Some(first) = columns.first() else {
         return Err(not_there(connection.place(), table));
     };
-    let from = DIALECT.identifier(table);
+    let from = MYSQL.identifier(table);
     let rows_all = connection
         .rows(&format!("SELECT table_rows FROM information_schema.tables WHERE {named}"))
         .await?;
@@ -46,7 +45,7 @@ pub(super) async fn describe(
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
         indexes: indexes(indexed),
-        ..DIALECT.table_shape(table, first.get(4).cloned().flatten())
+        ..MYSQL.table_shape(table, first.get(4).cloned().flatten())
     };
     for column in columns {
         let [name, declared, nullable, extra] = values(column);
@@ -56,11 +55,11 @@ pub(super) async fn describe(
             .iter()
             .any(|word| extra.to_uppercase().contains(word));
         if let (Some(kind), false) = (column.kind, column.generated) {
-            let name = DIALECT.identifier(&column.name);
+            let name = MYSQL.identifier(&column.name);
             let value = match kind {
-                ColumnType::Timestamp => DIALECT.milliseconds(&name),
+                ColumnType::Timestamp => MYSQL.milliseconds(&name),
                 // The written value is read back with all its digits.
-                ColumnType::Float => DIALECT.double(&name),
+                ColumnType::Float => MYSQL.double(&name),
                 _ => name,
             };
             sample_column(connection, &from, &value, TEXT_TYPE, &mut column).await?;

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{pairs, values};
 
+use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::wire::Connection;
 
@@ -58,7 +58,7 @@ pub(super) async fn read(
         settings,
         memory,
         traits,
-        tables: Dialect::MySql.table_features(),
+        tables: MYSQL.table_features,
         transactions: true,
         atomic_batches: mode.is_atomic(),
         ..TargetFacts::default()

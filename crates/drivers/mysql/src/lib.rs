@@ -33,6 +33,7 @@ mod auth;
 mod cluster;
 mod connect;
 mod describe;
+mod dialect;
 mod encode;
 mod errors;
 mod facts;
@@ -44,6 +45,8 @@ mod rows;
 mod session;
 mod telemetry;
 mod wire;
+
+pub use dialect::MYSQL;
 
 /// For estimating an audit: approximate time of MariaDB 10.11 to sum a row of `cpu`.
 const AUDIT_NS_PER_ROW: u64 = 10_000;

@@ -13,7 +13,6 @@ use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetFacts,
 };
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// The sink's replacement for a connection before and after the load.
@@ -27,7 +26,7 @@ impl ServerAdmin for NullAdmin {
     fn facts(&mut self) -> Response<'_, TargetFacts> {
         let (name, dialect) = (self.protocol.name(), self.protocol.dialect());
         let mut dialects = dialect.names();
-        if dialect == Dialect::MySql {
+        if self.protocol == Protocol::MySql {
             // It responds like this compatible server.
             dialects.insert(0, "mariadb".to_owned());
         }
@@ -35,9 +34,9 @@ impl ServerAdmin for NullAdmin {
             version: format!("Highwater's own sink, {name} protocol"),
             dialects,
             traits: vec!["stores nothing".to_owned(), format!("insert={}", self.insert)],
-            tables: dialect.table_features(),
-            transactions: dialect.rolls_back(),
-            atomic_batches: dialect.inserts_whole(),
+            tables: dialect.table_features,
+            transactions: dialect.rolls_back,
+            atomic_batches: dialect.inserts_whole,
             settings: [("insert", self.insert.as_str()), ("durability", "none: nothing is stored")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),

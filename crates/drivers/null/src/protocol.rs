@@ -3,12 +3,13 @@
 //! Must not start anything.
 
 use highwater_driver::contract::{Driver, TargetError};
+use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::{Host, Secret, TargetUrl};
-use highwater_driver_clickhouse::ClickHouseDriver;
+use highwater_driver_clickhouse::{CLICKHOUSE, ClickHouseDriver};
 use highwater_driver_cratedb::CrateDbDriver;
-use highwater_driver_mysql::MySqlDriver;
-use highwater_driver_postgres::PostgresDriver;
+use highwater_driver_mysql::{MYSQL, MySqlDriver};
+use highwater_driver_postgres::{POSTGRESQL, PostgresDriver};
 
 /// A protocol of the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +41,12 @@ impl Protocol {
     }
 
     /// Its name, the driver of its sessions, and that driver's SQL.
-    const fn parts(self) -> (&'static str, &'static dyn Driver, Dialect) {
+    const fn parts(self) -> (&'static str, &'static dyn Driver, &'static Dialect) {
         match self {
-            Self::Postgres => ("postgres", &PostgresDriver, Dialect::PostgreSql),
-            Self::MySql => ("mysql", &MySqlDriver, Dialect::MySql),
-            Self::Crate => ("crate", &CrateDbDriver, Dialect::CrateDb),
-            Self::ClickHouse => ("clickhouse", &ClickHouseDriver, Dialect::ClickHouse),
+            Self::Postgres => ("postgres", &PostgresDriver, &POSTGRESQL),
+            Self::MySql => ("mysql", &MySqlDriver, &MYSQL),
+            Self::Crate => ("crate", &CrateDbDriver, &CRATEDB),
+            Self::ClickHouse => ("clickhouse", &ClickHouseDriver, &CLICKHOUSE),
         }
     }
 
@@ -60,7 +61,7 @@ impl Protocol {
     }
 
     /// The dialect of a real server.
-    pub(super) const fn dialect(self) -> Dialect {
+    pub(super) const fn dialect(self) -> &'static Dialect {
         self.parts().2
     }
 

@@ -13,6 +13,7 @@ use super::connect::{self, Opened};
 use super::describe;
 use super::facts;
 use super::options::Node;
+use super::product::Product;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
@@ -40,7 +41,7 @@ pub(super) struct Inserts {
 
 /// A server as it identified itself.
 pub(super) struct PostgresServer {
-    dialect: Dialect,
+    product: Product,
     /// Whether it is behind a pooler.
     pooled: bool,
     insert: Inserts,
@@ -61,10 +62,10 @@ pub(super) fn admin(
 ) -> SqlAdmin<PostgresServer> {
     let login = &node.login;
     let (place, timeout) = (node.shown.clone(), login.connect_timeout);
-    let lists_own = opened.dialect == Dialect::YugabyteDb;
+    let lists_own = opened.product == Product::YugabyteDb;
     let others = nodes.iter().filter(|other| lists_own && other.shown != node.shown);
     let server = PostgresServer {
-        dialect: opened.dialect,
+        product: opened.product,
         pooled: opened.pooled,
         insert,
         others: others.cloned().collect(),
@@ -83,15 +84,15 @@ pub(super) fn admin(
 impl SqlServer for PostgresServer {
     type Wire = Connection;
 
-    fn dialect(&self) -> Dialect {
-        self.dialect
+    fn dialect(&self) -> &'static Dialect {
+        self.product.dialect()
     }
 
     async fn facts(
         &mut self,
         connection: &mut SqlConnection<Connection>,
     ) -> Result<TargetFacts, TargetError> {
-        let mut facts = facts::read(connection, self.dialect, self.insert.used).await?;
+        let mut facts = facts::read(connection, self.product, self.insert.used).await?;
         if self.pooled {
             facts.settings.insert("pooler".to_owned(), POOLER.to_owned());
             facts.traits.push("behind a pooler".to_owned());
@@ -104,7 +105,7 @@ impl SqlServer for PostgresServer {
     }
 
     fn lease_words(&self) -> LeaseWords {
-        let words = self.dialect.lease_words();
+        let words = self.dialect().leases;
         if self.pooled {
             // A lock would stay with the server connection that took it.
             return LeaseWords { lock: None, is_locked: "NULL", ..words };
@@ -117,21 +118,21 @@ impl SqlServer for PostgresServer {
         connection: &mut SqlConnection<Connection>,
         table: &str,
     ) -> Result<TableShape, TargetError> {
-        if self.dialect == Dialect::QuestDb {
+        if self.product == Product::QuestDb {
             let place = connection.place();
             let cause = format!("{place}: this server's tables cannot be described");
             return Err(TargetError::usage(cause).with_hint(
                 "write the workload file by hand; `highwater workloads show cpu` is one",
             ));
         }
-        describe::describe(connection, self.dialect, table).await
+        describe::describe(connection, self.product, table).await
     }
 
     async fn others_are_idle(
         &mut self,
         _connection: &mut SqlConnection<Connection>,
     ) -> Result<bool, TargetError> {
-        let name = self.dialect.literal(&self.application_name);
+        let name = self.dialect().literal(&self.application_name);
         for node in &self.others {
             let opened = match connect::open(node, &self.timeline).await {
                 // Its statements end with it; work that it had sent to the storage completes or fails within moments.
@@ -142,7 +143,7 @@ impl SqlServer for PostgresServer {
             let (place, timeout) = (node.shown.clone(), node.login.connect_timeout);
             let timeline = Rc::clone(&self.timeline);
             let mut other = SqlConnection::new(opened.connection, place, timeout, timeline);
-            let running = self.dialect.count_running(&name, &lingering);
+            let running = self.dialect().count_running(&name, &lingering);
             if number(&other.rows(&running).await?, 0) > 0 {
                 return Ok(false);
             }
@@ -152,7 +153,7 @@ impl SqlServer for PostgresServer {
     }
 
     async fn directories(&self, connection: &mut SqlConnection<Connection>) -> Vec<PathBuf> {
-        if self.dialect != Dialect::PostgreSql {
+        if self.product != Product::PostgreSql {
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -172,8 +173,8 @@ impl SqlServer for PostgresServer {
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
     ) -> Result<Option<u64>, TargetError> {
-        match self.dialect {
-            Dialect::PostgreSql => settled_inserts(connection, workload).await.map(Some),
+        match self.product {
+            Product::PostgreSql => settled_inserts(connection, workload).await.map(Some),
             _ => Ok(None),
         }
     }
@@ -183,7 +184,7 @@ impl SqlServer for PostgresServer {
         connection: &mut SqlConnection<Connection>,
         names: &str,
     ) -> Result<Texts, TargetError> {
-        if self.dialect != Dialect::PostgreSql {
+        if self.product != Product::PostgreSql {
             return Ok(Vec::new());
         }
         let sql = format!(
@@ -201,9 +202,9 @@ impl SqlServer for PostgresServer {
         workload: &BoundWorkload,
     ) -> Result<Option<u64>, TargetError> {
         let bytes = "pg_catalog.pg_total_relation_size(oid)";
-        match self.dialect {
-            Dialect::PostgreSql => sum(connection, workload, bytes).await.map(Some),
-            Dialect::QuestDb => partitions(connection, workload).await.map(Some),
+        match self.product {
+            Product::PostgreSql => sum(connection, workload, bytes).await.map(Some),
+            Product::QuestDb => partitions(connection, workload).await.map(Some),
             _ => Ok(None),
         }
     }
@@ -216,7 +217,7 @@ async fn partitions(
 ) -> Result<u64, TargetError> {
     let mut bytes = 0;
     for table in &workload.tables {
-        let name = Dialect::QuestDb.literal(&table.name);
+        let name = Product::QuestDb.dialect().literal(&table.name);
         let sizes = format!("SELECT sum(diskSize) FROM table_partitions({name})");
         bytes += number(&connection.rows(&sizes).await?, 0);
     }

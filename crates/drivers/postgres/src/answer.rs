@@ -2,11 +2,11 @@
 
 use highwater_driver::network::describe;
 use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
 use super::errors::ServerError;
+use crate::product::Product;
 
 /// Counts of one response. Reused from request to request.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,11 +74,11 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent
     }
 }
 
-/// From a complete response of a server of this dialect.
-pub(super) fn judge(op: &Op, answer: Answer, dialect: Dialect) -> Outcome {
+/// From a complete response of a server of this product.
+pub(super) fn judge(op: &Op, answer: Answer, product: Product) -> Outcome {
     if let Some(error) = answer.error {
         let (class, mut certainty) = error.judge();
-        if class == ErrorClass::Timeout && !dialect.cancels_whole() {
+        if class == ErrorClass::Timeout && !product.cancels_whole() {
             certainty = Certainty::Unknown;
         }
         let mut outcome = failed(op.rows(), certainty, error.into_op_error());
@@ -137,7 +137,7 @@ mod tests {
             for tag in tags {
                 answer.take(b'C', tag.as_bytes());
             }
-            let outcome = judge(&insert(3), answer, Dialect::PostgreSql);
+            let outcome = judge(&insert(3), answer, Product::PostgreSql);
             assert_eq!(outcome.certainty, Certainty::Applied);
             assert_eq!((outcome.rows_applied, outcome.rows_refused), (applied, refused));
             assert_eq!(outcome.error.is_some(), refused > 0);
@@ -173,7 +173,7 @@ mod tests {
             let mut answer = Answer::default();
             let body = format!("SERROR\0VERROR\0C{code}\0M{message}\0\0");
             answer.take(b'E', body.as_bytes());
-            let outcome = judge(&insert(3), answer, Dialect::YugabyteDb);
+            let outcome = judge(&insert(3), answer, Product::YugabyteDb);
             assert_eq!(outcome.certainty, certainty, "{message}");
             assert_eq!(outcome.error.unwrap().class, class, "{message}");
         }

@@ -15,19 +15,19 @@ use super::facts::ReportedRole;
 use super::message;
 use super::options::{Address, Node};
 use super::wire::Connection;
+use crate::product::Product;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
 };
 use highwater_driver::sql::connection::TextWire;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::time_limit;
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     /// Determined from the parameters that the server reported.
-    pub(super) dialect: Dialect,
+    pub(super) product: Product,
     /// Why the server cannot run COPY atomically, if so.
     pub(super) copies: Result<(), &'static str>,
     /// The role that the server reported; see `role`.
@@ -130,7 +130,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     frontend::startup_message(parameters, &mut request)?;
     connection.send(&request).await?;
     authenticate(node, &mut connection).await?;
-    let mut dialect = Dialect::PostgreSql;
+    let mut product = Product::PostgreSql;
     let mut version = String::new();
     let mut backend = None;
     let mut reported = ReportedRole::default();
@@ -145,8 +145,8 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
                 let mut next = || String::from_utf8_lossy(texts.next().unwrap_or_default());
                 let (name, value) = (next(), next());
                 reported.take(&name, &value);
-                if let Some(reported) = Dialect::of_parameter(&name, &value) {
-                    dialect = reported;
+                if let Some(reported) = Product::of_parameter(&name, &value) {
+                    product = reported;
                     version = value.into_owned();
                 }
             }
@@ -155,19 +155,19 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     }
     let backend = backend.map(|backend| i64::from(i32::from_be_bytes(backend)));
     let pooled =
-        dialect == Dialect::PostgreSql && is_pooled(node, &mut connection, backend).await?;
+        product == Product::PostgreSql && is_pooled(node, &mut connection, backend).await?;
     if let Some(backend) = backend.filter(|_| !pooled) {
         connection.set_backend(backend, &node.lingering);
     }
     let unnamed = database.is_none();
-    let selecting = dialect.without_database().filter(|_| unnamed);
-    for statement in selecting.into_iter().chain(dialect.at_start()) {
+    let selecting = product.without_database().filter(|_| unnamed);
+    for statement in selecting.into_iter().chain(product.at_start()) {
         let mut request = Vec::new();
         message::query(&mut request, statement);
         let answered = connection.request(&request, |_| Ok(())).await;
         answered.map_err(StartUpError::Server)?;
     }
-    Ok(Opened { connection, dialect, copies: dialect.copies(&version), reported, pooled })
+    Ok(Opened { connection, product, copies: product.copies(&version), reported, pooled })
 }
 
 /// Whether the responding process differs from the one that accepted the login, which indicates a pooler. A pooler with

@@ -8,13 +8,13 @@ use highwater_model::table_shape::{
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::wire::Connection;
+use crate::product::Product;
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::cratedb_describe;
 use highwater_driver::sql::describe::{
     self, count_rows, not_ours, not_there, number, sample_column,
 };
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{first_value, values};
 
 /// The extension with statement statistics, and its view.
@@ -23,14 +23,14 @@ const STATEMENTS: &str = "pg_stat_statements";
 /// Describes a table of the schema.
 pub(super) async fn describe(
     connection: &mut SqlConnection<Connection>,
-    dialect: Dialect,
+    product: Product,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    if dialect == Dialect::CrateDb {
+    if product == Product::CrateDb {
         let place = connection.place().to_owned();
         return cratedb_describe::describe(connection, &place, table).await;
     }
-    let shown = dialect.shown_columns();
+    let (dialect, shown) = (product.dialect(), product.shown_columns());
     let columns = connection
         .rows(&format!(
             "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
@@ -56,7 +56,7 @@ pub(super) async fn describe(
             "real" => "double precision".clone_into(&mut column.declared),
             "uuid" => {
                 let text = format!("CAST({} AS text)", escape_identifier(&column.name));
-                column.checked = Some(dialect.number_of_hash(&dialect.hash(&text)));
+                column.checked = Some((dialect.number_of_hash)(&dialect.hash(&text)));
             }
             _ => {}
         }
@@ -75,7 +75,7 @@ pub(super) async fn describe(
         }
         shape.columns.push(column);
     }
-    if dialect == Dialect::PostgreSql {
+    if product == Product::PostgreSql {
         shape.indexes = indexes(connection, &from).await?;
         statistics(connection, &mut shape).await?;
         shape.recorded = statements(connection, table).await?;

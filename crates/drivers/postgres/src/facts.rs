@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::{SqlConnection, rows_of};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_model::record::MemoryRecord;
 
 use super::options::{Node, SessionAttributes};
 use super::wire::Connection;
+use crate::product::Product;
 
 /// Settings that are always recorded: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -45,29 +45,29 @@ const DURABILITY: [&str; 4] =
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(
     connection: &mut SqlConnection<Connection>,
-    presented: Dialect,
+    presented: Product,
     insert: &str,
 ) -> Result<TargetFacts, TargetError> {
     let version = first_value(readable(connection.rows("SELECT version()").await)?);
     let mut version = version.unwrap_or_default();
-    let reported = Dialect::of_version(&version);
+    let reported = Product::of_version(&version);
     // Start-up parameters are more reliable: a compatible server may keep PostgreSQL's version text.
-    let dialect = if reported == Dialect::PostgreSql { presented } else { reported };
-    if dialect == Dialect::QuestDb {
+    let product = if reported == Product::PostgreSql { presented } else { reported };
+    if product == Product::QuestDb {
         check_supported(connection.place(), presented)?;
         let build = first_value(connection.rows("SELECT build()").await?);
-        version = product(&build.unwrap_or_default());
+        version = build_of(&build.unwrap_or_default());
     }
-    if dialect == Dialect::YugabyteDb {
+    if product == Product::YugabyteDb {
         version = yugabyte(&version);
     }
-    let mut settings = match dialect {
-        Dialect::QuestDb => without_secrets(readable(connection.rows(PARAMETERS).await)?),
-        Dialect::PostgreSql => {
+    let mut settings = match product {
+        Product::QuestDb => without_secrets(readable(connection.rows(PARAMETERS).await)?),
+        Product::PostgreSql => {
             let changed = "source NOT IN ('default', 'override', 'client', 'session')";
             of_view(connection, ALWAYS, changed).await?
         }
-        Dialect::YugabyteDb => {
+        Product::YugabyteDb => {
             let changed = format!(
                 "(source NOT IN ('default', 'override', 'client', 'session') AND name NOT IN ({ALWAYS}))"
             );
@@ -77,25 +77,25 @@ pub(super) async fn read(
     };
     let whole = settings.get(NO_TRANSACTIONS).is_none_or(|value| value != "on");
     let relaxed = relaxed(&settings);
-    let memory = memory(connection, dialect).await;
+    let memory = memory(connection, product).await;
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, insert, encrypted, &DURABILITY, relaxed);
     Ok(TargetFacts {
         version: one_line(&version),
-        dialects: dialect.names(),
+        dialects: product.dialect().names(),
         settings,
         memory,
         traits,
-        tables: dialect.table_features(),
-        transactions: dialect.rolls_back(),
-        atomic_batches: dialect.inserts_whole() && whole,
+        tables: product.dialect().table_features,
+        transactions: product.dialect().rolls_back,
+        atomic_batches: product.dialect().inserts_whole && whole,
         ..TargetFacts::default()
     })
 }
 
 /// The server's own data cache; unknown if it cannot be read.
-async fn memory(connection: &mut SqlConnection<Connection>, dialect: Dialect) -> MemoryRecord {
-    if dialect != Dialect::PostgreSql {
+async fn memory(connection: &mut SqlConnection<Connection>, product: Product) -> MemoryRecord {
+    if product != Product::PostgreSql {
         return MemoryRecord::default();
     }
     let sql =
@@ -126,8 +126,8 @@ async fn of_view(
 }
 
 /// Sessions rely on start-up parameters, with which old versions of QuestDB do not identify themselves.
-fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
-    if presented == Dialect::QuestDb {
+fn check_supported(place: &str, presented: Product) -> Result<(), TargetError> {
+    if presented == Product::QuestDb {
         return Ok(());
     }
     let cause = format!(
@@ -138,7 +138,7 @@ fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
 }
 
 /// `QuestDB 9.3.4` from `Build Information: QuestDB 9.3.4, JDK …`.
-fn product(build: &str) -> String {
+fn build_of(build: &str) -> String {
     let build = build.split_once(": ").map_or(build, |(_, build)| build);
     build.split(',').next().unwrap_or_default().to_owned()
 }
@@ -236,18 +236,18 @@ mod tests {
 
     #[test]
     fn a_version_that_does_not_say_what_it_is_is_named_before_a_statement_fails() {
-        let error = check_supported("postgres://h", Dialect::PostgreSql).unwrap_err();
+        let error = check_supported("postgres://h", Product::PostgreSql).unwrap_err();
         assert_eq!(error.kind, TargetErrorKind::Usage);
         let named = "postgres://h: this version of QuestDB ";
         assert!(error.message.starts_with(named), "{error}");
-        assert_eq!(check_supported("postgres://h", Dialect::QuestDb), Ok(()));
+        assert_eq!(check_supported("postgres://h", Product::QuestDb), Ok(()));
     }
 
     #[test]
     fn the_product_is_named_by_its_build_and_its_way_to_commit_is_said() {
         let build = "Build Information: QuestDB 9.3.4, JDK 24.0.2, Commit Hash 9ea3";
-        assert_eq!(product(build), "QuestDB 9.3.4");
-        assert_eq!(product(""), "");
+        assert_eq!(build_of(build), "QuestDB 9.3.4");
+        assert_eq!(build_of(""), "");
         for (mode, relaxed) in [("nosync", true), ("async", true), ("sync", false)] {
             let settings = [("cairo.commit.mode".to_owned(), mode.to_owned())];
             assert_eq!(!super::relaxed(&settings.into()).is_empty(), relaxed, "{mode}");

@@ -40,10 +40,13 @@ mod hosts;
 mod message;
 mod options;
 mod prepare;
+mod product;
 mod rows;
 mod session;
 mod telemetry;
 mod wire;
+
+pub use product::POSTGRESQL;
 
 /// For estimating an audit: `cargo xtask bench audit` measured 5.9 µs, with server and client sharing two cores.
 const AUDIT_NS_PER_ROW: u64 = 6_000;
@@ -99,7 +102,7 @@ impl PostgresTarget {
             return Ok(if opened.pooled {
                 Mode::Values
             } else {
-                Mode::default_for(opened.dialect)
+                Mode::default_for(opened.product)
             });
         };
         match refusal(mode, opened) {
@@ -120,7 +123,7 @@ fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
 
 /// Why a mode cannot be used, and the alternative.
 fn refusal(mode: Mode, opened: &Opened) -> Option<(&'static str, &'static str)> {
-    if !mode.is_taken_by(opened.dialect) {
+    if !mode.is_taken_by(opened.product) {
         return Some(("the server takes `--insert values` only", "leave out `--insert`"));
     }
     match (mode, opened.copies) {
@@ -163,7 +166,7 @@ impl Target for PostgresTarget {
             let preparing = async {
                 let workload = &connect.workload;
                 let plans = prepare::prepare(&mut opened, workload, mode, &node.shown).await?;
-                let mut session = WireSession::new(opened.connection, opened.dialect, plans);
+                let mut session = WireSession::new(opened.connection, opened.product, plans);
                 let ahead = session.prepare_ahead(workload).await;
                 ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
                 Ok(Box::new(session) as Box<dyn Session>)

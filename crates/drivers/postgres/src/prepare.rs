@@ -9,8 +9,8 @@ use super::encode::{
 };
 use super::errors::Failure;
 use super::message;
+use crate::product::Product;
 use highwater_driver::contract::TargetError;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 
 /// Maximum parameters of one statement if their number is read as a signed integer.
@@ -27,7 +27,7 @@ pub(super) async fn prepare(
     place: &str,
 ) -> Result<Vec<Plan>, TargetError> {
     let transactions = workload.ops.iter().any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
-    if !opened.pooled && (opened.dialect.wraps_pipelines() || transactions) {
+    if !opened.pooled && (opened.product.wraps_pipelines() || transactions) {
         for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
             describe(opened, name, sql, &[])
                 .await
@@ -43,7 +43,7 @@ pub(super) async fn prepare(
                 Plan::Query(prepare_query(opened, name, sql, parameters, &place).await?)
             }
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
-            BoundOpKind::Transaction(_) if !opened.dialect.rolls_back() => {
+            BoundOpKind::Transaction(_) if !opened.product.dialect().rolls_back => {
                 return Err(TargetError::no_transactions(&op.name));
             }
             BoundOpKind::Transaction(statements) => {
@@ -82,7 +82,7 @@ async fn prepare_query(
     place: &Place,
 ) -> Result<Prepared, TargetError> {
     let declared: Vec<u32> =
-        parameters.iter().map(|kind| declared(opened.dialect, *kind)).collect();
+        parameters.iter().map(|kind| declared(opened.product, *kind)).collect();
     let name = if opened.pooled { String::new() } else { name };
     let types =
         describe(opened, &name, sql, &declared).await.map_err(|failure| place.failed(failure))?;
@@ -105,9 +105,9 @@ fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
 
 /// The declared type of a query parameter; text adapts to its context. In QuestDB, the context `IN ($1)` expects an
 /// array.
-fn declared(dialect: Dialect, kind: ColumnType) -> u32 {
+fn declared(product: Product, kind: ColumnType) -> u32 {
     match kind {
-        ColumnType::Text | ColumnType::Object if dialect == Dialect::QuestDb => 1043,
+        ColumnType::Text | ColumnType::Object if product == Product::QuestDb => 1043,
         ColumnType::Integer => 23,
         ColumnType::Bigint => 20,
         ColumnType::Float => 701,
@@ -146,9 +146,9 @@ async fn prepare_insert(
         mode,
         statement,
         sql: into,
-        values_max: values_max(opened.dialect, table.columns.len()),
+        values_max: values_max(opened.product, table.columns.len()),
         columns,
-        wrap: opened.dialect.wraps_pipelines(),
+        wrap: opened.product.wraps_pipelines(),
         parse: unnamed_parse(opened, &one_row, &types),
         last_parse: opened.pooled.then(LastParse::default),
     };
@@ -170,14 +170,14 @@ async fn prepare_insert(
 }
 
 /// Maximum rows whose placeholders fit in one statement: `$12345, ` per value.
-fn values_max(dialect: Dialect, columns: usize) -> usize {
+fn values_max(product: Product, columns: usize) -> usize {
     const PLACEHOLDER: usize = 8;
     const AROUND: usize = 4;
-    if dialect == Dialect::QuestDb {
+    if product == Product::QuestDb {
         return (SIGNED_PARAMETERS_MAX / columns.max(1)).clamp(1, SMALL_STATEMENT_ROWS);
     }
     // The names of table and columns come first.
-    let room = dialect.statement_length_max() / 10 * 9;
+    let room = product.statement_length_max() / 10 * 9;
     (room / (PLACEHOLDER * columns + AROUND)).max(1)
 }
 
@@ -241,13 +241,13 @@ mod tests {
 
     #[test]
     fn a_statement_fits_the_server_s_buffer_and_its_count_of_parameters() {
-        for (dialect, columns, rows) in [
-            (Dialect::QuestDb, 12, 250),
-            (Dialect::QuestDb, 1_000, 32),
-            (Dialect::QuestDb, 40_000, 1),
-            (Dialect::CrateDb, 10, 2_808),
+        for (product, columns, rows) in [
+            (Product::QuestDb, 12, 250),
+            (Product::QuestDb, 1_000, 32),
+            (Product::QuestDb, 40_000, 1),
+            (Product::CrateDb, 10, 2_808),
         ] {
-            assert_eq!(values_max(dialect, columns), rows, "{columns} columns");
+            assert_eq!(values_max(product, columns), rows, "{columns} columns");
         }
     }
 

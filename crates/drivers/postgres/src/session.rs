@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
 use highwater_driver::network::describe;
 use highwater_driver::outcomes::{self, closed, gone};
-use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
 
@@ -20,6 +19,7 @@ use super::encode::{Mode, Plan, WireEncoder, parse_values};
 use super::errors::Failure;
 use super::message;
 use super::wire::Connection;
+use crate::product::Product;
 
 /// Maximum prepared statements for `values`, by row count; the oldest is closed first.
 const VALUES_STATEMENTS_MAX: usize = 16;
@@ -28,15 +28,15 @@ const VALUES_STATEMENTS_MAX: usize = 16;
 pub(super) struct WireSession {
     /// `None` during an op, and permanently after one was abandoned or lost.
     connection: Option<Connection>,
-    dialect: Dialect,
+    product: Product,
     plans: Rc<[Plan]>,
     /// (op, rows) of the statements prepared for `values`, oldest first.
     prepared: Vec<(u16, usize)>,
 }
 
 impl WireSession {
-    pub(super) fn new(connection: Connection, dialect: Dialect, plans: Vec<Plan>) -> Self {
-        Self { connection: Some(connection), dialect, plans: plans.into(), prepared: Vec::new() }
+    pub(super) fn new(connection: Connection, product: Product, plans: Vec<Plan>) -> Self {
+        Self { connection: Some(connection), product, plans: plans.into(), prepared: Vec::new() }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -45,7 +45,7 @@ impl WireSession {
             return closed(op);
         };
         if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
-            let done = run(&mut connection, self.dialect, op, &request.bytes).await;
+            let done = run(&mut connection, self.product, op, &request.bytes).await;
             if done.session_usable {
                 self.connection = Some(connection);
             }
@@ -70,13 +70,13 @@ impl WireSession {
         }
         let usable = match answer.status {
             b'I' => true,
-            _ if !self.dialect.rolls_back() => true,
+            _ if !self.product.dialect().rolls_back => true,
             _ => roll_back(&mut connection).await,
         };
         if usable && !answer.is_fatal() {
             self.connection = Some(connection);
         }
-        let mut outcome = judge(op, answer, self.dialect);
+        let mut outcome = judge(op, answer, self.product);
         outcome.session_usable = self.connection.is_some();
         outcome
     }
@@ -184,7 +184,7 @@ impl Session for WireSession {
 /// the outcome reports a usable session.
 pub(super) async fn run(
     connection: &mut Connection,
-    dialect: Dialect,
+    product: Product,
     op: &Op,
     bytes: &[u8],
 ) -> Outcome {
@@ -199,11 +199,11 @@ pub(super) async fn run(
             Err(error) if commits => {
                 return lost(op, answer, &error, connection.nothing_sent());
             }
-            failed => return not_begun_to_commit(connection, dialect, answer, failed).await,
+            failed => return not_begun_to_commit(connection, product, answer, failed).await,
         }
     }
-    let usable = ends_in_step(connection, dialect, &answer).await;
-    let mut outcome = judge(op, answer, dialect);
+    let usable = ends_in_step(connection, product, &answer).await;
+    let mut outcome = judge(op, answer, product);
     outcome.session_usable = usable;
     outcome
 }
@@ -211,11 +211,11 @@ pub(super) async fn run(
 /// It ended before COMMIT was sent.
 async fn not_begun_to_commit(
     connection: &mut Connection,
-    dialect: Dialect,
+    product: Product,
     answer: Answer,
     failed: std::io::Result<()>,
 ) -> Outcome {
-    let usable = failed.is_ok() && ends_in_step(connection, dialect, &answer).await;
+    let usable = failed.is_ok() && ends_in_step(connection, product, &answer).await;
     let (rows, bytes) = (answer.rows, answer.bytes);
     let (error, certainty) = match (answer.error, failed) {
         (Some(error), _) => {
@@ -233,9 +233,9 @@ async fn not_begun_to_commit(
 }
 
 /// Whether the connection is usable after that response: no transaction is open.
-async fn ends_in_step(connection: &mut Connection, dialect: Dialect, answer: &Answer) -> bool {
+async fn ends_in_step(connection: &mut Connection, product: Product, answer: &Answer) -> bool {
     let ended = answer.status == b'I';
-    !answer.is_fatal() && (ended || (dialect.rolls_back() && roll_back(connection).await))
+    !answer.is_fatal() && (ended || (product.dialect().rolls_back && roll_back(connection).await))
 }
 
 /// Ends a transaction that a failure left open; returns whether the connection is usable again.

@@ -4,10 +4,10 @@
 use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
+use crate::product::Product;
 use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
-use highwater_driver::sql::cratedb_telemetry;
-use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::cratedb;
 use highwater_driver::sql_query::{Texts, first_value};
 use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
 
@@ -148,7 +148,7 @@ fn statement(version: u32) -> String {
 /// Polls one server.
 pub(super) struct WireReader {
     connection: Connection,
-    dialect: Dialect,
+    product: Product,
     place: String,
     /// Its major version, once known.
     version: Option<u32>,
@@ -158,10 +158,10 @@ impl WireReader {
     /// `None` for a product without supported telemetry: YugabyteDB has PostgreSQL's views, but they do not count its
     /// storage's work.
     pub(super) fn new(opened: Opened, node: &Node) -> Option<Self> {
-        let none = [Dialect::CockroachDb, Dialect::YugabyteDb];
-        (!none.contains(&opened.dialect)).then(|| Self {
+        let none = [Product::CockroachDb, Product::YugabyteDb];
+        (!none.contains(&opened.product)).then(|| Self {
             connection: opened.connection,
-            dialect: opened.dialect,
+            product: opened.product,
             place: node.shown.clone(),
             version: None,
         })
@@ -181,10 +181,10 @@ impl WireReader {
 
     async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, TargetError> {
         let mut responses = Vec::new();
-        for sql in cratedb_telemetry::STATEMENTS {
+        for sql in cratedb::STATEMENTS {
             responses.push(self.rows(sql).await?);
         }
-        Ok(cratedb_telemetry::metric_samples(&responses))
+        Ok(cratedb::metric_samples(&responses))
     }
 
     /// The figures in a statement's first row, in column order.
@@ -208,9 +208,9 @@ impl WireReader {
 impl TelemetryReader for WireReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
-            match self.dialect {
-                Dialect::CrateDb => self.of_cluster().await,
-                Dialect::QuestDb => self.samples(LOG, LOG_FIGURES.iter()).await,
+            match self.product {
+                Product::CrateDb => self.of_cluster().await,
+                Product::QuestDb => self.samples(LOG, LOG_FIGURES.iter()).await,
                 _ => self.of_server().await,
             }
         })

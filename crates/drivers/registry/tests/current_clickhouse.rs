@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use highwater_driver::sql::audit;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::{Connect, Request};
+use highwater_driver_clickhouse::CLICKHOUSE;
 use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::stored::KeyRange;
@@ -140,7 +140,7 @@ fn check(name: &str, settings: &[(&str, &str)]) {
         "SELECT count(), count(DISTINCT {key}), min({key}), max({key}) FROM {}",
         table.name
     ));
-    let dialect = Dialect::ClickHouse;
+    let dialect = &CLICKHOUSE;
     statements.push(audit::counts(dialect, table, 1 << 20));
     statements.push(audit::sums(dialect, table, 256));
     let ranges = [KeyRange { first: 3, end: 8 }];

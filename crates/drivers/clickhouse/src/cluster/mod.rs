@@ -12,7 +12,6 @@ use highwater_driver::contract::{Response, TargetError, Timeline};
 use highwater_driver::sql::admin::SqlAdmin;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::describe::number;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::time_limit;
 
 use super::admin::{self, ClickHouseServer};
@@ -21,6 +20,7 @@ use super::insert_mode::Mode;
 use super::options::Node;
 use super::spools::Spools;
 use super::wire::Wire;
+use crate::dialect::CLICKHOUSE;
 
 mod administration;
 mod membership;
@@ -28,7 +28,6 @@ mod reading;
 mod spread;
 mod tables;
 
-const DIALECT: Dialect = Dialect::ClickHouse;
 /// The engine of a table over all servers.
 pub(super) const ABOVE: &str = "Distributed";
 
@@ -143,11 +142,11 @@ impl Member {
 /// Creates the database of the server's own tables, if it does not exist.
 async fn make_database(wire: &mut Wire, node: &Node) -> Result<(), TargetError> {
     let name = node.own_database();
-    let literal = DIALECT.literal(&name);
+    let literal = CLICKHOUSE.literal(&name);
     let there = format!("SELECT count() FROM system.databases WHERE name = {literal}");
     // IF NOT EXISTS requires a privilege that the user may lack.
     if number(&rows_of(wire, &node.shown, &there).await?, 0) == 0 {
-        let name = DIALECT.identifier(&name);
+        let name = CLICKHOUSE.identifier(&name);
         let create = format!("CREATE DATABASE IF NOT EXISTS {name}");
         rows_of(wire, &node.shown, &create).await?;
     }

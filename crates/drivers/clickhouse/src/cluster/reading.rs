@@ -12,8 +12,9 @@ use highwater_model::op::{BoundTable, Value};
 use highwater_model::stored::KeyRange;
 use highwater_model::table_shape::TableShape;
 
-use super::{ABOVE, Cluster, DIALECT, Opened, each};
+use super::{ABOVE, Cluster, Opened, each};
 use crate::admin::ClickHouseServer;
+use crate::dialect::CLICKHOUSE;
 
 impl Opened {
     /// The connection to the table of that name with its own rows: a table that the user created on each server has the
@@ -27,9 +28,9 @@ impl Opened {
         let sql = format!(
             "SELECT database FROM system.tables WHERE name = {} AND engine <> '{ABOVE}' \
              AND database IN ({}, {})",
-            DIALECT.literal(table),
-            DIALECT.literal(&self.node.database),
-            DIALECT.literal(&own)
+            CLICKHOUSE.literal(table),
+            CLICKHOUSE.literal(&self.node.database),
+            CLICKHOUSE.literal(&own)
         );
         let databases = self.above.connection().rows(&sql).await?;
         let databases: Vec<String> = databases.into_iter().flatten().flatten().collect();
@@ -86,7 +87,7 @@ impl TableReader for Cluster {
     }
 
     fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
-        Some(DIALECT.condition(table, row))
+        Some(CLICKHOUSE.condition(table, row))
     }
 
     fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {

@@ -5,7 +5,8 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::describe::number;
 use highwater_driver::table_registry::RegistryEntry;
 
-use super::{Cluster, DIALECT, each};
+use super::{Cluster, each};
+use crate::dialect::CLICKHOUSE;
 
 /// A sentence for each table whose rows are unevenly distributed.
 pub(super) async fn remarks(
@@ -14,7 +15,7 @@ pub(super) async fn remarks(
 ) -> Result<Vec<String>, TargetError> {
     let mut remarks = Vec::new();
     for entry in entries.iter().filter(|entry| entry.next_index > 0) {
-        let sql = format!("SELECT count() FROM {}", DIALECT.identifier(&entry.name));
+        let sql = format!("SELECT count() FROM {}", CLICKHOUSE.identifier(&entry.name));
         let mut opened = cluster.all().await?;
         let counted = each(&mut opened, |server| {
             let sql = sql.clone();

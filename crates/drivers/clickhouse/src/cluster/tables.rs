@@ -6,7 +6,8 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 
 use super::membership::{self, CLUSTER};
 use super::spread;
-use super::{ABOVE, Cluster, DIALECT, Opened, each};
+use super::{ABOVE, Cluster, Opened, each};
+use crate::dialect::CLICKHOUSE;
 use crate::spooling;
 
 /// See [`TableAdmin::create_tables`]. Each server registers its own and its `Distributed` tables, so that a run against
@@ -87,7 +88,7 @@ impl Opened {
             let sql = format!(
                 "SELECT engine, engine_full FROM system.tables \
                  WHERE database = currentDatabase() AND name = {}",
-                DIALECT.literal(&table.name)
+                CLICKHOUSE.literal(&table.name)
             );
             let rows = self.above.connection().rows(&sql).await?;
             let mut texts = rows.into_iter().flatten().flatten();
@@ -112,7 +113,7 @@ impl Opened {
 /// catalog, such as `Distributed(c, d_local, t, rand())`; newer servers quote the names.
 fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
     let behind = |text: &str, name: &str| {
-        let names = [name.to_owned(), DIALECT.literal(name), DIALECT.identifier(name)];
+        let names = [name.to_owned(), CLICKHOUSE.literal(name), CLICKHOUSE.identifier(name)];
         let mut names = names.iter();
         let rest = names.find_map(|name| text.strip_prefix(name.as_str())?.strip_prefix(','));
         rest.map(|rest| rest.trim_start().to_owned())
@@ -126,14 +127,14 @@ fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
 
 /// The `Distributed` tables of a workload: a row inserted there goes to any of the servers.
 fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> BoundWorkload {
-    let (identifier, literal) = (DIALECT.identifier(database), DIALECT.literal(database));
+    let (identifier, literal) = (CLICKHOUSE.identifier(database), CLICKHOUSE.literal(database));
     let tables = workload.tables.iter().map(|table| {
-        let name = DIALECT.identifier(&table.name);
+        let name = CLICKHOUSE.identifier(&table.name);
         let create = format!(
             "CREATE TABLE {name} AS {identifier}.{name} \
              ENGINE = {ABOVE}({}, {literal}, {}, rand())",
-            DIALECT.literal(cluster),
-            DIALECT.literal(&table.name)
+            CLICKHOUSE.literal(cluster),
+            CLICKHOUSE.literal(&table.name)
         );
         BoundTable { create: vec![create], ..table.clone() }
     });

@@ -14,9 +14,9 @@ use super::message::{
     COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, parse, put_count, put_cstr,
     query, run_prepared, start,
 };
+use crate::product::Product;
 use highwater_driver::cell::Cell;
 use highwater_driver::contract::{Encoder, Request};
-use highwater_driver::sql::dialect::Dialect;
 pub(super) use scalar::{Field, Form};
 use scalar::{put_cell, put_text};
 
@@ -58,17 +58,17 @@ impl Mode {
 
     /// The mode without `--insert`. CockroachDB restricts COPY to administrators, and YugabyteDB makes it one
     /// transaction only with a setting.
-    pub(super) fn default_for(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::PostgreSql => Self::Copy,
+    pub(super) fn default_for(product: Product) -> Self {
+        match product {
+            Product::PostgreSql => Self::Copy,
             _ => Self::Values,
         }
     }
 
-    /// Whether the mode is used with servers of the dialect: `prepared` would be one statement per row, and the others
+    /// Whether the mode is used with servers of the product: `prepared` would be one statement per row, and the others
     /// are not supported.
-    pub(super) fn is_taken_by(self, dialect: Dialect) -> bool {
-        dialect != Dialect::QuestDb || self == Self::Values
+    pub(super) fn is_taken_by(self, product: Product) -> bool {
+        product != Product::QuestDb || self == Self::Values
     }
 
     /// Parses a value of `--insert`.

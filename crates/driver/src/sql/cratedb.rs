@@ -1,11 +1,51 @@
-//! Statements for the cluster's telemetry, and the samples from their responses: nodes, write and search thread pools,
-//! health.
+//! CrateDB's SQL, which two drivers use, and its telemetry by SQL: statements, and the samples from their responses.
 //!
-//! Three small statements, the same over HTTP and over the PostgreSQL wire. Circuit breakers are not included: SQL does
-//! not show their use. Must not do I/O.
+//! Three small statements, the same over HTTP and over the PostgreSQL wire: nodes, write and search thread pools,
+//! health. Circuit breakers are not included: SQL does not show their use. Must not do I/O.
 
+use highwater_model::units::Nanos;
+
+use super::dialect::Dialect;
+use super::leases::LeaseWords;
+use super::quoting::{literal, quoted};
+use super::with_clause::with_settings;
+use crate::contract::TableFeatures;
 use crate::sql_query::Texts;
 use crate::telemetry::{Measure, MetricSample, names, units};
+
+/// Its SQL.
+pub const CRATEDB: Dialect = Dialect {
+    table_features: TableFeatures { shards: true, settings: true },
+    // It takes BEGIN for nothing.
+    rolls_back: false,
+    inserts_whole: false,
+    // It does not list inserts long enough to be seen.
+    unread_inserts: Some(Nanos::from_secs(10)),
+    refresh: Some("REFRESH TABLE {quoted}"),
+    milliseconds: "CAST({} AS bigint)",
+    exact_milliseconds: "CAST({} AS bigint)",
+    attribute: |column, attribute| format!("{column}[{}]", literal(attribute)),
+    // In PostgreSQL, a setting may be two names joined by a dot; here it is one name with dots in it.
+    with_settings: |create, settings| with_settings(create, settings, quoted),
+    registry_options: ONE_SHARD,
+    exists: "SELECT count(*) FROM information_schema.tables \
+             WHERE table_schema = current_schema AND table_name = {name}",
+    ..Dialect::standard(
+        &["cratedb", "postgresql"],
+        LeaseWords {
+            table_options: ONE_SHARD,
+            refresh: Some("REFRESH TABLE highwater_leases"),
+            ..LeaseWords::plain(literal, "TEXT", "CAST(CURRENT_TIMESTAMP AS BIGINT)")
+        },
+        // Statements whose client disconnected sometimes stay listed forever.
+        "SELECT count(*) FROM sys.jobs WHERE username = current_user \
+         AND stmt LIKE 'INSERT INTO \"%' \
+         AND started > now() - INTERVAL '90 seconds'",
+    )
+};
+
+/// Follows the columns of Highwater's own tables.
+const ONE_SHARD: &str = " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')";
 
 /// Nodes; pools of nodes; the cluster. All rows: the record counts those beyond its limit.
 pub const STATEMENTS: [&str; 3] = [
