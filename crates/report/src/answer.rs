@@ -165,7 +165,7 @@ pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
     }
 }
 
-/// `PostgreSQL 15.18`: a version without how the server was built, or the model of a simulated cluster.
+/// A version without how the server was built, or the model of a simulated cluster.
 pub(crate) fn short_target(version: &str) -> String {
     let version = foreign(version, VERSION);
     let details = [", model", " (", " on ", ", compiled"];

@@ -134,7 +134,7 @@ fn answer_of_run(run: &RunWatched) -> Answer {
         "nothing is measured yet".clone_into(&mut answer.basis);
     }
     if let Some(first) = run.last.as_ref().and_then(|last| last.streams.first()) {
-        answer.lead = "so far".to_owned();
+        "so far".clone_into(&mut answer.lead);
         answer.figure = rate(phase_rate(run, 0));
         answer.unit = format!("{}/s", first.unit.name());
     }
@@ -292,7 +292,7 @@ fn of_experiment(watched: &Watched, experiment: &ExperimentRecord) -> Page<'stat
         (measurement.value, measurement.tone) = ("not yet".to_owned(), Tone::None);
         "Judged when all trials are over.".clone_into(&mut measurement.sentence);
         data.value += " so far";
-        objective.value = "not decided yet".to_owned();
+        "not decided yet".clone_into(&mut objective.value);
     }
     if let Some(trying) = trying(watched) {
         (answer.interval, answer.basis) = (trying, String::new());
@@ -371,7 +371,7 @@ fn words(watched: &Watched, trying: &Trying) -> String {
             };
             let search = watched.experiments.iter().find_map(|of| of.search());
             let about = probes_about(search, trying.progress);
-            let known = search.map_or_else(Vec::new, |search| passes_and_fails(search));
+            let known = search.map_or_else(Vec::new, passes_and_fails);
             let tried = format!("trying {what} (probe {number} of about {about})");
             list(std::iter::once(tried).chain(known), " · ")
         }
