@@ -104,7 +104,6 @@ const PAGES: &[Page] = &[
             "120",
             "--price",
             "0.97",
-            "--extrapolate",
         ],
     ),
     known(FIGURES_FILE, "columns", columns),

@@ -30,7 +30,7 @@ pub use drift::{Drift, REPEAT_ERROR, drift};
 pub use figures::figures;
 pub use findings::findings;
 pub use order::{Candidate, chosen};
-pub use sizes::{ComparedSize, REPLICA_RULE, SizedRate, replicas, replicas_of};
+pub use sizes::{ComparedSize, REPLICA_COST, SizedRate, replica_factor, replicas, replicas_of};
 pub use taken::counted;
 use taken::spent;
 

@@ -11,8 +11,14 @@ use super::counted;
 /// The assumed gain of a further node, as a fraction of linear growth: the rule of an article about growing a cluster
 /// node by node.
 const NODE_RULE: f64 = 0.8;
-/// The assumed fraction of throughput left with one more replica, from the same article.
-pub const REPLICA_RULE: f64 = 0.6;
+/// The assumed cost of each replica, as a fraction of that of the first copy: the first replica leaves 0.6 of the
+/// throughput, as the same article expects.
+pub const REPLICA_COST: f64 = 1.0 / 0.6 - 1.0;
+
+/// Throughput with `to` replicas as a fraction of that with `from`, if each costs the fraction `cost` of the first copy.
+pub fn replica_factor(cost: f64, from: f64, to: f64) -> f64 {
+    (1.0 + cost * from) / (1.0 + cost * to)
+}
 
 /// The throughput of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +45,7 @@ pub struct ComparedSize {
     /// Throughput per node.
     pub per_node: f64,
     /// Throughput expected from the previous size, per second, if each further node adds 0.8 of its throughput per
-    /// node, and each further replica leaves 0.6 of it.
+    /// node, and the first replica leaves 0.6 of it.
     pub rule_of_thumb: Option<f64>,
 }
 
@@ -62,8 +68,8 @@ impl SizedRate {
             of_linear: self.per_s * first.nodes / (first.per_s * self.nodes),
             per_node: self.per_s / self.nodes,
             rule_of_thumb: before.map(|before| {
-                let further = self.replicas - before.replicas;
-                self.without_replicas(before) * REPLICA_RULE.powf(further)
+                let factor = replica_factor(REPLICA_COST, before.replicas, self.replicas);
+                self.without_replicas(before) * factor
             }),
         }
     }

@@ -267,16 +267,8 @@ fn import(pages: &Pages) -> Answered {
 }
 
 fn size(pages: &Pages) -> Answered {
-    let plan = pages.call(&[
-        "size",
-        "1M",
-        "--assume",
-        "cratedb-1m",
-        "--extrapolate",
-        "--json",
-        "--html",
-        "size.html",
-    ]);
+    let plan =
+        pages.call(&["size", "1M", "--assume", "cratedb-1m", "--json", "--html", "size.html"]);
     let plan: Value = serde_json::from_str(&plan).unwrap();
     Answered {
         kind: "size",

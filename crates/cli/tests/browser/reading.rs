@@ -248,7 +248,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
     pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "b", "--seed", "42"]);
     let compared = pages.call(&["compare", "a", "b", "--format", "html"]);
     let compared = pages.page("compared.html", &compared);
-    pages.call(&["size", "1M", "--assume", "cratedb-1m", "--extrapolate", "--html", "size.html"]);
+    pages.call(&["size", "1M", "--assume", "cratedb-1m", "--html", "size.html"]);
     let sized = search.ancestors().nth(3).unwrap().join("size.html");
     for (page, chart) in [
         (search, "probes-achieved"),

@@ -89,9 +89,9 @@ fn a_demand_that_is_not_known_is_planned_for_with_the_size_of_least_regret() {
 #[test]
 fn published_growth_is_an_assumption_throughout() {
     let plan = json("1M --assume cratedb-1m");
-    assert_eq!(plan["schema"], "highwater-size/2");
+    assert_eq!(plan["schema"], "highwater-size/3");
     assert_eq!(plan["assumed"], true);
-    assert_eq!(plan["nodes"]["expected"], 5);
+    assert_eq!(plan["nodes"]["interval"]["expected"], 5);
     assert_eq!(plan["nodes"]["planned"], 6);
     assert_eq!(plan["needs"][0]["origin"]["kind"], "published");
     let notes = plan["notes"].to_string();
@@ -117,9 +117,9 @@ fn rows_and_queries_can_both_be_assumed() {
     assert!(of[0].starts_with("cratedb-1m") && of[1].starts_with("cratedb-queries"));
     let alone = |rate: &str| {
         let plan = json(&format!("{rate} {both}"));
-        plan["nodes"]["expected"].as_u64().unwrap()
+        plan["nodes"]["interval"]["expected"].as_u64().unwrap()
     };
-    let together = plan["nodes"]["expected"].as_u64().unwrap();
+    let together = plan["nodes"]["interval"]["expected"].as_u64().unwrap();
     assert!(together > alone("300k").max(alone("10q/s")), "{plan}");
 }
 
@@ -135,36 +135,67 @@ fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
 }
 
 #[test]
-fn one_measured_cluster_needs_a_growth() {
+fn one_measured_cluster_grows_as_published_ones_did() {
     let directory = with_file("one.csv", "nodes,rows_per_s\n3,338390.5\n");
-    assert_snapshot!(refused(size(&directory, "400k --from one.csv")));
-    let assumed = "400k --from one.csv --assume cratedb-1m --json";
-    let plan = json_of(&size(&directory, assumed));
-    // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes, and 4.8 with the spread of published growth.
-    assert_eq!(plan["nodes"]["expected"], 4);
-    assert_eq!(plan["nodes"]["planned"], 5);
-    assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
-    assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
+    for assumed in ["", " --assume cratedb-1m"] {
+        let line = format!("400k --from one.csv --json{assumed}");
+        let plan = json_of(&size(&directory, &line));
+        // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes, and 4.8 with the spread of published growth.
+        assert_eq!(plan["nodes"]["interval"]["expected"], 4);
+        assert_eq!(plan["nodes"]["planned"], 5);
+        assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
+        assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
+    }
 }
 
-/// The message of `size` for a rate that a cluster of at most `nodes` nodes, and a published growth, cannot sustain.
-fn beyond_one_cluster(nodes: u32) -> String {
-    let one = format!("nodes,rows_per_s\n{nodes},338390.5\n");
-    let directory = with_file("one.csv", &one);
-    refused(size(&directory, "30M --from one.csv --assume cratedb-1m"))
+/// Calls that used to end without a number: each prints one for every scenario, and exits with 0, proven or not.
+#[test]
+fn size_always_answers_with_a_number_for_every_scenario() {
+    let directory = with_file("two.csv", "nodes,rows_per_s\n3,338390\n4,420000\n");
+    for (line, is_proven) in [
+        ("1M --assume cratedb-1m", true),
+        ("1M --assume cratedb-1m --tolerate-failures 1", false),
+        ("1M --from sweep.csv --growth 5%", false),
+        ("1M --from sweep.csv --headroom 20%", true),
+        ("1M --from sweep.csv --tolerate-failures 1", false),
+        ("400k --from two.csv", true),
+        ("1M --from two.csv", false),
+        ("3M --from sweep.csv --confidence 50%", false),
+        ("3M --from sweep.csv --confidence 99%", false),
+        ("1000q/s --assume cratedb-queries", false),
+    ] {
+        let plan = json_of(&size(&directory, &format!("{line} --json")));
+        assert_eq!(plan["nodes"]["interval"].is_object(), is_proven, "{line}");
+        let scenarios = plan["decision"]["scenarios"].as_array().unwrap();
+        assert!(scenarios.len() > 3, "{line}: {scenarios:?}");
+        for scenario in scenarios {
+            assert!(scenario["nodes"].as_u64().unwrap() > 0, "{line}: {scenario}");
+            let is_proven = scenario["interval"].is_object();
+            assert_eq!(scenario["to_prove"].is_null(), is_proven, "{line}: {scenario}");
+        }
+    }
 }
 
 #[test]
-fn assumed_growth_reaches_to_twice_the_measured_size() {
-    assert_snapshot!(beyond_one_cluster(20));
+fn sizes_beyond_twice_the_measured_range_are_marked_without_an_interval() {
+    assert_snapshot!(stdout(&call("3M --from sweep.csv --price 0.80")));
+    let twenty = with_file("one.csv", "nodes,rows_per_s\n20,338390.5\n");
+    let text = stdout(&size(&twenty, "30M --from one.csv --assume cratedb-1m"));
+    assert!(text.contains("unproven: beyond twice the largest measured size"), "{text}");
+    let unknown = call("3M --from sweep.csv --extrapolate");
+    assert!(refused(unknown).contains("--extrapolate"));
 }
 
 #[test]
-fn beyond_twice_the_measured_range_nothing_is_named_unless_asked() {
-    assert_snapshot!(refused(call("3M --from sweep.csv")));
-    let plan = json("3M --from sweep.csv --extrapolate --confidence 50%");
-    assert_eq!(plan["extrapolated"], true);
-    assert!(plan["summary"].as_str().unwrap().contains("EXTRAPOLATED"));
+fn sizes_can_count_vcpus() {
+    let directory = with_file("vcpus.csv", "vcpu,rows_per_s\n4,90000\n8,165000\n16,290000\n");
+    assert_snapshot!(stdout(&size(&directory, "350k --from vcpus.csv --price 0.05")));
+    // Three machines of each size, as a provider's series has them.
+    let series = "nodes,vcpus,transactions_per_s\n3,2,640\n3,4,1280\n3,8,2500\n";
+    let directory = with_file("three.csv", series);
+    let plan = json_of(&size(&directory, "3000q/s --from three.csv --json"));
+    assert_eq!(plan["axis"], "vcpus");
+    assert_eq!(plan["decision"]["scenarios"][0]["machines"], 3);
 }
 
 #[test]

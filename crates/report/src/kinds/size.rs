@@ -8,14 +8,17 @@ mod plot;
 #[cfg(test)]
 mod tests;
 
-use highwater_model::display::{about, foreign, percent, percent_whole, plain, rate, significant};
-use highwater_sizing::cluster::{
-    Alternative, Headroom, Input, ModelPlan, NeedPlan, Origin, SHORTAGE, SizePlan, length,
+use highwater_model::display::{
+    about, count, foreign, percent, percent_whole, plain, rate, significant,
 };
-use highwater_sizing::scaling::{Curve, Prediction};
+use highwater_sizing::cluster::{
+    Alternative, Estimate, Input, ModelPlan, NeedPlan, Origin, SHORTAGE, SizeAxis, SizePlan,
+    estimate, length,
+};
+use highwater_sizing::scaling::Curve;
 
 use crate::answer::Tone;
-use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, nodes, plural};
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, plural};
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
 use crate::layout::{Remark, Row, headed, list, or_absent};
@@ -50,10 +53,18 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
     let mut charts = plots::growth(plan);
     let hero = charts.drain(..charts.len().min(1)).collect();
     let figures = figures(plan);
-    let shown = figures.iter().filter(|of| ["headroom", "price"].contains(&&*of.label));
+    let shown = figures.iter().filter(|of| of.label == "headroom");
     let based = plan.needs.iter().flat_map(based_on);
-    let facts = shown.cloned().chain(facts(plan));
-    let facts = facts
+    let regrets = regrets(plan).and_then(|of| of.caption);
+    // The answer itself states what proves an unproven plan.
+    let proof = decision::proof(plan).filter(|_| plan.is_proven());
+    let proof = proof.map(|proof| Remark::new("to prove", proof));
+    let stated = decision::not_stated(plan).map(|flags| Remark::new("not stated", flags));
+    let facts = proof
+        .into_iter()
+        .chain(stated)
+        .chain(regrets)
+        .chain(shown.cloned())
         .chain(Remark::listed("based on", based))
         .chain(Remark::listed("note", plan.notes.iter().map(|note| foreign(note, 2 * WORDS))));
     // "Measured" and "published" must be distinguished.
@@ -62,15 +73,15 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
         format!("{} {}: {detail}", need.unit, need.origin.word())
     });
     let assumed = plan.assumed.then_some("rests on assumptions");
-    let extrapolated = plan.extrapolated.then_some("extrapolated");
-    let tags = assumed.into_iter().chain(extrapolated).map(str::to_owned);
+    let unproven = (!plan.is_proven()).then_some("unproven");
+    let tags = assumed.into_iter().chain(unproven).map(str::to_owned);
     Report {
         page_facts: origins.collect(),
         page_tags: tags.collect(),
         answer: answer(plan),
         opening: opening(plan),
         facts: facts.collect(),
-        brief: regrets(plan).map(|of| Table { rows: around_the_least(of.rows), ..of }),
+        brief: Some(scenarios(plan)),
         hero: vec![Block::Charts(hero)],
         sections: vec![
             decided(plan, figures),
@@ -89,8 +100,8 @@ fn opening(plan: &SizePlan) -> Vec<String> {
     if plan.assumed {
         first.push_str(" · rests on assumptions, marked below");
     }
-    if plan.extrapolated {
-        first.push_str(" · EXTRAPOLATED");
+    if !plan.is_proven() {
+        first.push_str(" · unproven");
     }
     std::iter::once(first).chain(plan.needs.iter().flat_map(based_on)).collect()
 }
@@ -105,28 +116,30 @@ fn based_on(need: &NeedPlan) -> Vec<String> {
     lines
 }
 
-/// The cluster after the loss of one node, and some months ahead.
-fn facts(plan: &SizePlan) -> impl Iterator<Item = Remark> {
-    decision::facts(plan).into_iter().map(|(name, fact)| Remark::new(name, fact))
+/// The nodes for each scenario.
+fn scenarios(plan: &SizePlan) -> Table {
+    Table::new("Scenarios", decision::scenario_rows(plan), 1)
 }
 
-/// The decision between clusters: one node lost, six months ahead, the assumptions, and the cost of an unknown demand.
+/// The decision between clusters: the scenarios, the assumptions, and the cost of an unknown demand.
 fn decided(plan: &SizePlan, figures: Vec<Remark>) -> Section {
-    let weights = &plan.decision.assumptions;
-    let weighed = Remark::listed("assumed", weights.iter().map(decision::weighed));
-    let first = [Block::Remarks(figures), Block::Remarks(facts(plan).chain(weighed).collect())];
+    let weights = plan.decision.assumptions.iter();
+    let weighed: Vec<String> = weights.map(|weight| decision::weighed(plan, weight)).collect();
+    let lead = format!(
+        "{}, {} weighed",
+        plural(plan.decision.scenarios.len(), "scenario"),
+        plural(weighed.len(), "assumption")
+    );
+    let proof = decision::proof(plan).map(|proof| Remark::new("to prove", proof));
+    let remarks = proof.into_iter().chain(Remark::listed("assumed", weighed));
+    let first =
+        [Block::Remarks(figures), Block::Table(scenarios(plan)), Block::Remarks(remarks.collect())];
+    let regrets = regrets(plan).map(|of| Table { rows: around_the_least(of.rows), ..of });
     Section {
         id: "decision",
         title: "What decides",
-        lead: match weights.len() {
-            0 => "no assumption moves the number of nodes".to_owned(),
-            number => {
-                let weighed = format!("{} weighed", plural(number, "assumption"));
-                let facts = decision::facts(plan).into_iter().map(|(name, _)| name);
-                list(std::iter::once(weighed).chain(facts), ", ")
-            }
-        },
-        blocks: first.into_iter().chain(regrets(plan).map(Block::Table)).collect(),
+        lead,
+        blocks: first.into_iter().chain(regrets.map(Block::Table)).collect(),
     }
 }
 
@@ -136,7 +149,7 @@ fn regrets(plan: &SizePlan) -> Option<Table> {
     let sentence = format!(
         "{}: whatever demand turns out to be, at most {} a month too much, where a missing node costs {} times its \
          price",
-        nodes(least.nodes),
+        plan.axis.counted(least.nodes),
         rate(least.if_low.max(least.if_high)),
         plain(SHORTAGE)
     );
@@ -209,7 +222,7 @@ fn growth(plan: &SizePlan, charts: Vec<Chart>) -> Section {
     let known = known.filter(|point| point.measured_per_s.is_some()).count();
     let models: usize = plan.needs.iter().map(|need| need.models.len()).sum();
     let word = plan.needs.first().map_or("measured", known_word);
-    let needs = plan.needs.iter().flat_map(growth_of);
+    let needs = plan.needs.iter().flat_map(|need| growth_of(plan.axis, need));
     Section {
         id: "growth",
         title: "Growth",
@@ -221,7 +234,7 @@ fn growth(plan: &SizePlan, charts: Vec<Chart>) -> Section {
     }
 }
 
-fn growth_of(need: &NeedPlan) -> Vec<Block> {
+fn growth_of(axis: SizeAxis, need: &NeedPlan) -> Vec<Block> {
     let models = if need.models.is_empty() {
         // States that no growth was measured, and which one is assumed.
         let growth = need.growth.detail();
@@ -232,40 +245,49 @@ fn growth_of(need: &NeedPlan) -> Vec<Block> {
     let label = format!("Expected against {}", known_word(need));
     let mut blocks = vec![
         Block::Heading(format!("How {} grow", need.unit)),
-        Block::table(label, sizes(need), 0),
+        Block::table(label, sizes(axis, need), 0),
         models,
     ];
     let sentences = need.identifiability.iter().flat_map(|of| &of.sentences);
     blocks.extend(sentences.cloned().map(Block::Paragraph));
-    blocks.push(Block::Lines(plot::plot(need)));
+    blocks.push(Block::Lines(plot::plot(axis, need)));
     blocks
 }
 
 fn answer(plan: &SizePlan) -> Answer {
     let nodes = &plan.nodes;
-    let capacity = plan.needs.iter().map(|need| {
-        let of = need.capacity;
-        let [expected, low, high] = [of.expected, of.low, of.high].map(about);
-        format!("{expected} {} (90% interval {low} to {high})", need.unit)
-    });
+    let capacity = plan.needs.iter().map(|need| estimate(need.capacity, &need.unit, about));
     let capacity = format!("capacity {}", list(capacity, " and "));
+    let noun = plan.axis.noun();
     let survive = match nodes.survive {
         0 => String::new(),
         lost => format!(" with {} lost", plural(lost as usize, "node")),
     };
-    Answer {
-        question: format!("How many nodes do {} need{survive}?", decision::needs(plan)),
-        figure: nodes.planned.to_string(),
-        unit: if nodes.planned == 1 { "node" } else { "nodes" }.to_owned(),
-        condition: format!("for {}", decision::needs(plan)),
-        caveat: plan.extrapolated.then_some("extrapolated beyond twice the largest known size"),
-        interval: format!(
-            "{} likely to be enough, {} expected (90% interval {} to {})",
+    let counted = plan.axis.counted(nodes.planned);
+    let (figure, unit) = if nodes.reached {
+        let unit = counted.split_once(' ').map_or(noun, |(_, unit)| unit);
+        (count(nodes.planned.into()), unit.to_owned())
+    } else {
+        (format!("no number of {noun}"), String::new())
+    };
+    let interval = match (nodes.interval, nodes.to_prove) {
+        (Some(interval), _) => format!(
+            "{} likely to be enough, {} expected (90% interval {})",
             planned_probability(plan),
-            nodes.expected,
-            nodes.low,
-            nodes.most()
+            interval.expected,
+            interval.text()
         ),
+        (None, Some(proof)) => decision::proven_by(plan, proof, nodes.planned),
+        (None, None) if nodes.reached => String::new(),
+        (None, None) => format!("{counted} come closest"),
+    };
+    Answer {
+        question: format!("How many {noun} do {} need{survive}?", decision::needs(plan)),
+        figure,
+        unit,
+        condition: format!("for {}", decision::needs(plan)),
+        caveat: (!plan.is_proven()).then_some("unproven: beyond twice the largest measured size"),
+        interval,
         basis: capacity,
         limit: fewer(plan),
         judgments: judgments(plan),
@@ -280,10 +302,9 @@ fn planned(plan: &SizePlan) -> Option<&Alternative> {
 }
 
 fn planned_probability(plan: &SizePlan) -> String {
-    planned(plan).map_or_else(
-        || format!("at least {}", percent_whole(plan.nodes.probability)),
-        |planned| probability(planned.probability),
-    )
+    planned(plan)
+        .and_then(|planned| planned.probability)
+        .map_or_else(|| format!("at least {}", percent_whole(plan.nodes.probability)), probability)
 }
 
 /// Why one node fewer is not planned.
@@ -292,12 +313,11 @@ fn fewer(plan: &SizePlan) -> Option<LimitLine> {
     let nodes = plan.nodes.planned.checked_sub(1).filter(|nodes| *nodes > 0)?;
     let mut others = plan.alternatives.iter();
     let fewer = others.find(|other| other.nodes == nodes && other.replicas == replicas)?;
-    let are = if nodes == 1 { "1 node is" } else { "Fewer are" };
-    let enough = probability(fewer.probability);
+    let enough = probability(fewer.probability?);
     let requested = percent_whole(plan.nodes.probability);
-    let nodes = plural(nodes as usize, "node");
+    let nodes = plan.axis.counted(nodes);
     Some(LimitLine {
-        label: format!("{are} not enough:"),
+        label: "Fewer are not enough:".to_owned(),
         what: format!("{nodes} with a probability of {enough}"),
         more: format!("where {requested} is requested."),
         is_reached: false,
@@ -322,12 +342,24 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
         some => (format!("{some} of {all} assumed"), Tone::Open),
     };
     let which = "Inputs says which, and the flag that changes each.".to_owned();
-    let enough = percent_whole(plan.nodes.probability);
-    let enough = format!("Enough with a probability of at least {enough}.");
+    let objective = match (plan.is_proven(), plan.nodes.reached) {
+        (true, _) => {
+            let enough = percent_whole(plan.nodes.probability);
+            ("met", Tone::Good, format!("Enough with a probability of at least {enough}."))
+        }
+        (false, true) => {
+            let sentence = "Beyond twice the largest measured size nothing is proven.";
+            ("unproven", Tone::Open, sentence.to_owned())
+        }
+        (false, false) => {
+            let sentence = format!("No number of {} is expected to be enough.", plan.axis.noun());
+            ("not met", Tone::Open, sentence)
+        }
+    };
     [
         ("Measurement", value.to_owned(), tone, basis),
         ("Inputs", inputs, known, which),
-        ("Objective", "met".to_owned(), Tone::Good, enough),
+        ("Objective", objective.0.to_owned(), objective.1, objective.2),
     ]
     .map(|(name, value, tone, sentence)| JudgmentLine { name, value, tone, sentence })
     .into()
@@ -340,13 +372,12 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
         .iter()
         .map(|need| {
             let of = need.capacity;
-            let known = interval90(of.low, of.high, about);
             let figure = format!("{} {}", about(of.expected), need.unit);
-            KeyFigure::new("capacity", figure, known)
+            KeyFigure::new("capacity", figure, interval_note(of, about))
         })
         .collect();
     let free = nodes.headroom;
-    let known = interval90(free.low, free.high, percent_whole);
+    let known = interval_note(free, percent_whole);
     let free = percent_whole(free.expected);
     keys.push(KeyFigure::new("headroom", free, known));
     // The keys are truncated below, so the price comes before the less important ones.
@@ -373,10 +404,17 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     keys
 }
 
+fn interval_note(of: Estimate, show: fn(f64) -> String) -> String {
+    let interval = of.interval.map(|[low, high]| interval90(low, high, show));
+    interval.unwrap_or_else(|| "unproven".to_owned())
+}
+
 /// Each size with its measured and its expected throughput.
-fn sizes(need: &NeedPlan) -> Vec<Row> {
+fn sizes(axis: SizeAxis, need: &NeedPlan) -> Vec<Row> {
     let word = known_word(need);
-    let head = format!("nodes | {word} | expected | {word} / expected | per node");
+    let noun = axis.noun();
+    let each = noun.trim_end_matches('s');
+    let head = format!("{noun} | {word} | expected | {word} / expected | per {each}");
     let sizes = need.curve.iter().filter_map(|point| {
         let measured = point.measured_per_s?;
         let expected = point.predicted.expected;
@@ -393,29 +431,34 @@ fn sizes(need: &NeedPlan) -> Vec<Row> {
 
 fn figures(plan: &SizePlan) -> Vec<Remark> {
     let nodes = &plan.nodes;
-    let mut lines = vec![Remark::new(
-        "nodes",
-        format!(
-            "{}   {} expected (90% interval {} to {}) · enough with a probability of {}",
+    let noun = plan.axis.noun();
+    let planned = plan.axis.counted(nodes.planned);
+    let enough = match &nodes.interval {
+        Some(interval) => format!(
+            "{}   {} expected (90% interval {}) · enough with a probability of {}",
             nodes.planned,
-            nodes.expected,
-            nodes.low,
-            nodes.most(),
+            interval.expected,
+            interval.text(),
             percent_whole(nodes.probability)
         ),
-    )];
-    for need in &plan.needs {
-        let (unit, of) = (&need.unit, need.capacity);
-        let capacity = with_interval([of.expected, of.low, of.high], about);
-        let capacity = format!("{capacity} {unit} with {} nodes", nodes.planned);
-        lines.push(Remark::new("capacity", capacity));
-    }
-    let left = headroom(nodes.headroom_after_loss);
-    let lost = match nodes.survive {
-        0 => String::new(),
-        lost => format!(" · with {lost} lost {left}"),
+        None if nodes.reached => format!("{}   unproven", nodes.planned),
+        None => format!("no number is enough, {} come closest", nodes.planned),
     };
-    let free = headroom(nodes.headroom);
+    let mut lines = vec![Remark::new(noun, enough)];
+    for need in &plan.needs {
+        let capacity = estimate(need.capacity, &need.unit, about);
+        lines.push(Remark::new("capacity", format!("{capacity} with {planned}")));
+    }
+    let free = estimate(nodes.headroom, "", percent_whole);
+    let lost = match nodes.survive {
+        lost if lost > 0 && plan.axis == SizeAxis::Nodes => {
+            format!(
+                " · with {lost} lost {}",
+                estimate(nodes.headroom_after_loss, "", percent_whole)
+            )
+        }
+        _ => String::new(),
+    };
     lines.push(Remark::new("headroom", format!("{free}{lost}")));
     if let Some(shards) = &plan.shards {
         let days = shards.partition_days.map_or(String::new(), |days| {
@@ -461,17 +504,16 @@ fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     let disk = plan.disk.as_ref().map_or("", |_| " | disk a node");
     let price = plan.price_per_month.map_or("", |_| " | a month");
     let free = if plan.nodes.survive > 0 { "after loss" } else { "headroom" };
-    let head = format!("nodes | copies | {free} | 90% interval | probability{disk}{price}");
+    let noun = plan.axis.noun();
+    let head = format!("{noun} | copies | {free} | 90% interval | probability{disk}{price}");
     let row = |alternative: &Alternative| {
         let headroom = alternative.headroom;
-        let of = [headroom.expected, headroom.low, headroom.high];
-        let [expected, low, high] = of.map(percent_whole);
         let mut cells = vec![
             alternative.nodes.to_string(),
             format!("1 + {}", alternative.replicas),
-            expected,
-            format!("{low} to {high}"),
-            decision::probability(alternative.probability),
+            percent_whole(headroom.expected),
+            or_absent(headroom.interval, |ends| between(ends, percent_whole)),
+            or_absent(alternative.probability, probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
         cells.extend(alternative.price_per_month.map(rate));
@@ -489,17 +531,13 @@ pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
 }
 
 fn model(model: &ModelPlan) -> Row {
-    let interval = |prediction: Prediction| {
-        let [low, high] = [prediction.low, prediction.high].map(about);
-        format!("{low} to {high}")
-    };
     let cells = [
         model.model.name().to_owned(),
         // A model that is only shown has no weight.
         or_absent(Some(model.weight).filter(|w| *w > 0.0), percent_whole),
         or_absent(model.left_out_error, percent),
         or_absent(model.prediction, |p| about(p.expected)),
-        or_absent(model.prediction, interval),
+        or_absent(model.prediction.and_then(|of| of.interval), |ends| between(ends, about)),
     ];
     let remark = model.fit.as_ref().map_or(String::new(), |fit| curve(&fit.curve));
     Row::new(cells).remark(remark)
@@ -540,14 +578,10 @@ fn input_rows(inputs: &[Input]) -> Vec<Row> {
     headed("input | value | origin | changed by", rows)
 }
 
-fn headroom(of: Headroom) -> String {
-    with_interval([of.expected, of.low, of.high], percent_whole)
-}
-
-/// `98,300 (90% interval 97,100 to 99,200)`: the median and its interval.
-fn with_interval(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
-    let [middle, low, high] = of.map(show);
-    format!("{middle} (90% interval {low} to {high})")
+/// `97,100 to 99,200`.
+fn between(ends: [f64; 2], show: impl Fn(f64) -> String) -> String {
+    let [low, high] = ends.map(show);
+    format!("{low} to {high}")
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

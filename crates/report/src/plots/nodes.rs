@@ -7,7 +7,7 @@ use highwater_analysis::growth::counted;
 use highwater_model::display::foreign;
 use highwater_model::limit::{Limit, Resource};
 use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
-use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan, SizePlanPoint};
+use highwater_sizing::cluster::{NeedPlan, Origin, SizeAxis, SizePlan, SizePlanPoint};
 use highwater_sizing::growth::GrowthReport;
 
 use crate::answer::nodes;
@@ -45,7 +45,8 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
         id: format!("growth-{number}"),
         about: format!(
             "Marks were {}; the line is what is expected of a new measurement, the band is its 90% interval. Left \
-             of the last mark sizes are filled in, right of it they are extrapolated.",
+             of the last mark sizes are filled in, right of it they are extrapolated: up to twice its size with an \
+             interval, beyond without one.",
             known_word(need)
         ),
         spans: vec![Span {
@@ -67,7 +68,8 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
     };
     let (of_all, of_each) =
         (planned(need, |_, per_s| per_s), planned(need, |nodes, per_s| per_s / nodes.max(1e-9)));
-    [total(all, &need.unit, nodes, of_all), per_node(each, &need.unit, of_each)]
+    let axis = plan.axis;
+    [total(all, axis, &need.unit, nodes, of_all), per_node(each, axis, &need.unit, of_each)]
 }
 
 fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
@@ -113,7 +115,8 @@ pub(crate) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart>
     let of_each = measured(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
     let mut of_all = measured(scale, grown, |_, per_s| per_s);
     of_all.push(linear);
-    vec![total(all, &unit, 0.0, of_all), per_node(each, &unit, of_each)]
+    let axis = SizeAxis::Nodes;
+    vec![total(all, axis, &unit, 0.0, of_all), per_node(each, axis, &unit, of_each)]
 }
 
 /// The limit of each size, including sizes that do not count because the load generator was saturated; empty if no
@@ -228,14 +231,14 @@ pub(crate) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
                 .to_owned(),
         ..Chart::default()
     };
-    (!series.is_empty()).then(|| total(texts, &unit, 0.0, series))
+    (!series.is_empty()).then(|| total(texts, SizeAxis::Nodes, &unit, 0.0, series))
 }
 
 /// The 90% interval, and the expected value.
 fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
-    let band = curve.iter().map(|point| {
-        let [low, high] = [point.predicted.low, point.predicted.high];
-        Point::band(point.nodes, of(point.nodes, low), of(point.nodes, high))
+    let band = curve.iter().filter_map(|point| {
+        let [low, high] = point.predicted.interval?;
+        Some(Point::band(point.nodes, of(point.nodes, low), of(point.nodes, high)))
     });
     let expected = curve.iter().map(|point| {
         let per_s = of(point.nodes, point.predicted.expected);
@@ -248,25 +251,26 @@ fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
 }
 
 /// Throughput of all nodes together; `of` has its other texts and its marks.
-fn total(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
-    let title = format!("Throughput against nodes, {unit}");
-    against_nodes(Chart { title, ..of }, unit, nodes, series)
+fn total(of: Chart, axis: SizeAxis, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+    let title = format!("Throughput against {}, {unit}", axis.noun());
+    against_sizes(Chart { title, ..of }, axis, unit, nodes, series)
 }
 
-/// Throughput per node.
-fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
-    let title = format!("Each node's part, {unit} per node");
-    against_nodes(Chart { title, ..of }, "per node", 0.0, series)
+/// Throughput per node or vCPU.
+fn per_node(of: Chart, axis: SizeAxis, unit: &str, series: Vec<Series>) -> Chart {
+    let noun = axis.noun().trim_end_matches('s');
+    let title = format!("Each {noun}'s part, {unit} per {noun}");
+    against_sizes(Chart { title, ..of }, axis, &format!("per {noun}"), 0.0, series)
 }
 
-/// The axis of nodes, from 0 to the largest size of the series, and at least to `nodes`.
-fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+/// The axis of sizes, from 0 to the largest size of the series, and at least to `nodes`.
+fn against_sizes(of: Chart, axis: SizeAxis, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
     let points = series.iter().flat_map(|series| &series.points);
     let cells = of.strip.cells.iter().map(|cell| cell.at);
     let most = points.map(|point| point.x).chain(cells).fold(nodes, f64::max);
     let levels = of.levels.iter().map(|level| level.at);
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
-    Chart { x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5), y, series, ..of }
+    Chart { x: Axis::between(axis.noun(), Quantity::Number, 0.0, most + 0.5), y, series, ..of }
 }
 
 /// Sizes published by others must not be called measured.

@@ -2,22 +2,57 @@
 //!
 //! The points come from a reader of files and records. They are filtered (nodes, copies, latency), weighted, and, if
 //! they are too few, given the growth of published clusters. Must not plan.
-//! planned here.
+
+use std::collections::BTreeSet;
 
 use super::traced::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
     Average, Copies, Forecast, Growth, Placement, Point as Size, PooledGrowth, ReplicaCost,
-    ScalingModel, Sweep, SweepError,
+    ScalingModel, Sweep, SweepError, assumed_replica_cost, known, measured_replica_cost,
+    replicas_leave,
 };
 use crate::series::{Point, SeriesSet, names};
 use highwater_model::display;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a size counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeAxis {
+    /// Nodes of a cluster.
+    Nodes,
+    /// Virtual CPUs of each node, whose number does not change.
+    Vcpus,
+}
+
+impl SizeAxis {
+    /// `nodes` or `vCPUs`.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Vcpus => "vCPUs",
+        }
+    }
+
+    /// `1 node`, `5 nodes`, `16 vCPUs`.
+    pub fn counted(self, count: u32) -> String {
+        let noun = self.noun();
+        let noun = if count == 1 { &noun[..noun.len() - 1] } else { noun };
+        format!("{} {noun}", display::count(count.into()))
+    }
+}
 
 /// What clusters of some sizes can do of one kind of work.
 #[derive(Debug, Clone)]
 pub struct Basis {
     /// `rows/s` or `queries/s`.
     pub unit: String,
+    /// What the sizes count.
+    pub axis: SizeAxis,
+    /// Nodes of each measured size where sizes count vCPUs; 1 if not stated.
+    pub machines: u32,
     /// The measured sizes.
     pub sweep: Sweep,
     /// How throughput grows.
@@ -66,8 +101,8 @@ pub struct Reading {
 /// Why points are not a basis.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BasisError {
-    /// No point states its number of nodes.
-    #[error("no point says how many nodes were measured")]
+    /// No point states its size.
+    #[error("no point states how many nodes or vCPUs were measured")]
     NoNodes,
     /// No point meets the latency objective.
     #[error("no measured point keeps the latency objective")]
@@ -82,25 +117,32 @@ impl Basis {
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
         let mut notes = doubts(points, reading.model);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
+        let axis = axis(&kept, reading.nodes);
         let sized: Vec<Sized<'_>> =
-            kept.iter().filter_map(|point| Sized::new(point, reading.nodes)).collect();
+            kept.iter().filter_map(|point| Sized::new(point, reading.nodes, axis)).collect();
         if sized.len() < kept.len() {
-            let left = kept.len() - sized.len();
-            notes.push(format!("{left} of the points do not say how many nodes there were."));
+            let (left, noun) = (kept.len() - sized.len(), axis.noun());
+            notes.push(format!("{left} of the points do not state their number of {noun}."));
         }
         let first = sized.first().ok_or(BasisError::NoNodes)?;
         let base = sized.iter().map(Sized::replicas).fold(f64::INFINITY, f64::min);
         let sizes: Vec<Size> = sized
             .iter()
             .filter(|point| point.replicas().total_cmp(&base).is_eq())
-            .map(|point| Size { size: point.nodes, per_s: point.point.throughput })
+            .map(|point| Size { size: point.size, per_s: point.point.throughput })
             .collect();
         let sweep = Sweep::new(&sizes, reading.error)?;
         let origin = origin(first.point, reading.published);
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
-        let placement = placement(&sized, &mut notes);
+        let placement = match axis {
+            SizeAxis::Nodes => placement(&sized, &mut notes),
+            SizeAxis::Vcpus => Some(Placement::OneMachine),
+        };
+        let machines = first.point.nodes().or(reading.nodes).unwrap_or(1.0);
         Ok(Self {
             unit: first.point.unit.clone(),
+            axis,
+            machines: highwater_model::numbers::round_to_u32(machines),
             growth: Growth::Measured(match reading.model {
                 Some(model) => Average::by(model, &sweep),
                 None => Average::new(&sweep),
@@ -110,7 +152,7 @@ impl Basis {
             placement,
             replicas: replicas(&sized, base, &origin),
             replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
-            vcpus_per_node: stated(names::VCPUS_PER_NODE),
+            vcpus_per_node: stated(names::VCPUS_PER_NODE).filter(|_| axis == SizeAxis::Nodes),
             engine: first.point.word(names::ENGINE).map(str::to_owned),
             stored_bytes_per_row: stated(names::STORED_BYTES_PER_ROW),
             sent_bytes_per_row: stated(names::BYTES_PER_ROW),
@@ -127,11 +169,13 @@ impl Basis {
         self.placement = Some(placement);
         self.growth = Growth::Assumed(PooledGrowth::new(&self.sweep, placement));
         let of_which = match placement {
-            Placement::Divided => "",
-            Placement::Everywhere => " in which every node holds all rows",
+            Placement::Divided => "clusters",
+            Placement::Everywhere => "clusters in which every node holds all rows",
+            Placement::OneMachine => "machines with more CPUs",
         };
         self.growth_origin = Origin::Published(format!(
-            "the median of published clusters{of_which}, nodes^{:.2}, with their spread",
+            "the median of published {of_which}, {}^{:.2}, with their spread",
+            self.axis.noun(),
             placement.exponent()
         ));
         if matches!(self.origin, Origin::Published(_)) {
@@ -151,12 +195,12 @@ impl Basis {
     /// The forecast for `nodes` nodes with `replicas` replicas and `vcpus` virtual CPUs each (in proportion to the
     /// measured ones).
     pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
-        let (factor, deviation) = self.replica_cost.value.factor(self.replicas.value, replicas);
+        let factor = replicas_leave(self.replica_cost.value, self.replicas.value, replicas);
         let power = match (vcpus, self.vcpus_per_node) {
             (Some(planned), Some(measured)) => planned / measured,
             _ => 1.0,
         };
-        self.growth.forecast(nodes).scaled(factor * power, deviation)
+        self.growth.forecast(nodes).scaled(factor).scaled(known(power))
     }
 
     /// Whether it counts rows.
@@ -165,16 +209,32 @@ impl Basis {
     }
 }
 
-/// A point with a known number of nodes.
+/// Whether sizes count nodes, or vCPUs if these vary and nodes do not, or if only these are stated.
+fn axis(points: &[&Point], otherwise: Option<f64>) -> SizeAxis {
+    let sizes = |axis| {
+        let sizes = points.iter().filter_map(|point| size_of(point, otherwise, axis));
+        sizes.map(f64::to_bits).collect::<BTreeSet<u64>>().len()
+    };
+    let (nodes, vcpus) = (sizes(SizeAxis::Nodes), sizes(SizeAxis::Vcpus));
+    if nodes < 2 && vcpus > nodes { SizeAxis::Vcpus } else { SizeAxis::Nodes }
+}
+
+fn size_of(point: &Point, otherwise: Option<f64>, axis: SizeAxis) -> Option<f64> {
+    match axis {
+        SizeAxis::Nodes => point.nodes().or(otherwise),
+        SizeAxis::Vcpus => point.number(names::VCPUS_PER_NODE),
+    }
+}
+
+/// A point of a known size.
 struct Sized<'a> {
     point: &'a Point,
-    nodes: f64,
+    size: f64,
 }
 
 impl<'a> Sized<'a> {
-    fn new(point: &'a Point, otherwise: Option<f64>) -> Option<Self> {
-        let nodes = point.nodes().or(otherwise)?;
-        Some(Self { point, nodes })
+    fn new(point: &'a Point, otherwise: Option<f64>, axis: SizeAxis) -> Option<Self> {
+        Some(Self { point, size: size_of(point, otherwise, axis)? })
     }
 
     fn replicas(&self) -> f64 {
@@ -195,7 +255,7 @@ fn placement(sized: &[Sized<'_>], notes: &mut Vec<String>) -> Option<Placement> 
             "Every node holds all rows: how far predictions hold was shown on systems that divide their rows."
                 .to_owned(),
         ),
-        Some(Placement::Divided) => {}
+        Some(Placement::Divided | Placement::OneMachine) => {}
     }
     placement
 }
@@ -276,7 +336,6 @@ fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
     }
 }
 
-/// Every copy of a row is written; a query is answered by any one copy.
 fn replica_cost(
     sized: &[Sized<'_>],
     sweep: &Sweep,
@@ -284,26 +343,26 @@ fn replica_cost(
     origin: &Origin,
 ) -> Traced<ReplicaCost> {
     if let Some(cost) = given {
-        return Traced::given(ReplicaCost { cost, error: 0.0 }, "--replica-cost");
+        return Traced::given(known(cost), "--replica-cost");
     }
     let copies: Vec<Copies> = sized
         .iter()
         .map(|sized| Copies {
-            size: sized.nodes,
+            size: sized.size,
             replicas: sized.replicas(),
             per_s: sized.point.throughput,
         })
         .collect();
-    if let Some(measured) = ReplicaCost::measured(&copies, sweep.error()) {
+    if let Some(measured) = measured_replica_cost(&copies, sweep.error()) {
         return Traced { value: measured, origin: origin.clone() };
     }
     let rows = sized.first().is_some_and(|sized| sized.point.counts_rows());
-    let (cost, because) = if rows {
-        (1.0, "each copy costs as much to write as the first")
+    let because = if rows {
+        "the first replica leaves 0.6 of the throughput, 0.45 to 0.95"
     } else {
-        (0.0, "a query reads one copy, whichever")
+        "a query reads one copy, whichever"
     };
-    Traced::assumed(ReplicaCost { cost, error: 0.0 }, because)
+    Traced::assumed(assumed_replica_cost(rows), because)
 }
 
 /// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.
@@ -312,12 +371,13 @@ pub(super) fn measured_sizes(basis: &Basis) -> String {
     let rates = sizes.iter().map(|size| size.per_s);
     let least = rates.clone().fold(f64::INFINITY, f64::min);
     let greatest = rates.fold(0.0, f64::max);
+    let noun = basis.axis.noun();
     if sizes.len() == 1 {
-        let nodes = display::plain(basis.sweep.largest());
+        let size = display::plain(basis.sweep.largest());
         let least = display::rate(least);
-        return format!("1 size, {nodes} nodes, {least} {unit}");
+        return format!("1 size, {size} {noun}, {least} {unit}");
     }
     let [few, many] = [basis.sweep.smallest(), basis.sweep.largest()].map(display::plain);
     let ([least, greatest], sizes) = ([least, greatest].map(display::rate), sizes.len());
-    format!("{sizes} sizes, {few} to {many} nodes, {least} to {greatest} {unit}")
+    format!("{sizes} sizes, {few} to {many} {noun}, {least} to {greatest} {unit}")
 }

@@ -1,17 +1,17 @@
-//! Criteria for choosing between clusters: a lost node, growth, the assumptions that affect the answer most, and
-//! regret.
+//! Criteria for choosing between clusters: the scenarios of headroom, a lost node, and growth, the assumptions that
+//! affect the answer most, and regret.
 //!
 //! Each repeats the plan's arithmetic with one input changed. Must not format.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::request::Headroom;
+use super::plan::NodeInterval;
+use super::planning::{NodeCounts, price};
 use super::request::Request;
 use super::traced::{Origin, Traced};
+use crate::scaling::{Prediction, known, replicas_leave};
 
-/// Months ahead that are always shown, in addition to the plan's own.
-const AHEAD: u32 = 6;
 /// Growth per month that is tried if none is stated.
 const USUAL_GROWTH: f64 = 0.05;
 /// Headroom that is tried, as a fraction of the capacity.
@@ -27,42 +27,79 @@ pub const SHORTAGE: f64 = 3.0;
 /// What decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// With one node fewer running; absent for one node.
-    pub one_lost: Option<OneLost>,
-    /// In six months.
-    pub ahead: Ahead,
+    /// The nodes for the rates alone, and under each condition.
+    pub scenarios: Vec<Scenario>,
     /// Assumptions that move the number of nodes, the one that moves it most first.
     pub assumptions: Vec<AssumptionWeight>,
     /// Sizes between which a demand that is not known decides; empty where it is known, and without a price.
     pub regrets: Vec<Regret>,
 }
 
-/// The planned cluster with one node lost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OneLost {
-    /// Nodes that are left.
-    pub nodes: u32,
-    /// Free capacity then; below 0 where the needs are not carried.
-    pub headroom: Headroom,
-    /// Probability that they carry the needs.
-    pub probability: f64,
-    /// Whether a copy of all data is left.
-    pub keeps_data: bool,
-}
-
-/// The needs and the nodes in some months.
+/// The nodes under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ahead {
-    /// From now.
+pub struct Scenario {
+    /// Which.
+    pub condition: Condition,
+    /// Headroom or growth per month as a fraction, or the number of lost nodes; 0 without one condition.
+    pub value: f64,
+    /// Months of growth; 0 without growth.
     pub months: u32,
-    /// Growth per month, as a part.
-    pub growth_per_month: f64,
-    /// Whether that is the plan's own growth; else it is an example, as none was stated.
-    pub stated: bool,
+    /// Whether nobody stated this condition, so that its value is an example.
+    pub is_example: bool,
+    /// Whether it is the planned one.
+    pub is_planned: bool,
     /// Of each need, per second.
     pub per_s: Vec<f64>,
-    /// Nodes that are enough then; absent beyond what may be named.
+    /// Nodes that are enough, with those that may be lost; absent where no number is.
     pub nodes: Option<u32>,
+    /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
+    pub interval: Option<NodeInterval>,
+    /// What proves an unproven number.
+    pub to_prove: Option<ToProve>,
+    /// Machines of this size, where sizes count vCPUs.
+    pub machines: u32,
+    /// Replicas of each row.
+    pub replicas: u32,
+    /// Throughput with these replicas, as a fraction of that with the measured number; absent where they are the same.
+    pub replicas_leave: Option<ReplicaEffect>,
+    /// Price of the nodes per month of 730 hours.
+    pub price_per_month: Option<f64>,
+}
+
+/// What a scenario adds to the rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// Nothing: the rates as stated.
+    Today,
+    /// A part of the capacity stays free.
+    Headroom,
+    /// Nodes are lost.
+    NodesLost,
+    /// The rates grow.
+    Growth,
+    /// All stated conditions together.
+    All,
+}
+
+/// The size to measure next, so that a number of nodes is proven.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToProve {
+    /// Nodes.
+    pub measure: u32,
+    /// Lower end of the 90% interval of the throughput afterwards, as a fraction of the expected one; below 0.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// What replicas leave of the throughput, as a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplicaEffect {
+    /// The fraction, with its 90% interval.
+    pub factor: Prediction,
+    /// Whether their cost is assumed; otherwise it was measured or given.
+    pub is_assumed: bool,
 }
 
 /// An assumption, and how far it moves the answer.
@@ -74,20 +111,16 @@ pub struct AssumptionWeight {
     pub value: f64,
     /// Another value that is as plausible.
     pub other: f64,
-    /// Nodes with that one; absent beyond what may be named.
+    /// Nodes with that one; absent where no number is enough.
     pub nodes: Option<u32>,
+    /// Whether that number lies within twice the largest measured size.
+    pub is_proven: bool,
 }
 
 /// What can be assumed and moves the number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
-    /// Growth per month, as a part.
-    Growth,
-    /// Part of the capacity that is kept free.
-    Headroom,
-    /// Nodes that may be lost.
-    Failures,
     /// Replicas of each row.
     Replicas,
     /// What writing a further copy costs, as a part of the first.
@@ -113,48 +146,88 @@ pub struct Regret {
     pub least: bool,
 }
 
-/// The criteria for a plan with `planned` nodes.
-pub(super) fn decide(request: &Request, planned: u32) -> Decision {
-    Decision {
-        one_lost: one_lost(request, planned),
-        ahead: ahead(request),
-        assumptions: assumptions(request, planned),
-        regrets: regrets(request),
-    }
+/// The criteria for a plan with `planned` nodes; `with_copies` has the replicas that are planned for the request.
+pub(super) fn decide(request: &Request, with_copies: &Request, planned: u32) -> Decision {
+    let scenarios = scenarios(request);
+    let request = with_copies;
+    Decision { scenarios, assumptions: assumptions(request, planned), regrets: regrets(request) }
 }
 
-fn one_lost(request: &Request, planned: u32) -> Option<OneLost> {
-    let nodes = planned.checked_sub(1).filter(|nodes| *nodes > 0)?;
-    let replicas = request.replicas.value;
-    let carried = request.carried(nodes, replicas)?;
-    Some(OneLost {
+/// The rates alone, then with each condition that is stated or usual, then with all that are stated.
+fn scenarios(request: &Request) -> Vec<Scenario> {
+    let mut bare = request.clone();
+    bare.spare.value = 0.0;
+    bare.survive.value = 0;
+    bare.growth_per_month.value = 0.0;
+    let survive = request.survive.clone();
+    let lost = Traced { value: f64::from(survive.value), origin: survive.origin };
+    let conditions = [
+        (Condition::Headroom, request.spare.clone(), USUAL_HEADROOM),
+        (Condition::NodesLost, lost, 1.0),
+        (Condition::Growth, request.growth_per_month.clone(), USUAL_GROWTH),
+    ];
+    let is_stated = |of: &Traced<f64>| !of.origin.is_assumption();
+    let stated = conditions.iter().filter(|(_, of, _)| is_stated(of) && of.value > 0.0).count();
+    let mut all = vec![scenario(&bare, Condition::Today, 0.0)];
+    all[0].is_planned = stated == 0;
+    for (condition, of, usual) in conditions {
+        let is_stated = is_stated(&of);
+        let value = if is_stated { of.value } else { usual };
+        if value <= 0.0 {
+            continue;
+        }
+        let mut with = bare.clone();
+        match condition {
+            Condition::Headroom => with.spare.value = value,
+            Condition::Growth => with.growth_per_month.value = value,
+            Condition::NodesLost => {
+                with.survive.value = if is_stated { request.survive.value } else { 1 }
+            }
+            Condition::Today | Condition::All => {}
+        }
+        let mut scenario = scenario(&with, condition, value);
+        scenario.is_example = !is_stated;
+        scenario.is_planned = is_stated && stated == 1;
+        all.push(scenario);
+    }
+    if stated > 1 {
+        all.push(Scenario { is_planned: true, ..scenario(request, Condition::All, 0.0) });
+    }
+    all
+}
+
+fn scenario(request: &Request, condition: Condition, value: f64) -> Scenario {
+    let replicas = request.copies().value;
+    let counts = request.node_counts(replicas);
+    let nodes = counts.reached.then_some(counts.planned);
+    let of_rows = request.needs.iter().map(|need| &need.basis).find(|basis| basis.counts_rows());
+    let replicas_leave = of_rows.and_then(|basis| {
+        let (cost, to) = (&basis.replica_cost, f64::from(replicas));
+        let is_other = (to - basis.replicas.value).abs() > 0.0;
+        is_other.then(|| ReplicaEffect {
+            factor: replicas_leave(cost.value, basis.replicas.value, to),
+            is_assumed: cost.origin.is_assumption(),
+        })
+    });
+    Scenario {
+        condition,
+        value,
+        months: if request.growth_per_month.value > 0.0 { request.months.value } else { 0 },
+        is_example: false,
+        is_planned: false,
+        per_s: request.needs.iter().map(|need| need.per_s.value * request.growth()).collect(),
         nodes,
-        headroom: carried.used().into(),
-        probability: carried.probability(),
-        keeps_data: replicas > 0,
-    })
-}
-
-fn ahead(request: &Request) -> Ahead {
-    let stated = !request.growth_per_month.origin.is_assumption();
-    let mut then = request.clone();
-    then.months.value = AHEAD;
-    if !stated {
-        then.growth_per_month.value = USUAL_GROWTH;
-    }
-    let needs = then.needs.iter();
-    Ahead {
-        months: AHEAD,
-        growth_per_month: then.growth_per_month.value,
-        stated,
-        per_s: needs.map(|need| need.per_s.value * then.growth()).collect(),
-        nodes: nodes(&then),
+        interval: counts.interval,
+        to_prove: request.to_prove(&counts),
+        machines: request.machines(),
+        replicas,
+        replicas_leave,
+        price_per_month: nodes.and_then(|nodes| price(request, nodes)),
     }
 }
 
-fn nodes(request: &Request) -> Option<u32> {
-    let counts = request.node_counts(request.replicas.value);
-    counts.ok().map(|counts| counts.planned)
+fn counts(request: &Request) -> NodeCounts {
+    request.node_counts(request.replicas.value)
 }
 
 /// The effect of other values of a request's assumptions.
@@ -184,24 +257,20 @@ impl Weights<'_> {
     fn add(&mut self, what: Assumption, value: f64, other: f64, change: impl Fn(&mut Request)) {
         let mut changed = self.request.clone();
         change(&mut changed);
-        self.all.push(AssumptionWeight { what, value, other, nodes: nodes(&changed) });
+        let counts = counts(&changed);
+        self.all.push(AssumptionWeight {
+            what,
+            value,
+            other,
+            nodes: counts.reached.then_some(counts.planned),
+            is_proven: counts.interval.is_some(),
+        });
     }
 }
 
 /// Every assumption with another value; those without effect are left out.
 fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     let mut weights = Weights { request, all: Vec::new() };
-    let usual = USUAL_GROWTH;
-    weights.of(Assumption::Growth, usual, |of| &mut of.growth_per_month);
-    weights.of(Assumption::Headroom, USUAL_HEADROOM, |of| &mut of.spare);
-    let (lost, more) = (&request.survive, request.survive.value.saturating_add(1));
-    if lost.origin.is_assumption() {
-        let (value, other) = (lost.value.into(), more.into());
-        weights.add(Assumption::Failures, value, other, |changed| {
-            changed.survive.value = more;
-            changed.replicas.value = changed.replicas.value.max(more);
-        });
-    }
     let more = request.replicas.value.saturating_add(1);
     weights.of(Assumption::Replicas, more, |of| &mut of.replicas);
     let is_surer = request.probability.value >= SURER;
@@ -225,11 +294,11 @@ fn of_needs(weights: &mut Weights<'_>) {
         .clone()
         .find(|cost| cost.origin.is_assumption());
     if let (Some(cost), true) = (assumed, request.replicas.value > 0) {
-        let (value, other) = (cost.value.cost, cost.value.cost / 2.0);
+        let (value, other) = (cost.value.expected, cost.value.high);
         weights.add(Assumption::ReplicaCost, value, other, |changed| {
             for need in &mut changed.needs {
                 if need.basis.replica_cost.origin.is_assumption() {
-                    need.basis.replica_cost.value.cost /= 2.0;
+                    need.basis.replica_cost.value = known(need.basis.replica_cost.value.high);
                 }
             }
         });
@@ -256,13 +325,14 @@ fn regrets(request: &Request) -> Vec<Regret> {
     let Some(price) = &request.price_per_node_hour else {
         return Vec::new();
     };
-    let price = price.value * HOURS_PER_MONTH;
+    let price = price.value * f64::from(request.machines()) * HOURS_PER_MONTH;
     let of = |scale: &dyn Fn(&Traced<f64>, Option<f64>) -> f64| {
         let mut demand = request.clone();
         for need in &mut demand.needs {
             need.per_s.value = scale(&need.per_s, need.at_least_per_s);
         }
-        nodes(&demand)
+        let counts = counts(&demand);
+        counts.interval.map(|_| counts.planned)
     };
     let is_open = request.needs.iter().any(|need| need.at_least_per_s.is_some());
     let low = of(&|per_s, least| least.unwrap_or(per_s.value));

@@ -57,7 +57,7 @@ pub fn request(needs: Vec<Need>) -> Request {
         probability: Traced::assumed(0.95, "default"),
         spare: Traced::assumed(0.0, "default"),
         growth_per_month: Traced::assumed(0.0, "default"),
-        months: Traced::assumed(0, "default"),
+        months: Traced::assumed(12, "default"),
         survive: Traced::assumed(0, "default"),
         replicas: Traced::assumed(0, "as measured"),
         vcpus_per_node: None,
@@ -68,6 +68,5 @@ pub fn request(needs: Vec<Need>) -> Request {
         price_per_node_hour: None,
         guidance: Traced::assumed(Guidance::general(), "no database is named"),
         squares: Weighting::Relative,
-        extrapolate: false,
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use highwater_model::display::plain;
 use highwater_model::numbers::round_to_u32;
 
+use super::basis::SizeAxis;
 use super::request::Request;
 use super::traced::Traced;
 
@@ -91,7 +92,7 @@ impl Request {
         let data_bytes = rows_per_s * bytes * retention_s;
         let stored_bytes = data_bytes * f64::from(1 + replicas);
         let left = f64::from(nodes.saturating_sub(self.survive.value).max(1));
-        (rows_per_s > 0.0).then(|| Disk {
+        (rows_per_s > 0.0 && self.axis() == SizeAxis::Nodes).then(|| Disk {
             data_bytes,
             stored_bytes,
             per_node_bytes: stored_bytes / left / self.guidance.value.greatest_disk_fill,
@@ -107,6 +108,9 @@ impl Request {
         let value = |input: &Option<Traced<f64>>| input.as_ref().map(|input| input.value);
         let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
         let outgoing = bytes(self.queries_per_s(), value(&self.bytes_per_answer))?;
+        if self.axis() != SizeAxis::Nodes {
+            return None;
+        }
         let nodes = f64::from(nodes);
         // A row arrives at any node; its shard is on one of them, its copies on others.
         let elsewhere = (nodes - 1.0) / nodes;

@@ -18,13 +18,18 @@ mod traced;
 #[cfg(test)]
 mod tests;
 
-pub use basis::{Basis, BasisError, Reading};
-pub use decision::{Ahead, Assumption, AssumptionWeight, Decision, OneLost, Regret, SHORTAGE};
+pub use basis::{Basis, BasisError, Reading, SizeAxis};
+pub use decision::{
+    Assumption, AssumptionWeight, Condition, Decision, Regret, ReplicaEffect, SHORTAGE, Scenario,
+    ToProve,
+};
 pub use layout::{Disk, Network, Shards, length};
-pub use plan::{Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint};
+pub use plan::{
+    Alternative, ModelPlan, NeedPlan, NodeInterval, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+};
 pub use planning::size;
-pub use planning::{CapacityUse, NodeCounts, Unreached};
+pub use planning::{CapacityUse, NodeCounts};
 pub(crate) use planning::{curve, models};
-pub use request::Headroom;
-pub use request::{Need, Request};
+pub use prose::estimate;
+pub use request::{Estimate, Need, Request};
 pub use traced::{Input, Origin, Traced};

@@ -4,14 +4,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::decision::Decision;
+use super::basis::SizeAxis;
+use super::decision::{Decision, ToProve};
 use super::layout::{Disk, Network, Shards};
-use super::request::Headroom;
+use super::request::Estimate;
 use super::traced::{Input, Origin};
-use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
+use crate::scaling::{Fit, Identifiability, Peak, ScalingModel};
 
 /// Version of the plan format.
-pub const PLAN_SCHEMA: &str = "highwater-size/2";
+pub const PLAN_SCHEMA: &str = "highwater-size/3";
 /// Which cluster is needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizePlan {
@@ -19,8 +20,8 @@ pub struct SizePlan {
     pub schema: String,
     /// Whether any figure rests on an assumption or on figures of others.
     pub assumed: bool,
-    /// Whether nodes lie beyond twice the largest measured size.
-    pub extrapolated: bool,
+    /// What sizes count: `planned` and all other numbers of nodes are of this.
+    pub axis: SizeAxis,
     /// What must be carried.
     pub needs: Vec<NeedPlan>,
     /// How many nodes.
@@ -57,8 +58,8 @@ pub struct NeedPlan {
     pub at_least_per_s: Option<f64>,
     /// In the last month of the plan.
     pub per_s_at_end: f64,
-    /// What the planned cluster can do of it alone: expected, with its 90% interval.
-    pub capacity: Prediction,
+    /// What the planned cluster can do of it alone.
+    pub capacity: Estimate,
     /// The measured points.
     pub measured: String,
     /// Their origin.
@@ -83,7 +84,7 @@ pub struct SizePlanPoint {
     /// Measured there, per second.
     pub measured_per_s: Option<f64>,
     /// What is predicted, with the copies and nodes of the measurements.
-    pub predicted: Prediction,
+    pub predicted: Estimate,
     /// Whether it lies beyond the largest measured size.
     pub beyond: bool,
 }
@@ -102,7 +103,7 @@ pub struct ModelPlan {
     /// Corrected Akaike criterion of the fit; from five sizes on.
     pub aicc: Option<f64>,
     /// What it alone predicts for the planned nodes, with the copies of the measurements.
-    pub prediction: Option<Prediction>,
+    pub prediction: Option<Estimate>,
     /// Its least squares, where there are as many sizes as parameters.
     pub fit: Option<Fit>,
     /// The peak of that fit, where it has one.
@@ -114,22 +115,20 @@ pub struct ModelPlan {
 pub struct NodePlan {
     /// Planned: meet the needs with the requested probability, after the loss that must be survived.
     pub planned: u32,
-    /// Suffice with a probability of one half.
-    pub expected: u32,
-    /// May suffice, with a probability of 5%.
-    pub low: u32,
-    /// Suffice with a probability of 95%; absent where that takes more than may be named.
-    pub high: Option<u32>,
+    /// Whether they meet the needs; otherwise no number of nodes does, and these are expected to come closest.
+    pub reached: bool,
+    /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
+    pub interval: Option<NodeInterval>,
+    /// What proves an unproven number.
+    pub to_prove: Option<ToProve>,
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
     /// The probability that was requested.
     pub probability: f64,
-    /// The most nodes that can be named from these measurements.
-    pub farthest: u32,
-    /// Part of the capacity that is free with all planned nodes: expected, and its 90% interval.
-    pub headroom: Headroom,
+    /// Part of the capacity that is free with all planned nodes; below 0 where the needs are not sustained.
+    pub headroom: Estimate,
     /// The same after the loss that must be survived.
-    pub headroom_after_loss: Headroom,
+    pub headroom_after_loss: Estimate,
 }
 
 /// Another cluster.
@@ -142,9 +141,9 @@ pub struct Alternative {
     /// Whether it is the planned one.
     pub planned: bool,
     /// Free capacity after the loss that must be survived.
-    pub headroom: Headroom,
-    /// Probability that it carries the needs after that loss.
-    pub probability: f64,
+    pub headroom: Estimate,
+    /// Probability that it sustains the needs after that loss; absent beyond twice the largest measured size.
+    pub probability: Option<f64>,
     /// Bytes of disk for each node.
     pub disk_per_node_bytes: Option<f64>,
     /// Price per month.
@@ -153,10 +152,33 @@ pub struct Alternative {
     pub remark: Option<String>,
 }
 
-impl NodePlan {
-    /// The upper end of the interval of nodes, as text.
-    pub fn most(&self) -> String {
-        let beyond = || format!("more than {}", self.farthest + self.survive);
-        self.high.map_or_else(beyond, |high| high.to_string())
+/// Numbers of nodes that may be enough, including those that may be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeInterval {
+    /// Enough with a probability of one half.
+    pub expected: u32,
+    /// Enough with a probability of 5%.
+    pub low: u32,
+    /// Enough with a probability of 95%; absent beyond `farthest`.
+    pub high: Option<u32>,
+    /// The most nodes that are proven.
+    pub farthest: u32,
+}
+
+impl NodeInterval {
+    /// `6`, `5 to 6`, or `5 to more than 10`.
+    pub fn text(&self) -> String {
+        match self.high {
+            Some(high) if high == self.low => high.to_string(),
+            Some(high) => format!("{} to {high}", self.low),
+            None => format!("{} to more than {}", self.low, self.farthest),
+        }
+    }
+}
+
+impl SizePlan {
+    /// Whether the planned nodes lie within twice the largest measured size.
+    pub const fn is_proven(&self) -> bool {
+        self.nodes.interval.is_some()
     }
 }

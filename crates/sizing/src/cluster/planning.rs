@@ -3,14 +3,17 @@
 
 use highwater_model::numbers::round_to_u32;
 
-use super::basis::measured_sizes;
-use super::decision::{HOURS_PER_MONTH, decide};
+use super::basis::{SizeAxis, measured_sizes};
+use super::decision::{HOURS_PER_MONTH, ToProve, decide};
 use super::plan::{
-    Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+    Alternative, ModelPlan, NeedPlan, NodeInterval, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 use super::prose;
-use super::request::{Headroom, Need, Request};
-use crate::scaling::{Average, Fit, Forecast, Growth, Point, Prediction, Sweep, Weighting, fit};
+use super::request::{Estimate, Need, Request};
+use super::traced::{Origin, Traced};
+use crate::scaling::{
+    Average, FARTHEST, Fit, Forecast, Growth, Point, Prediction, Sweep, Weighting, fit,
+};
 
 /// Number of nodes below and above the plan in the table of alternatives.
 const FEWER: u32 = 2;
@@ -18,33 +21,32 @@ const MORE: u32 = 2;
 /// Numbers of replicas in that table.
 const COPIES: [u32; 3] = [0, 1, 2];
 
-/// Plans a cluster, or returns why there is none.
-pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
+/// Plans a cluster. Beyond twice the largest measured size the number of nodes is unproven, and has no interval.
+pub fn size(request: &Request) -> SizePlan {
+    let as_stated = request;
+    let request = &Request { replicas: request.copies(), ..request.clone() };
     let replicas = request.replicas.value;
-    let counts = request.node_counts(replicas)?;
+    let counts = request.node_counts(replicas);
     let nodes = counts.planned;
-    let working = nodes - request.survive.value;
+    let working = nodes - request.added();
     let headroom = |nodes: u32| {
-        let carried = request.carried(nodes, replicas);
-        carried.map_or(Headroom::from(NOTHING), |carried| carried.used().into())
+        let used = request.used(nodes, replicas).map_or(NOTHING, |used| used.used());
+        Estimate::headroom(used, request.is_proven(nodes))
     };
     let needs: Vec<NeedPlan> =
         request.needs.iter().map(|need| need_plan(request, need, working, nodes)).collect();
-    let largest = request.needs.iter().map(|need| need.basis.growth.farthest());
-    let extrapolated = f64::from(working) > largest.fold(f64::INFINITY, f64::min);
     let inputs = prose::list(request);
     let mut plan = SizePlan {
         schema: PLAN_SCHEMA.to_owned(),
         assumed: inputs.iter().any(|input| input.origin.is_assumption()),
-        extrapolated,
+        axis: request.axis(),
         nodes: NodePlan {
             planned: nodes,
-            expected: counts.expected,
-            low: counts.low,
-            high: counts.high,
+            reached: counts.reached,
+            interval: counts.interval,
+            to_prove: request.to_prove(&counts),
             survive: request.survive.value,
             probability: request.probability.value,
-            farthest: request.farthest(),
             headroom: headroom(nodes),
             headroom_after_loss: headroom(working),
         },
@@ -52,35 +54,34 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
         disk: request.disk(nodes, replicas),
         network: request.network(nodes, replicas),
         price_per_month: price(request, nodes),
-        decision: decide(request, nodes),
+        decision: decide(as_stated, request, nodes),
         alternatives: alternatives(request, nodes),
-        notes: prose::notes(request, nodes, extrapolated),
+        notes: prose::notes(request, &counts),
         summary: String::new(),
         inputs,
         needs,
     };
     plan.summary = prose::summary(request, &plan);
-    Ok(plan)
+    plan
 }
 
 /// Zero use of capacity, for a missing need.
 const NOTHING: Prediction = Prediction { expected: 0.0, low: 0.0, high: 0.0 };
 
-fn price(request: &Request, nodes: u32) -> Option<f64> {
+/// Price per month of a cluster; of sizes in vCPUs, all machines together.
+pub(super) fn price(request: &Request, nodes: u32) -> Option<f64> {
     let price = request.price_per_node_hour.as_ref()?.value;
-    Some(price * f64::from(nodes) * HOURS_PER_MONTH)
+    Some(price * f64::from(nodes) * f64::from(request.machines()) * HOURS_PER_MONTH)
 }
 
 fn alternatives(request: &Request, planned: u32) -> Vec<Alternative> {
-    let survive = request.survive.value;
-    let fewest = planned.saturating_sub(FEWER).max(survive + 1);
-    let farthest = request.farthest() + survive;
-    let most = (planned + MORE).min(farthest);
+    let fewest = planned.saturating_sub(FEWER).max(request.added() + 1);
     let replicas = request.replicas.value;
-    let mut clusters: Vec<(u32, u32)> = (fewest..=most).map(|nodes| (nodes, replicas)).collect();
+    let mut clusters: Vec<(u32, u32)> =
+        (fewest..=planned + MORE).map(|nodes| (nodes, replicas)).collect();
     for copies in COPIES.into_iter().filter(|copies| *copies != replicas) {
-        let nodes = request.node_counts(copies);
-        clusters.extend(nodes.ok().map(|counts| (counts.planned, copies)));
+        let counts = request.node_counts(copies);
+        clusters.extend(counts.reached.then_some((counts.planned, copies)));
     }
     clusters
         .into_iter()
@@ -90,10 +91,11 @@ fn alternatives(request: &Request, planned: u32) -> Vec<Alternative> {
 
 fn alternative(request: &Request, nodes: u32, replicas: u32, planned: u32) -> Option<Alternative> {
     let survive = request.survive.value;
-    let carried = request.carried(nodes - survive, replicas)?;
+    let working = nodes - request.added();
+    let (used, is_proven) = (request.used(working, replicas)?, request.is_proven(working));
     let remark = if replicas < survive {
         Some(format!("loses data with {survive} lost"))
-    } else if nodes <= replicas {
+    } else if request.axis() == SizeAxis::Nodes && nodes <= replicas {
         Some("has fewer nodes than copies".to_owned())
     } else {
         None
@@ -102,8 +104,8 @@ fn alternative(request: &Request, nodes: u32, replicas: u32, planned: u32) -> Op
         nodes,
         replicas,
         planned: nodes == planned && replicas == request.replicas.value,
-        headroom: carried.used().into(),
-        probability: carried.probability(),
+        headroom: Estimate::headroom(used.used(), is_proven),
+        probability: is_proven.then(|| used.probability()),
         disk_per_node_bytes: request.disk(nodes, replicas).map(|disk| disk.per_node_bytes),
         price_per_month: price(request, nodes),
         remark,
@@ -119,7 +121,10 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         per_s: need.per_s.value,
         at_least_per_s: need.at_least_per_s,
         per_s_at_end: need.per_s.value * request.growth(),
-        capacity: basis.forecast(f64::from(nodes), replicas, vcpus).prediction(),
+        capacity: Estimate::new(
+            basis.forecast(f64::from(nodes), replicas, vcpus).prediction(),
+            request.is_proven(nodes),
+        ),
         measured: measured_sizes(basis),
         origin: basis.origin.clone(),
         growth: basis.growth_origin.clone(),
@@ -149,7 +154,7 @@ pub(crate) fn curve(sweep: &Sweep, growth: &Growth, larger: f64) -> Vec<SizePlan
             .iter()
             .find(|size| size.size.total_cmp(&nodes).is_eq())
             .map(|size| size.per_s),
-        predicted: growth.forecast(nodes).prediction(),
+        predicted: Estimate::new(growth.forecast(nodes).prediction(), nodes <= growth.farthest()),
         beyond: nodes > growth.largest(),
     };
     nodes.into_iter().map(point).collect()
@@ -180,44 +185,31 @@ pub(crate) fn models(
                 left_out_error: member.left_out_error,
                 aicc: fit.as_ref().and_then(Fit::aicc),
                 peak: fit.as_ref().and_then(|fit| fit.curve.peak()),
-                prediction: alone.map(|forecast| forecast.prediction()),
+                prediction: alone.map(|forecast| {
+                    Estimate::new(forecast.prediction(), nodes <= growth.farthest())
+                }),
                 fit,
             }
         })
         .collect()
 }
 
-/// Maximum number of nodes of a plan that may extrapolate.
-const MOST_NODES: u32 = 1_000;
+/// Maximum number of nodes that is searched.
+const MOST_NODES: u32 = 10_000;
 /// Probabilities at the ends of the 90% interval of the number of nodes.
 const LIKELY: (f64, f64) = (0.05, 0.95);
+/// Of clusters that fall short, the smallest one that is this close to the best counts as the best.
+const AS_GOOD: f64 = 1.01;
 
-/// Numbers of nodes, including those that may be lost.
+/// The nodes that are enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// Sustains the needs with the requested probability.
+    /// Sustain the needs with the requested probability.
     pub planned: u32,
-    /// Sustains the needs with a probability of one half.
-    pub expected: u32,
-    /// Lower end: enough with a probability of 5%.
-    pub low: u32,
-    /// Upper end: enough with a probability of 95%. Absent above the maximum number of nodes.
-    pub high: Option<u32>,
-}
-
-/// Why there is no number of nodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Unreached {
-    /// The largest number of nodes tried, without those that may be lost.
-    pub farthest: u32,
-    /// The fraction of the capacity that the needs would use there.
-    pub used: Prediction,
-    /// The number of nodes that sustain the needs with a probability of one half, if up to that.
-    pub expected: Option<u32>,
-    /// The probability that was requested.
-    pub probability: f64,
-    /// Whether more nodes could be tried on request.
-    pub refused: bool,
+    /// Whether they do; otherwise no number of nodes does, and these come closest.
+    pub reached: bool,
+    /// Absent beyond twice the largest measured size.
+    pub interval: Option<NodeInterval>,
 }
 
 /// A cluster's used fraction of its capacity.
@@ -242,7 +234,7 @@ impl CapacityUse {
 
 impl Request {
     /// The use of a cluster of `nodes` running nodes by the needs of the last month.
-    pub fn carried(&self, nodes: u32, replicas: u32) -> Option<CapacityUse> {
+    pub fn used(&self, nodes: u32, replicas: u32) -> Option<CapacityUse> {
         let vcpus = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
         let needs: Vec<(f64, Forecast)> = self
             .needs
@@ -260,29 +252,51 @@ impl Request {
         (1.0 + self.growth_per_month.value).powf(f64::from(self.months.value))
     }
 
-    /// Maximum number of running nodes in a plan.
-    pub fn farthest(&self) -> u32 {
-        if self.extrapolate {
-            return MOST_NODES;
+    /// What sizes count; the same for all needs.
+    pub fn axis(&self) -> SizeAxis {
+        self.needs.first().map_or(SizeAxis::Nodes, |need| need.basis.axis)
+    }
+
+    /// Machines of each size: one for sizes in nodes, else those whose vCPUs are counted, and those that may be lost.
+    pub fn machines(&self) -> u32 {
+        match (self.axis(), self.needs.first()) {
+            (SizeAxis::Vcpus, Some(need)) => need.basis.machines + self.survive.value,
+            _ => 1,
         }
-        let nodes = self
-            .needs
-            .iter()
-            .map(|need| need.basis.growth.farthest())
-            .fold(f64::from(MOST_NODES), f64::min);
-        round_to_u32(nodes.floor())
+    }
+
+    /// What sizes have more than the running nodes: the nodes that may be lost.
+    pub(super) fn added(&self) -> u32 {
+        if self.axis() == SizeAxis::Nodes { self.survive.value } else { 0 }
+    }
+
+    /// Planned replicas: as given, else as measured, but enough to keep all data if nodes fail.
+    pub fn copies(&self) -> Traced<u32> {
+        let (replicas, survive) = (&self.replicas, self.survive.value);
+        if matches!(replicas.origin, Origin::Given(_)) || replicas.value >= survive {
+            return replicas.clone();
+        }
+        Traced::assumed(survive, "as many as tolerated node failures, so that no data is lost")
+    }
+
+    /// Maximum number of running nodes that is proven.
+    pub fn farthest(&self) -> u32 {
+        let farthest = self.needs.iter().map(|need| need.basis.growth.farthest());
+        round_to_u32(farthest.fold(f64::from(MOST_NODES), f64::min).floor())
+    }
+
+    /// Whether a prediction for this many running nodes has an interval.
+    pub(super) fn is_proven(&self, nodes: u32) -> bool {
+        nodes <= self.farthest()
     }
 
     /// The number of nodes needed with this number of replicas.
-    pub fn node_counts(&self, replicas: u32) -> Result<NodeCounts, Unreached> {
+    pub fn node_counts(&self, replicas: u32) -> NodeCounts {
         let probabilities = [LIKELY.0, 0.5, LIKELY.1, self.probability.value];
         let mut found = [None; 4];
-        for nodes in 1..=self.farthest() {
-            let Some(probability) =
-                self.carried(nodes, replicas).map(|carried| carried.probability())
-            else {
-                break;
-            };
+        let farthest = self.farthest();
+        for nodes in 1..=farthest {
+            let probability = self.probability_of(nodes, replicas);
             for (found, requested) in found.iter_mut().zip(probabilities) {
                 if found.is_none() && probability >= requested {
                     *found = Some(nodes);
@@ -292,31 +306,63 @@ impl Request {
                 break;
             }
         }
-        let with_lost = |nodes: u32| nodes + self.survive.value;
-        match found {
-            [Some(low), Some(expected), high, Some(planned)] => Ok(NodeCounts {
-                planned: with_lost(planned),
-                expected: with_lost(expected),
-                low: with_lost(low),
-                high: high.map(with_lost),
-            }),
-            _ => Err(self.unreached(replicas, found[1])),
+        let with_lost = |nodes: u32| nodes + self.added();
+        if let [Some(low), Some(expected), high, Some(planned)] = found {
+            let [low, expected, planned, farthest] =
+                [low, expected, planned, farthest].map(with_lost);
+            let high = high.map(with_lost);
+            let interval = Some(NodeInterval { expected, low, high, farthest });
+            return NodeCounts { planned, reached: true, interval };
         }
+        let beyond = self.beyond(replicas);
+        let planned = with_lost(beyond.unwrap_or_else(|| self.closest(replicas)));
+        NodeCounts { planned, reached: beyond.is_some(), interval: None }
     }
 
-    fn unreached(&self, replicas: u32, expected: Option<u32>) -> Unreached {
-        let farthest = self.farthest();
-        let used = self.carried(farthest, replicas).map(|carried| carried.used());
-        Unreached {
-            farthest,
-            used: used.unwrap_or(Prediction {
-                expected: f64::INFINITY,
-                low: f64::INFINITY,
-                high: f64::INFINITY,
-            }),
-            expected,
-            probability: self.probability.value,
-            refused: !self.extrapolate,
+    fn probability_of(&self, nodes: u32, replicas: u32) -> f64 {
+        self.used(nodes, replicas).map_or(1.0, |used| used.probability())
+    }
+
+    /// The smallest number beyond the proven ones that is enough, if growth continues. It does not fall there, so that
+    /// the number is bracketed and halved.
+    fn beyond(&self, replicas: u32) -> Option<u32> {
+        let is_enough = |nodes| self.probability_of(nodes, replicas) >= self.probability.value;
+        let mut few = self.farthest();
+        let mut enough = few;
+        while enough == few || !is_enough(enough) {
+            few = enough;
+            enough = few.saturating_mul(2).min(MOST_NODES);
+            if enough == few {
+                return None;
+            }
         }
+        while enough - few > 1 {
+            let middle = few + (enough - few) / 2;
+            if is_enough(middle) { enough = middle } else { few = middle }
+        }
+        Some(enough)
+    }
+
+    /// Of the proven numbers, none of which is enough, the smallest one that uses nearly the least of its capacity.
+    fn closest(&self, replicas: u32) -> u32 {
+        let used = |nodes| self.used(nodes, replicas).map_or(0.0, |used| used.used().expected);
+        let all: Vec<(u32, f64)> =
+            (1..=self.farthest()).map(|nodes| (nodes, used(nodes))).collect();
+        let least = all.iter().map(|(_, used)| *used).fold(f64::INFINITY, f64::min);
+        let closest = all.iter().find(|(_, used)| *used <= AS_GOOD * least);
+        closest.map_or(1, |(nodes, _)| *nodes)
+    }
+
+    /// The size whose measurement proves an unproven number; `None` for a proven one.
+    pub(super) fn to_prove(&self, counts: &NodeCounts) -> Option<ToProve> {
+        let working = f64::from(counts.planned - self.added());
+        let growths = self.needs.iter().map(|need| &need.basis.growth);
+        let least = growths.min_by(|a, b| a.largest().total_cmp(&b.largest()))?;
+        let measure = (working / FARTHEST).ceil();
+        let is_open = counts.interval.is_none() && counts.reached && measure > least.largest();
+        is_open.then(|| {
+            let after = least.interval_after(measure, working);
+            ToProve { measure: round_to_u32(measure), low: after.low - 1.0, high: after.high - 1.0 }
+        })
     }
 }

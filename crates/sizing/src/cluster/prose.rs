@@ -3,12 +3,13 @@
 
 use highwater_model::display::{self, percent_plain};
 
-use super::basis::Basis;
+use super::basis::{Basis, SizeAxis};
 use super::layout::length;
 use super::plan::{NeedPlan, SizePlan};
-use super::request::{Headroom, Need, Request};
+use super::planning::NodeCounts;
+use super::request::{Estimate, Need, Request};
 use super::traced::{Input, Origin, Traced};
-use crate::scaling::{DEVIATIONS, Growth, LEVEL, Size};
+use crate::scaling::{DEVIATIONS, Growth, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
@@ -27,24 +28,25 @@ pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
 fn headline(request: &Request, plan: &SizePlan) -> String {
     let needs: Vec<String> = plan.needs.iter().map(need_text).collect();
     let copies = match request.replicas.value {
-        0 => "no further copy".to_owned(),
-        1 => "one further copy".to_owned(),
+        0 => "no replica".to_owned(),
+        1 => "one replica".to_owned(),
         more => format!("{more} replicas"),
     };
-    let loss = match plan.nodes.survive {
-        0 => String::new(),
-        1 => ", one of which may be lost".to_owned(),
-        lost => format!(", {lost} of which may be lost"),
+    let loss = match (plan.nodes.survive, request.machines()) {
+        (0, 1) => String::new(),
+        (0, machines) => format!(" on each of {machines} machines"),
+        (lost, 1) => format!(", {lost} of which may be lost"),
+        (lost, machines) => {
+            format!(" on each of {machines} machines, {lost} of which may be lost")
+        }
     };
-    let extrapolated = if plan.extrapolated {
-        " (EXTRAPOLATED beyond twice the largest known cluster)"
-    } else {
+    let (needs, nodes) = (needs.join(" and "), plan.axis.counted(plan.nodes.planned));
+    let short = if plan.nodes.reached {
         ""
+    } else {
+        ", although no number is expected to be enough, because they come closest"
     };
-    let (needs, nodes) = (needs.join(" and "), plan.nodes.planned);
-    format!(
-        "To carry {needs} with {copies} of each row, {nodes} nodes are planned{loss}{extrapolated}."
-    )
+    format!("To sustain {needs} with {copies} of each row, {nodes} are planned{loss}{short}.")
 }
 
 fn need_text(need: &NeedPlan) -> String {
@@ -72,40 +74,48 @@ fn basis(need: &NeedPlan) -> String {
 
 fn nodes(plan: &SizePlan) -> String {
     let nodes = &plan.nodes;
+    let planned = nodes.planned;
+    let enough = match &nodes.interval {
+        Some(interval) => format!(
+            "{} are expected to be enough (90% interval {}); the planned {planned} are enough with a probability of \
+             at least {}.",
+            interval.expected,
+            interval.text(),
+            percent_plain(nodes.probability)
+        ),
+        None => {
+            "This is unproven: it lies beyond twice the largest measured size, so that no interval is given.".to_owned()
+        }
+    };
     let capacity = match &plan.needs[..] {
         [need] => {
-            let of = need.capacity;
-            let [about, low, high] = [of.expected, of.low, of.high].map(display::about);
-            let unit = &need.unit;
-            format!(" They are expected to carry {about} {unit} (90% interval {low} to {high}).")
+            let capacity = estimate(need.capacity, &need.unit, display::about);
+            format!(" They are expected to sustain {capacity}.")
         }
         _ => String::new(),
     };
-    let headroom = headroom(nodes.headroom);
-    let after = if nodes.survive > 0 {
-        let after = self::headroom(nodes.headroom_after_loss);
-        format!(", and {after} after that loss")
+    let headroom = |of| estimate(of, "", display::percent_whole);
+    let after = if nodes.survive > 0 && plan.axis == SizeAxis::Nodes {
+        format!(", and {} after that loss", headroom(nodes.headroom_after_loss))
     } else {
         String::new()
     };
     format!(
-        "{} are expected to be enough ({} to {} at a level of {}); the planned {} are enough with a \
-         chance of at least {}.{capacity} That leaves {headroom} of the capacity free{after}.",
-        nodes.expected,
-        nodes.low,
-        nodes.most(),
-        percent_plain(LEVEL),
-        nodes.planned,
-        percent_plain(nodes.probability)
+        "{enough}{capacity} That leaves {} of the capacity free{after}.",
+        headroom(nodes.headroom)
     )
 }
 
-fn headroom(headroom: Headroom) -> String {
-    let part = |part: f64| format!("{:.0}", 100.0 * part);
-    let expected = part(headroom.expected);
-    let low = part(headroom.low);
-    let high = part(headroom.high);
-    format!("{expected}% ({low} to {high}%)")
+/// `98,300 rows/s (90% interval 97,100 to 99,200)`, without an interval if it is unproven.
+pub fn estimate(of: Estimate, unit: &str, show: impl Fn(f64) -> String) -> String {
+    let mut text = show(of.expected);
+    if !unit.is_empty() {
+        text = format!("{text} {unit}");
+    }
+    match of.interval.map(|ends| ends.map(show)) {
+        Some([low, high]) => format!("{text} (90% interval {low} to {high})"),
+        None => text,
+    }
 }
 
 fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
@@ -173,9 +183,9 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     let part = percent_plain(basis.growth.error());
     let error = format!("{part} of each measurement");
     list.push(basis.error().input("measurement error", error, "--error"));
-    let cost = basis.replica_cost.value.cost;
-    let text = format!("{} of the first", percent_plain(cost));
-    let what = format!("cost of a further copy, {unit}");
+    let cost = basis.replica_cost.value.expected;
+    let text = format!("{} of the first copy", display::percent_whole(cost));
+    let what = format!("cost of a replica, {unit}");
     list.push(basis.replica_cost.input(&what, text, "--replica-cost"));
 }
 
@@ -184,8 +194,9 @@ fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let unit = &basis.unit;
     if let Growth::Assumed(pooled) = &basis.growth {
         let growth = &basis.growth_origin;
-        let exponent = format!("nodes^{:.2}", pooled.exponent());
-        list.push(growth.input(&format!("growth with nodes, {unit}"), exponent, "--assume"));
+        let noun = basis.axis.noun();
+        let exponent = format!("{noun}^{:.2}", pooled.exponent());
+        list.push(growth.input(&format!("growth with {noun}, {unit}"), exponent, "--assume"));
         return;
     }
     let averaged = (
@@ -251,16 +262,17 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
 }
 
 /// Information for the reader that is not an error.
-pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<String> {
+pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
+    let nodes = counts.planned;
     for need in &request.needs {
         notes.extend(need.basis.notes.iter().cloned());
         of_basis(request, need, &mut notes);
     }
-    if extrapolated {
+    if counts.interval.is_none() && counts.reached {
         notes.push(
-            "EXTRAPOLATED: the nodes lie beyond twice the largest known size, where every model \
-             says something else; measure a larger cluster before buying."
+            "Unproven sizes lie beyond twice the largest measured one, where the scaling models differ by more than \
+             any interval. Measure a larger cluster before you buy."
                 .to_owned(),
         );
     }
@@ -272,13 +284,24 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
         );
     }
     let (replicas, survive) = (request.replicas.value, request.survive.value);
+    let assumed = request.needs.iter().map(|need| &need.basis).find(|basis| {
+        let cost = &basis.replica_cost;
+        let is_open = cost.origin.is_assumption() && cost.value.low < cost.value.high;
+        is_open && basis.replicas.value < f64::from(replicas)
+    });
+    if assumed.is_some() {
+        notes.push(
+            "The cost of a replica is assumed: measure one size with and without replicas to narrow it."
+                .to_owned(),
+        );
+    }
     if replicas < survive {
         notes.push(format!(
             "With {replicas} replicas and {survive} lost, data are lost; --replicas {survive} \
              keeps them."
         ));
     }
-    if nodes <= replicas {
+    if request.axis() == SizeAxis::Nodes && nodes <= replicas {
         notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
     }
     of_layout(request, nodes, &mut notes);
@@ -339,6 +362,10 @@ fn of_sizes(sizes: &[Size], unit: &str, notes: &mut Vec<String>) {
 
 fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
     if request.rows_per_s() <= 0.0 {
+        return;
+    }
+    if request.axis() == SizeAxis::Vcpus {
+        notes.push("Disk, network and shards are sized only from numbers of nodes.".to_owned());
         return;
     }
     let mut missing: Vec<&str> = Vec::new();

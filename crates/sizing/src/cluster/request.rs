@@ -34,7 +34,7 @@ pub struct Request {
     pub months: Traced<u32>,
     /// Number of node failures during which the needs are still sustained.
     pub survive: Traced<u32>,
-    /// Replicas of each shard.
+    /// Replicas of each shard: as given, else as measured. [`Request::copies`] has those that are planned.
     pub replicas: Traced<u32>,
     /// Virtual CPUs of each planned node; if absent, as measured.
     pub vcpus_per_node: Option<Traced<f64>>,
@@ -52,23 +52,29 @@ pub struct Request {
     pub guidance: Traced<Guidance>,
     /// Weighting of the displayed fits; predictions do not depend on it.
     pub squares: Weighting,
-    /// Whether sizes beyond twice the largest measured one are allowed.
-    pub extrapolate: bool,
 }
 
-/// Free capacity, as a part; below 0 where the needs are not carried.
+/// An expected value, with its 90% interval where predictions are proven.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Headroom {
-    /// Middle.
+pub struct Estimate {
+    /// Half of new measurements are above it.
     pub expected: f64,
-    /// 5% are below.
-    pub low: f64,
-    /// 5% are above.
-    pub high: f64,
+    /// 5% are below the first, and 5% above the second. Absent beyond twice the largest measured size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
 }
 
-impl From<Prediction> for Headroom {
-    fn from(used: Prediction) -> Self {
-        Self { expected: 1.0 - used.expected, low: 1.0 - used.high, high: 1.0 - used.low }
+impl Estimate {
+    /// A prediction, with its interval if it is proven.
+    pub fn new(of: Prediction, is_proven: bool) -> Self {
+        let interval = is_proven.then_some([of.low, of.high]);
+        Self { expected: of.expected, interval }
+    }
+
+    /// The free part of the capacity, from the used one; below 0 where the needs are not sustained.
+    pub(super) fn headroom(used: Prediction, is_proven: bool) -> Self {
+        let Prediction { expected, low, high } = used;
+        let free = Prediction { expected: 1.0 - expected, low: 1.0 - high, high: 1.0 - low };
+        Self::new(free, is_proven)
     }
 }

@@ -11,19 +11,18 @@ mod tests;
 use std::collections::BTreeMap;
 
 use highwater_analysis::growth::{
-    ComparedSize, Drift, REPLICA_RULE, SizedRate, counted, drift, replicas, replicas_of,
+    ComparedSize, Drift, SizedRate, counted, drift, replicas, replicas_of,
 };
+use highwater_model::plan::Unit;
 use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
 
 use crate::by_op::{OpRate, by_op};
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
 use crate::scaling::{
     Average, Growth, Identifiability, Placement, Point, PooledGrowth, Sweep, Weighting,
+    assumed_replica_cost, replicas_leave,
 };
 
-/// Nine of ten factors of a further replica lie between these: from one that costs a little more than the first copy
-/// to one that costs hardly anything.
-const REPLICA_INTERVAL: [f64; 2] = [0.45, 0.95];
 /// Seconds of an hour, and rows or queries that a price is for.
 const HOUR_S: f64 = 3_600.0;
 const MILLION: f64 = 1e6;
@@ -39,39 +38,11 @@ pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
     let (_, growth) = measured(&smaller, of_smaller)?;
     let nodes = f64::from(nodes);
     (nodes <= growth.farthest()).then(|| {
-        let predicted = growth.forecast(nodes).prediction();
-        let predicted = PredictedRate {
-            expected: predicted.expected,
-            low90: predicted.low,
-            high90: predicted.high,
-        };
-        with_replicas(predicted, of_smaller, of_size)
+        let cost = assumed_replica_cost(scale.unit == Unit::Rows);
+        let factor = replicas_leave(cost, f64::from(of_smaller), f64::from(of_size));
+        let predicted = growth.forecast(nodes).scaled(factor).prediction();
+        PredictedRate { expected: predicted.expected, low90: predicted.low, high90: predicted.high }
     })
-}
-
-/// With another number of replicas; both uncertainties are independent, so their widths add up in squares, in the
-/// logarithm.
-fn with_replicas(rate: PredictedRate, from: u32, to: u32) -> PredictedRate {
-    if from == to {
-        return rate;
-    }
-    let further = f64::from(to) - f64::from(from);
-    let side = |end: f64, factor: f64| {
-        let of_rate = (end / rate.expected).ln();
-        let of_replicas = further * (factor / REPLICA_RULE).ln();
-        of_rate.hypot(of_replicas)
-    };
-    let [mut low, mut high] = REPLICA_INTERVAL;
-    if further < 0.0 {
-        // Of fewer replicas the ends change places.
-        (low, high) = (high, low);
-    }
-    let expected = rate.expected * REPLICA_RULE.powf(further);
-    PredictedRate {
-        expected,
-        low90: expected / side(rate.low90, low).exp(),
-        high90: expected * side(rate.high90, high).exp(),
-    }
 }
 
 /// Sizes with so many replicas and how they grow: one alone as published clusters do whose rows are placed alike.

@@ -4,6 +4,7 @@
 //! falls short of a prediction by more than it exceeds it. How far the sides reach holds on
 //! published series. What copies cost is here too.
 
+use highwater_analysis::growth::{REPLICA_COST, replica_factor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -61,14 +62,13 @@ impl Forecast {
         Normal::standard().cdf(-away * DEVIATIONS / side)
     }
 
-    /// The same of a throughput that is `factor` times as high, where the logarithm of the factor
-    /// is known to `log_deviation`.
-    pub fn scaled(&self, factor: f64, log_deviation: f64) -> Self {
-        let added = DEVIATIONS * log_deviation;
+    /// The same of a throughput that is `factor` times as high. Both uncertainties are independent, so their widths
+    /// add up in squares, in the logarithm.
+    pub fn scaled(&self, factor: Prediction) -> Self {
         Self {
-            log_middle: self.log_middle + factor.ln(),
-            below: self.below.hypot(added),
-            above: self.above.hypot(added),
+            log_middle: self.log_middle + factor.expected.ln(),
+            below: self.below.hypot((factor.expected / factor.low).ln()),
+            above: self.above.hypot((factor.high / factor.expected).ln()),
         }
     }
 
@@ -157,14 +157,12 @@ impl Sides {
     }
 }
 
-/// Cost of a further copy.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ReplicaCost {
-    /// c; from 0.
-    pub cost: f64,
-    /// Standard error of c; 0 where it is assumed.
-    pub error: f64,
-}
+/// Nine of ten factors by which a first replica changes throughput lie between these: from one that costs a little more
+/// than the first copy to one that costs hardly anything.
+const FIRST_REPLICA: [f64; 2] = [0.45, 0.95];
+
+/// Cost of writing a replica, as a fraction of that of the first copy, from 0, with its 90% interval.
+pub type ReplicaCost = Prediction;
 
 /// A throughput with its copies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -177,39 +175,52 @@ pub struct Copies {
     pub per_s: f64,
 }
 
-impl ReplicaCost {
-    /// From clusters of the same size that were measured with different numbers of copies; each
-    /// throughput has the relative standard deviation `error`. Absent where there is no such pair.
-    pub fn measured(points: &[Copies], error: f64) -> Option<Self> {
-        let (mut weights, mut total) = (0.0, 0.0);
-        for (i, a) in points.iter().enumerate() {
-            for b in &points[i + 1..] {
-                let pair = of_pair(a, b, error).or_else(|| of_pair(b, a, error));
-                if let Some(one) = pair {
-                    let weight = 1.0 / (one.error * one.error);
-                    weights += weight;
-                    total += weight * one.cost;
-                }
-            }
-        }
-        (weights > 0.0).then(|| Self {
-            cost: (total / weights).max(0.0),
-            // Pairs share points, so their number does not make the cost better known.
-            error: (1.0 / weights).sqrt().max(error),
-        })
-    }
-
-    /// What a throughput is multiplied by on going from `from` replicas to `to`, and the
-    /// standard deviation of that factor's logarithm.
-    pub fn factor(&self, from: f64, to: f64) -> (f64, f64) {
-        let (before, after) = (1.0 + self.cost * from, 1.0 + self.cost * to);
-        let slope = from / before - to / after;
-        (before / after, (slope * self.error).abs())
-    }
+/// The cost that is assumed: every copy of a row is written, and a query is answered by any one copy.
+pub fn assumed_replica_cost(rows: bool) -> ReplicaCost {
+    // The factor that leaves least is that of the highest cost.
+    let [high, low] = FIRST_REPLICA.map(|factor| 1.0 / factor - 1.0);
+    if rows { Prediction { expected: REPLICA_COST, low, high } } else { known(0.0) }
 }
 
-/// X(r0)/X(r1) = (1 + c·r1)/(1 + c·r0), solved for c; its error by the slope of that.
-fn of_pair(fewer: &Copies, more: &Copies, error: f64) -> Option<ReplicaCost> {
+/// A value without uncertainty.
+pub(crate) const fn known(value: f64) -> Prediction {
+    Prediction { expected: value, low: value, high: value }
+}
+
+/// The cost from clusters of the same size that were measured with different numbers of copies; each throughput has the
+/// relative standard deviation `error`. Absent where there is no such pair.
+pub fn measured_replica_cost(points: &[Copies], error: f64) -> Option<ReplicaCost> {
+    let (mut weights, mut total) = (0.0, 0.0);
+    for (i, a) in points.iter().enumerate() {
+        for b in &points[i + 1..] {
+            let pair = of_pair(a, b, error).or_else(|| of_pair(b, a, error));
+            if let Some((cost, error)) = pair {
+                let weight = 1.0 / (error * error);
+                weights += weight;
+                total += weight * cost;
+            }
+        }
+    }
+    // Pairs share points, so their number does not make the cost better known.
+    let side = DEVIATIONS * (1.0_f64 / weights).sqrt().max(error);
+    let at_least_0 = |cost: f64| cost.max(0.0);
+    let cost = at_least_0(total / weights);
+    (weights > 0.0).then(|| Prediction {
+        expected: cost,
+        low: at_least_0(cost - side),
+        high: cost + side,
+    })
+}
+
+/// What a throughput is multiplied by on going from `from` replicas to `to`.
+pub fn replicas_leave(cost: ReplicaCost, from: f64, to: f64) -> Prediction {
+    let [expected, one, other] =
+        [cost.expected, cost.low, cost.high].map(|cost| replica_factor(cost, from, to));
+    Prediction { expected, low: one.min(other), high: one.max(other) }
+}
+
+/// X(r0)/X(r1) = (1 + c·r1)/(1 + c·r0), solved for c, and its standard error by the slope of that.
+fn of_pair(fewer: &Copies, more: &Copies, error: f64) -> Option<(f64, f64)> {
     let ratio = fewer.per_s / more.per_s;
     let below = more.replicas - ratio * fewer.replicas;
     let same_size = fewer.size.total_cmp(&more.size).is_eq();
@@ -217,8 +228,5 @@ fn of_pair(fewer: &Copies, more: &Copies, error: f64) -> Option<ReplicaCost> {
         return None;
     }
     let slope = (more.replicas - fewer.replicas) / (below * below);
-    Some(ReplicaCost {
-        cost: (ratio - 1.0) / below,
-        error: slope * ratio * error * std::f64::consts::SQRT_2,
-    })
+    Some(((ratio - 1.0) / below, slope * ratio * error * std::f64::consts::SQRT_2))
 }

@@ -18,8 +18,10 @@ pub use average::{Placement, PooledGrowth};
 pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Parameter, Weighting, fit};
 pub use fit::{Identifiability, Range};
-pub(crate) use forecast::DEVIATIONS;
-pub use forecast::{Copies, ReplicaCost};
+pub use forecast::{
+    Copies, ReplicaCost, assumed_replica_cost, measured_replica_cost, replicas_leave,
+};
+pub(crate) use forecast::{DEVIATIONS, known};
 pub use forecast::{Forecast, LEVEL, Prediction};
 pub use growth::{FARTHEST, Growth};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

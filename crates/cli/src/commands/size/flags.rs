@@ -26,8 +26,9 @@ const FIGURES_FLAGS: &[Flag] = &[
     ),
     flag(
         "--assume <NAME>...",
-        "Assume that throughput grows as published clusters did, and take the throughputs of this \
-         published series if --from gives none. Give it once for rows and once for queries",
+        "Assume that throughput grows as published clusters did, as is done with one measured size, \
+         and take the throughputs of this published series if --from gives none. Give it once for \
+         rows and once for queries",
     ),
     flag(
         "--nodes <N>",
@@ -41,7 +42,7 @@ const FIGURES_FLAGS: &[Flag] = &[
     flag(
         "--replica-cost <PERCENT>",
         "Set the cost of writing a replica, relative to the primary [default: as measured, else \
-         100% for rows and 0% for queries]",
+         67% for rows, 5% to 122%, and 0% for queries]",
     ),
     MODEL,
     flag(
@@ -49,7 +50,6 @@ const FIGURES_FLAGS: &[Flag] = &[
         "Minimize relative or absolute squares in the fits shown; predictions do not depend on it",
     )
     .default("relative"),
-    flag("--extrapolate", "Allow plans beyond twice the largest measured size; the plan is marked"),
 ];
 
 const CONDITIONS_FLAGS: &[Flag] = &[
@@ -74,7 +74,10 @@ const CLUSTER_FLAGS: &[Flag] = &[
         "--vcpus <N>",
         "Plan nodes with N vCPUs; throughput is scaled in proportion [default: as measured]",
     ),
-    flag("--price <AMOUNT>", "Set the price of one node for one hour, such as 0.80"),
+    flag(
+        "--price <AMOUNT>",
+        "Set the price of one node for one hour, such as 0.80, or of one vCPU where sizes count vCPUs",
+    ),
     flag(
         "--shards-per-vcpu <N>",
         "Plan N primary shards being written per vCPU [default: as the database's vendor advises]",

@@ -38,8 +38,6 @@ pub(super) struct SizeIntent {
     pub(super) conditions: Conditions,
     /// Squares that the printed fits minimize.
     pub(super) squares: Weighting,
-    /// Whether sizes beyond twice the largest measured one may be named.
-    pub(super) extrapolate: bool,
     /// Print the plan as JSON instead of the report.
     pub(super) json: bool,
     /// Print all details below the answer.
@@ -116,7 +114,6 @@ impl SizeIntent {
             },
             conditions: Conditions::resolve(layers)?,
             squares: layers.require("squares", squares)?,
-            extrapolate: layers.switch("extrapolate")?,
             json: layers.switch("json")?,
             verbose: layers.switch("verbose")?,
             html: layers.parse("html", parsers::word)?.map(PathBuf::from),

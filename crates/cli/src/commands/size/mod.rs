@@ -8,11 +8,11 @@ mod intent;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use highwater_model::display;
+use highwater_model::numbers::round_to_u32;
 use highwater_report as report;
 use highwater_sizing::Guidance;
 use highwater_sizing::cluster::{
-    Basis, BasisError, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
+    Basis, BasisError, Need, Origin, Reading, Request, Traced, size as plan,
 };
 use highwater_sizing::plausibility::{ModelRequest, audit};
 use highwater_sizing::scaling::ScalingModel;
@@ -36,7 +36,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     )],
     flags: FLAGS,
     main_flags: Some(
-        "from assume nodes extrapolate p99 confidence headroom growth months tolerate-failures replicas price retention json html",
+        "from assume nodes p99 confidence headroom growth months tolerate-failures replicas price retention json html",
     ),
     examples: // The text names databases, so it is a file and not code.
 include_str!("examples.txt").trim_ascii_end(),
@@ -46,7 +46,7 @@ include_str!("examples.txt").trim_ascii_end(),
 /// Minimum number of sizes with which a sweep has its own growth.
 const SIZES_THAT_SHOW_GROWTH: usize = 2;
 
-/// Prints the plan, or fails with the reason why there is none.
+/// Prints the plan.
 fn size(settings: &SizeIntent) -> Result<u8, Failure> {
     let figures = figures::read(&settings.from, &settings.out)?;
     warn_about(&figures, settings.reading.model);
@@ -60,8 +60,11 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
             basis: basis(settings, requested, &measured, &published)?,
         });
     }
-    let request = request(settings, needs);
-    let plan = plan(&request).map_err(|unreached| not_reached(&request, &unreached))?;
+    if needs.iter().any(|need| need.basis.axis != needs[0].basis.axis) {
+        let cause = "--from: rows are by nodes and queries by vCPUs, or the other way round";
+        return Err(Failure::usage(cause).with_hint("size each of them alone"));
+    }
+    let plan = plan(&request(settings, needs));
     if let Some(path) = &settings.html {
         let page = report::size_html(&plan);
         let written =
@@ -111,22 +114,16 @@ fn basis(
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
         Failure::usage(format!("--from: {error}")).with_hint(match error {
             BasisError::NoNodes => {
-                "add --nodes N, or a column `nodes`; runs note it with --label nodes=N"
+                "add --nodes N, or a column `nodes` or `vcpus`; runs note it with --label nodes=N"
             }
             BasisError::TooSlow => "give a greater --p99, or measure at a lower rate",
-            BasisError::Sweep(_) => "nodes are from 1 and throughputs above 0",
+            BasisError::Sweep(_) => "nodes and vCPUs are from 1, and throughputs above 0",
         })
     })?;
     match assumed {
         Some(published) => Ok(own.assuming(published.placement)),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
-        None => {
-            let (unit, choice) = (unit(requested), choice(published, requested.rows));
-            let cause = format!("--from: one size does not show how {unit} grow with nodes");
-            Err(Failure::usage(cause).with_hint(format!(
-                "measure a second size, or assume that they grow as published clusters did: {choice}"
-            )))
-        }
+        None => Ok(own.assuming(None)),
     }
 }
 
@@ -306,7 +303,7 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
     let stored = first(&|basis| basis.stored_bytes_per_row.filter(|_| basis.counts_rows()));
     let sent = first(&|basis| basis.sent_bytes_per_row.filter(|_| basis.counts_rows()));
     Request {
-        replicas: replicas(&given, &needs),
+        replicas: given.replicas.clone().unwrap_or_else(|| measured_replicas(&needs)),
         guidance: guidance(&given, &needs),
         probability: given.probability,
         spare: given.headroom,
@@ -320,28 +317,19 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
         bytes_per_answer: given.bytes_per_answer,
         price_per_node_hour: given.price_per_node_hour,
         squares: settings.squares,
-        extrapolate: settings.extrapolate,
         needs,
     }
 }
 
-/// As given, otherwise as measured, but enough to keep all data if nodes fail.
-fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
-    if let Some(replicas) = &given.replicas {
-        return replicas.clone();
-    }
-    let survive = given.tolerated_failures.value;
+fn measured_replicas(needs: &[Need]) -> Traced<u32> {
     let measured = needs.iter().find(|need| need.basis.counts_rows()).or(needs.first());
-    let Some(measured) = measured.map(|need| &need.basis.replicas) else {
-        return Traced::assumed(survive, "as many as tolerated node failures");
-    };
-    let value = highwater_model::numbers::round_to_u64(measured.value);
-    match u32::try_from(value) {
-        Ok(value) if value >= survive => Traced { value, origin: measured.origin.clone() },
-        _ => {
-            Traced::assumed(survive, "as many as tolerated node failures, so that no data is lost")
-        }
-    }
+    measured.map_or_else(
+        || Traced::assumed(0, "none is stated"),
+        |need| {
+            let Traced { value, origin } = &need.basis.replicas;
+            Traced { value: round_to_u32(*value), origin: origin.clone() }
+        },
+    )
 }
 
 /// The recommendations for the measured database, replaced by the given values.
@@ -365,37 +353,4 @@ fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
         }
     }
     guidance
-}
-
-fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
-    let farthest = unreached.farthest;
-    let used = display::percent(unreached.used.expected);
-    let within = match unreached.expected {
-        Some(expected) => format!(
-            "{expected} nodes are expected to be enough, but not with a probability of {} \
-             within {farthest} nodes",
-            display::percent(unreached.probability)
-        ),
-        None => format!(
-            "{farthest} nodes are not expected to be enough: the rates would use {used} of their \
-             capacity"
-        ),
-    };
-    if unreached.refused {
-        let least = request.needs.iter().map(|need| &need.basis).min_by(|one, other| {
-            let (one, other) = (&one.growth, &other.growth);
-            one.farthest().total_cmp(&other.farthest())
-        });
-        let limit = least.map(range).unwrap_or_default();
-        return Failure::usage(format!("{within}, and more than {limit} is not named")).with_hint(
-            "measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate",
-        );
-    }
-    Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
-}
-
-/// The range in which a basis is used.
-fn range(basis: &Basis) -> String {
-    let largest = display::plain(basis.growth.largest());
-    format!("twice the largest measured size ({largest} nodes)")
 }

@@ -5,13 +5,13 @@
 
 use highwater_model::display;
 use highwater_model::numbers::{len_to_f64, round_to_usize};
-use highwater_sizing::cluster::{NeedPlan, SizePlanPoint};
+use highwater_sizing::cluster::{NeedPlan, SizeAxis, SizePlanPoint};
 
 const WIDTH: usize = 60;
 const HEIGHT: usize = 14;
 
 /// The lines of the plot with its legend; empty for a single size.
-pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
+pub(super) fn plot(axis: SizeAxis, need: &NeedPlan) -> Vec<String> {
     let points = &need.curve;
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
     }
     let highest = points
         .iter()
-        .flat_map(|point| [Some(point.predicted.high), point.measured_per_s])
+        .flat_map(|point| [Some(highest(point)), point.measured_per_s])
         .flatten()
         .fold(0.0, f64::max);
     let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
@@ -32,8 +32,10 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
     let row = |per_s: f64| HEIGHT - 1 - cell(per_s / highest, HEIGHT);
     for point in points {
         let at = column(point.nodes);
-        for filled in &mut grid[row(point.predicted.high)..=row(point.predicted.low)] {
-            filled[at] = '.';
+        if let Some([low, high]) = point.predicted.interval {
+            for filled in &mut grid[row(high)..=row(low)] {
+                filled[at] = '.';
+            }
         }
         grid[row(point.predicted.expected)][at] = '=';
     }
@@ -42,10 +44,19 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
             grid[row(per_s)][column(point.nodes)] = 'o';
         }
     }
-    frame(&grid, points, highest)
+    frame(&grid, points, highest, axis)
 }
 
-fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<String> {
+fn highest(point: &SizePlanPoint) -> f64 {
+    point.predicted.interval.map_or(point.predicted.expected, |[_, high]| high)
+}
+
+fn frame(
+    grid: &[Vec<char>],
+    points: &[SizePlanPoint],
+    highest: f64,
+    axis: SizeAxis,
+) -> Vec<String> {
     // The label `0` is never wider than the highest one.
     let highest = display::about(highest);
     let width = highest.chars().count();
@@ -63,7 +74,7 @@ fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<Stri
     let ends = ends.map(|point| point.map_or(String::new(), |point| display::plain(point.nodes)));
     let gap = WIDTH.saturating_sub(ends[0].chars().count() + ends[1].chars().count());
     lines.push(format!("{:>width$} +{}", "", "-".repeat(WIDTH)));
-    lines.push(format!("{:>width$}  {}{:gap$}{} nodes", "", ends[0], "", ends[1]));
+    lines.push(format!("{:>width$}  {}{:gap$}{} {}", "", ends[0], "", ends[1], axis.noun()));
     lines.push(format!("{:>width$}  o measured, = expected, . 90% interval", ""));
     lines
 }

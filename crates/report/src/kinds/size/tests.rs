@@ -10,18 +10,27 @@ use highwater_sizing::cluster::{Request, SizePlan, Traced, size};
 
 /// A million rows per second with one tolerated node failure, and every optional fact.
 fn plan() -> SizePlan {
-    size(&request()).unwrap()
+    size(&request())
 }
 
 fn request() -> Request {
     let mut request =
         fixture::request(vec![fixture::need(1e6, fixture::basis("rows/s", &fixture::INGEST))]);
     request.survive = Traced::given(1, "--tolerate-failures");
+    request.replicas = Traced::given(0, "--replicas");
     request.retention_s = Some(Traced::given(90.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     request.sent_bytes_per_row = Some(Traced::given(700.0, "--sent-bytes-per-row"));
     request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
     request
+}
+
+#[test]
+fn the_report_of_an_unproven_plan_has_no_interval_and_names_what_to_measure() {
+    let request = Request { replicas: Traced::assumed(0, "as measured"), ..request() };
+    let text = size_text(&size(&request));
+    let (decision, _) = text.split_once("How rows/s grow").unwrap();
+    assert_snapshot!(decision);
 }
 
 #[test]
@@ -34,7 +43,8 @@ fn the_report_of_a_plan() {
 fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_folds() {
     let mut request = request();
     request.survive = Traced::assumed(0, "by default");
-    let plan = size(&request).unwrap();
+    request.replicas = Traced::assumed(1, "as measured");
+    let plan = size(&request);
     let page = size_html(&plan);
     let (open, _) = page.split_once("<div class=\"folds\">").unwrap();
     let (_, keys) = open.split_once("<dl class=\"keys\">").unwrap();
@@ -51,8 +61,7 @@ fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_fol
         .decision
         .assumptions
         .iter()
-        .map(decision::weighed)
-        .map(|weighed| flag(&weighed))
+        .map(|weight| flag(&decision::weighed(&plan, weight)))
         .collect();
     assert!(most.len() >= 3, "{most:?}");
     assert_eq!(shown, most[..3]);

@@ -298,6 +298,6 @@ fn compared() -> Vec<(&'static str, Summary, usize)> {
     vec![
         ("compare", compare_summary(&report), GOOD_MAX),
         ("compare of growths", growths_summary(&growths), GOOD_MAX),
-        ("size", size_summary(&size(&request).unwrap()), BAD_MAX),
+        ("size", size_summary(&size(&request)), BAD_MAX),
     ]
 }

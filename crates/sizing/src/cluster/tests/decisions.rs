@@ -2,47 +2,74 @@
 
 use crate::cluster::fixture::{INGEST, QUERIES, basis, need, request};
 use crate::cluster::{
-    Assumption, AssumptionWeight, Decision, Origin, Request, SHORTAGE, Traced, size,
+    Assumption, AssumptionWeight, Condition, Decision, Origin, Request, SHORTAGE, Scenario, Traced,
+    size,
 };
+use crate::scaling::known;
 
 fn million() -> Request {
     request(vec![need(1e6, basis("rows/s", &INGEST))])
 }
 
 fn decision(request: &Request) -> Decision {
-    size(request).unwrap().decision
+    size(request).decision
+}
+
+/// The scenario of a condition.
+fn of(request: &Request, condition: Condition) -> Option<Scenario> {
+    decision(request).scenarios.into_iter().find(|scenario| scenario.condition == condition)
 }
 
 #[test]
-fn a_lost_node_leaves_less_and_without_a_copy_its_rows_go_with_it() {
-    let of = decision(&million());
-    let lost = of.one_lost.unwrap();
-    assert_eq!(lost.nodes, 5);
-    assert!(!lost.keeps_data);
-    assert!((0.5..0.95).contains(&lost.probability), "{lost:?}");
-    // These are the five nodes of the table of alternatives.
-    let plan = size(&million()).unwrap();
-    let five = plan.alternatives.iter().find(|other| other.nodes == 5);
-    assert_eq!(five.unwrap().headroom, lost.headroom);
+fn scenarios_have_the_rates_alone_and_each_condition_with_examples_of_what_is_not_stated() {
+    let all = decision(&million()).scenarios;
+    let conditions: Vec<Condition> = all.iter().map(|of| of.condition).collect();
+    let [today, headroom, lost, growth] =
+        [Condition::Today, Condition::Headroom, Condition::NodesLost, Condition::Growth];
+    assert_eq!(conditions, [today, headroom, lost, growth]);
+    assert_eq!(all.iter().map(|of| of.is_example).collect::<Vec<_>>(), [false, true, true, true]);
+    assert_eq!(all.iter().map(|of| of.is_planned).collect::<Vec<_>>(), [true, false, false, false]);
+    assert!(all.iter().all(|of| of.nodes >= all[0].nodes && of.nodes.is_some()), "{all:?}");
+    assert!((all[3].per_s[0] / (1e6 * 1.05_f64.powi(12)) - 1.0).abs() < 1e-9);
+    // The lost node takes a replica, which leaves six tenths.
+    let left = all[2].replicas_leave.unwrap();
+    assert!(left.is_assumed && (left.factor.expected - 0.6).abs() < 1e-9 && all[2].replicas == 1);
+    // What is proven has an interval; what is not has a size to measure, and no interval.
+    for scenario in &all {
+        assert_ne!(scenario.interval.is_some(), scenario.to_prove.is_some(), "{scenario:?}");
+        assert_eq!(scenario.interval.is_some(), scenario.nodes.unwrap() <= 10, "{scenario:?}");
+    }
 }
 
 #[test]
-fn six_months_grow_as_stated_or_as_an_example() {
-    let example = decision(&million()).ahead;
-    assert!(!example.stated);
-    assert!((example.per_s[0] / (1e6 * 1.05_f64.powi(6)) - 1.0).abs() < 1e-9);
-    let mut growing = million();
-    growing.growth_per_month = Traced::given(0.02, "--growth");
-    let stated = decision(&growing).ahead;
-    assert!(stated.stated && stated.per_s[0] < example.per_s[0]);
-    // Absent, above the maximum, is more than any number.
-    let number = |nodes: Option<u32>| nodes.unwrap_or(u32::MAX);
-    assert!(number(stated.nodes) <= number(example.nodes));
-    // Zero growth can be stated, too.
-    growing.growth_per_month = Traced::given(0.0, "--growth");
-    let flat = decision(&growing).ahead;
-    assert!(flat.stated, "{flat:?}");
-    assert!((flat.per_s[0] - 1e6).abs() < 1e-6, "{flat:?}");
+fn a_stated_condition_is_planned_and_several_are_planned_together() {
+    let mut request = million();
+    request.spare = Traced::given(0.1, "--headroom");
+    let headroom = of(&request, Condition::Headroom).unwrap();
+    assert!(headroom.is_planned && !headroom.is_example && (headroom.value - 0.1).abs() < 1e-9);
+    assert_eq!(headroom.nodes, Some(size(&request).nodes.planned));
+    request.growth_per_month = Traced::given(0.02, "--growth");
+    let (all, plan) = (of(&request, Condition::All).unwrap(), size(&request));
+    assert!(all.is_planned);
+    assert_eq!(all.nodes, Some(plan.nodes.planned));
+    assert_eq!(plan.decision.scenarios.iter().filter(|of| of.is_planned).count(), 1);
+    // What is stated to be nothing is no scenario.
+    request.growth_per_month = Traced::given(0.0, "--growth");
+    request.survive = Traced::given(0, "--tolerate-failures");
+    assert_eq!(of(&request, Condition::Growth), None);
+    assert_eq!(of(&request, Condition::NodesLost), None);
+}
+
+#[test]
+fn replicas_that_were_measured_or_given_state_their_own_cost() {
+    let mut request = million();
+    request.needs[0].basis.replica_cost = Traced::given(known(1.0), "--replica-cost");
+    let left = of(&request, Condition::NodesLost).unwrap().replicas_leave.unwrap();
+    assert!(!left.is_assumed && (left.factor.expected - 0.5).abs() < 1e-9, "{left:?}");
+    // As many replicas as were measured cost nothing more.
+    request.needs[0].basis.replicas.value = 1.0;
+    request.replicas.value = 1;
+    assert_eq!(of(&request, Condition::NodesLost).unwrap().replicas_leave, None);
 }
 
 #[test]
@@ -68,18 +95,17 @@ fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_fo
 #[test]
 fn assumptions_are_ordered_by_how_far_they_move_the_answer_and_what_is_given_is_none() {
     let mut request = million();
-    request.months = Traced::given(12, "--months");
-    let planned = size(&request).unwrap().nodes.planned;
-    let of = decision(&request).assumptions;
+    let planned = size(&request).nodes.planned;
+    let weights = decision(&request).assumptions;
     let moved = |nodes: Option<u32>| nodes.map_or(u32::MAX, |nodes| nodes.abs_diff(planned));
-    let moves: Vec<u32> = of.iter().map(|weight| moved(weight.nodes)).collect();
-    assert!(moves.is_sorted_by(|a, b| a >= b), "{of:?}");
-    assert_eq!(of[0].what, Assumption::Growth, "{of:?}");
-    assert!(!moves.contains(&0), "{of:?}");
-    request.growth_per_month = Traced::given(0.0, "--growth");
-    let of = decision(&request).assumptions;
-    let is_growth = |weight: &AssumptionWeight| weight.what == Assumption::Growth;
-    assert!(!of.iter().any(is_growth), "{of:?}");
+    let moves: Vec<u32> = weights.iter().map(|weight| moved(weight.nodes)).collect();
+    assert!(moves.is_sorted_by(|a, b| a >= b), "{weights:?}");
+    assert_eq!(weights[0].what, Assumption::Replicas, "{weights:?}");
+    assert!(!moves.contains(&0) && !weights[0].is_proven, "{weights:?}");
+    request.replicas = Traced::given(0, "--replicas");
+    let weights = decision(&request).assumptions;
+    let is_replicas = |weight: &AssumptionWeight| weight.what == Assumption::Replicas;
+    assert!(!weights.iter().any(is_replicas), "{weights:?}");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use crate::scaling::{
     Average, Copies, ErrorSource, Forecast, Placement, Point, PooledGrowth, Prediction,
-    ReplicaCost, ScalingModel, Sweep, SweepError, Weighting, fit,
+    ScalingModel, Sweep, SweepError, Weighting, assumed_replica_cost, fit, measured_replica_cost,
+    replicas_leave,
 };
 
 /// Nodes and rows/s of the 1M-rows article.
@@ -263,13 +264,29 @@ fn copies_cost_what_pairs_of_clusters_show() {
         copies(3.0, 2.0, 150.0),
         copies(4.0, 0.0, 900.0),
     ];
-    let cost = ReplicaCost::measured(&points, 0.03).unwrap();
-    assert!((cost.cost - 0.5).abs() < 1e-9, "{cost:?}");
-    assert!(cost.error > 0.03 && cost.error < 0.1, "{cost:?}");
-    let (factor, error) = cost.factor(0.0, 1.0);
-    assert!((factor - 2.0 / 3.0).abs() < 1e-9);
-    assert!(error > 0.0);
-    assert_eq!(ReplicaCost::measured(&points[2..], 0.03), None);
+    let cost = measured_replica_cost(&points, 0.03).unwrap();
+    assert!((cost.expected - 0.5).abs() < 1e-9, "{cost:?}");
+    assert!((0.05..0.17).contains(&(cost.high - cost.expected)), "{cost:?}");
+    let factor = replicas_leave(cost, 0.0, 1.0);
+    assert!((factor.expected - 2.0 / 3.0).abs() < 1e-9);
+    assert!(factor.low < factor.expected && factor.expected < factor.high);
+    assert_eq!(measured_replica_cost(&points[2..], 0.03), None);
+}
+
+#[test]
+fn the_assumed_cost_of_a_replica_is_one_rule_and_reads_pay_nothing() {
+    let left = replicas_leave(assumed_replica_cost(true), 0.0, 1.0);
+    for (found, expected) in [(left.expected, 0.6), (left.low, 0.45), (left.high, 0.95)] {
+        assert!((found - expected).abs() < 1e-9, "{left:?}");
+    }
+    // Each replica costs two thirds of the first copy, so that two leave 3/7.
+    let two = replicas_leave(assumed_replica_cost(true), 0.0, 2.0);
+    assert!((two.expected - 3.0 / 7.0).abs() < 1e-9, "{two:?}");
+    // Of fewer replicas the ends change places.
+    let fewer = replicas_leave(assumed_replica_cost(true), 1.0, 0.0);
+    assert!((fewer.low - 1.0 / 0.95).abs() < 1e-9 && (fewer.high - 1.0 / 0.45).abs() < 1e-9);
+    let reads = replicas_leave(assumed_replica_cost(false), 0.0, 2.0);
+    assert!((reads.low - 1.0).abs() < 1e-9 && (reads.high - 1.0).abs() < 1e-9);
 }
 
 #[test]

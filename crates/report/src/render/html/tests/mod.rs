@@ -19,7 +19,8 @@ fn size_plan() -> SizePlan {
     let basis = sizing::basis("rows/s", &sizing::INGEST);
     let mut request = sizing::request(vec![sizing::need(1e6, basis)]);
     request.survive = Traced::given(1, "--tolerate-failures");
-    size(&request).unwrap()
+    request.replicas = Traced::given(0, "--replicas");
+    size(&request)
 }
 
 #[test]
