@@ -34,4 +34,8 @@ formats! {
     HdrLog = "hdrhistogram", "interval log";
     HdrPercentiles = "hdrhistogram", "percentiles";
     IngestBench = "nodeingestbench", "printed output";
+    LocustStats = "locust", "statistics as CSV";
+    LocustHistory = "locust", "history as CSV";
+    CockroachOutput = "cockroach", "printed output";
+    CockroachHistograms = "cockroach", "histograms as JSON";
 }

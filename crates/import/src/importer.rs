@@ -7,7 +7,7 @@ use super::format::Format;
 use super::imported_run::ImportedRun;
 use super::output_reader::ImportError;
 use super::output_reader::OutputReader;
-use super::{hdr, ingest_bench, k6, pgbench, sysbench};
+use super::{cockroach, hdr, ingest_bench, k6, locust, pgbench, sysbench};
 
 /// Maximum bytes of a line, more than any format needs.
 pub const LONGEST_LINE: usize = 4 << 20;
@@ -25,6 +25,10 @@ fn recognizes(format: Format, head: &str) -> bool {
         Format::HdrLog => hdr::is_log(head),
         Format::HdrPercentiles => hdr::is_percentiles(head),
         Format::IngestBench => ingest_bench::is_output(head),
+        Format::LocustStats => locust::is_stats(head),
+        Format::LocustHistory => locust::is_history(head),
+        Format::CockroachOutput => cockroach::is_output(head),
+        Format::CockroachHistograms => cockroach::is_histograms(head),
     }
 }
 
@@ -37,17 +41,29 @@ fn reader(format: Format) -> Box<dyn OutputReader> {
         Format::HdrLog => Box::new(hdr::LogReader::default()),
         Format::HdrPercentiles => Box::new(hdr::PercentileReader::default()),
         Format::IngestBench => Box::new(ingest_bench::Reader::default()),
+        Format::LocustStats | Format::LocustHistory => Box::new(locust::Reader::default()),
+        Format::CockroachOutput => Box::new(cockroach::Reader::default()),
+        Format::CockroachHistograms => Box::new(cockroach::JsonReader::default()),
     }
 }
+
+/// How to bring the figures of any other tool.
+const AS_CSV: &str = "of any other tool or version, write the figures that it printed into a CSV file, a line for each run, such \
+                      as `nodes,sessions,rows_per_s,p99_ms` and `3,64,338390,41.2`, for `highwater table FILE`, `check \
+                      FILE`, and `size RATE --from FILE`";
 
 /// The tool of a format that holds a run in a single file.
 fn only_one(format: Format) -> Option<&'static str> {
     match format {
-        Format::PgbenchLog | Format::PgbenchOutput => None,
+        Format::PgbenchLog
+        | Format::PgbenchOutput
+        | Format::LocustStats
+        | Format::LocustHistory => None,
         Format::Sysbench => Some(sysbench::TOOL),
         Format::K6Lines | Format::K6Summary => Some(k6::TOOL),
         Format::HdrLog | Format::HdrPercentiles => Some(hdr::TOOL),
         Format::IngestBench => Some(ingest_bench::TOOL),
+        Format::CockroachOutput | Format::CockroachHistograms => Some(cockroach::TOOL),
     }
 }
 
@@ -64,9 +80,13 @@ pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> 
             Some(tool) => format!("this is no output of {tool}"),
             None => "this is not the output of a supported tool".to_owned(),
         };
-        let named: Vec<String> =
-            formats().map(|format| format!("{} ({})", format.tool(), format.about())).collect();
-        ImportError::new(message, &format!("supported: {}", named.join(", ")))
+        let hint = if tool.is_some() {
+            let named: Vec<&str> = formats().map(Format::about).collect();
+            format!("supported: {}", named.join(", "))
+        } else {
+            format!("supported: {}; {AS_CSV}", tools().join(", "))
+        };
+        ImportError::new(message, &hint)
     })
 }
 
@@ -120,7 +140,9 @@ impl Import {
     /// # Errors
     /// If it cannot be read.
     pub fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.reader.line(line)
+        self.reader
+            .line(line)
+            .map_err(|wrong| ImportError { hint: format!("{}; {AS_CSV}", wrong.hint), ..wrong })
     }
 
     /// The run that the files report together.

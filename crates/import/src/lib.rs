@@ -4,12 +4,14 @@
 //! contain must never be invented: it stays empty and is listed as missing. Must not read files.
 
 mod averages;
+mod cockroach;
 mod format;
 mod hdr;
 mod imported_run;
 mod importer;
 mod ingest_bench;
 mod k6;
+mod locust;
 mod op_timeline;
 mod output_reader;
 mod pgbench;

@@ -12,10 +12,15 @@ const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 /// Databases without a driver, in lower case. Those with one are listed in its manifest.
 const WITHOUT_DRIVER: &[&str] = &["duckdb", "cassandra"];
 
-/// Places in which every database with a driver may be named: the registry, and the SQL that two drivers share. A
-/// driver's crate may name those in its manifest, and other code may name none, not even as a dialect.
-const OF_ALL_DRIVERS: &[&str] =
-    &["crates/drivers/registry/", "crates/driver/src/sql/cratedb", "crates/driver/src/sql/mod.rs"];
+/// Places in which every database with a driver may be named: the registry, the SQL that two drivers share, and the
+/// importers, because a tool can have the name of its database. A driver's crate may name those in its manifest, and
+/// other code may name none, not even as a dialect.
+const OF_ALL_DRIVERS: &[&str] = &[
+    "crates/drivers/registry/",
+    "crates/driver/src/sql/cratedb",
+    "crates/driver/src/sql/mod.rs",
+    "crates/import/",
+];
 
 /// Unfinished work is an issue, not a comment in the tree.
 pub(super) fn nothing_is_left_open(tree: &Tree) -> Vec<Finding> {

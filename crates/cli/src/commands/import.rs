@@ -47,8 +47,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 const FIGURES_FLAGS: &[Flag] = &[
     flag(
         "--tool <NAME>",
-        "Read the files as output of this tool: pgbench, sysbench, k6, hdrhistogram, or \
-         nodeingestbench [default: detected from their content]",
+        "Read the files as output of this tool, such as pgbench or locust [default: detected from \
+         their content]",
     ),
     flag(
         "--unit <UNIT>",

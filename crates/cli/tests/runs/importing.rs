@@ -98,16 +98,16 @@ fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
      2 | 0 x1 9368 0 1795337642 653883 125
        |   ^^
 
-    hint: a line is `client transaction time script epoch microseconds [lag] [retries]`, as `pgbench -l` writes it
+    hint: a line is `client transaction time script epoch microseconds [lag] [retries]`, as `pgbench -l` writes it; of any other tool or version, write the figures that it printed into a CSV file, a line for each run, such as `nodes,sessions,rows_per_s,p99_ms` and `3,64,338390,41.2`, for `highwater table FILE`, `check FILE`, and `size RATE --from FILE`
     ");
     fs::write(place.path().join("other.txt"), "hello\n").unwrap();
     insta::assert_snapshot!(said(&["import", "other.txt"]), @"
     error: other.txt: this is not the output of a supported tool
 
-    hint: supported: pgbench (log of transactions), pgbench (printed output), sysbench (printed output), k6 (JSON lines), k6 (JSON summary), hdrhistogram (interval log), hdrhistogram (percentiles), nodeingestbench (printed output)
+    hint: supported: pgbench, sysbench, k6, hdrhistogram, nodeingestbench, locust, cockroach; of any other tool or version, write the figures that it printed into a CSV file, a line for each run, such as `nodes,sessions,rows_per_s,p99_ms` and `3,64,338390,41.2`, for `highwater table FILE`, `check FILE`, and `size RATE --from FILE`
     ");
     insta::assert_snapshot!(said(&["import", "other.txt", "--tool", "jmeter"]), @"
-    error: --tool: `jmeter` is not a supported tool (pgbench, sysbench, k6, hdrhistogram, nodeingestbench)
+    error: --tool: `jmeter` is not a supported tool (pgbench, sysbench, k6, hdrhistogram, nodeingestbench, locust, cockroach)
 
     hint: remove --tool to detect it from the files
     ");

@@ -1,8 +1,10 @@
 //! Importers, compared with the figures that the tools printed.
 
+mod cockroach;
 mod hdr;
 mod ingest_bench;
 mod k6;
+mod locust;
 mod pgbench;
 mod sysbench;
 
@@ -107,6 +109,14 @@ fn close(found: f64, expected: f64, part: f64) {
 
 fn ms(ns: Option<u64>) -> f64 {
     to_f64(ns.unwrap()) / 1e6
+}
+
+#[test]
+fn for_any_other_tool_the_message_names_a_csv_file_and_an_example() {
+    let wrong = recognize("[OVERALL], RunTime(ms), 10110\n", None).unwrap_err();
+    for part in ["CSV file", "`nodes,sessions,rows_per_s,p99_ms`", "size RATE --from FILE"] {
+        assert!(wrong.hint.contains(part), "{wrong:?}");
+    }
 }
 
 #[test]
