@@ -70,6 +70,7 @@ const CLI: &str = "docs/reference/cli.md";
 const ACCURACY: &str = "docs/concepts/accuracy.md";
 
 /// The guide to a million rows per second.
+const SIZE_GUIDE: &str = "docs/guide/size.md";
 const ROWS_GUIDE: &str = "docs/guide/one-million-rows.md";
 
 /// The reference of the format of figures.
@@ -115,7 +116,12 @@ const PAGES: &[Page] = &[
     known(ACCURACY, "batches", accuracy::batches),
     known(ACCURACY, "comparisons", accuracy::comparisons),
     known("docs/concepts/limit.md", "limits", limits::matrix),
-    known("docs/guide/size.md", "clusters", accuracy::clusters),
+    printed(
+        SIZE_GUIDE,
+        "decision",
+        &["size", "700k", "--from", "examples/sizes.csv", "--price", "0.97"],
+    ),
+    known(SIZE_GUIDE, "clusters", accuracy::clusters),
     whole("docs/reference/workload.schema.json", || file_schema() + "\n"),
     whole("docs/reference/cluster.schema.json", cluster::schema),
     // After the other pages, because it lists them.

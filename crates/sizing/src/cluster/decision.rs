@@ -6,8 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::plan::NodeInterval;
-use super::planning::{NodeCounts, price};
+use super::counting::{HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve, price};
 use super::request::Request;
 use super::traced::{Origin, Traced};
 use crate::scaling::{Prediction, known, replicas_leave};
@@ -19,8 +18,6 @@ const USUAL_HEADROOM: f64 = 0.2;
 /// A higher probability that is tried.
 const SURER: f64 = 0.99;
 const LESS_SURE: f64 = 0.8;
-/// Hours per month, for prices.
-pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 /// Cost of a missing node, in prices of a node: it is bought in a hurry, and work is lost until then.
 pub const SHORTAGE: f64 = 3.0;
 
@@ -80,17 +77,6 @@ pub enum Condition {
     Growth,
     /// All stated conditions together.
     All,
-}
-
-/// The size to measure next, so that a number of nodes is proven.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ToProve {
-    /// Nodes.
-    pub measure: u32,
-    /// Lower end of the 90% interval of the throughput afterwards, as a fraction of the expected one; below 0.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
 }
 
 /// What replicas leave of the throughput, as a fraction.

@@ -4,6 +4,7 @@
 //! not list.
 
 mod basis;
+mod counting;
 mod decision;
 #[cfg(any(test, feature = "fixture"))]
 #[expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
@@ -19,16 +20,13 @@ mod traced;
 mod tests;
 
 pub use basis::{Basis, BasisError, Reading, SizeAxis};
+pub use counting::{CapacityUse, NodeCounts, NodeInterval, ToProve};
 pub use decision::{
     Assumption, AssumptionWeight, Condition, Decision, Regret, ReplicaEffect, SHORTAGE, Scenario,
-    ToProve,
 };
 pub use layout::{Disk, Network, Shards, length};
-pub use plan::{
-    Alternative, ModelPlan, NeedPlan, NodeInterval, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
-};
+pub use plan::{Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint};
 pub use planning::size;
-pub use planning::{CapacityUse, NodeCounts};
 pub(crate) use planning::{curve, models};
 pub use prose::estimate;
 pub use request::{Estimate, Need, Request};

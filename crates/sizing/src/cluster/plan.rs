@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::basis::SizeAxis;
-use super::decision::{Decision, ToProve};
+use super::counting::{NodeInterval, ToProve};
+use super::decision::Decision;
 use super::layout::{Disk, Network, Shards};
 use super::request::Estimate;
 use super::traced::{Input, Origin};
@@ -150,30 +151,6 @@ pub struct Alternative {
     pub price_per_month: Option<f64>,
     /// Why it should not be taken, where there is a reason.
     pub remark: Option<String>,
-}
-
-/// Numbers of nodes that may be enough, including those that may be lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NodeInterval {
-    /// Enough with a probability of one half.
-    pub expected: u32,
-    /// Enough with a probability of 5%.
-    pub low: u32,
-    /// Enough with a probability of 95%; absent beyond `farthest`.
-    pub high: Option<u32>,
-    /// The most nodes that are proven.
-    pub farthest: u32,
-}
-
-impl NodeInterval {
-    /// `6`, `5 to 6`, or `5 to more than 10`.
-    pub fn text(&self) -> String {
-        match self.high {
-            Some(high) if high == self.low => high.to_string(),
-            Some(high) => format!("{} to {high}", self.low),
-            None => format!("{} to more than {}", self.low, self.farthest),
-        }
-    }
 }
 
 impl SizePlan {

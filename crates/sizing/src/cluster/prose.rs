@@ -4,9 +4,9 @@
 use highwater_model::display::{self, percent_plain};
 
 use super::basis::{Basis, SizeAxis};
+use super::counting::NodeCounts;
 use super::layout::length;
 use super::plan::{NeedPlan, SizePlan};
-use super::planning::NodeCounts;
 use super::request::{Estimate, Need, Request};
 use super::traced::{Input, Origin, Traced};
 use crate::scaling::{DEVIATIONS, Growth, Size};
