@@ -15,7 +15,7 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_runner::control::Controls;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};
+use highwater_runner::run::{RunOptions, RunRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};
 
@@ -81,17 +81,11 @@ impl<'a> Job<'a> {
             target,
             driver: "bench".to_owned(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),
-            drop_tables: true,
-            drop_foreign: Vec::new(),
-            tables: TableRequest::default(),
-            guard_disk: true,
-            telemetry: TelemetryRequest::default(),
+            options: RunOptions { drop: true, ..RunOptions::default() },
             ceilings: None,
             controls: Controls::default(),
             start_in: Nanos::ZERO,
-            labels: BTreeMap::new(),
             given: BTreeMap::new(),
-            settings_file: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let (_keep, interrupts) = interrupts::channel();

@@ -31,30 +31,37 @@ pub struct RunRequest {
     pub directory: RunDirectory,
     /// Wall clock when the run begins, RFC 3339; the record has the time of its first phase with a pace.
     pub started_at: String,
-    /// Recreate registered tables, whatever they hold.
-    pub drop_tables: bool,
-    /// Tables that may be dropped although they are not registered.
-    pub drop_foreign: Vec<String>,
-    /// Table options that the target may not support.
-    pub tables: TableRequest,
-    /// Reject a run that cannot fit on the target's disk, and stop before the disk is full.
-    pub guard_disk: bool,
-    /// What to poll during the load.
-    pub telemetry: TelemetryRequest,
+    /// What the user may choose.
+    pub options: RunOptions,
     /// Directory of this machine's ceilings, and the sink that stands for this target.
     pub ceilings: Option<(PathBuf, String)>,
     /// Commands while it runs; none by default.
     pub controls: Controls,
     /// Delay before the first phase with a pace.
     pub start_in: Nanos,
-    /// Stored in the record.
-    pub labels: BTreeMap<String, String>,
     /// See [`highwater_model::header::Header::given`].
     pub given: BTreeMap<String, Vec<String>>,
-    /// The working directory's settings file, if it decides anything.
-    pub settings_file: Option<String>,
     /// Version of Highwater.
     pub version: String,
+}
+
+/// What the user may choose about a run, apart from its plan and its target.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Recreate registered tables, whatever they hold.
+    pub drop: bool,
+    /// Tables that may be dropped although they are not registered.
+    pub drop_foreign: Vec<String>,
+    /// Table options that the target may not support.
+    pub tables: TableRequest,
+    /// Neither reject a run that cannot fit on the target's disk, nor stop before the disk is full.
+    pub no_disk_guard: bool,
+    /// What to poll during the load.
+    pub telemetry: TelemetryRequest,
+    /// Stored in the record.
+    pub labels: BTreeMap<String, String>,
+    /// The working directory's settings file, if it decides anything.
+    pub settings_file: Option<String>,
 }
 
 /// What to poll during the load.

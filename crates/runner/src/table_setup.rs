@@ -75,9 +75,9 @@ pub(crate) async fn prepare(
     let policy = TablePolicy {
         fingerprint: row_identity,
         seed: request.plan.seed,
-        drop: request.drop_tables,
-        drop_foreign: &request.drop_foreign,
-        settings: &request.tables.settings,
+        drop: request.options.drop,
+        drop_foreign: &request.options.drop_foreign,
+        settings: &request.options.tables.settings,
     };
     let mut entries = admin.create_tables(bound, &policy).await?;
     if request.plan.share.of > 1 {
@@ -279,7 +279,7 @@ impl ExistingTables {
         row_identity: &str,
     ) -> Result<(), TargetError> {
         let policy = TablePolicy {
-            settings: &request.tables.settings,
+            settings: &request.options.tables.settings,
             ..TablePolicy::new(row_identity, request.plan.seed)
         };
         self.entries = admin.create_tables(bound, &policy).await?;

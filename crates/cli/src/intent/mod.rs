@@ -11,7 +11,7 @@ use highwater_driver::TargetUrl;
 use highwater_live::OtlpUrl;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
-use highwater_runner::request::{TableRequest, TelemetryRequest};
+use highwater_runner::request::RunOptions;
 
 mod live;
 mod objectives;
@@ -36,16 +36,8 @@ pub struct RunIntent {
     pub targets: Vec<TargetUrl>,
     /// `--insert`; the target's first insert mode if absent.
     pub insert: Option<String>,
-    /// Requirements on tables other than their columns.
-    pub tables: TableRequest,
-    /// Recreate registered tables, whatever they contain.
-    pub drop: bool,
-    /// Tables that may be dropped although they are not registered.
-    pub drop_foreign: Vec<String>,
-    /// Reject a run that cannot fit on the target's disk, and stop before the disk is full.
-    pub guard_disk: bool,
-    /// Polling of the target, its host and other endpoints during the load.
-    pub telemetry: TelemetryRequest,
+    /// What a run takes as it is.
+    pub options: RunOptions,
     /// Source of all random values.
     pub seed: Seed,
     /// Input of the plan, which also needs the workload and the target's default number of sessions.
@@ -54,12 +46,8 @@ pub struct RunIntent {
     pub start_at: Option<StartAt>,
     /// The run store's directory.
     pub out: PathBuf,
-    /// Labels of the record.
-    pub labels: BTreeMap<String, String>,
     /// Flags that a later command repeats to continue this run, without targets, load, and length.
     pub repeated_flags: BTreeMap<String, Vec<String>>,
-    /// The settings file of the working directory, if it has any effect.
-    pub settings_file: Option<String>,
     /// Source of commands during the run.
     pub control: Option<LineStream>,
     /// Output.

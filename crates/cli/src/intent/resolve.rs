@@ -11,7 +11,7 @@ use highwater_model::quantity::{
 };
 use highwater_model::units::Nanos;
 use highwater_runner::planner::{PlanInput, StreamInput};
-use highwater_runner::request::TableRequest;
+use highwater_runner::request::{RunOptions, TableRequest};
 
 use super::live::live;
 use super::objectives::objectives;
@@ -62,24 +62,26 @@ impl RunIntent {
         let streams = with_think(layers, streams)?;
         Ok(Self {
             repeated_flags: repeated_flags(layers, &workload, &parameters, &streams),
-            settings_file: layers.directory_file().map(str::to_owned),
             workload,
             parameters,
             targets: with_parameters(layers, targets(layers, layers.list("target"))?)?,
             insert: layers.parse("insert", parsers::word)?,
-            tables: TableRequest {
-                shard_flags: shard_flags(layers),
-                settings: pairs(layers, "with")?.into_iter().collect(),
+            options: RunOptions {
+                tables: TableRequest {
+                    shard_flags: shard_flags(layers),
+                    settings: pairs(layers, "with")?.into_iter().collect(),
+                },
+                drop: layers.switch("drop")?,
+                drop_foreign: drop_foreign(layers)?,
+                no_disk_guard: layers.switch("no-disk-guard")?,
+                telemetry: telemetry(layers)?,
+                labels: pairs(layers, "label")?,
+                settings_file: layers.directory_file().map(str::to_owned),
             },
-            drop: layers.switch("drop")?,
-            drop_foreign: drop_foreign(layers)?,
-            guard_disk: !layers.switch("no-disk-guard")?,
-            telemetry: telemetry(layers)?,
             seed: layers.require("seed", parsers::seed)?,
             plan: plan(layers, streams, step, stop)?,
             start_at: layers.parse("start-at", parsers::start_at)?,
             out: layers.require("out", parsers::word)?.into(),
-            labels: pairs(layers, "label")?,
             control: layers.value("control").map(lines).transpose()?,
             output: output(layers)?,
         })

@@ -208,11 +208,7 @@ pub fn request(
         driver: driver.name().to_owned(),
         directory: stored.directory,
         started_at: now(Nanos::from_millis(1)),
-        tables: settings.tables.clone(),
-        drop_tables: settings.drop,
-        drop_foreign: settings.drop_foreign.clone(),
-        guard_disk: settings.guard_disk,
-        telemetry: settings.telemetry.clone(),
+        options: settings.options.clone(),
         ceilings: ceiling::directory().zip(driver.sink().map(str::to_owned)),
         controls: Controls::default(),
         start_in: match settings.start_at {
@@ -220,9 +216,7 @@ pub fn request(
             Some(StartAt::Delay(delay)) => delay,
             Some(StartAt::Instant(instant)) => instant.saturating_sub(wall_clock()),
         },
-        labels: settings.labels.clone(),
         given,
-        settings_file: settings.settings_file.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

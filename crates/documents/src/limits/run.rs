@@ -16,7 +16,7 @@ use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::Controls;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};
+use highwater_runner::run::{RunOptions, RunRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{WorkloadSpec, builtin};
 
@@ -45,17 +45,11 @@ pub(super) fn record(case: &Case) -> RunRecord {
         target,
         driver: "sim".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
-        drop_tables: false,
-        drop_foreign: Vec::new(),
-        tables: TableRequest::default(),
-        guard_disk: false,
-        telemetry: TelemetryRequest::default(),
+        options: RunOptions { no_disk_guard: true, ..RunOptions::default() },
         ceilings: None,
         controls: Controls::default(),
         start_in: Nanos::ZERO,
-        labels: BTreeMap::new(),
         given: BTreeMap::new(),
-        settings_file: None,
         version: "0".to_owned(),
     };
     let (_keep, interrupts) = interrupts::channel();

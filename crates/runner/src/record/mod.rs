@@ -78,7 +78,7 @@ impl Parts {
     pub(crate) fn new(request: &RunRequest, facts: TargetFacts, existing: &ExistingTables) -> Self {
         let mut record = skeleton(request, &facts);
         record.target.tables.clone_from(&existing.tables);
-        for (name, value) in &request.tables.settings {
+        for (name, value) in &request.options.tables.settings {
             let settings = &mut record.target.settings;
             settings.insert(format!("{TABLE_SETTING}{name}"), value.clone());
         }
@@ -361,9 +361,9 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             highwater: ProgramRecord { version: request.version.clone() },
             started_at: request.started_at.clone(),
             environment: environment::describe(),
-            labels: request.labels.clone(),
+            labels: request.options.labels.clone(),
             given: request.given.clone(),
-            settings_file: request.settings_file.clone(),
+            settings_file: request.options.settings_file.clone(),
             is_of_others: false,
         },
         plan: PlanRecord { hash: plan.hash(), seed: plan.seed, definition: plan.clone() },
@@ -395,6 +395,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
 /// The CPU quotas of nodes that were started on this machine.
 fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
     let quotas = request
+        .options
         .telemetry
         .limited_nodes
         .iter()

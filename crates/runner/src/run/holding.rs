@@ -24,7 +24,8 @@ impl Run {
     ) -> Result<Option<HeldLeases>, RunError> {
         let capabilities = self.request.target.capabilities();
         let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
-        let drops = self.request.drop_tables || !self.request.drop_foreign.is_empty();
+        let options = &self.request.options;
+        let drops = options.drop || !options.drop_foreign.is_empty();
         let changes = writes(&self.request) || drops;
         if bound.tables.is_empty() || !is_shared || !changes {
             return Ok(None);

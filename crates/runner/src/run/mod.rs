@@ -45,7 +45,9 @@ use highwater_driver::interrupts::Interrupts;
 use preparing::unless_stopped;
 use state::Run;
 
-pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
+pub use crate::request::{
+    Ended, RunEnd, RunError, RunOptions, RunRequest, TableRequest, TelemetryRequest,
+};
 
 /// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
@@ -97,11 +99,11 @@ pub fn one_of(
 impl Run {
     async fn whole(mut self) -> Result<RunEnd, RunError> {
         let target = Arc::clone(&self.request.target);
-        target.configure(&self.request.tables.settings)?;
+        target.configure(&self.request.options.tables.settings)?;
         let opened = target.administer(Rc::clone(&self.timeline));
         let mut admin = unless_stopped(&self.later_interrupts, opened).await?;
         let facts = unless_stopped(&self.later_interrupts, admin.facts()).await?;
-        self.request.tables.check(target.as_ref(), &facts)?;
+        self.request.options.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
         let identity = self.request.workload.row_identity(&facts.dialects);
         self.row_identity = identity.map_err(|error| RunError::Workload(error.message))?;
@@ -224,7 +226,7 @@ impl Run {
             target: parts.facts.version.clone(),
             phases: self.request.plan.phases.clone(),
             objectives: self.request.plan.objectives.clone(),
-            settings_file: self.request.settings_file.clone(),
+            settings_file: self.request.options.settings_file.clone(),
         });
     }
 

@@ -50,7 +50,7 @@ impl Run {
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
     ) -> Result<EstimateRecord, TargetError> {
-        if self.request.guard_disk && table_setup::writes(&self.request) {
+        if !self.request.options.no_disk_guard && table_setup::writes(&self.request) {
             self.space = admin.disk().await?;
         }
         let rows = self.tables.rows_before().iter().sum();

@@ -53,14 +53,19 @@ impl Run {
         executors: Executors,
     ) -> Self {
         // Of all shares, one is enough to poll the target.
-        let polls = !request.telemetry.off && request.plan.share.index == 1;
+        let polls = !request.options.telemetry.off && request.plan.share.index == 1;
         let mut poller = if polls {
-            let nodes = &request.telemetry.limited_nodes;
+            let nodes = &request.options.telemetry.limited_nodes;
             TelemetryPoller::of_target(&request.target, nodes, &timeline)
         } else {
             TelemetryPoller::new(Rc::clone(&timeline))
         };
-        let endpoints = request.telemetry.node_endpoints.iter().chain(&request.telemetry.endpoints);
+        let endpoints = request
+            .options
+            .telemetry
+            .node_endpoints
+            .iter()
+            .chain(&request.options.telemetry.endpoints);
         for endpoint in endpoints.filter(|_| polls) {
             let opened = endpoint.clone();
             poller.add(endpoint.name(), Box::new(move |timeline| opened.open(timeline)));

@@ -70,7 +70,7 @@ fn rows_that_servers_pass_on_after_their_answer_are_all_found_and_the_record_say
     let target = highwater_drivers::open_urls(&[url], &options).unwrap();
     let root = tempfile::tempdir().unwrap();
     let mut request = job(&shards, 2).request(target, root.path());
-    request.tables.settings = vec![("insert_distributed_sync".to_owned(), "0".to_owned())];
+    request.options.tables.settings = vec![("insert_distributed_sync".to_owned(), "0".to_owned())];
     let (_keep, interrupts) = interrupts::channel();
     let record = run(request, Rc::new(Silent), interrupts).unwrap().record;
     let text = report::text(&record);

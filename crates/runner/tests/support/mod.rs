@@ -26,7 +26,7 @@ use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest, run};
+use highwater_runner::run::{RunEnd, RunError, RunOptions, RunRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};
 
@@ -166,16 +166,14 @@ impl Job {
             target,
             driver: "test".to_owned(),
             started_at: self.started_at.clone(),
-            drop_tables: self.drop_tables,
-            drop_foreign: Vec::new(),
-            tables: TableRequest::default(),
-            guard_disk: true,
-            telemetry: self.telemetry.clone(),
+            options: RunOptions {
+                drop: self.drop_tables,
+                telemetry: self.telemetry.clone(),
+                ..RunOptions::default()
+            },
             controls: Controls::default(),
             start_in: self.start_in,
-            labels: BTreeMap::new(),
             given: BTreeMap::new(),
-            settings_file: None,
             version: VERSION.to_owned(),
         }
     }

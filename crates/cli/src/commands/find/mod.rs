@@ -250,7 +250,7 @@ impl ProbeRuns<'_> {
     /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they write and either
     /// the rows belong to the search or `--drop` is given.
     fn makes_tables(&self, request: &Requested<Probe>, plan: &Plan) -> bool {
-        let drop = self.settings.run.drop;
+        let drop = self.settings.run.options.drop;
         if request.is_first {
             return drop;
         }
@@ -284,13 +284,13 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         let plan = self.plan(&run, &request.trial)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
             let in_the_way =
-                request.tables_kept && !run.drop && trials::writes(&self.workload, &plan);
+                request.tables_kept && !run.options.drop && trials::writes(&self.workload, &plan);
             if self.needs_new_tables && in_the_way {
                 let cause = "the tables hold rows, and the search had new tables for each probe";
                 let hint = "drop these rows with --drop, or start a new search";
                 return Err(Failure::usage(cause).with_hint(hint).into());
             }
-            run.drop = self.makes_tables(request, &plan);
+            run.options.drop = self.makes_tables(request, &plan);
             // A simulated target gets another seed; rows and ops stay the same.
             let chances = self.settings.target_seed;
             run.seed.0 = run.seed.0.wrapping_add(chances);

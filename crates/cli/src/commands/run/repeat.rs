@@ -189,7 +189,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
             let mut run = self.settings.run.clone();
             run.targets.clone_from(&variant.targets);
             if run.targets != self.settings.run.targets {
-                run.telemetry.of_another_target();
+                run.options.telemetry.of_another_target();
             }
             let labels = [
                 (VARIANT_LABEL, variant.name.clone()),
@@ -197,7 +197,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
             ];
             // It belongs to the group.
             run.repeated_flags.remove("settle");
-            run.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
+            run.options.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
             let urls = self.urls(requested.trial.variant, &run)?;
             // A simulated target gets another seed in each round; rows and ops stay the same.
             let round = u64::from(requested.trial.round - 1);

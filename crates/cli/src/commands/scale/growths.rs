@@ -169,7 +169,7 @@ fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
     let workload = prepare::workload(run)?;
     let target = prepare::target::open(run, &run.targets, &run.out)?;
     let stores = target.capabilities().stores_values;
-    Ok(stores && !run.drop && workload.tables() > 0 && trials::writes(&workload, plan))
+    Ok(stores && !run.options.drop && workload.tables() > 0 && trials::writes(&workload, plan))
 }
 
 /// The place where a target stores its tables, without other settings in its URL.

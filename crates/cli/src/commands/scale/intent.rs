@@ -211,10 +211,10 @@ impl ScaleIntent {
     /// Labels each size's record with the number of nodes, whatever its target reports.
     fn label(&self, at: usize, run: &mut RunIntent) {
         let nodes = self.record.sizes[at].nodes.to_string();
-        let label = run.labels.entry(NODES_LABEL.to_owned());
+        let label = run.options.labels.entry(NODES_LABEL.to_owned());
         label.or_insert(nodes);
         if let Some(variant) = &self.variant {
-            let label = run.labels.entry(VARIANT_LABEL.to_owned());
+            let label = run.options.labels.entry(VARIANT_LABEL.to_owned());
             label.or_insert_with(|| variant.name.clone());
         }
     }

@@ -74,11 +74,11 @@ impl SizedRuns<'_> {
         let resized = resized.map_err(RunError::from)?;
         run.targets = resized.urls;
         let endpoints = cluster_file::endpoints(&resized.metrics).map_err(RunError::from)?;
-        run.telemetry.endpoints.extend(endpoints);
-        run.drop |= trial.remakes_tables;
+        run.options.telemetry.endpoints.extend(endpoints);
+        run.options.drop |= trial.remakes_tables;
         if trial.keeps_tables {
             // Existing tables keep the settings that they were created with.
-            run.tables.settings.clear();
+            run.options.tables.settings.clear();
         }
         let mut ready = TargetPreparation { took: resized.took, before_quota: None };
         if cluster.awaits_warm_up() && run.plan.warm_up > Nanos::ZERO {
@@ -90,7 +90,7 @@ impl SizedRuns<'_> {
         if place.interrupts.requested().is_none() {
             cluster.begin_quota().map_err(RunError::from)?;
         }
-        run.telemetry.limited_nodes = cluster.limited_nodes();
+        run.options.telemetry.limited_nodes = cluster.limited_nodes();
         *place.ready.borrow_mut() = ready;
         Ok(())
     }
@@ -111,12 +111,12 @@ impl SizedRuns<'_> {
         let at = self.at(&trial.size);
         let mut tuning = self.settings.tune_at(at, trial.remakes_tables)?;
         self.resize(trial, place, &mut tuning.run, None)?;
-        if tuning.run.drop && !trial.remakes_tables {
+        if tuning.run.options.drop && !trial.remakes_tables {
             // Each of its trials is resolved again.
             let placed = tuning.run;
             tuning = self.settings.tune_at(at, true)?;
             tuning.run.targets = placed.targets;
-            tuning.run.telemetry = placed.telemetry;
+            tuning.run.options.telemetry = placed.options.telemetry;
         }
         tuning.target_seed = seed_of(requested.number);
         tune::prepared(&tuning)?.nest(place)
@@ -150,7 +150,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
             None => self.settings.run_at(self.at(&trial.size))?,
         };
         if let Some(node) = trial.node {
-            run.labels.insert(NODE_LABEL.to_owned(), node.to_string());
+            run.options.labels.insert(NODE_LABEL.to_owned(), node.to_string());
         }
         self.resize(trial, place, &mut run, None)?;
         let urls = target::with_password(&run)?;
@@ -211,7 +211,7 @@ fn warm_up(
     let tables = &record.target.tables;
     // Restored data must stay, and therefore also rows that were written next to them.
     let made_all = tables.iter().all(|table| table.start != TableStart::Continued);
-    run.drop |= made_all && !tables.is_empty();
+    run.options.drop |= made_all && !tables.is_empty();
     let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
     let warm_up = phases.next_back();
     Ok(WarmUpRun {

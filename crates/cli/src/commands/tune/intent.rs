@@ -68,11 +68,10 @@ impl TuneIntent {
         for (axis, value) in values {
             set_axis(&mut layers, Strength::CommandLine, axis, value);
         }
-        Ok(RunIntent {
-            // The nodes of a growth are known only after they were started.
-            telemetry: self.run.telemetry.clone(),
-            ..run(&layers)?
-        })
+        let mut trial = run(&layers)?;
+        // The nodes of a growth are known only after they were started.
+        trial.options.telemetry = self.run.options.telemetry.clone();
+        Ok(trial)
     }
 }
 

@@ -299,13 +299,13 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
         let (mut run, workload, urls) = self.trial(&request.trial.at)?;
         let plan = prepare::plan(&run, &workload, &urls)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
-            if request.tables_kept && !run.drop && self.varies_tables() {
+            if request.tables_kept && !run.options.drop && self.varies_tables() {
                 let cause = "the tables held rows before, and each trial needs new tables";
                 return Err(Failure::usage(cause)
                     .with_hint("drop these rows with --drop, or tune in another schema")
                     .into());
             }
-            run.drop |= !request.is_first && !request.tables_kept;
+            run.options.drop |= !request.is_first && !request.tables_kept;
             // A simulated target gets another seed; rows and ops stay the same.
             run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
             run.seed.0 = run.seed.0.wrapping_add(request.number.into());

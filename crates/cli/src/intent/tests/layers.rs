@@ -46,7 +46,7 @@ fn pairs_of_all_layers_add_up_and_lists_replace_each_other() {
     })
     .unwrap();
     assert_eq!(format!("{:?}", settings.parameters), r#"{"a": "1", "b": "2", "c": "4"}"#);
-    assert_eq!(settings.labels.len(), 2);
+    assert_eq!(settings.options.labels.len(), 2);
     let names = settings.plan.streams.into_iter().map(|stream| stream.name);
     assert_eq!(names.collect::<Vec<_>>(), [Some("x".to_owned())]);
 }
@@ -71,7 +71,7 @@ fn several_targets_come_from_the_environment_and_hosts_keep_their_commas() {
 #[test]
 fn switches_of_a_file_can_be_turned_off_by_the_environment() {
     let drop = |environment, file| {
-        resolve(&Sources { words: "run", environment, file }).map(|settings| settings.drop)
+        resolve(&Sources { words: "run", environment, file }).map(|settings| settings.options.drop)
     };
     assert_eq!(drop(&[], "drop = true"), Ok(true));
     assert_eq!(drop(&[("HIGHWATER_DROP", "0")], "drop = true"), Ok(false));

@@ -355,12 +355,15 @@ fn everything_else_of_a_run() {
     let parameters: Vec<_> = settings.parameters.iter().collect();
     assert_eq!(format!("{parameters:?}"), r#"[("batch", "2000"), ("hosts", "4000")]"#);
     assert_eq!(settings.insert.as_deref(), Some("copy"));
-    assert_eq!(settings.drop_foreign, ["a", "b"]);
-    assert_eq!((settings.plan.retry.attempts, settings.seed, settings.drop), (3, Seed(7), true));
+    assert_eq!(settings.options.drop_foreign, ["a", "b"]);
+    assert_eq!(
+        (settings.plan.retry.attempts, settings.seed, settings.options.drop),
+        (3, Seed(7), true)
+    );
     let share = Share { index: 2, of: 4, start_at: Some("2026-11-20T18:30:00Z".to_owned()) };
     assert_eq!(settings.plan.share, share);
     assert_eq!(settings.start_at, Some(StartAt::Instant(Nanos::from_secs(1_795_199_400))));
-    assert_eq!(settings.labels["team"], "x=y");
+    assert_eq!(settings.options.labels["team"], "x=y");
     assert_eq!(settings.out, Path::new("runs"));
     let RunOutput { quiet, json, plan_only, .. } = settings.output;
     assert_eq!((quiet, json, plan_only), (true, true, true));

@@ -32,7 +32,7 @@ fn a_cell_is_what_its_values_would_be_as_flags() {
     let trial = settings.trial(&values).unwrap_or_else(|failure| panic!("{}", failure.render()));
     assert_eq!(trial.parameters["batch"], "1000");
     assert_eq!(trial.plan.sessions, Some(8));
-    let with: Vec<_> = trial.tables.settings.iter().collect();
+    let with: Vec<_> = trial.options.tables.settings.iter().collect();
     assert_eq!(format!("{with:?}"), r#"[("codec", "b"), ("refresh", "1s")]"#);
     assert_eq!(trial.seed.0, 7);
 }
