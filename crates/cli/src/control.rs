@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 
 use highwater_driver::interrupts::Interrupter;
-use highwater_model::control::Command;
+use highwater_model::control::{Command, CommandSender};
 use highwater_report as report;
 use highwater_runner::control::{self, Controller, Controls};
 
@@ -35,9 +35,9 @@ pub fn open(
     }
     let (controller, controls) = control::channel(interrupter);
     if let Some(source) = &settings.control {
-        read(source, controller.clone())?;
+        read(source, controller.clone().used_by(CommandSender::Control))?;
     }
-    Ok((from_page.then_some(controller), controls))
+    Ok((from_page.then(|| controller.used_by(CommandSender::Page)), controls))
 }
 
 /// Reads from a source in a separate thread.

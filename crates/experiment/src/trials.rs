@@ -113,6 +113,7 @@ impl<'a> Trials<'a> {
             [begin, timeline.now()]
         })?;
         let done = InterventionRecord {
+            by: None,
             time_ns: begin.0,
             phase: next.to_owned(),
             change: Change::Pause { lasted_ns: end.saturating_sub(begin).0 },

@@ -55,6 +55,7 @@ impl Follower {
         so_far.read(last.saturating_sub(1));
         run.record = so_far.record(&run.telemetry).map(Arc::new);
         run.record_until = so_far.until();
+        run.failures = so_far.failures();
     }
 
     /// Whether there is more data than one read takes.

@@ -74,10 +74,10 @@
     const isItsUnit = of && (of.dataset.open === "true") === (byId("pace-kind").value === "rate");
     if (of && !pace.dataset.typed && pace !== document.activeElement) pace.value = isItsUnit ? of.value : "";
   };
-  // Only sessions come one by one.
+  // Sessions come one by one, and a rate in steps.
   const ramp = () => {
     const isRate = byId("pace-kind").value === "rate";
-    byId("ramp-of").hidden = isRate;
+    byId("ramp-unit").textContent = isRate ? "seconds" : "a second";
     byId("pace-name").textContent = isRate ? "Rate" : "Sessions";
   };
   // The button does the opposite of what the server says that it does now.
@@ -133,6 +133,9 @@
     connection.classList.add("lost");
   };
 
+  // Phases of a ramp of a rate, and how many changes somebody asked for.
+  const RATE_STEPS = 10;
+  let changes = 0;
   const send = async (command) => {
     const said = byId("said");
     try {
@@ -169,7 +172,7 @@
       return Number(digits) * ({ k: 1e3, M: 1e6 }[unit] ?? 1);
     };
     const isRate = byId("pace-kind").value === "rate";
-    const filled = ["pace", "ramp"].slice(0, isRate ? 1 : 2).filter((id) => byId(id).value);
+    const filled = ["pace", "ramp"].filter((id) => byId(id).value);
     // There is no half of a session.
     const isRight = (id) => isRate || id === "ramp" ? !Number.isNaN(number(id)) : Number.isInteger(number(id));
     const wrong = filled.find((id) => !isRight(id));
@@ -181,10 +184,20 @@
     }
     const stream = byId("stream").value;
     const ramped = byId("ramp").value ? { ramp_per_s: number("ramp") } : {};
-    const command = isRate
-      ? { command: "rate", stream, per_s: number("pace") }
-      : { command: "sessions", stream, sessions: number("pace"), ...ramped };
-    if (await send(command)) byId("pace").dataset.typed = "";
+    const [to, from] = [number("pace"), Number(chosen()?.value.replaceAll(",", ""))];
+    const steps = isRate && from ? Math.min(RATE_STEPS, Math.max(1, Math.floor(ramped.ramp_per_s ?? 1))) : 1;
+    changes += 1;
+    const change = changes;
+    for (let step = 1; step <= steps; step += 1) {
+      // The next change, from here, ends a ramp.
+      if (change !== changes || isOver()) return;
+      const command = isRate
+        ? { command: "rate", stream, per_s: steps > 1 ? Math.round(from + ((to - from) * step) / steps) : to }
+        : { command: "sessions", stream, sessions: to, ...ramped };
+      if (!await send(command)) return;
+      byId("pace").dataset.typed = "";
+      if (step < steps) await new Promise((go) => { setTimeout(go, (1000 * ramped.ramp_per_s) / steps); });
+    }
   });
   byId("keep-note").addEventListener("click", () => {
     send({ command: "note", text: byId("note").value });

@@ -173,6 +173,7 @@ impl Run {
     /// Occasional lines: a warning, a note, a trial, and a finished one.
     fn lines(&mut self, second: u64, phase: &str) {
         let note = InterventionRecord {
+            by: None,
             time_ns: Nanos::from_secs(second).0,
             phase: phase.to_owned(),
             change: Change::Note { text: format!("vacuum {second}") },
@@ -258,6 +259,7 @@ fn line(second: u64, [phase, stream, op]: [&str; 3], latency: &str) -> JournalLi
         rows_refused: 0,
         errors: 3,
         dropped: 1,
+        failures: Vec::new(),
         latency: latency.to_owned(),
         max_ns: Nanos::from_millis(39).0,
         beyond: 1,

@@ -109,9 +109,22 @@ pub struct InterventionRecord {
     pub time_ns: u64,
     /// The phase that began with it; where none did, the one in which it came.
     pub phase: String,
+    /// Who sent the command; absent in older records, and of a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<CommandSender>,
     /// What it changed.
     #[serde(flatten)]
     pub change: Change,
+}
+
+/// Who sends commands to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandSender {
+    /// A browser with the live page.
+    Page,
+    /// The source of `--control`.
+    Control,
 }
 
 impl InterventionRecord {
@@ -261,6 +274,7 @@ mod tests {
     #[test]
     fn an_intervention_comes_back_from_its_json() {
         let record = InterventionRecord {
+            by: None,
             time_ns: 5,
             phase: "measure-2".to_owned(),
             change: Change::Pace {

@@ -1,6 +1,6 @@
 //! Events and responses to commands in words, one line each, and the schemas of events and commands.
 
-use highwater_model::control::{Change, Command, Refusal};
+use highwater_model::control::{Change, Command, CommandSender, Refusal};
 use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
 use highwater_model::event::{AuditProgress, Event, Part, TimedEvent, Trial, WarningKind};
 use highwater_model::json::{self, pretty};
@@ -44,7 +44,12 @@ pub fn warmed_up(took: Nanos, steady: bool) -> String {
 /// The change that a command made, and its time.
 pub fn intervention(done: &InterventionRecord) -> String {
     let at = duration(done.time_ns);
-    match &done.change {
+    let by = match done.by {
+        None => "",
+        Some(CommandSender::Page) => ", from the page",
+        Some(CommandSender::Control) => ", from --control",
+    };
+    let what = match &done.change {
         Change::Stop => format!("at {at}: stopped by a command"),
         Change::Note { text } => format!("at {at}: {text}"),
         Change::Pace { stream, unit, from, to, ramp_per_s } => {
@@ -58,17 +63,24 @@ pub fn intervention(done: &InterventionRecord) -> String {
             let lasted = duration(*lasted_ns);
             format!("at {at}: paused for {lasted} before {}", done.phase)
         }
-    }
+    };
+    what + by
 }
 
-/// The change in a few words, at its time in a chart: `insert: 25,000 rows/s`.
+/// The change in a few words and who made it, at its time in a chart: `insert: 25,000 rows/s (page)`.
 pub(crate) fn intervention_label(done: &InterventionRecord) -> String {
-    match &done.change {
+    let by = match done.by {
+        None => "",
+        Some(CommandSender::Page) => " (page)",
+        Some(CommandSender::Control) => " (--control)",
+    };
+    let what = match &done.change {
         Change::Stop => "stopped".to_owned(),
         Change::Note { text } => text.clone(),
         Change::Pace { stream, unit, to, .. } => format!("{stream}: {}", pace(*to, *unit)),
         Change::Pause { .. } => "paused".to_owned(),
-    }
+    };
+    what + by
 }
 
 /// Why a run rejected a command.
@@ -260,6 +272,7 @@ mod tests {
     fn an_intervention_reads_as_one_line() {
         let line = |change| {
             intervention(&InterventionRecord {
+                by: None,
                 time_ns: 12_400_000_000,
                 phase: "measure-2".to_owned(),
                 change,

@@ -1,6 +1,6 @@
 //! Sends commands into a running run. Each gets a response; the queue never blocks a sender. Must not execute commands.
 
-use highwater_model::control::{Command, Refusal};
+use highwater_model::control::{Command, CommandSender, Refusal};
 use highwater_model::record::InterventionRecord;
 use highwater_model::units::Nanos;
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +19,7 @@ pub struct Controller {
     interrupter: Interrupter,
     /// Whether it controls an experiment, whose trials take no commands.
     of_trials: bool,
+    by: Option<CommandSender>,
 }
 
 /// The commands of one run, and their results.
@@ -34,6 +35,7 @@ pub struct Controls {
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) command: Command,
+    by: Option<CommandSender>,
     reply: oneshot::Sender<Result<InterventionRecord, Refusal>>,
 }
 
@@ -63,7 +65,7 @@ impl Reply {
 pub fn channel(interrupter: Interrupter) -> (Controller, Controls) {
     let (sender, receiver) = mpsc::channel(WAITING_MAX + STOPS);
     let controls = Controls { receiver: Some(receiver), ..Controls::default() };
-    (Controller { sender, interrupter, of_trials: false }, controls)
+    (Controller { sender, interrupter, of_trials: false, by: None }, controls)
 }
 
 /// A controller for an experiment: accepts only a stop, and holding between two trials.
@@ -72,7 +74,19 @@ pub fn of_trials(interrupter: Interrupter) -> Controller {
     Controller { of_trials: true, ..controller }
 }
 
+impl Received {
+    /// The change, with the sender of its command.
+    pub(crate) fn signed(&self, done: InterventionRecord) -> InterventionRecord {
+        InterventionRecord { by: self.by, ..done }
+    }
+}
+
 impl Controller {
+    /// The same controller for another sender, whom the record names.
+    pub fn used_by(self, sender: CommandSender) -> Self {
+        Self { by: Some(sender), ..self }
+    }
+
     /// Sends a command without waiting. A stop takes effect whatever is queued.
     ///
     /// # Errors
@@ -84,7 +98,7 @@ impl Controller {
             return Err(Refusal::QueueFull);
         }
         let (reply, answer) = oneshot::channel();
-        let sent = self.sender.try_send(Received { command, reply });
+        let sent = self.sender.try_send(Received { command, by: self.by, reply });
         if is_stop {
             // After the command: the run may end first, and then answers the queued commands.
             self.interrupter.interrupt();

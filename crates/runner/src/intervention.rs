@@ -58,7 +58,7 @@ fn without_pace(
         Command::Pause | Command::Resume => return Err(Refusal::NoTrials),
         Command::Rate { .. } | Command::Sessions { .. } => return Err(Refusal::PacesOver),
     };
-    Ok(InterventionRecord { time_ns: time.0, phase, change })
+    Ok(InterventionRecord { by: None, time_ns: time.0, phase, change })
 }
 
 fn note(text: &str, controls: &Controls) -> Result<String, Refusal> {
@@ -113,6 +113,7 @@ fn change_pace(
     let takes = ramp.map_or(Nanos::ZERO, |ramp| ramp.length());
     let at = start.saturating_add(takes);
     Ok(InterventionRecord {
+        by: None,
         time_ns: at.saturating_sub(pass.start).0,
         phase: begun.name,
         change: Change::Pace {

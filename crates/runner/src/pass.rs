@@ -177,6 +177,7 @@ async fn control(
             }
             received = controls.next() => {
                 let answer = obey(pass, &received.command, timeline.now(), controls);
+                let answer = answer.map(|done| received.signed(done));
                 if let Ok(done) = &answer {
                     collector.intervene(done, pass);
                 }

@@ -447,6 +447,7 @@ fn shares_whose_paces_were_changed_differently_do_not_merge() {
     let op = share_op(vec![(MS, 10)], 0, 0);
     let mut shares = [1, 2].map(|index| share_record(&op, index, 2, &windows));
     let change = |time_ns, sessions| InterventionRecord {
+        by: None,
         time_ns,
         phase: "measure-2".to_owned(),
         change: Change::Pace {
@@ -458,6 +459,7 @@ fn shares_whose_paces_were_changed_differently_do_not_merge() {
         },
     };
     let note = InterventionRecord {
+        by: None,
         time_ns: S,
         phase: "measure".to_owned(),
         change: Change::Note { text: "on one alone".to_owned() },

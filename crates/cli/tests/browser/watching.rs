@@ -120,7 +120,14 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     browser.wait("document.querySelector('#said').textContent.startsWith('lots is no number')");
     change(&mut browser, "10k");
     browser.wait("document.querySelector('#said').textContent.includes('measure-2')");
-    shows(&mut other, "measure-2");
+    // Who changed what is at its time in every chart, also in the other browser.
+    other.wait("document.querySelectorAll('.hero svg.narrow .names .note').length > 1");
+    shows(&mut other, "insert: 10,000 rows/s (page)");
+    // A ramp of a rate is a phase for each of its steps, from the current one on.
+    browser.wait("document.querySelector('#top [data-stream]').value === '10,000'");
+    browser.evaluate("(() => { document.querySelector('#ramp').value = '2'; return 0; })()");
+    change(&mut browser, "20k");
+    browser.wait("document.querySelector('#said').textContent.includes('to 20,000 rows/s')");
     other.evaluate("(() => { document.querySelector('#note').value = '<b id=stolen>vacuum</b>'; document.querySelector('#keep-note').click(); return 0; })()");
     shows(&mut browser, "<b id=stolen>vacuum</b>");
     assert_eq!(other.complaints(), [""; 0]);
@@ -139,7 +146,13 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     }
     let changes: Vec<&Value> =
         record["interventions"].as_array().unwrap().iter().map(|done| &done["change"]).collect();
-    assert_eq!(changes, ["pace", "note", "stop"]);
+    assert_eq!(changes, ["pace", "pace", "pace", "note", "stop"]);
+    let paces = record["interventions"].as_array().unwrap().iter().map(|done| {
+        (done["by"].as_str().unwrap(), done["to"]["open"]["rate"]["micro_per_s"].as_u64())
+    });
+    let paces: Vec<_> = paces.collect();
+    let from_page = |per_s: u64| ("page", Some(per_s * 1_000_000));
+    assert_eq!(paces[..3], [from_page(10_000), from_page(15_000), from_page(20_000)]);
     let judged = browser.evaluate("document.querySelector('.judgments').textContent");
     let judged = judged.as_str().unwrap().to_lowercase();
     let data = record["judgments"]["data"]["value"].as_str().unwrap();
@@ -159,7 +172,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
     browser.wait("document.querySelector('.lead')");
     // The unit follows from the stream, and sessions may start gradually.
     browser.wait("document.querySelector('#pace-kind').value === 'sessions'");
-    browser.wait("!document.querySelector('#ramp-of').hidden");
+    browser.wait("document.querySelector('#ramp-unit').textContent === 'a second'");
     let change = |browser: &mut Browser, [sessions, ramp]: [&str; 2]| {
         browser.evaluate(&format!(
             "(() => {{ document.querySelector('#pace').value = '{sessions}'; \
@@ -366,4 +379,64 @@ pub(crate) fn accessible(browser: &mut impl Page, axe: &str) {
          .map((one) => one.id + ': ' + one.nodes[0].html))",
     );
     assert_eq!(found, json!([]));
+}
+
+/// Screens on which each page is looked at.
+const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
+
+/// Texts that are cut off at the right of the screen, other than in a box that scrolls; the answer, and where it ends.
+const SEEN: &str = "(() => { const box = document.querySelector(ANSWER)?.getBoundingClientRect(); return { \
+     bottom: box?.bottom, text: document.querySelector(ANSWER)?.textContent, \
+     wide: document.documentElement.scrollWidth > innerWidth, raw: RAW.filter((text) => \
+     document.body.textContent.includes(text)) }; })()";
+/// Words that no reader understands, or that are not true while a run goes on.
+const RAW: &str = "['closed, ', 'NONE YET', 'The run is over', 'at most', 'compiled by']";
+
+/// Each page has its answer on the first screen, in 600 pixels, and nothing is wider than the screen.
+#[track_caller]
+fn answers_first(program: &std::path::Path, url: &str, ready: &str, answer: &str) {
+    for (size, dark) in SCREENS.into_iter().zip([false, true]) {
+        let mut browser = Browser::start(program, size, dark);
+        browser.visit(url);
+        browser.wait(ready);
+        let look = SEEN.replace("RAW", RAW).replace("ANSWER", &json!(answer).to_string());
+        let seen = browser.evaluate(&look);
+        assert!(
+            seen["bottom"].as_f64().is_some_and(|bottom| bottom <= NEAR_TOP),
+            "{size:?}: {seen}"
+        );
+        assert_eq!((&seen["wide"], &seen["raw"]), (&json!(false), &json!([])), "{size:?}: {seen}");
+        if let Some(axe) = pages::axe() {
+            accessible(&mut browser, &axe);
+        }
+        assert_eq!(browser.complaints, Vec::<String>::new(), "{size:?}");
+    }
+}
+
+#[test]
+fn searches_growths_and_lists_answer_on_the_first_screen_too() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let looked_at = |words: &str, ready: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let (mut run, url) = pages.watched(&words);
+        answers_first(&program, &url, ready, "#answer, .interval b");
+        run.kill().unwrap();
+        run.wait().unwrap();
+    };
+    let sim = "sim:?clock=real";
+    let tried = "/^Trying .*probe \\d+ of about \\d+/.test(document.querySelector('.interval b')?.textContent)";
+    looked_at(&format!("find cpu {sim} --p99 50ms --ui=0 --ui-control"), tried);
+    let sizes = format!("{sim}&nodes={{nodes}}&shards=60&replicas=0");
+    let measured = "document.querySelector('.interval b')?.textContent.startsWith('Measuring') && \
+                    document.querySelector('#scale svg.wide')";
+    looked_at(&format!("scale cpu {sizes} --nodes 1..4 --each run -d 10s --ui=0"), measured);
+    pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q"]);
+    let (mut serve, url) = pages.watched(&["serve", "--listen", "0"]);
+    let listed = "document.querySelector('#runs .answers b')";
+    answers_first(&program, &url, listed, "#runs tbody tr:first-child .judged");
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }

@@ -144,6 +144,7 @@ fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
 fn note_a_pause(stored: &Path) -> InterventionRecord {
     let mut record = experiment(stored);
     let pause = InterventionRecord {
+        by: None,
         time_ns: 5,
         phase: "02-search".to_owned(),
         change: Change::Pause { lasted_ns: 7 },

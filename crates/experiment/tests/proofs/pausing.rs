@@ -92,6 +92,7 @@ fn a_stop_ends_a_pause_and_the_search() {
 #[test]
 fn a_search_that_is_resumed_still_says_how_it_had_waited() {
     let before = InterventionRecord {
+        by: None,
         time_ns: 5,
         phase: "02-search".to_owned(),
         change: Change::Pause { lasted_ns: 7 },

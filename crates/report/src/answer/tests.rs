@@ -80,6 +80,7 @@ fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
     let mut record = fixture::closed();
     let (from, to) = (4, 7);
     record.interventions = vec![InterventionRecord {
+        by: None,
         time_ns: 0,
         phase: "measure".to_owned(),
         change: Change::Pace {

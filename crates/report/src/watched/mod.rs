@@ -17,7 +17,7 @@ use highwater_model::event::{
 };
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::{Objective, PhasePlan};
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::{ExperimentRecord, FailureRecord, RunRecord};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetryPoint};
 
 use super::answer::short_target;
@@ -97,6 +97,8 @@ pub struct RunWatched {
     pub record: Option<Arc<RunRecord>>,
     /// The record contains the seconds before this one.
     pub record_until: u64,
+    /// Failed ops in these seconds by cause, most frequent first, each with the second in which it was seen last.
+    pub failures: Vec<(FailureRecord, u64)>,
 }
 
 /// Stage of a run.

@@ -7,7 +7,7 @@ use highwater_model::outcome::ErrorClass;
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
 
-use crate::recorder::IntervalDelta;
+use crate::recorder::{Failures, IntervalDelta};
 use crate::store::JournalLine;
 
 /// The interval in a record, of a phase, stream and op.
@@ -55,6 +55,7 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: [String; 3]) -> Journal
         partial: delta.partial,
         rows_refused: delta.rows_refused,
         dropped: delta.dropped,
+        failures: delta.failures.records(),
         latency,
         max_ns: delta.latency.greatest().0,
         beyond: delta.latency.beyond(),
@@ -80,6 +81,7 @@ pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
         partial: line.partial,
         rows_refused: line.rows_refused,
         dropped: line.dropped,
+        failures: Failures::of_second(line.second, &line.failures),
         latency,
         ..IntervalDelta::new(line.second, 0)
     }

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
-    PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
+    FailureRecord, PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
 };
 use highwater_model::units::Nanos;
 
 use super::results::result_record;
-use crate::recorder::{IntervalDelta, KeyStats};
+use crate::recorder::{Failures, IntervalDelta, KeyStats};
 use crate::schedule::RAMP;
 
-/// Placeholder for the error class: the journal counts errors without classes.
+/// Placeholder for the error class: older journals count errors without classes.
 const UNCLASSIFIED: &str = "unclassified";
 
 /// The counts of the lines so far.
@@ -25,6 +25,8 @@ pub(super) struct Journaled {
     sums: BTreeMap<[String; 3], (KeyStats, [u64; 2])>,
     /// By phase: its first second and its last.
     seconds: BTreeMap<String, [u64; 2]>,
+    /// All failed ops so far.
+    failures: Failures,
 }
 
 impl Journaled {
@@ -38,8 +40,14 @@ impl Journaled {
     pub(super) fn add(&mut self, names: &[String; 3], delta: &IntervalDelta) {
         let (stats, [failed, partial]) = self.sums.entry(names.clone()).or_default();
         add(stats, delta);
+        self.failures.merge(&delta.failures);
         *failed += delta.errors;
         *partial += delta.partial;
+    }
+
+    /// Failed ops by cause, most frequent first, each with the second in which it was seen last.
+    pub(super) fn failures(&self) -> Vec<(FailureRecord, u64)> {
+        self.failures.seen()
     }
 
     /// Fills a draft's phases, results, and streams.
@@ -48,9 +56,13 @@ impl Journaled {
         record.phases = phases_of(&plan, &self.seconds);
         for (names, (stats, [failed, partial])) in &self.sums {
             let mut result = result_of(&plan, &record.phases, names.clone(), stats);
-            for (ops, by_class) in [(failed, &mut result.errors), (partial, &mut result.partial)] {
-                if *ops > 0 {
-                    by_class.insert(UNCLASSIFIED.to_owned(), *ops);
+            let by_class = stats.failures.by_class();
+            let others = failed.saturating_sub(by_class.values().sum());
+            let named = by_class.into_iter().map(|(class, ops)| (class.name().to_owned(), ops));
+            result.errors = named.collect();
+            for (ops, by_class) in [(others, &mut result.errors), (*partial, &mut result.partial)] {
+                if ops > 0 {
+                    by_class.insert(UNCLASSIFIED.to_owned(), ops);
                 }
             }
             if record.phases.iter().any(|p| p.name == result.phase && p.kind == PhaseKind::Measure)
@@ -74,6 +86,7 @@ fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
     stats.rows.sent += delta.rows_sent;
     stats.rows.acknowledged += delta.rows_acknowledged;
     stats.rows.refused += delta.rows_refused;
+    stats.failures.merge(&delta.failures);
     stats.latency.merge(&delta.latency);
 }
 

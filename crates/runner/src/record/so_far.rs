@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use highwater_analysis as analysis;
 use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::plan::{Pace, Plan};
-use highwater_model::record::{Change, InterventionRecord, Record, RunRecord, StreamRecord};
+use highwater_model::record::{
+    Change, FailureRecord, InterventionRecord, Record, RunRecord, StreamRecord,
+};
 use highwater_model::target_telemetry::TargetTelemetry;
 
 use super::interval_lines::delta_of;
@@ -83,6 +85,11 @@ impl SoFar {
                 self.add(line);
             }
         }
+    }
+
+    /// Failed ops so far by cause, most frequent first, each with the second in which it was seen last.
+    pub fn failures(&self) -> Vec<(FailureRecord, u64)> {
+        self.journaled.failures()
     }
 
     /// The seconds before this one have been read.

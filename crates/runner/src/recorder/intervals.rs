@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Failures;
+
 use highwater_model::event::LATENCY_BOUNDS_NS;
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::outcome::ErrorClass;
@@ -84,6 +86,8 @@ pub struct IntervalDelta {
     pub latency: LatencyHistogram,
     /// Ops failed by class, in the order of [`ErrorClass::ALL`], by finished.
     pub failed: [u64; ErrorClass::ALL.len()],
+    /// The same by message.
+    pub failures: Failures,
     /// Service times of the ops acknowledged, by finished.
     pub service: BoundedTimes,
     /// Client lag of the ops that ended, by finished.
@@ -109,6 +113,7 @@ impl IntervalDelta {
             dropped: 0,
             latency: LatencyHistogram::coarse(),
             failed: [0; ErrorClass::ALL.len()],
+            failures: Failures::default(),
             service: BoundedTimes::default(),
             lag: BoundedTimes::default(),
         }
@@ -140,6 +145,7 @@ impl IntervalDelta {
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
             *mine += theirs;
         }
+        self.failures.merge(&other.failures);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
     }

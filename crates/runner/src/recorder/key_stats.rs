@@ -250,7 +250,7 @@ impl KeyStats {
     /// Notes why an op failed, as a whole or in part.
     pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
         let Some(error) = &outcome.error else { return };
-        self.failures.note(error);
+        self.failures.note(error, 0);
         let entry = self.errors.entry(error.class).or_insert_with(|| {
             let code = error.code.as_deref().map(|code| format!("{code}: ")).unwrap_or_default();
             let text = format!("{code}{}", error.message);

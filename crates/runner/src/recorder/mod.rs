@@ -237,6 +237,7 @@ impl Recorder {
             done.partial += u64::from(ranked.is_some());
             done.rejected += u64::from(error.class == ErrorClass::Rejected);
             done.failed[error.class as usize] += 1;
+            done.failures.note(error, done.second);
         }
         match op.outcome.certainty {
             Certainty::Applied => {

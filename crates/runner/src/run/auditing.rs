@@ -156,7 +156,7 @@ pub(super) fn answer_after_load(
     now: Nanos,
     observer: &dyn Observer,
 ) {
-    let answer = obey_after_load(&received, now, controls);
+    let answer = obey_after_load(&received, now, controls).map(|done| received.signed(done));
     if let Ok(done) = &answer {
         observer.event(&Event::Intervention(done.clone()));
     }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
-use highwater_model::record::InterventionRecord;
+use highwater_model::record::{FailureRecord, InterventionRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,9 @@ pub struct JournalLine {
     pub rows_refused: u64,
     /// Ops dropped.
     pub dropped: u64,
+    /// Failed ops by class, code, and message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureRecord>,
     /// Base64 histogram of the latencies, nanoseconds, two digits; empty without any.
     pub latency: String,
     /// The highest latency, exact.

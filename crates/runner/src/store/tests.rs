@@ -100,6 +100,7 @@ fn a_run_at_work_is_not_opened_again() {
 fn a_journal_that_is_longer_than_is_read_at_a_time_says_so_until_all_of_it_is_read() {
     let root = tempfile::tempdir().unwrap();
     let note = InterventionRecord {
+        by: None,
         time_ns: 1,
         phase: "measure".to_owned(),
         change: Change::Note { text: "x".repeat(3_000_000) },

@@ -39,6 +39,7 @@ fn open_streams_side_by_side_in_steps() {
 fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
     let mut record = fixture::closed();
     let note = |number: u64| InterventionRecord {
+        by: None,
         time_ns: number * fixture::S,
         phase: "measure".to_owned(),
         change: Change::Note { text: format!("note {number} \u{1b}[2J") },

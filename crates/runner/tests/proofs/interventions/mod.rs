@@ -109,6 +109,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     let steps: Vec<_> = record.phases.iter().map(|phase| phase.step).collect();
     assert_eq!(steps[..2], [Some(0), None], "a pace of the plan, and none of it");
     let done = InterventionRecord {
+        by: None,
         time_ns: Nanos::from_millis(4_000 + LEAD_MS).0,
         phase: "measure-2".to_owned(),
         change: Change::Pace {
@@ -271,6 +272,7 @@ fn a_stop_by_command_is_the_stop_of_the_user() {
         let interrupted = job.run_interrupted(At::Second(4), times).record;
         let stops = std::mem::take(&mut commanded.interventions);
         let stop = InterventionRecord {
+            by: None,
             time_ns: Nanos::from_millis(4_250).0,
             phase: "measure".to_owned(),
             change: Change::Stop,

@@ -32,6 +32,7 @@ fn sessions_come_one_by_one_and_the_new_phase_begins_when_all_are_there() {
     let after = stream(record, "measure-2");
     assert_eq!((after.sessions, after.working), (12, Some(12)));
     let done = InterventionRecord {
+        by: None,
         time_ns: Nanos::from_millis(5_350).0,
         phase: "measure-2".to_owned(),
         change: Change::Pace {

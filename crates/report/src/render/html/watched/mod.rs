@@ -93,9 +93,9 @@ fn controls(rights: LiveRights) -> Markup {
                     option value="rate" { "per second" }
                     option value="sessions" { "sessions" }
                 }
-                label id="ramp-of" { "ramp "
-                    input id="ramp" inputmode="decimal" autocomplete="off" size="5" placeholder="at once";
-                    " a second"
+                label { "Ramp "
+                    input id="ramp" inputmode="decimal" autocomplete="off" size="6" placeholder="at once";
+                    " " span id="ramp-unit" { "a second" }
                 }
                 button id="change" type="submit" { "Change" }
                 label { "Note " input id="note" maxlength="1000" autocomplete="off"; }
@@ -106,7 +106,8 @@ fn controls(rights: LiveRights) -> Markup {
             output id="said" role="status" {}
             p class="term" {
                 @if rights == LiveRights::Control {
-                    "Changes start a new phase in the report. Stop: finish, audit, save. Stop twice: abort."
+                    "Changes start a new phase in the report; a ramp of a rate is up to ten, while this page is open. Stop: finish, \
+                     audit, save. Stop twice: abort."
                 } @else {
                     "Pause: wait after the current trial, outside the budget. Stop: finish with what is known."
                 }

@@ -60,7 +60,7 @@ pub(super) fn page(watched: &Watched) -> Page<'static> {
         parts.push(part("trial", "Current trial", run.workload.clone(), body));
     }
     parts.extend(tables::ops(run));
-    parts.extend(tables::failures(watched));
+    parts.extend(tables::failures(run));
     if !others.is_empty() {
         parts.push(part("failed-ops", "Failed ops", String::new(), chart::hero(&others, false)));
     }

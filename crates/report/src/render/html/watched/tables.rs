@@ -1,18 +1,15 @@
 //! The ops of a running run, and its failures, as tables. Must not judge.
 
-use std::collections::BTreeMap;
-
 use maud::html;
 
 use highwater_analysis::judge::measured_streams;
-use highwater_model::display::{ABSENT, count, duration, foreign, rate};
-use highwater_model::outcome::ErrorClass;
+use highwater_model::display::{count, duration, foreign, rate, span};
 use highwater_model::plan::Unit;
 
 use crate::answer::{plural, to_the_second};
-use crate::layout::{Row, headed, list, or_absent};
+use crate::layout::{Row, headed, or_absent};
 use crate::render::html::blocks::{Part, table};
-use crate::watched::{RunWatched, Watched};
+use crate::watched::RunWatched;
 
 /// Maximum characters of a message of the target.
 const WORDS: usize = 200;
@@ -62,26 +59,37 @@ pub(super) fn ops(run: &RunWatched) -> Option<Part> {
     })
 }
 
-/// Failed ops of all runs so far by class and message, the most frequent first; absent without any.
-pub(super) fn failures(watched: &Watched) -> Option<Part> {
-    let mut by_class: BTreeMap<&str, u64> = BTreeMap::new();
-    for stream in &watched.totals.streams {
-        for (class, failed) in ErrorClass::ALL.into_iter().zip(stream.failed) {
-            *by_class.entry(class.name()).or_default() += failed;
-        }
-    }
-    by_class.retain(|_, failed| *failed > 0);
-    let all: u64 = by_class.values().sum();
-    let lead =
-        list(by_class.iter().map(|(class, failed)| format!("{} {class}", count(*failed))), ", ");
-    let rows = by_class.into_iter().map(|(class, failed)| {
-        Row::new([class.to_owned(), foreign(ABSENT, WORDS), count(failed), ABSENT.to_owned()])
+/// Failed ops by class and message, the most frequent first, with the time of the last one; absent without any. Messages
+/// are known a few seconds later than the number of ops.
+pub(super) fn failures(run: &RunWatched) -> Option<Part> {
+    let slots = run.seconds.slots.iter().flat_map(|slot| &slot.streams);
+    let failed: u64 = slots.map(|stream| stream.errors).sum();
+    let now = run.last.as_ref().map_or(0, |last| last.second);
+    let rows = run.failures.iter().map(|(failure, second)| {
+        let ago =
+            format!("{} ago", span(now.saturating_sub(*second).saturating_mul(1_000_000_000)));
+        Row::new([
+            failure.class.clone(),
+            foreign(&failure.cause(), WORDS),
+            count(failure.count),
+            ago,
+        ])
     });
     let rows = headed("class | message | count | last seen", rows);
-    (all > 0).then(|| Part {
+    let lead = match run.failures.first() {
+        Some((first, _)) => {
+            format!("{} ops; most often: {}", count(failed), foreign(&first.cause(), WORDS))
+        }
+        None => format!("{} ops", count(failed)),
+    };
+    (failed > 0).then(|| Part {
         id: "failures",
         title: "Failures",
         abstract_line: lead,
-        body: table("Failed ops", &rows, 2),
+        body: if run.failures.is_empty() {
+            html! {}
+        } else {
+            table("Failed ops", &rows, 2)
+        },
     })
 }

@@ -152,6 +152,7 @@ fn a_note_is_drawn_where_it_was_made() {
     let mut watched = watched();
     assert!(!live_parts(&watched).contains("span note"));
     watched.event(&Event::Intervention(InterventionRecord {
+        by: None,
         time_ns: Nanos::from_secs(2).0,
         phase: "measure".to_owned(),
         change: Change::Note { text: "<b>vacuum".to_owned() },
