@@ -14,6 +14,12 @@ use super::recovery::recovery;
 /// The number of gaps that a record keeps, longest first.
 pub const GAPS_KEPT: usize = 64;
 
+/// A gap is a stall if it lasts this long, and as long as this many mean times between acknowledgments.
+const STALL_LEAST_NS: u64 = 50_000_000;
+const PAUSES_OF_STALL: u64 = 14;
+/// Fewer stalls show no time between them.
+const STALLS_LEAST: u64 = 3;
+
 /// Judges acknowledgments per whole second; the caller measures the gap more finely.
 ///
 /// If most seconds have none, the median is 0: no second is below it, and there is nothing to recover to.
@@ -91,6 +97,33 @@ fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> 
         parts.filter(|[_, length]| *length > 0).collect()
     };
     stalls.iter().fold(gaps, cut)
+}
+
+/// Times in which a target acknowledged nothing, again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stalls {
+    /// Mean length, nanoseconds.
+    pub length_ns: u64,
+    /// Mean time from one to the next, nanoseconds.
+    pub every_ns: u64,
+}
+
+/// The stalls of a run; absent if there are fewer than [`STALLS_LEAST`] gaps that pauses between acknowledgments do not
+/// explain.
+pub fn stalls(seen: &AvailabilityRecord) -> Option<Stalls> {
+    let acknowledged: u64 = seen.acknowledged_per_s.iter().sum();
+    let seconds = u64::try_from(seen.acknowledged_per_s.len()).ok()?;
+    let pause_ns = Nanos::from_secs(seconds).0.checked_div(acknowledged)?;
+    let least = STALL_LEAST_NS.max(pause_ns.saturating_mul(PAUSES_OF_STALL));
+    let mut long: Vec<[u64; 2]> =
+        seen.gaps.iter().copied().filter(|[_, length]| *length >= least).collect();
+    long.sort_unstable();
+    let number = u64::try_from(long.len()).ok().filter(|number| *number >= STALLS_LEAST)?;
+    let ([first, _], [last, _]) = (long.first()?, long.last()?);
+    Some(Stalls {
+        length_ns: long.iter().map(|[_, length]| length).sum::<u64>() / number,
+        every_ns: (last - first) / (number - 1),
+    })
 }
 
 /// The availability record from gaps ([start, length], in any order), the acknowledgments per second of the measured
@@ -191,6 +224,24 @@ mod tests {
         };
         let found = availability(per_s);
         assert_eq!(found, expect, "{per_s:?}");
+    }
+
+    #[test]
+    fn gaps_that_pauses_between_acknowledgments_do_not_explain_are_stalls() {
+        let at = |second: u64, ms: u64| [second * 1_000_000_000, ms * 1_000_000];
+        let gaps = vec![at(14, 420), at(2, 400), at(5, 30), at(8, 410)];
+        let seen = AvailabilityRecord {
+            gaps: gaps.clone(),
+            acknowledged_per_s: vec![1_000; 20],
+            ..AvailabilityRecord::default()
+        };
+        let expected = Stalls { length_ns: 410_000_000, every_ns: 6_000_000_000 };
+        assert_eq!(stalls(&seen), Some(expected));
+        // At ten ops per second a gap of 0.4 s is none.
+        let rare = AvailabilityRecord { acknowledged_per_s: vec![10; 20], ..seen.clone() };
+        assert_eq!(stalls(&rare), None);
+        let two = AvailabilityRecord { gaps: gaps[..3].to_vec(), ..seen };
+        assert_eq!(stalls(&two), None);
     }
 
     #[test]

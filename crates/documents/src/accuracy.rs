@@ -117,18 +117,20 @@ pub fn marks() -> String {
 /// The same at the rates that batches have.
 pub fn batches() -> String {
     let mut text = head(
-        "ops per second | within 3% below and 2% above | within 12% below and 6% above | above that | without a mark | middle | estimates held | half-width",
+        "ops per second | as announced | within 5% | within 3% below and 2% above | above that | without a mark | middle | estimates held | half-width",
     );
     for rates in cluster::RATES {
         let found = cluster::levels(rates, seeds_of_version(CLUSTERS));
         let percent = |part: f64| format!("{:.1}%", 100.0 * part);
         let [lowest, highest] = [rates.0, rates.1].map(display::plain);
         text += &format!(
-            "| {lowest} to {highest} | {} of {} | {} | {} | {} | {} | {} of {}: {} | {} |\n",
-            found.near,
+            "| {lowest} to {highest} | {} of {} | {} of {} | {} | {} | {} | {} | {} of {}: {} | {} |\n",
+            found.as_announced,
+            found.promised,
+            found.within_5(),
             found.searches,
-            found.within(cluster::ROUGHLY),
-            found.above(*cluster::ROUGHLY.end()),
+            found.near,
+            found.too_high,
             found.without,
             display::percent_signed(found.median_confirmed()),
             found.held,

@@ -15,7 +15,7 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::search::{Estimate, ProbeRecord, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
-use super::length::ops_needed;
+use super::length::units_per_op;
 use super::pooled_exceedance::{MARGIN_ERRORS, MARGIN_MAX, all_ns, steady_share};
 use crate::long_run::solve;
 
@@ -178,9 +178,8 @@ impl Crossing {
     pub(super) fn is_coarse(&self, search: &SearchRecord) -> bool {
         let policy = &search.policy;
         let margin = MARGIN_ERRORS * (self.burst_ns / to_f64(policy.probe_ns)).sqrt();
-        let per_op = ops_needed(&search.objective.stated)
-            .map_or(1.0, |needed| (policy.units_needed / needed.ops).max(1.0));
-        let ops = self.estimate().value * Nanos(policy.probe_ns).as_secs_f64() / per_op;
+        let per_s = self.estimate().value / units_per_op(search);
+        let ops = per_s * Nanos(policy.probe_ns).as_secs_f64();
         policy.axis == SearchAxis::Rate
             && margin / self.slope > COARSE * policy.width
             && ops < FEW_OPS

@@ -15,8 +15,10 @@
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::search::{Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis};
+use highwater_model::units::Nanos;
 
 use super::history::{ProbeHistory, judged};
+use super::length::units_per_op;
 use crate::long_run::student_quantile;
 
 /// Each end of the interval leaves out this much.
@@ -27,8 +29,11 @@ const NORMAL_95: f64 = 1.645;
 /// that it counts as much as so many more.
 const SCATTER: f64 = 0.003;
 const SCATTER_WEIGHT: f64 = 4.0;
-/// Of few ops intervals are longer by this factor.
-const WIDENED: f64 = 1.4;
+/// Of few ops intervals are longer by this factor; where no line tells, by the second.
+const WIDENED: f64 = 1.7;
+const WIDENED_WITHOUT_LINE: f64 = 2.5;
+/// A search probe has few ops for a rate to be overloaded by more than chance if they are fewer than this.
+const FEW_OPS: f64 = 30_000.0;
 /// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
 /// above it may cost capacity.
 const CLOSE: f64 = 1.5;
@@ -48,12 +53,15 @@ pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
         let confirmed = history.confirmed().map_or(0.0, |value| value.at);
         reached(history).filter(|found| found.value >= confirmed)
     };
-    let found = found.map(|found| if history.coarse.is_some() { widened(found) } else { found });
+    let found = found.map(|found| widened(history, found));
     let (most, missed) = (most_seen(history), lowest_missed(history));
     let found = found.filter(|found| found.low90 < missed && found.low90 <= most);
     found
         .map(|found| capped(found, most.min(missed)))
-        .or_else(|| bracket(history, most.min(missed)))
+        .or_else(|| {
+            let of_bracket = bracket(history, most.min(missed))?;
+            Some(capped(widened(history, of_bracket), most.min(missed)))
+        })
         .filter(|of| {
             of.high90.is_finite() && 0.0 < of.low90 && of.low90 <= of.value && of.value <= of.high90
         })
@@ -69,8 +77,13 @@ fn capped(found: Estimate, most: f64) -> Estimate {
 }
 
 /// Of few ops the margins themselves are known badly.
-fn widened(found: Estimate) -> Estimate {
-    let wider = |end: f64| found.value * (end / found.value).powf(WIDENED);
+fn widened(history: &ProbeHistory<'_>, found: Estimate) -> Estimate {
+    let factor = match &history.coarse {
+        Some(_) => WIDENED,
+        None if has_few_ops(history) => WIDENED_WITHOUT_LINE,
+        None => 1.0,
+    };
+    let wider = |end: f64| found.value * (end / found.value).powf(factor);
     Estimate { low90: wider(found.low90), high90: wider(found.high90), ..found }
 }
 
@@ -104,9 +117,17 @@ fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     let missed = judged(history.probes).filter(|probe| {
         probe.verdict == ProbeVerdict::Failed
             && (probe.purpose == ProbePurpose::Confirm
-                || (history.coarse.is_none() && is_overloaded(probe)))
+                || (history.coarse.is_none() && !has_few_ops(history) && is_overloaded(probe)))
     });
     missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
+}
+
+/// Whether the highest rate that passed had so few ops that chance overloads a search probe.
+fn has_few_ops(history: &ProbeHistory<'_>) -> bool {
+    let policy = history.policy();
+    let at = history.confirmed().or_else(|| history.low()).map_or(f64::MAX, |value| value.at);
+    let ops = at / units_per_op(history.search) * Nanos(policy.probe_ns).as_secs_f64();
+    policy.axis == SearchAxis::Rate && ops < FEW_OPS
 }
 
 /// Not by ops that failed, whose share the line is about.

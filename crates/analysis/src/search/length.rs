@@ -1,8 +1,26 @@
-//! How many ops a probe needs, so that what it shows of a percentile counts.
+//! How many ops a probe needs, so that what it shows of a percentile counts; and how near to the truth the ops of a whole
+//! search bring its mark.
 
 use crate::judge::shares::{OPS_BEYOND_PERCENTILE, ops_to_plan};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
+use highwater_model::search::SearchRecord;
+use highwater_model::units::Nanos;
+
+/// Of a search whose budget has so many ops at the mark, nine of ten marks lie from this fraction below the highest rate
+/// that holds to that above; with other numbers of ops, by these powers of them. Fitted to the clusters of
+/// `docs/concepts/accuracy.md`, on seeds of their own.
+const TOLERANCE_OPS: f64 = 160_000.0;
+const BELOW: (f64, f64) = (0.24, 0.2);
+const ABOVE: (f64, f64) = (0.06, 0.7);
+/// From this many ops per second on, this is what holds.
+const MANY_PER_S: f64 = 5_000.0;
+const LEAST_BELOW: f64 = 0.03;
+const LEAST_ABOVE: f64 = 0.02;
+/// With fewer ops than this, a search often has no mark.
+pub const FEWEST_OPS: f64 = 80_000.0;
+/// With as many, three of four marks lie within 5%.
+pub const OPS_OF_FIVE_PERCENT: f64 = 800_000.0;
 
 /// The percentile that needs most ops, and how many: as many as a judgment asks for, and as many
 /// more as chance may leave out.
@@ -20,4 +38,40 @@ pub fn ops_needed(objectives: &[Objective]) -> Option<OpsNeeded> {
     let beyond = f64::from(1_000_000_u32.saturating_sub(quantile_ppm).max(1)) / 1e6;
     let least = to_f64(OPS_BEYOND_PERCENTILE) / beyond;
     Some(OpsNeeded { quantile_ppm, ops: ops_to_plan(least).ceil() })
+}
+
+/// How near a mark is to the highest rate that holds, in nine of ten searches, as fractions of that rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarkTolerance {
+    /// At most this far below it.
+    pub below: f64,
+    /// At most this far above it.
+    pub above: f64,
+}
+
+/// By the rate of ops at the mark, and the budget; absent where the budget has too few ops for a promise.
+pub fn mark_tolerance(ops_per_s: f64, budget: Nanos) -> Option<MarkTolerance> {
+    if ops_per_s >= MANY_PER_S {
+        return Some(MarkTolerance { below: LEAST_BELOW, above: LEAST_ABOVE });
+    }
+    let ops = ops_per_s * budget.as_secs_f64();
+    let by = |(of, power): (f64, f64)| of * (TOLERANCE_OPS / ops).powf(power);
+    (ops >= FEWEST_OPS).then(|| MarkTolerance {
+        below: by(BELOW).max(LEAST_BELOW),
+        above: by(ABOVE).max(LEAST_ABOVE),
+    })
+}
+
+/// Ops per second of a search at this many units per second, and how near to the truth they bring its mark; absent where
+/// no percentile says how many units an op has.
+pub fn tolerance_at(search: &SearchRecord, units_per_s: f64) -> Option<(f64, MarkTolerance)> {
+    ops_needed(&search.objective.stated)?;
+    let per_s = units_per_s / units_per_op(search);
+    Some((per_s, mark_tolerance(per_s, Nanos(search.policy.budget_ns?))?))
+}
+
+/// The units that an op of a search has, as its percentiles say; else taken to be one.
+pub(super) fn units_per_op(search: &SearchRecord) -> f64 {
+    let of = ops_needed(&search.objective.stated);
+    of.map_or(1.0, |needed| (search.policy.units_needed / needed.ops).max(1.0))
 }

@@ -55,7 +55,10 @@ use history::{ProbeHistory, Status, Value};
 
 pub use conclusion::{conclude, of_axis, times_confirmed};
 pub(crate) use history::confirmation;
-pub use length::{OpsNeeded, ops_needed};
+pub use length::{
+    FEWEST_OPS, MarkTolerance, OPS_OF_FIVE_PERCENT, OpsNeeded, mark_tolerance, ops_needed,
+    tolerance_at,
+};
 pub use step::Step;
 pub(crate) use verdict::rows_before;
 pub use verdict::{Probed, probed};

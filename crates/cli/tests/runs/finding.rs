@@ -120,6 +120,42 @@ fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
     }
 }
 
+/// Probes end before the first stall, confirmations do not.
+#[test]
+fn stalls_that_make_p99_differ_from_probe_to_probe_are_named() {
+    let place = Place::new().verbose();
+    let target = format!("{TARGET}&stall=20s+1s,26s+1s,32s+1s,38s+1s");
+    let load = "--batch 10 -c 64 --quick --warm-up 2s --probe 15s --confirm 40s --p99 200ms";
+    let called = place.typed(&format!("find cpu {target} {load}"));
+    called.prints("p99 differs from probe to probe (");
+    called.prints(": stalls of about ");
+    called.prints(" every 6 s");
+    // The same target without stalls.
+    let called = place.typed(&format!("find cpu {TARGET} {load}"));
+    assert!(!called.stdout.contains("stalls of about"), "{}", called.stdout);
+    // What its rate of ops allows was announced, and is in the result.
+    called.prints("accuracy       nine of ten marks at ");
+}
+
+#[test]
+fn what_the_budget_allows_at_low_rates_of_ops_is_announced() {
+    let place = Place::new().verbose();
+    for (more, announced) in [
+        (
+            "",
+            "at 100 ops/s, nine of ten marks are up to 20% too low or 3% too high; with --budget 134m",
+        ),
+        ("", "at 500 ops/s, nine of ten marks are up to 15% too low or 2% too high\n"),
+        ("", "below 23 ops/s, a search often ends without a mark"),
+        ("--budget 4h", "at 100 ops/s, nine of ten marks are up to 15% too low or 2% too high\n"),
+        // 90 batches of 1,000 rows.
+        ("--start 90k", "at 90 ops/s, nine of ten marks are up to 21% too low or 4% too high"),
+    ] {
+        let called = place.typed(&format!("find sim: --dry-run --p99 50ms {more}"));
+        called.prints(announced);
+    }
+}
+
 #[test]
 fn a_target_that_is_not_there_leaves_nothing_behind() {
     let place = Place::new().verbose();

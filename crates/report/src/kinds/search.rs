@@ -3,8 +3,9 @@
 //!
 //! Must show only what the record contains.
 
+use highwater_analysis::availability::stalls;
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::{PROBES_OF_NINE_IN_TEN, of_axis, times_confirmed};
+use highwater_analysis::search::{PROBES_OF_NINE_IN_TEN, of_axis, times_confirmed, tolerance_at};
 use highwater_model::display::{ABSENT, count, duration, percent, rate};
 use highwater_model::event::ExperimentProgress;
 use highwater_model::judgment::ReasonCode;
@@ -25,6 +26,8 @@ use crate::{limit, plots};
 
 /// Maximum number of codes that explain a failure next to the answer.
 const CODES_SHOWN: usize = 2;
+/// The p99 of probes differs if one is this many times the other.
+const P99_DIFFERS: u64 = 2;
 /// Next to a mark above which nothing failed for certain.
 const NOTHING_FAILED: &str = "nothing was shown to fail above it";
 /// What the words of a search mean.
@@ -47,7 +50,8 @@ pub(super) fn report(run: &MeasuredRun<'_>, search: &SearchRecord) -> Report {
     let mut charts = plots::search(run, search);
     // The objective is about latency; without an objective, the reached rate is drawn.
     let hero = charts.pop().into_iter().collect();
-    let (answer, more) = (answer(run, search), more(search));
+    let (answer, mut more) = (answer(run, search), more(search));
+    more.extend(stalls_between_probes(run.run, search));
     let mark = Remark::new("mark", answer.in_words());
     let (took, probes) = (probes(search).note, plural(search.probes.len(), "probe"));
     let lead = format!("{probes}: {}", answer.in_words());
@@ -254,6 +258,7 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
     };
     let mut more: Vec<Remark> = mark.map(data).into_iter().collect();
     more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found))));
+    more.extend(mark.and_then(|mark| accuracy(search, mark)));
     more.extend(of_search(search).map(limit::remark));
     more.extend(soak(search).map(|soak| Remark::new("soak", soak)));
     if mark.is_some_and(|mark| mark.wider) {
@@ -267,6 +272,43 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
         more.push(Remark::new("not monotone", why));
     }
     more
+}
+
+/// `nine of ten marks at 412 ops/s in 1 h are up to 15% too low or 2% too high`.
+fn accuracy(search: &SearchRecord, mark: &Mark) -> Option<Remark> {
+    if search.axis == SearchAxis::Sessions {
+        return None;
+    }
+    let (per_s, tolerance) = tolerance_at(search, mark.confirmed)?;
+    let whole_percent = |part: f64| format!("{:.0}%", part * 100.0);
+    let text = format!(
+        "nine of ten marks at {} ops/s in {} are up to {} too low or {} too high",
+        rate(per_s),
+        duration(search.policy.budget_ns?),
+        whole_percent(tolerance.below),
+        whole_percent(tolerance.above),
+    );
+    Some(Remark::new("accuracy", text))
+}
+
+/// `p99 differs from probe to probe (12 ms to 380 ms): stalls of about 390 ms every 6 s`; absent unless a probe had a p99
+/// that its rate does not explain, because one at no lower rate had half of it, and the last probe stalled.
+fn stalls_between_probes(record: &RunRecord, search: &SearchRecord) -> Option<Remark> {
+    let stalls = stalls(&record.availability)?;
+    let judged = search.probes.iter().filter(|probe| probe.purpose != ProbePurpose::Estimate);
+    let shown: Vec<(f64, u64)> =
+        judged.filter_map(|probe| Some((probe.at, probe.p99_ns?))).collect();
+    let pairs = shown.iter().flat_map(|low| shown.iter().map(move |high| (low, high)));
+    let differing = pairs.filter(|(low, high)| low.0 <= high.0 && low.1 / P99_DIFFERS >= high.1);
+    let ((_, most), (_, least)) = differing.max_by_key(|(low, high)| low.1 - high.1)?;
+    let text = format!(
+        "p99 differs from probe to probe ({} to {}): stalls of about {} every {}",
+        duration(*least),
+        duration(*most),
+        duration(stalls.length_ns),
+        duration(stalls.every_ns),
+    );
+    Some(Remark::new("stalls", text))
 }
 
 /// `1,012 rows/s just meet the objective (90% interval 1,004 to 1,020)`.

@@ -7,7 +7,7 @@
 //! the capacity limits, and for rejections, the rate follows from the cluster.
 
 use std::collections::VecDeque;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::{len_to_f64, round_to_u32, round_to_u64, to_f64};
@@ -16,8 +16,8 @@ use highwater_model::record::Steadiness;
 use highwater_model::search::{ProbeVerdict, SearchRecord};
 use highwater_model::units::Nanos;
 
-use super::Levels;
 use super::harness::{Found, Shown, Target, between, find};
+use super::{BUDGET, Levels};
 use crate::backlog::backlog;
 use crate::exceedance::exceedance;
 use crate::fixture;
@@ -34,8 +34,6 @@ const SENSITIVE: f64 = 1.06;
 const WINDOWS: f64 = 10.0;
 /// What runs before what is measured, and what a probe takes besides, seconds.
 const WARM_UP_S: f64 = 10.0;
-/// The default of `find`.
-const BUDGET: Nanos = Nanos::from_secs(3_600);
 /// The same of `find --quick`.
 pub const QUICK_BUDGET: Nanos = Nanos::from_secs(900);
 const S: u64 = 1_000_000_000;
@@ -44,9 +42,6 @@ const ROWS: f64 = 20.0;
 
 /// Rates of the table, ops per second.
 pub const RATES: [(f64, f64); 3] = [(20.0, 150.0), (150.0, 500.0), (500.0, 5_000.0)];
-
-/// What an hour shows of the mark where ops are few, as parts of it.
-pub const ROUGHLY: RangeInclusive<f64> = -0.12..=0.06;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bound {

@@ -6,7 +6,7 @@ pub mod cluster;
 pub mod harness;
 pub mod queue;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u32;
@@ -14,9 +14,13 @@ use highwater_model::plan::Objective;
 use highwater_model::search::SearchOutcome;
 use highwater_model::units::Nanos;
 
+use crate::search::mark_tolerance;
 use crate::synthetic::Noise;
 use harness::{Found, Shown, between, find, search};
 use queue::{Queue, Shape, late_of};
+
+/// The default of `find`.
+const BUDGET: Nanos = Nanos::from_secs(3_600);
 
 /// What limits a target, and so by which objective its mark is searched.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +62,10 @@ pub struct Levels {
     pub too_high: u32,
     /// Without a mark.
     pub without: u32,
+    /// Whose budget had ops enough for a promise, and of those the marks within what was announced.
+    pub promised: u32,
+    /// See there.
+    pub as_announced: u32,
     /// With an estimate.
     pub estimated: u32,
     /// Whose interval holds the truth.
@@ -72,14 +80,19 @@ pub struct Levels {
 }
 
 impl Levels {
+    /// `truth` is in units per second; so are the ops of these targets.
     fn add(&mut self, truth: f64, found: &Found) {
         self.searches += 1;
+        let announced = mark_tolerance(truth, BUDGET);
+        self.promised += u32::from(announced.is_some());
         self.probes.push(u32::try_from(found.probes.len()).unwrap_or(u32::MAX));
         let SearchOutcome::Mark(mark) = &found.outcome else {
             self.without += 1;
             return;
         };
         let error = mark.confirmed / truth - 1.0;
+        self.as_announced +=
+            u32::from(announced.is_some_and(|of| (-of.below..=of.above).contains(&error)));
         self.near += u32::from((-0.03..=0.02).contains(&error));
         self.too_high += u32::from(error > 0.02);
         self.confirmed.push(error);
@@ -98,6 +111,8 @@ impl Levels {
         self.near += other.near;
         self.too_high += other.too_high;
         self.without += other.without;
+        self.promised += other.promised;
+        self.as_announced += other.as_announced;
         self.estimated += other.estimated;
         self.held += other.held;
         self.interval_above += other.interval_above;
@@ -116,14 +131,9 @@ impl Levels {
         f64::from(self.held) / f64::from(self.estimated.max(1))
     }
 
-    /// How many confirmed values differ from the truth by a part in this range.
-    pub fn within(&self, range: RangeInclusive<f64>) -> usize {
-        self.confirmed.iter().filter(|error| range.contains(error)).count()
-    }
-
-    /// How many are higher than this part of it above the truth.
-    pub fn above(&self, part: f64) -> usize {
-        self.confirmed.iter().filter(|error| **error > part).count()
+    /// How many confirmed values are within 5% of the truth.
+    pub fn within_5(&self) -> usize {
+        self.confirmed.iter().filter(|error| error.abs() <= 0.05).count()
     }
 
     /// How far the middle one of the confirmed values lies above the truth, as a part of it.

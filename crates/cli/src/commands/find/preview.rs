@@ -1,6 +1,8 @@
 //! The preview of a search, printed before its first probe: steps, lengths, and time. Must not probe.
 
-use highwater_analysis::search::{OpsNeeded, PROBES_OF_NINE_IN_TEN, ops_needed};
+use highwater_analysis::search::{
+    FEWEST_OPS, OPS_OF_FIVE_PERCENT, OpsNeeded, PROBES_OF_NINE_IN_TEN, mark_tolerance, ops_needed,
+};
 use highwater_model::display::{duration, plain, quantile, rate};
 use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{Pace, Plan, StreamPlan};
@@ -15,13 +17,8 @@ use crate::prepare::trials::{TrialOverhead, resumed};
 /// Number of confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
 const PROBES_MAX: u32 = 25;
-/// With `KNOWN_OPS` ops in all confirmations together, four of five marks are within this fraction of the truth, over
-/// the clusters of `docs/concepts/accuracy.md`. With fewer ops, the error grows with the root of their number.
-const KNOWN_TO: f64 = 0.12;
-const KNOWN_OPS: f64 = 54_000.0;
-/// Rates at which that is printed, in ops per second, if it exceeds the tolerance by the factor `COARSER`.
-const RATES_SHOWN: [f64; 3] = [20.0, 100.0, 500.0];
-const COARSER: f64 = 1.6;
+/// Rates at which the accuracy of the mark is printed without `--start`, in ops per second.
+const RATES_SHOWN: [f64; 2] = [100.0, 500.0];
 /// Minimum number of ops that a probe offers.
 const LEAST_OPS: f64 = 10.0;
 /// A probe takes at most this fraction of the budget, so that an estimate, four probes, and three confirmations fit.
@@ -41,6 +38,7 @@ pub(super) struct Preview {
     pub(super) search: SearchRecord,
     /// Number of ops that its percentiles need.
     needed: Option<OpsNeeded>,
+    units_per_op: f64,
 }
 
 impl Preview {
@@ -102,6 +100,7 @@ impl Preview {
                 ..SearchRecord::default()
             },
             needed,
+            units_per_op: to_f64(stream.units_per_op),
         };
         let mut preview = preview.bounded(stream)?;
         // A plan's hash does not include the target, but probes of two databases must not be mixed in a search.
@@ -195,7 +194,7 @@ impl Preview {
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),
             self.lengthened(),
-            self.known_by_ops(),
+            self.accuracy(),
             duration(self.time(*fewest)),
             duration(self.time(*most_usual)),
             policy.soak_ns.map_or_else(String::new, |soak| format!(
@@ -205,28 +204,26 @@ impl Preview {
         )
     }
 
-    /// How precisely confirmations of this length show the mark at low rates of ops; empty where the tolerance is wider.
-    fn known_by_ops(&self) -> String {
+    /// How near to the truth the budget brings a mark at low rates of ops.
+    fn accuracy(&self) -> String {
         let policy = &self.search.policy;
-        let seconds = Nanos(policy.confirmation_ns).as_secs_f64() * f64::from(CONFIRMATIONS);
-        let known = |per_s: f64| (per_s, KNOWN_TO * (KNOWN_OPS / (per_s * seconds)).sqrt());
-        // Beyond 100% nothing is known, which other lines say.
-        let coarse = policy.width * COARSER..1.0;
-        let shown: Vec<String> = RATES_SHOWN
-            .map(known)
-            .iter()
-            .filter(|(_, part)| coarse.contains(part))
-            .map(|(per_s, part)| {
-                format!("{}% at {} ops/s", plain((part * 100.0).round()), plain(*per_s))
-            })
-            .collect();
-        if shown.is_empty() || policy.axis == SearchAxis::Sessions {
+        let Some(budget) = policy.budget_ns.map(Nanos) else {
+            return String::new();
+        };
+        if policy.axis == SearchAxis::Sessions {
             return String::new();
         }
-        format!(
-            "with few ops the mark is known to about {}; longer confirmations (--confirm) show more\n",
-            shown.join(", ")
-        )
+        let given = policy.first.map(|first| vec![first / self.units_per_op]);
+        let rates = given.unwrap_or_else(|| RATES_SHOWN.to_vec());
+        let mut text: String = rates.iter().map(|per_s| accuracy_at(*per_s, budget)).collect();
+        let rarest = (FEWEST_OPS / budget.as_secs_f64()).ceil();
+        if policy.first.is_some() || rates.iter().any(|per_s| rarest <= *per_s) {
+            let rarest = plain(rarest);
+            text += &format!(
+                "below {rarest} ops/s, a search often ends without a mark; raise --budget\n"
+            );
+        }
+        text
     }
 
     /// The rates at which probes are lengthened, and those that cannot be confirmed.
@@ -255,6 +252,27 @@ impl Preview {
             }
         }
     }
+}
+
+/// `at 100 ops/s, nine of ten marks are up to 20% too low or 3% too high; with --budget 134m, three of four are within
+/// 5%`; empty where nothing can be promised.
+fn accuracy_at(per_s: f64, budget: Nanos) -> String {
+    let Some(tolerance) = mark_tolerance(per_s, budget) else {
+        return String::new();
+    };
+    let minutes = (OPS_OF_FIVE_PERCENT / per_s / 60.0).ceil();
+    let more = if minutes * 60.0 > budget.as_secs_f64() {
+        format!("; with --budget {}m, three of four are within 5%", plain(minutes))
+    } else {
+        String::new()
+    };
+    let percent = |part: f64| plain((part * 100.0).round());
+    format!(
+        "at {} ops/s, nine of ten marks are up to {}% too low or {}% too high{more}\n",
+        plain(per_s.round()),
+        percent(tolerance.below),
+        percent(tolerance.above),
+    )
 }
 
 fn name_of(needed: Option<OpsNeeded>) -> String {
