@@ -194,7 +194,7 @@ fn seconds<'a>(
 fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     let units = |interval: &&IntervalRecord| match stream.stream.unit {
         Unit::Rows => interval.rows_acknowledged,
-        Unit::Queries => interval.acknowledged,
+        Unit::Queries | Unit::Transactions => interval.acknowledged,
     };
     let seconds = seconds(record, stream).unwrap_or_default();
     seconds.values().map(|second| second.iter().map(units).sum::<u64>()).map(to_f64).collect()

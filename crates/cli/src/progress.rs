@@ -1,12 +1,12 @@
-//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as one line per
-//! second, and one for each part without a pace. Must not compute figures.
+//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as lines, one for
+//! each second at first, and one for each part without a rate. Must not compute figures.
 
 use std::cell::{Cell, RefCell};
 
 use highwater_model::event::{AuditProgress, AuditStage, Event, Part, SecondProgress};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
-use highwater_report::{self as report, Filling};
+use highwater_report::{self as report, Filling, Interval};
 use highwater_runner::observer::Observer;
 
 use crate::screen::Screen;
@@ -15,6 +15,11 @@ use crate::terminal;
 /// Interval of progress lines of an audit without a terminal.
 const AUDIT_SHOWN_EVERY: Nanos = Nanos::from_secs(10);
 
+/// Without a terminal, each second has a line for so long, unless it was said how often.
+const EACH_SECOND_FOR_S: u64 = 10;
+/// Seconds of a line after that.
+const LINE_S: u64 = 10;
+
 /// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal also the current trial.
 #[derive(Debug)]
 pub struct Progress {
@@ -22,6 +27,12 @@ pub struct Progress {
     /// Whether it is an experiment, whose runs are not shown in more detail.
     of_trials: bool,
     header_shown: Cell<bool>,
+    /// Seconds of a line, if it was said.
+    line_s: Option<u64>,
+    /// The seconds that share the next line.
+    held: RefCell<Option<Interval>>,
+    /// Whether it was said that lines hold several seconds.
+    intervals_announced: Cell<bool>,
     /// Whether the last second was silent, and reported as such.
     silent: Cell<bool>,
     /// Elapsed time of the audit when it was last shown.
@@ -33,12 +44,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a run.
-    pub fn of_run() -> Self {
+    /// For a run; without a terminal with a line every so often, if it was said.
+    pub fn of_run(line: Option<Nanos>) -> Self {
         Self {
             screen: Screen::on_terminal(),
             of_trials: false,
             header_shown: Cell::default(),
+            line_s: line.map(|line| line.0.div_ceil(1_000_000_000)),
+            held: RefCell::default(),
+            intervals_announced: Cell::default(),
             silent: Cell::default(),
             audited: Cell::default(),
             objectives: RefCell::default(),
@@ -48,15 +62,37 @@ impl Progress {
 
     /// For an experiment.
     pub fn of_trials() -> Self {
-        Self { of_trials: true, ..Self::of_run() }
+        Self { of_trials: true, ..Self::of_run(None) }
     }
 
-    /// Prints one second as a line, below a header.
-    fn line(&self, line: &SecondProgress) {
+    /// Takes a second; returns the intervals that it completes.
+    fn completed(&self, second: &SecondProgress) -> impl Iterator<Item = Interval> {
+        let mut held = self.held.borrow_mut();
+        let other = match held.as_mut() {
+            Some(interval) => interval.join(second.clone()),
+            None => Some(second.clone()),
+        };
+        let before = other.and_then(|next| held.replace(Interval::new(next)));
+        let line_s = self.line_s.unwrap_or(match second.second {
+            ..=EACH_SECOND_FOR_S => 1,
+            _ => LINE_S,
+        });
+        let is_due = second.second.is_multiple_of(line_s.max(1));
+        let now = if is_due { held.take() } else { None };
+        before.into_iter().chain(now)
+    }
+
+    /// Prints an interval as a line, below a header.
+    fn line(&self, interval: &Interval) {
+        let line = &interval.line;
         let objectives = self.objectives.borrow();
         if !self.header_shown.replace(true) {
             let header = report::interval_header(&line.streams, &objectives);
             terminal::note(&format!("{header}\n"));
+        }
+        if self.line_s.is_none() && interval.seconds > 1 && !self.intervals_announced.replace(true)
+        {
+            terminal::note(&format!("{}\n", report::intervals_begin(LINE_S)));
         }
         let is_silent = report::is_silent(line);
         if is_silent && self.filling.borrow().is_none() {
@@ -68,7 +104,7 @@ impl Progress {
         self.silent.set(false);
         let mut text = report::interval_line(line, &objectives);
         if let Some(filling) = self.filling.borrow_mut().as_mut() {
-            text.push_str(&filling.after(line));
+            text.push_str(&filling.after(interval));
         }
         terminal::note(&format!("{text}\n"));
     }
@@ -107,7 +143,7 @@ impl Progress {
             Event::WarmedUp { took, steady } => report::warmed_up(*took, *steady),
             Event::Intervention(done) => report::intervention(done),
             Event::Second(line) if self.screen.is_none() => {
-                self.line(line);
+                self.completed(line).for_each(|interval| self.line(&interval));
                 return None;
             }
             _ => return None,
@@ -135,6 +171,12 @@ impl Observer for Progress {
     fn event(&self, event: &Event) {
         if let Some(screen) = &self.screen {
             draw(screen, event);
+        }
+        // What a load's last seconds hold is shown before what follows it.
+        if !matches!(event, Event::Second(_) | Event::Warning { .. })
+            && let Some(interval) = self.held.take()
+        {
+            self.line(&interval);
         }
         let line = match event {
             Event::Audit(progress) => self.audit(progress),
@@ -182,11 +224,76 @@ impl Observer for WarningsOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::event::StreamProgress;
+    use highwater_model::plan::Unit;
+
+    fn second(second: u64, phase: &str) -> SecondProgress {
+        let stream = StreamProgress {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            offered_per_s: None,
+            units_per_s: f64::from(u32::try_from(second).unwrap()),
+            p50_ns: None,
+            p99_ns: Some(second),
+            p99_at_least: false,
+            recent: None,
+            errors: 1,
+            rejected: 0,
+            counts: Default::default(),
+        };
+        SecondProgress {
+            second,
+            phase: phase.to_owned(),
+            streams: vec![stream],
+            errors: 1,
+            dropped: 0,
+            sessions: 4,
+            objectives: Vec::new(),
+        }
+    }
+
+    /// Seconds of the lines, what failed in them, their mean rate, and the highest p99.
+    fn lines(
+        progress: &Progress,
+        phases: &[(&str, u64)],
+    ) -> Vec<(u64, u32, u64, f64, Option<u64>)> {
+        let mut at = 0;
+        let mut seconds = Vec::new();
+        for (phase, length) in phases {
+            seconds.extend((at + 1..=at + length).map(|at| second(at, phase)));
+            at += length;
+        }
+        let intervals = seconds.iter().flat_map(|second| progress.completed(second));
+        intervals
+            .map(|Interval { seconds, line }| {
+                let stream = &line.streams[0];
+                (line.second, seconds, line.errors, stream.units_per_s, stream.p99_ns)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn without_a_terminal_each_second_has_a_line_and_after_ten_of_them_every_tenth() {
+        let progress = Progress { screen: None, ..Progress::of_run(None) };
+        let shown = lines(&progress, &[("measure", 34)]);
+        let seconds = shown.iter().map(|line| line.0).collect::<Vec<_>>();
+        assert_eq!(seconds, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30]);
+        assert_eq!(shown[10], (20, 10, 10, 15.5, Some(20)), "a mean, a sum and a maximum");
+        assert_eq!(progress.held.take().map(|held| held.seconds), Some(4));
+    }
+
+    #[test]
+    fn a_line_holds_seconds_of_one_phase_and_as_many_as_asked_for() {
+        let progress = Progress { screen: None, ..Progress::of_run(Some(Nanos::from_secs(5))) };
+        let shown = lines(&progress, &[("warm-up", 7), ("measure", 4)]);
+        let seconds = shown.iter().map(|line| (line.0, line.1)).collect::<Vec<_>>();
+        assert_eq!(seconds, [(5, 5), (7, 2), (10, 3)]);
+    }
 
     /// Without a terminal, lines show that an audit is running, and that the target had no memory for a statement.
     #[test]
     fn an_audit_without_a_terminal_is_a_line_every_ten_seconds_and_one_for_each_refusal() {
-        let progress = Progress { screen: None, ..Progress::of_run() };
+        let progress = Progress { screen: None, ..Progress::of_run(None) };
         let at = |seconds, doing: &AuditStage| {
             let shown = progress.audit(&AuditProgress {
                 doing: doing.clone(),

@@ -150,7 +150,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
 fn stream_of(run: &ImportedRun) -> String {
     match run.unit {
         Unit::Rows => "insert",
-        Unit::Queries => "ops",
+        Unit::Queries | Unit::Transactions => "ops",
     }
     .to_owned()
 }
@@ -166,7 +166,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
         op.ops_per_s.unwrap_or(if seconds > 0.0 { to_f64(op.acknowledged) / seconds } else { 0.0 });
     let per_op = match run.unit {
         Unit::Rows => run.units_per_op,
-        Unit::Queries => 0,
+        Unit::Queries | Unit::Transactions => 0,
     };
     let open = run.pace == ImportedPace::Open;
     ResultRecord {

@@ -107,6 +107,8 @@ named! {
         /// Queries answered.
         #[default]
         Queries = "queries",
+        /// Transactions committed, of several statements each.
+        Transactions = "transactions",
     }
 }
 

@@ -211,7 +211,7 @@ impl StreamRecord {
     pub fn drift(&self) -> Option<String> {
         let (percent, [low, high]) = (self.drift_percent?, self.drift_ci95?);
         if [percent, low, high].iter().any(|of| of.abs() >= MISLEADING_PERCENT) {
-            let unknown = || "as large as the mean itself".to_owned();
+            let unknown = || "as much as the mean itself".to_owned();
             return Some(self.change().unwrap_or_else(unknown));
         }
         let [percent, low, high] = [percent, low, high].map(|of| percent_signed(of / 100.0));

@@ -146,21 +146,20 @@ pub fn settings_line(file: &str) -> String {
 /// The expected cost of a run, in one line.
 pub fn estimate(estimate: &EstimateRecord) -> String {
     let length = match estimate.duration_ns {
-        Some(length) => format!("{} with a pace", span(length)),
+        Some(length) => format!("about {}", span(length)),
         None => "until its rows are there".to_owned(),
     };
     let rows = match estimate.rows {
         Some(rows) => format!("{} rows", count(rows)),
-        None => "as many rows as the target takes".to_owned(),
+        None => "no rate limit".to_owned(),
     };
-    let source =
-        if estimate.bytes_per_row_measured { "as measured on what is there" } else { "in values" };
+    let source = if estimate.bytes_per_row_measured { " in the tables now" } else { "" };
     let each = estimate.bytes_per_row;
     let all = estimate.bytes.filter(|_| each.is_some()).map(bytes);
-    let each = each.map(|each| format!("{} a row {source}", bytes(each)));
+    let each = each.map(|each| format!("{} per row{source}", bytes(each)));
     let disk = estimate.disk.as_ref().map(|disk| {
         let [free, reserve] = [disk.free_bytes, disk.reserve_bytes].map(bytes);
-        format!("{free} free at {}, of which {reserve} are kept free", disk.place)
+        format!("{free} free at {}, {reserve} kept free", disk.place)
     });
     let size = list(all.into_iter().chain(each), ", ");
     joined([length, rows, size, disk.unwrap_or_default()])
@@ -325,8 +324,8 @@ mod tests {
         };
         assert_eq!(
             estimate(&expected),
-            "11 s with a pace · 1,100,000 rows · 110 MB, 100 B a row as measured on what is there · \
-             1.5 GB free at here, of which 1.0 GB are kept free"
+            "about 11 s · 1,100,000 rows · 110 MB, 100 B per row in the tables now · 1.5 GB free at here, \
+             1.0 GB kept free"
         );
         let unbounded = EstimateRecord {
             duration_ns: None,
@@ -338,7 +337,7 @@ mod tests {
         };
         assert_eq!(
             estimate(&unbounded),
-            "until its rows are there · as many rows as the target takes · 100 B a row in values"
+            "until its rows are there · no rate limit · 100 B per row"
         );
     }
 }

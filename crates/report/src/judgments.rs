@@ -138,7 +138,7 @@ pub(crate) fn objectives(record: &RunRecord) -> String {
 }
 
 /// The objective as a bound: `p99 ≤ 100 ms`.
-pub(crate) fn objective_bound(objective: &Objective) -> String {
+pub fn objective_bound(objective: &Objective) -> String {
     use highwater_model::display::{percent_asked as share, plain, quantile, span};
     match *objective {
         Objective::Latency { quantile_ppm, max, ref op } => {

@@ -33,6 +33,7 @@ pub use events::{
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, warnings_text};
 pub use history::{HistoryProgress, HistoryRow};
+pub use judgments::objective_bound;
 pub use kinds::group::group_trial_line;
 pub use kinds::growth::{nodes_left_out, scale_trial_line};
 pub use kinds::search::probe_line;
@@ -40,7 +41,9 @@ pub use kinds::size::{size_json, size_schema};
 pub use kinds::tuning::trial_line;
 pub use live::Live;
 pub use objective_progress::{ObjectiveFigures, objective_figures};
-pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
+pub use progress::{
+    Filling, Interval, SILENCE, interval_header, interval_line, intervals_begin, is_silent,
+};
 pub use record_schema::schema;
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_markdown, compare_summary,

@@ -142,7 +142,7 @@ impl ObjectiveProgress<'_> {
             ObjectiveSoFar::Part { missed: 0, .. } => "none so far".to_owned(),
             ObjectiveSoFar::Part { missed, counted } => {
                 let part = percent(ratio(missed, counted));
-                format!("{part}{so_far}, {} of {}", count(missed), count(counted))
+                format!("{part}{so_far} ({} of {})", count(missed), count(counted))
             }
             ObjectiveSoFar::Rate { per_s } => format!("{}/s{so_far}", rate(per_s)),
             ObjectiveSoFar::Cpu { busy } => format!("{} now", percent_whole(busy)),
@@ -201,8 +201,8 @@ mod tests {
         insert p95 ≤ 50 ms: 2.00% took longer (5% allowed)
         insert p99.9 ≤ 50 ms: failing, 2.00% took longer (0.1% allowed)
         errors ≤ 0.1%: none so far
-        errors ≤ 0.1%: 0.0100% so far, 1 of 10,000
-        rejected ≤ 0%: failing, 1.00%, 1 of 100
+        errors ≤ 0.1%: 0.0100% so far (1 of 10,000)
+        rejected ≤ 0%: failing, 1.00% (1 of 100)
         throughput ≥ 50,000/s: 57,000/s so far
         throughput ≥ 50,000/s: failing, 40,000/s
         CPU ≤ 80%: 71% now
@@ -265,7 +265,7 @@ mod tests {
         let shown = nearest(&[part(4, 1_000), part(0, 1_000), cpu]);
         assert_eq!(shown.as_deref(), Some("CPU ≤ 80%: 40% now"));
         let shown = nearest(&[part(4, 1_000), part(9, 10_000), cpu]).unwrap();
-        assert_eq!(shown, "errors ≤ 0.1%: 0.0900% so far, 9 of 10,000");
+        assert_eq!(shown, "errors ≤ 0.1%: 0.0900% so far (9 of 10,000)");
         let nothing = ObjectiveSoFar::Nothing;
         assert_eq!(nearest(&[nothing, nothing, nothing]), None);
         assert_eq!(nearest(&[]), None, "a warm-up shows none");

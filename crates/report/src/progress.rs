@@ -1,4 +1,4 @@
-//! The one line per second that a terminal shows during a run, and the header above it.
+//! The lines that show a run's seconds where there is no terminal, and the header above them.
 //!
 //! Must not keep a history: everything it prints is in its arguments.
 
@@ -28,10 +28,12 @@ impl Filling {
         Self { first: there, there, rows, seconds: 0.0 }
     }
 
-    /// The text after the line of a second: the fraction of the rows, and the remaining time at the pace so far.
-    pub fn after(&mut self, line: &SecondProgress) -> String {
-        self.seconds += 1.0;
-        self.there += line.streams.first().map_or(0.0, |stream| stream.units_per_s);
+    /// The text after the line of an interval: the fraction of the rows, and the remaining time at the rate so far.
+    pub fn after(&mut self, interval: &Interval) -> String {
+        let seconds = f64::from(interval.seconds);
+        self.seconds += seconds;
+        let first = interval.line.streams.first();
+        self.there += first.map_or(0.0, |stream| stream.units_per_s) * seconds;
         let pace = (self.there - self.first) / self.seconds;
         let share = (self.there / self.rows * 100.0).min(100.0);
         let left = (self.rows - self.there).max(0.0) / pace;
@@ -49,6 +51,50 @@ impl std::fmt::Display for Filling {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "fill: {} of {} rows are there", rate(self.there), rate(self.rows))
     }
+}
+
+/// Consecutive seconds of one phase that share a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// How many they are.
+    pub seconds: u32,
+    /// The last of them, with the mean of the rates, the worst of the latencies, and the sum of what failed: a percentile
+    /// of them together cannot be known from those of the seconds.
+    pub line: SecondProgress,
+}
+
+impl Interval {
+    /// A single second.
+    pub const fn new(line: SecondProgress) -> Self {
+        Self { seconds: 1, line }
+    }
+
+    /// Adds the next second, unless it belongs to another phase, which is returned.
+    pub fn join(&mut self, mut next: SecondProgress) -> Option<SecondProgress> {
+        if next.phase != self.line.phase || next.streams.len() != self.line.streams.len() {
+            return Some(next);
+        }
+        let before = f64::from(self.seconds);
+        let mean = |a: f64, b: f64| (a * before + b) / (before + 1.0);
+        next.errors += self.line.errors;
+        next.dropped += self.line.dropped;
+        for (next, held) in next.streams.iter_mut().zip(&self.line.streams) {
+            next.units_per_s = mean(held.units_per_s, next.units_per_s);
+            if held.p99_ns > next.p99_ns {
+                (next.p99_ns, next.p99_at_least) = (held.p99_ns, held.p99_at_least);
+            }
+        }
+        self.seconds += 1;
+        self.line = next;
+        None
+    }
+}
+
+/// Where lines begin to hold several seconds.
+pub fn intervals_begin(seconds: u64) -> String {
+    format!(
+        "        from here a line every {seconds} s: mean rates, p99 of the slowest second (--progress 1s shows each)"
+    )
 }
 
 const PHASE_WIDTH: usize = 10;
@@ -137,7 +183,7 @@ mod tests {
     #[test]
     fn filling_reports_the_share_and_the_time_left() {
         let insert = |units_per_s| vec![stream("insert", Unit::Rows, units_per_s)];
-        let line = |units_per_s| second(1, "fill", insert(units_per_s));
+        let line = |units_per_s| Interval::new(second(1, "fill", insert(units_per_s)));
         let mut filling = Filling::new(20_000, 100_000);
         let said = "fill: 20,000 of 100,000 rows are there";
         assert_eq!(filling.to_string(), said);
@@ -176,7 +222,7 @@ mod tests {
         assert!(before.ends_with("         8"), "{before}");
         line.objectives = vec![ObjectiveSoFar::Part { missed: 1, counted: 2_000 }];
         let text = interval_line(&line, of);
-        let stands = "  errors ≤ 0.1%: 0.0500% so far, 1 of 2,000";
+        let stands = "  errors ≤ 0.1%: 0.0500% so far (1 of 2,000)";
         assert_eq!(text, before + stands);
         assert!(interval_header(&[], of).ends_with("  objective so far"));
     }

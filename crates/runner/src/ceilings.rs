@@ -105,7 +105,7 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
     let units_per_s = measured
         .map(|s| match unit {
             Unit::Rows => s.throughput.rows_per_s,
-            Unit::Queries => s.throughput.ops_per_s,
+            Unit::Queries | Unit::Transactions => s.throughput.ops_per_s,
         })
         .sum();
     let ops_per_s: f64 = record.streams.iter().map(|s| s.throughput.ops_per_s).sum();

@@ -2,6 +2,8 @@
 //!
 //! Pure. Everything that can be decided before the run is decided here.
 
+use highwater_analysis::judge::shares::ops_to_judge;
+use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
     RetryPlan, Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan,
@@ -242,7 +244,7 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
 /// Rows per op of a stream that counts rows. All its ops must have the same number; otherwise a rate of rows would not
 /// be a rate of ops.
 fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError> {
-    if spec.unit == Unit::Queries {
+    if spec.unit != Unit::Rows {
         return Ok(1);
     }
     let mut rows = spec.ops.iter().map(|(op, _)| workload.rows_per_op(*op));
@@ -338,6 +340,80 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
         });
     }
     phases
+}
+
+/// How long a measured phase must be so that a latency objective can be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LengthNeeded {
+    /// The objective.
+    pub objective: Objective,
+    /// The op that has the fewest samples for it.
+    pub op: String,
+    /// How many are needed.
+    pub ops: f64,
+    /// How many it makes.
+    pub ops_per_s: f64,
+    /// The length in which they are made, a multiple of five seconds.
+    pub length: Nanos,
+    units_per_op: u64,
+}
+
+impl LengthNeeded {
+    /// The largest batch whose ops are enough in this time, to two digits; absent without batches.
+    pub fn batch(&self, time: Nanos) -> Option<u64> {
+        let most = to_f64(self.units_per_op) * self.ops_per_s * time.as_secs_f64() / self.ops;
+        let digits = 10_f64.powf(most.log10().floor() - 1.0).max(1.0);
+        let batch = round_to_u64((most / digits).floor() * digits);
+        (self.units_per_op > 1 && batch >= 1).then_some(batch)
+    }
+}
+
+/// The latency objective that takes the longest to judge at the planned rates. Closed load has no rate that is known
+/// before it runs.
+pub fn length_needed(workload: &Workload, plan: &Plan) -> Option<LengthNeeded> {
+    let longest = |objective: &Objective| {
+        let (quantile_ppm, wanted) = match objective {
+            Objective::Latency { quantile_ppm, op, .. } => (*quantile_ppm, op.as_deref()),
+            Objective::RowLatency { quantile_ppm, .. } => (*quantile_ppm, None),
+            _ => return None,
+        };
+        let ops = ops_to_judge(1_000_000_u64.checked_sub(quantile_ppm.into())?.max(1));
+        let rates = plan.streams.iter().flat_map(|stream| op_rates(workload, stream));
+        let rates = rates.filter(|(stream, op, _)| {
+            wanted.is_none_or(|wanted| wanted == stream.name || wanted == op)
+        });
+        let (stream, op, ops_per_s) = rates.min_by(|(.., a), (.., b)| a.total_cmp(b))?;
+        let fives = ceil_to_u64(ops / ops_per_s / 5.0);
+        Some(LengthNeeded {
+            objective: objective.clone(),
+            op,
+            ops,
+            ops_per_s,
+            length: Nanos::from_secs(fives.saturating_mul(5)),
+            units_per_op: stream.units_per_op,
+        })
+    };
+    plan.objectives.iter().filter_map(longest).max_by_key(|needed| needed.length)
+}
+
+/// The ops of an open stream, and how many of each are made in a second of its slowest step.
+fn op_rates<'a>(
+    workload: &'a Workload,
+    stream: &'a StreamPlan,
+) -> impl Iterator<Item = (&'a StreamPlan, String, f64)> {
+    let open = stream.paces.iter().filter_map(|pace| match pace {
+        Pace::Open { rate } => Some(rate.as_f64()),
+        Pace::Closed { .. } => None,
+    });
+    let slowest = open.reduce(f64::min).unwrap_or(0.0) / to_f64(stream.units_per_op);
+    let ops = workload.stream(&stream.name).map_or_else(Vec::new, |spec| spec.ops);
+    let weights: f64 = ops.iter().map(|(_, weight)| f64::from(*weight)).sum();
+    ops.into_iter()
+        .map(move |(op, weight)| {
+            let per_s = slowest * f64::from(weight) / weights;
+            (stream, workload.op_name(op).to_owned(), per_s)
+        })
+        .filter(|(.., per_s)| *per_s > 0.0)
 }
 
 /// The plan of the load: one closed stream that fills the first table, without a time limit.

@@ -143,9 +143,8 @@ impl Workload {
             let position = self.definition.ops.iter().position(|op| op.name == name)?;
             let (unit, arrivals) = match self.definition.ops.get(position)?.body {
                 OpBodyDefinition::Insert { .. } => (Unit::Rows, Arrivals::Constant),
-                OpBodyDefinition::Query { .. } | OpBodyDefinition::Transaction { .. } => {
-                    (Unit::Queries, Arrivals::Poisson)
-                }
+                OpBodyDefinition::Query { .. } => (Unit::Queries, Arrivals::Poisson),
+                OpBodyDefinition::Transaction { .. } => (Unit::Transactions, Arrivals::Poisson),
             };
             Some(StreamSpec {
                 name: name.to_owned(),

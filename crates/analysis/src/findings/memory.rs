@@ -21,7 +21,7 @@ pub(super) fn outgrew_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Reads come from memory, as they would not with more data.
 pub(super) fn fits_in_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let reads = |unit: Unit, answered: u64| unit == Unit::Queries && answered > 0;
+    let reads = |unit: Unit, answered: u64| unit != Unit::Rows && answered > 0;
     let mut streams = read.measured.iter();
     let is_read = streams.any(|of| reads(of.stream.unit, of.answered()));
     let data = data_in_memory(read.record).filter(|_| is_read)?;

@@ -107,7 +107,7 @@ impl MeasuredStream<'_> {
     pub fn units_per_op(&self) -> u64 {
         match self.stream.unit {
             Unit::Rows => self.plan.map_or(1, |plan| plan.units_per_op.max(1)),
-            Unit::Queries => 1,
+            Unit::Queries | Unit::Transactions => 1,
         }
     }
 
@@ -201,7 +201,7 @@ impl MeasuredStream<'_> {
     pub fn units_per_s(&self) -> f64 {
         match self.stream.unit {
             Unit::Rows => self.stream.throughput.rows_per_s,
-            Unit::Queries => self.stream.throughput.ops_per_s,
+            Unit::Queries | Unit::Transactions => self.stream.throughput.ops_per_s,
         }
     }
 
@@ -213,7 +213,7 @@ impl MeasuredStream<'_> {
         let by_op = self.results.iter().map(|result| {
             let per_s = match self.stream.unit {
                 Unit::Rows => result.throughput.rows_per_s,
-                Unit::Queries => result.throughput.ops_per_s,
+                Unit::Queries | Unit::Transactions => result.throughput.ops_per_s,
             };
             (result.op.clone(), per_s)
         });

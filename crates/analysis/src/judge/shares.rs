@@ -7,6 +7,7 @@ use crate::exceedance::{Exceedance, exceedance};
 use highwater_model::display::{duration, percent, percent_asked, quantile, ratio, span};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::to_f64;
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
 use highwater_model::record::ResultRecord;
@@ -127,6 +128,11 @@ fn latency_shown(
 /// Ops of which ten are expected to be among those that are allowed.
 const fn ops_needed(allowed_ppm: u64) -> u64 {
     OPS_BEYOND_PERCENTILE * 1_000_000 / allowed_ppm
+}
+
+/// Ops to plan for, so that a percentile can be judged of which this part may be beyond, in millionths.
+pub fn ops_to_judge(allowed_ppm: u64) -> f64 {
+    ops_to_plan(to_f64(ops_needed(allowed_ppm)))
 }
 
 /// Ops to plan for, so that chance leaves hardly fewer than these.

@@ -86,18 +86,18 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
 fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
     let of = stream.stream;
     let (Some(drift), Some([low, high])) = (of.drift(), of.drift_ci95) else {
-        let windows = of.effective_windows;
-        return format!(
-            "{stream}: its series is worth {windows:.1} independent windows, too few to say"
-        );
+        return format!("{stream}: too short to tell whether throughput was stable");
     };
     let times = ((high - low) / 2.0 * LIKELY / rule.within_percent()).powi(2);
     let tens = ceil_to_u64(to_f64(stream.phase.duration_ns) * times / 1e10);
     let longer = if (1.0..=LONGEST).contains(&times) {
-        format!("; about {} would show it", span(tens * 10_000_000_000))
+        format!("; about {} would tell", span(tens * 10_000_000_000))
     } else {
         String::new()
     };
     let bound = percent_asked(rule.within_ppm);
-    format!("{stream}: drift {drift} over the measured phase; the bound is {bound}{longer}")
+    let by = if of.change().as_ref() == Some(&drift) { "" } else { "by " };
+    format!(
+        "{stream}: too short to tell whether throughput was stable within {bound}: it changed {by}{drift}{longer}"
+    )
 }

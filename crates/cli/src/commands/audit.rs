@@ -79,7 +79,8 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
     let log = EventLog::open(output.events.as_ref())?;
-    let observer = event_log::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run()));
+    let observer =
+        event_log::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run(None)));
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
         target: target_of(measured, now_at, &out)?,

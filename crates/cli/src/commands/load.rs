@@ -6,8 +6,8 @@ use highwater_model::units::Nanos;
 use super::run;
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    AUDIT, AUDITED, CLUSTER, CONFIG, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, RATE, RETRIES,
-    ROWS, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
+    AUDIT, AUDITED, CLUSTER, CONFIG, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, PROGRESS, RATE,
+    RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
 };
 use crate::grammar::{CommandSpec, WORKLOAD_AND_TARGETS};
 use crate::intent::{RunIntent, parsers, streams};
@@ -28,7 +28,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (DATA, RUNNING),
         (AUDIT, AUDITED),
         (OUTPUT, STORED),
-        (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
+        (OUTPUT, &[PROGRESS, PLAN, CONFIG, NO_COLOR]),
     ],
     main_flags: Some("sessions rate rows file set batch drop audit out json"),
     examples: "  highwater load sensors $URL --rows 314M

@@ -28,6 +28,11 @@ pub(crate) const VERBOSE: Flag =
     flag("-v, --verbose", "Print everything that is known below the answer");
 /// Of all commands that run something.
 pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
+/// Of `run` and `load`.
+pub(crate) const PROGRESS: Flag = flag(
+    "--progress <DURATION>",
+    "Where standard error is no terminal, print a line of progress this often [default: 1s for ten seconds, then 10s]",
+);
 pub(crate) const JSON: Flag = flag("--json", "Print the record as JSON instead of the summary");
 pub(crate) const EVENTS: Flag = flag(
     "--events <FILE>",

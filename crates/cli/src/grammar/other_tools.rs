@@ -97,7 +97,7 @@ pub(super) const ALL: &[OtherFlags] = &[
         "use `-f FILE` (`--file`): an SQL file with one statement, or a workload file",
     ),
     (
-        "--report-interval --progress -P --summary-interval",
+        "--report-interval -P --summary-interval",
         LOADS,
         "leave it out: each second is shown and stored; `--events FILE` writes them as JSON",
     ),

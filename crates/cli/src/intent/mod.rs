@@ -42,6 +42,8 @@ pub struct RunIntent {
     pub seed: Seed,
     /// Input of the plan, which also needs the workload and the target's default number of sessions.
     pub plan: PlanInput,
+    /// Nobody said how long a measured step is: as long as the objectives need.
+    pub length_is_open: bool,
     /// Start of the first phase; immediately if absent.
     pub start_at: Option<StartAt>,
     /// The run store's directory.
@@ -112,6 +114,8 @@ pub struct RunOutput {
     pub verbose: bool,
     /// No progress.
     pub quiet: bool,
+    /// Interval of lines of progress without a terminal, if not the default.
+    pub progress: Option<Nanos>,
     /// Print the record as JSON instead of the summary.
     pub json: bool,
     /// Events as JSON.

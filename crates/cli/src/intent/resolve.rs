@@ -46,8 +46,12 @@ impl RunIntent {
             None => step(layers, &inputs)?,
             of_ramp => of_ramp,
         };
-        let step = step.unwrap_or(duration);
-        Self::of(layers, inputs, step, stop)
+        let length_is_open = step.is_none()
+            && stop.rows.is_none()
+            && share.of == 1
+            && layers.strength("duration").is_none_or(|of| of == Strength::Default);
+        let run = Self::of(layers, inputs, step.unwrap_or(duration), stop)?;
+        Ok(Self { length_is_open, ..run })
     }
 
     /// The settings of any command that runs a workload, with these streams, this length of a measured step, and this
@@ -80,6 +84,7 @@ impl RunIntent {
             },
             seed: layers.require("seed", parsers::seed)?,
             plan: plan(layers, streams, step, stop)?,
+            length_is_open: false,
             start_at: layers.parse("start-at", parsers::start_at)?,
             out: layers.require("out", parsers::word)?.into(),
             control: layers.value("control").map(lines).transpose()?,
@@ -163,6 +168,7 @@ pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
     Ok(RunOutput {
         verbose: layers.switch("verbose")?,
         quiet: layers.switch("quiet")?,
+        progress: duration_above_zero(layers, "progress")?,
         json: layers.switch("json")?,
         events: events(layers)?,
         live: live(layers)?,

@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_driver::clock::wall_clock;
-use highwater_model::plan::{AuditLevel, Objective, Plan};
+use highwater_model::display::{count, rate, span};
+use highwater_model::plan::{AuditLevel, Objective, PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
+use highwater_report::objective_bound;
 use highwater_runner::control::Controls;
-use highwater_runner::planner::{self, PlanError, PlanInput};
+use highwater_runner::planner::{self, PlanError, PlanInput, length_needed};
 use highwater_runner::request::RunRequest;
 use highwater_runner::store::{RunDirectory, StoreError};
 use highwater_workload::Workload;
@@ -29,6 +31,8 @@ use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
 use crate::{terminal, workload_file};
 
+/// Longest measured step that objectives ask for where nobody said how long it is.
+const OPEN_LENGTH_MAX: Nanos = Nanos::from_secs(300);
 /// Characters of the plan's hash in a run's ID.
 const HASH_IN_ID: usize = 6;
 
@@ -67,6 +71,13 @@ pub fn plan(
     let mut plan = planner::plan(workload, &input, target.capabilities().default_sessions)
         .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
     check_objectives(workload, &plan)?;
+    if settings.length_is_open
+        && let Some(needed) = length_needed(workload, &plan)
+        && needed.length <= OPEN_LENGTH_MAX
+    {
+        let measured = plan.phases.iter_mut().filter(|phase| phase.kind == PhaseKind::Measure);
+        measured.for_each(|phase| phase.duration = phase.duration.max(needed.length));
+    }
     if fills {
         // Loading the rows is the measurement.
         plan.workload.rows_to_load = 0;
@@ -86,6 +97,33 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
              not identify the write that they are of (kv: --min-block-bytes 8 --max-block-bytes 8, or --audit \
              count)",
         );
+    }
+}
+
+/// Says before a run how long it is because of its objectives, or that it is too short for one of them.
+pub fn report_length(settings: &RunIntent, workload: &Workload, plan: &Plan) {
+    let measured = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);
+    let (Some(phase), Some(needed)) = (measured, length_needed(workload, plan)) else {
+        return;
+    };
+    let objective = objective_bound(&needed.objective);
+    let length = span(needed.length.0);
+    if phase.duration < needed.length {
+        let batch = needed.batch(phase.duration).map_or_else(String::new, |batch| {
+            format!(", or batches of at most {} rows (--batch)", count(batch))
+        });
+        terminal::warn(&format!(
+            "{objective} cannot be decided in {}: {} makes {} ops a second, and {} are needed; \
+             measure for {length} (-d){batch}",
+            span(phase.duration.0),
+            needed.op,
+            rate(needed.ops_per_s),
+            rate(needed.ops),
+        ));
+    } else if settings.length_is_open && !settings.output.quiet && phase.duration == needed.length {
+        terminal::note(&format!(
+            "measuring for {length}, so that {objective} can be decided (-d sets another length)\n"
+        ));
     }
 }
 

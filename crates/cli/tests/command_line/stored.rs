@@ -78,3 +78,29 @@ fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
     let said = stderr(&output);
     assert!(said.contains("give all of them the same `--set start="), "{said}");
 }
+
+/// At 20,000 rows a second in batches of 1,000, p99 has its thousand ops, and what chance may take of them, within 60 s.
+#[test]
+fn a_run_is_as_long_as_its_objectives_need_unless_it_is_told() {
+    let directory = TempDir::new().unwrap();
+    let planned = |more: &[&str]| {
+        let words = ["sim:", "--plan", "--rate", "20k", "--batch", "1000"];
+        let output = highwater(&directory).arg("run").args(words).args(more).output().unwrap();
+        let plan: highwater_model::plan::Plan = serde_json::from_str(&stdout(&output)).unwrap();
+        plan.phases.last().unwrap().duration.as_secs_f64()
+    };
+    assert!((planned(&["--p99", "50ms"]) - 60.0).abs() < 1e-9);
+    assert!((planned(&["--p90", "50ms"]) - 20.0).abs() < 1e-9, "the default is enough");
+    assert!((planned(&["--p99", "50ms", "-d", "5s"]) - 5.0).abs() < 1e-9, "it was told");
+    // Nine minutes are more than anyone expects of a run without a length.
+    assert!((planned(&["--p999", "50ms"]) - 20.0).abs() < 1e-9);
+    let words = ["sim:", "--rate", "20k", "--p99", "50ms", "-d", "1s", "--warm-up", "0s"];
+    let mut command = highwater(&directory);
+    let output = command.args(["run", "cpu", "--audit", "off"]).args(words).output().unwrap();
+    let said = stderr(&output);
+    let expected = "p99 ≤ 50 ms cannot be decided in 1 s: insert makes 20 ops a second, and 1,158 are needed; \
+                    measure for 60 s (-d), or batches of at most 17 rows (--batch)";
+    assert!(said.contains(expected), "{said}");
+    let announced = "measuring for 60 s, so that p99 ≤ 50 ms can be decided";
+    assert!(!said.contains(announced), "{said}");
+}

@@ -357,7 +357,7 @@ fn sized(s: &Situation<'_>, of: &ScaleRecord) -> String {
     let largest = grown.sizes.last().map_or(0.0, |size| size.trial.figures.per_s);
     let kind = match of.unit {
         Unit::Rows => "",
-        Unit::Queries => "q/s",
+        Unit::Queries | Unit::Transactions => "q/s",
     };
     let more = flag_rate(largest * FURTHER);
     format!("highwater size {more}{kind} --from {}", quoted(s.directory))

@@ -60,7 +60,7 @@ type Of = fn(&Slot, f64) -> Option<f64>;
 pub(crate) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
     let rate: Of = |slot, seconds| Some(slot.acknowledged / seconds);
     let p99: Of = |slot, _| slot.p99.or(slot.max).map(to_f64);
-    let charts = [Unit::Rows, Unit::Queries].map(|unit| {
+    let charts = Unit::ALL.map(|unit| {
         let name = unit.name();
         let chart = chart(groups, Some(unit), rate)?;
         Some(Chart {

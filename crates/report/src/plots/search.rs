@@ -94,7 +94,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         id: "probes-achieved".to_owned(),
         title: format!("Offered against acknowledged, {unit} per second"),
         about: format!(
-            "Each sign is a probe, a run of its own. On the line everything that was offered was \
+            "Each point is one probe, a run of its own. On the line everything that was offered was \
              acknowledged; below it the target could not keep up. The shaded part is the 90% \
              interval of the estimate.{}",
             drawn.left_out
@@ -117,7 +117,7 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
         id: "probes-latency".to_owned(),
         title: "Offered against p99 latency".to_owned(),
         about: format!(
-            "Each sign is a probe, a run of its own; the slowest op of the searched stream counts, from its intended \
+            "Each point is one probe, a run of its own; the slowest op of the searched stream counts, from its intended \
              time. The shaded part is the 90% interval of the estimate.{}",
             drawn.left_out
         ),

@@ -42,8 +42,7 @@ fn charts(
     rejections: impl IntoIterator<Item = Chart>,
     origin: Option<&ImportRecord>,
 ) -> Vec<Chart> {
-    let throughputs = [Unit::Rows, Unit::Queries];
-    throughputs
+    Unit::ALL
         .into_iter()
         .filter_map(|unit| throughput(timeline, unit))
         .chain(failures(timeline))

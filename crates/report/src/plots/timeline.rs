@@ -208,7 +208,7 @@ impl<'a> Timeline<'a> {
             let slot = &mut slots[slot];
             let done = match unit {
                 Unit::Rows => interval.rows_acknowledged,
-                Unit::Queries => interval.acknowledged,
+                Unit::Queries | Unit::Transactions => interval.acknowledged,
             };
             slot.offered += to_f64(interval.offered.saturating_mul(units_per_op));
             slot.acknowledged += to_f64(done);

@@ -132,7 +132,7 @@ impl SlotStream {
             units: stream.units_per_s,
             acknowledged: match stream.unit {
                 Unit::Rows => stream.counts.rows_acknowledged,
-                Unit::Queries => stream.counts.acknowledged,
+                Unit::Queries | Unit::Transactions => stream.counts.acknowledged,
             },
             offered: stream.offered_per_s,
             p50_ns: stream.p50_ns.or(recent.and_then(|of| of.p50_ns)),

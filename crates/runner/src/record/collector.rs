@@ -375,7 +375,7 @@ impl<'a> Collector<'a> {
         let named = &self.names.streams[stream];
         let units_per_s = match named.unit {
             Unit::Rows => sum.rows_acknowledged as f64,
-            Unit::Queries => sum.acknowledged as f64,
+            Unit::Queries | Unit::Transactions => sum.acknowledged as f64,
         };
         // Slow ops of an earlier phase do not count for this one.
         let mut latency = sum.latency.clone();

@@ -179,7 +179,7 @@ fn slowest(names: &KeyNames, places: &[Place<'_>], seconds: f64) -> ObjectiveSoF
     for place in places.iter().filter(|place| place.stream.unit == unit) {
         let units = match unit {
             Unit::Rows => place.counts.rows_acknowledged,
-            Unit::Queries => place.counts.acknowledged,
+            Unit::Queries | Unit::Transactions => place.counts.acknowledged,
         };
         *by_stream.entry(&place.stream.name).or_default() += units;
     }

@@ -216,7 +216,7 @@ fn stream() -> Value {
     object(
         "ops that run at one pace",
         &[
-            ("unit", json!({ "enum": ["rows", "queries"] }), true),
+            ("unit", json!({ "enum": ["rows", "queries", "transactions"] }), true),
             ("arrivals", json!({ "enum": ["constant", "poisson"] }), true),
             ("ops", named(&weight), true),
         ],

@@ -14,6 +14,7 @@ use crate::sql::{Sql, SqlInputError, Token, tokens};
 use crate::transaction::{Control, MAX_STATEMENTS, statements};
 use highwater_model::input_error::{InputError, suggest};
 use highwater_model::numbers::signed_to_f64;
+use highwater_model::plan::Unit;
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,9 @@ impl WorkloadSpec {
         let mut errors = Vec::new();
         let mut names: Vec<String> = Vec::new();
         let mut used = Vec::new();
+        let mut not_given = Vec::new();
         let (mut ops, mut weights) = (String::new(), Vec::new());
+        let mut unit = Unit::Transactions;
         for (number, script) in scripts.iter().enumerate() {
             let name = op_name(script.name, &names);
             let mut reader = ScriptReader {
@@ -47,11 +50,16 @@ impl WorkloadSpec {
                 settings,
                 parameters: Vec::new(),
                 used: Vec::new(),
+                not_given: std::mem::take(&mut not_given),
                 errors: Vec::new(),
             };
             let body = reader.read();
+            if matches!(body, ScriptBody::Statement(_)) {
+                unit = Unit::Queries;
+            }
             errors.extend(reader.errors.into_iter().map(|m| (Some(number), m)));
             used.extend(reader.used);
+            not_given = reader.not_given;
             write_op(&mut ops, &name, &body, &reader.parameters);
             weights.push(format!("{} = {}", quoted(&name), script.weight));
             names.push(name);
@@ -77,11 +85,12 @@ impl WorkloadSpec {
         });
         let text = format!(
             "format = 1\nname = {}\nversion = 1\nsummary = \"statements of files\"\n\
-             [parameters]\n{}{ops}[streams.{}]\nunit = \"queries\"\narrivals = \"poisson\"\n\
+             [parameters]\n{}{ops}[streams.{}]\nunit = \"{}\"\narrivals = \"poisson\"\n\
              ops = {{ {} }}\n",
             quoted(&name),
             parameters.collect::<String>(),
             quoted(&name),
+            unit.name(),
             weights.join(", "),
         );
         Self::parse(&text).map_err(|errors| errors.into_iter().map(|m| (None, m)).collect())
@@ -95,6 +104,23 @@ enum ScriptBody {
     Transaction(Vec<String>),
 }
 
+/// Why the expression of a `\set` has no value.
+enum ExpressionError {
+    /// The setting that it names was not given.
+    NotGiven(String),
+    Invalid(String),
+}
+
+impl From<String> for ExpressionError {
+    fn from(message: String) -> Self {
+        Self::Invalid(message)
+    }
+}
+
+fn too_great() -> String {
+    "the number is too great".to_owned()
+}
+
 /// Reads one file.
 struct ScriptReader<'a> {
     script: &'a Script<'a>,
@@ -103,6 +129,8 @@ struct ScriptReader<'a> {
     parameters: Vec<(String, &'static str, String)>,
     /// Names of settings that the file uses.
     used: Vec<String>,
+    /// Names of settings that are missing, each of which is one error in all files.
+    not_given: Vec<String>,
     errors: Vec<InputError>,
 }
 
@@ -229,7 +257,20 @@ impl ScriptReader<'_> {
         }
         match self.generator(expression.trim()) {
             Ok(generator) => self.parameters.push((name.to_owned(), "bigint", generator)),
-            Err(message) => {
+            Err(error) => {
+                // What uses it has no error of its own.
+                let any = "generator = \"constant\", value = 0".to_owned();
+                self.parameters.push((name.to_owned(), "bigint", any));
+                let message = match error {
+                    ExpressionError::Invalid(message) => message,
+                    ExpressionError::NotGiven(name) if self.not_given.contains(&name) => return,
+                    ExpressionError::NotGiven(name) => {
+                        let message = format!("`:{name}` has no value");
+                        self.report(span, message, &format!("give one with --set {name}=…"));
+                        self.not_given.push(name);
+                        return;
+                    }
+                };
                 let hint = "an integer, or random(1, 100000 * :scale), random_zipfian(FIRST, LAST, \
                             EXPONENT), random_gaussian(…) or random_exponential(FIRST, LAST, PARAMETER)";
                 self.report(span, message, hint);
@@ -238,7 +279,7 @@ impl ScriptReader<'_> {
     }
 
     /// The generator of an expression, in workload file syntax.
-    fn generator(&mut self, expression: &str) -> Result<String, String> {
+    fn generator(&mut self, expression: &str) -> Result<String, ExpressionError> {
         let call = expression.split_once('(');
         let random = call
             .map(|(function, arguments)| (function.trim(), arguments))
@@ -250,11 +291,11 @@ impl ScriptReader<'_> {
         let arguments = arguments.trim_end().strip_suffix(')').unwrap_or(arguments);
         let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
         let ([first, last] | [first, last, _]) = arguments[..] else {
-            return Err(format!("`{function}` has not two or three arguments"));
+            return Err(format!("`{function}` takes two or three arguments").into());
         };
         let (first, last) = (self.number(first)?, self.number(last)?);
         if first > last {
-            return Err(format!("`{function}` ends before it begins: {first} to {last}"));
+            return Err(format!("`{function}` ends before it begins: {first} to {last}").into());
         }
         let ends = format!("min = {first}, max = {last}");
         let shape = arguments.get(2).map(|text| text.parse::<f64>());
@@ -276,12 +317,12 @@ impl ScriptReader<'_> {
                 "generator = \"exponential\", data = 0.5, percentile = {:?}, {ends}",
                 1.0 - libm::exp(-p / 2.0)
             )),
-            _ => Err(format!("`{expression}` is no expression that can be made")),
+            _ => Err(format!("`{expression}` is not an expression that scripts may have").into()),
         }
     }
 
     /// A sum of products of integers and given parameters.
-    fn number(&mut self, text: &str) -> Result<i64, String> {
+    fn number(&mut self, text: &str) -> Result<i64, ExpressionError> {
         let mut sum: i64 = 0;
         for (sign, term) in terms(text) {
             let mut product: i64 = sign;
@@ -290,16 +331,14 @@ impl ScriptReader<'_> {
                     Some(name) => {
                         self.used.push(name.to_owned());
                         let given = self.settings.get(name);
-                        let given = given
-                            .ok_or_else(|| format!("`:{name}` is not given: add --set {name}=…"))?;
-                        given.parse()
+                        given.ok_or_else(|| ExpressionError::NotGiven(name.to_owned()))?.parse()
                     }
                     None => factor.parse(),
                 };
                 let value: i64 = value.map_err(|_| format!("`{factor}` is no whole number"))?;
-                product = product.checked_mul(value).ok_or("the number is too great")?;
+                product = product.checked_mul(value).ok_or_else(too_great)?;
             }
-            sum = sum.checked_add(product).ok_or("the number is too great")?;
+            sum = sum.checked_add(product).ok_or_else(too_great)?;
         }
         Ok(sum)
     }

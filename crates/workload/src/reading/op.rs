@@ -102,7 +102,7 @@ const REST: &str = "rest";
 /// Reads a stream of `[streams]`.
 pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<StreamSpec> {
     let of = entry.section(format!("stream `{}`", entry.key))?;
-    let units = [("rows", Unit::Rows), ("queries", Unit::Queries)];
+    let units = Unit::ALL.map(|unit| (unit.name(), unit));
     let unit = of.word("unit", &units, None);
     let kinds = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
     let arrivals = of.word("arrivals", &kinds, None);
@@ -154,14 +154,17 @@ fn read_weight(entry: Entry<'_>) -> Option<u32> {
 fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
     let mix = || stream.ops.iter().filter_map(|(id, _)| ops.get(usize::from(id.0)));
     let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
+    let is_transaction =
+        |op: &OpDefinition| matches!(op.body, OpBodyDefinition::Transaction { .. });
     let inserts = mix().filter(is_insert).count();
     let good = match stream.unit {
         Unit::Rows => inserts == 1 && stream.ops.len() == 1,
         Unit::Queries => inserts == 0 && !stream.ops.is_empty(),
+        Unit::Transactions => !stream.ops.is_empty() && mix().all(is_transaction),
     };
     if !good {
         let message = format!("{} does not fit its unit", part.place);
-        let hint = "unit = \"rows\" takes exactly one insert, \"queries\" takes queries only";
+        let hint = "unit = \"rows\" takes exactly one insert, \"transactions\" takes transactions only, \"queries\" no insert";
         part.error::<()>(message, hint);
     }
     let weights: u64 = stream.ops.iter().map(|(_, weight)| u64::from(*weight)).sum();

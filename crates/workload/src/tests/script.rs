@@ -152,7 +152,7 @@ fn what_is_set_and_not_asked_for_is_no_parameter() {
 
 #[test]
 fn what_cannot_be_set_is_reported_with_the_reason() {
-    let no_expression = "is no expression that can be made";
+    let no_expression = "is not an expression that scripts may have";
     for (text, reported) in [
         ("\\set a random(5, 1)", "`random` ends before it begins: 5 to 1"),
         ("\\set a random(1, 9, 2)", no_expression),
@@ -167,7 +167,7 @@ fn what_cannot_be_set_is_reported_with_the_reason() {
         ("\\set a 9223372036854775807 * 2", "the number is too great"),
         ("\\set a 1.5", "`1.5` is no whole number"),
         ("\\set a 7 / 2", "`7 / 2` is no whole number"),
-        ("\\set a :b", "`:b` is not given: add --set b=…"),
+        ("\\set a :b", "`:b` has no value"),
         ("\\set a 1\n\\set a 2", "`a` cannot be set"),
         ("\\set 1a 2", "`1a` cannot be set"),
         ("SELECT '${a}',", "`${` cannot stand in a statement"),
@@ -193,7 +193,7 @@ fn errors_are_shown_at_their_places_in_the_file() {
     assert_eq!(
         found,
         [
-            "Some(0) 1:1 `random` has not two or three arguments",
+            "Some(0) 1:1 `random` takes two or three arguments",
             "Some(0) 2:1 unknown command `\\sleep`",
             "Some(0) 3:8 `:b` is not set",
             "Some(0) 3:12 a string does not end",
@@ -201,4 +201,15 @@ fn errors_are_shown_at_their_places_in_the_file() {
             "None 0:0 no file has a parameter `:c`",
         ]
     );
+}
+
+/// pgbench's script without its scale: three expressions need it, and six statements use what they would have set.
+#[test]
+fn what_one_missing_value_causes_is_one_error() {
+    let text = "\\set a random(1, 10 * :scale)\n\\set b random(1, :scale)\nSELECT :a, :b";
+    let scripts = [Script { name: "q", text, weight: 1 }, Script { name: "r", text, weight: 1 }];
+    let found = WorkloadSpec::from_scripts(&scripts, &owned(&[])).unwrap_err();
+    let found: Vec<String> = found.iter().map(|(_, error)| error.message.clone()).collect();
+    assert_eq!(found, ["`:scale` has no value"]);
+    assert!(WorkloadSpec::from_scripts(&scripts, &owned(&[("scale", "3")])).is_ok());
 }

@@ -81,10 +81,10 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
 }
 
 #[test]
-fn a_transaction_is_a_query_to_its_stream_and_nobody_knows_its_rows() {
+fn a_stream_counts_transactions_and_nobody_knows_their_rows() {
     let workload = transfers(1);
     let alone = workload.stream("transfer").unwrap();
-    assert_eq!(alone.unit, Unit::Queries);
+    assert_eq!(alone.unit, Unit::Transactions);
     assert_eq!(workload.rows_per_op(alone.ops[0].0), 0);
     assert!(workload.changes_unknown_rows());
     let reads = TPCB

@@ -63,8 +63,8 @@ fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
     assert_eq!(words(&drifts(-139.3, 10.0)), thirds);
     assert_eq!(words(&drifts(-95.0, 10.0)), thirds, "its interval does");
     // (1.8 · 15 / 10)² times the 10 s of the phase.
-    let unknown = "insert: drift +2.0% (95% CI -13.0% to +17.0%) over the measured phase; the bound \
-                   is 10%; about 80 s would show it";
+    let unknown = "insert: too short to tell whether throughput was stable within 10%: it changed \
+                   by +2.0% (95% CI -13.0% to +17.0%); about 80 s would tell";
     assert_eq!(words(&drifts(2.0, 15.0)), unknown);
 }
 

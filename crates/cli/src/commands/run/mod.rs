@@ -6,8 +6,8 @@ mod single;
 
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
-    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS,
-    STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, PROGRESS, RATE, RETRIES, ROWS, RUNNING,
+    SESSIONS, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::running_cluster::on_cluster;
@@ -33,7 +33,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         ("Several load generators", SEVERAL_LOAD_GENERATORS_FLAGS),
         ("Several runs", SEVERAL_RUNS_FLAGS),
         (OUTPUT, STORED),
-        (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
+        (OUTPUT, &[PROGRESS, PLAN, CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
         "sessions rate stream duration warm-up file set batch drop p99 errors audit ui out verbose",

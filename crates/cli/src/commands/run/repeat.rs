@@ -129,13 +129,18 @@ fn preview(group: &GroupRecord) -> String {
         listed.push("…");
     }
     let resumed = trials::resumed(group.trials.len(), "runs");
+    let each = duration(group.trial_cost_ns);
+    if let ([_], 1) = (group.variants.as_slice(), group.times) {
+        return format!(
+            "1 run of {}: about {each}, without the time for filling tables\n{resumed}",
+            group.stream
+        );
+    }
     format!(
-        "run {} {} times each of {} variants\n{all} runs of {} each: {most}; filling tables not \
-         counted\norder: {}\n{resumed}",
+        "{all} runs of {}, {} of each variant: about {each} each, {most} in all, without the time for \
+         filling tables\norder: {}\n{resumed}",
         group.stream,
         group.times,
-        group.variants.len(),
-        duration(group.trial_cost_ns),
         listed.join(" "),
     )
 }

@@ -32,6 +32,7 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     check_share(settings, &urls)?;
     check_start(settings)?;
     prepare::warn_about_audit(&workload, &plan);
+    prepare::report_length(settings, &workload, &plan);
     let log = EventLog::open(settings.output.events.as_ref())?;
     let stops = prepare::stops()?;
     let (controller, controls) = control::open(settings, stops.interrupter)?;
@@ -79,7 +80,9 @@ fn execute(
     live: Option<Rc<Live>>,
 ) -> Result<(RunRecord, String), Failure> {
     let directory = request.directory.path().display().to_string();
-    let observer = event_log::observer(&settings.output, log, live, || Rc::new(Progress::of_run()));
+    let observer = event_log::observer(&settings.output, log, live, || {
+        Rc::new(Progress::of_run(settings.output.progress))
+    });
     let workload = Arc::clone(&request.workload);
     let end = runner::run(request, observer, interrupts)
         .map_err(|error| workload_file::located(error, &settings.workload, &workload));

@@ -282,8 +282,9 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
 fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
     let given = layers.list("target");
     if !given.iter().any(|given| given.text.contains(NODES)) {
-        let cause = format!("TARGET: no URL says where its number of nodes stands, as `{NODES}`");
-        let hint = "write it as `sim:?nodes={nodes}`, or where the names of clusters differ by it";
+        let cause = format!("TARGET: scale needs one cluster per size, and no URL has `{NODES}`");
+        let hint = "put {nodes} where the clusters' addresses differ by it, such as \
+                    `db-{nodes}.example.net`, or let --cluster FILE start the clusters";
         return Err(Failure::usage(cause).with_hint(hint));
     }
     let shown = given

@@ -215,7 +215,7 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure
 
 /// The number of a rate, and whether it counts rows.
 fn kind(text: &str) -> (&str, bool) {
-    const QUERIES: [&str; 4] = ["queries/s", "query/s", "q/s", "qps"];
+    const QUERIES: [&str; 6] = ["queries/s", "query/s", "q/s", "qps", "transactions/s", "tps"];
     const ROWS: [&str; 3] = ["rows/s", "row/s", "r/s"];
     let strip = |endings: &[&str]| {
         let mut endings = endings.iter();

@@ -46,7 +46,11 @@ fn rows(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
         return Vec::new();
     }
     let mut rows = written(record, measured);
-    rows.extend(queried(record, measured));
+    rows.extend(
+        [Unit::Queries, Unit::Transactions]
+            .into_iter()
+            .filter_map(|unit| ops(record, measured, unit)),
+    );
     rows
 }
 
@@ -90,7 +94,7 @@ pub(super) fn leaves_out(record: &MeasuredRun<'_>, what: MissingField) -> bool {
 /// The unit of a stream; imported records count ops.
 pub(super) fn unit_name(record: &MeasuredRun<'_>, unit: Unit) -> &'static str {
     match unit {
-        Unit::Queries if record.origin.is_some() => "ops",
+        Unit::Queries | Unit::Transactions if record.origin.is_some() => "ops",
         unit => unit.name(),
     }
 }
@@ -118,15 +122,16 @@ fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
     result.rows.sent.saturating_add(unsent.saturating_mul(per_op))
 }
 
-fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Row> {
-    let mut streams = measured.iter().filter(|m| m.stream.unit == Unit::Queries).peekable();
+/// Ops of the streams that count queries, or transactions.
+fn ops(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: Unit) -> Option<Row> {
+    let mut streams = measured.iter().filter(|m| m.stream.unit == unit).peekable();
     streams.peek()?;
     let sum = |of: fn(&ResultRecord) -> u64| sum(streams.clone(), of);
     let counts = [sum(|r| r.offered), sum(|r| r.sent), sum(|r| r.acknowledged)];
     let [offered, sent, acknowledged] = shown(record, counts);
-    let what = unit_name(record, Unit::Queries);
+    let what = unit_name(record, unit);
     let cells = [what, &offered, &sent, &acknowledged, ABSENT];
-    Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
+    Some(Row::new(cells).remark(throughput(record, measured, unit)))
 }
 
 /// `421,200 rows/s, 95% CI 418,900 to 423,600`; empty for several steps, which have different rates.

@@ -155,7 +155,7 @@ fn row(
 fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
     match stream.stream.unit {
         Unit::Rows => result.throughput.rows_per_s,
-        Unit::Queries => result.throughput.ops_per_s,
+        Unit::Queries | Unit::Transactions => result.throughput.ops_per_s,
     }
 }
 

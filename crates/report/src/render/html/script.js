@@ -465,7 +465,7 @@
     all.className = "acts";
     const sentence = document.querySelector(".sentence");
     if (sentence) {
-      const control = button("Copy the sentence", () => copied(control, sentence.textContent.trim()));
+      const control = button("Copy result", () => copied(control, sentence.textContent.trim()));
       all.append(control);
     }
     all.append(theme());

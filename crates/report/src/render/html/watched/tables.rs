@@ -23,7 +23,7 @@ pub(super) fn ops(run: &RunWatched) -> Option<Part> {
         for result in &stream.results {
             let per_s = match stream.stream.unit {
                 Unit::Rows => result.throughput.rows_per_s,
-                Unit::Queries => result.throughput.ops_per_s,
+                Unit::Queries | Unit::Transactions => result.throughput.ops_per_s,
             };
             requests += result.sent;
             failed += result.failed_ops();
