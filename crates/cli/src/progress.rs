@@ -224,7 +224,7 @@ impl Observer for WarningsOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_model::event::StreamProgress;
+    use highwater_model::event::{StreamCounts, StreamProgress};
     use highwater_model::plan::Unit;
 
     fn second(second: u64, phase: &str) -> SecondProgress {
@@ -239,7 +239,7 @@ mod tests {
             recent: None,
             errors: 1,
             rejected: 0,
-            counts: Default::default(),
+            counts: StreamCounts::default(),
         };
         SecondProgress {
             second,

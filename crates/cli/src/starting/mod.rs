@@ -126,7 +126,7 @@ impl PageStarter {
     /// Whether it is inside the process that is started, and leads to no file and no server.
     fn is_new(&self, text: &str) -> Result<bool, String> {
         // A growth puts the number of nodes there.
-        let text = &text.replace("{nodes}", "1");
+        let text = &text.replace("{nodes}", "3");
         let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
         if !url.hosts.is_empty() {
             return Ok(false);
