@@ -15,6 +15,7 @@ const FIRST_PAGES: &[&str] = &[
     "guide/growing-a-cluster.md",
     "guide/size.md",
     "guide/import.md",
+    "guide/why-not.md",
     "concepts/times.md",
     "concepts/open-and-closed.md",
     "concepts/judgments.md",
