@@ -147,9 +147,11 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let changes: Vec<&Value> =
         record["interventions"].as_array().unwrap().iter().map(|done| &done["change"]).collect();
     assert_eq!(changes, ["pace", "pace", "pace", "note", "stop"]);
-    let paces = record["interventions"].as_array().unwrap().iter().map(|done| {
-        (done["by"].as_str().unwrap(), done["to"]["open"]["rate"]["micro_per_s"].as_u64())
-    });
+    let paces = record["interventions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|done| (done["by"].as_str().unwrap(), done["to"]["open"]["rate"].as_u64()));
     let paces: Vec<_> = paces.collect();
     let from_page = |per_s: u64| ("page", Some(per_s * 1_000_000));
     assert_eq!(paces[..3], [from_page(10_000), from_page(15_000), from_page(20_000)]);

@@ -292,7 +292,9 @@ fn of_experiment(watched: &Watched, experiment: &ExperimentRecord) -> Page<'stat
         (measurement.value, measurement.tone) = ("not yet".to_owned(), Tone::None);
         "Judged when all trials are over.".clone_into(&mut measurement.sentence);
         data.value += " so far";
-        "not decided yet".clone_into(&mut objective.value);
+        if objective.tone != Tone::None {
+            "not decided yet".clone_into(&mut objective.value);
+        }
     }
     if let Some(trying) = trying(watched) {
         (answer.interval, answer.basis) = (trying, String::new());
