@@ -81,7 +81,7 @@ fn a_dry_run_of_a_group_lists_its_runs_and_starts_nothing() {
     assert_eq!(called.code, Some(0), "{called:?}");
     insta::assert_snapshot!(called.stdout);
     let within = place.call(&[&words[..], &variants, &["--budget", "5m"]].concat());
-    assert!(within.stdout.contains(": 5 min, the budget"), "{within:?}");
+    assert!(within.stdout.contains("in all 5 min, the budget"), "{within:?}");
     assert!(!place.path().join("old").exists(), "no command is run");
     assert!(place.runs().is_empty());
     let short = place.call(&[&words[..], &["--budget", "30s"]].concat());

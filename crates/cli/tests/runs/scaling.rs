@@ -245,7 +245,7 @@ fn mistakes_are_reported_before_anything_is_measured() {
         (&[TARGET][..], "--nodes is missing"),
         (&[TARGET, "--nodes", "3"], "fewer than two sizes"),
         (&[TARGET, "--nodes", "6,3"], "is not ascending"),
-        (&["sim:?nodes=3", "--nodes", "1,2"], "no URL says where its number of nodes"),
+        (&["sim:?nodes=3", "--nodes", "1,2"], "scale needs one cluster per size"),
         (&[TARGET, two[0], two[1], "-c", "1,2,3"], "`1,2,3` has 3 values for 2 sizes"),
         (&[TARGET, two[0], two[1], "--fresh", "--grow"], "exclude each other"),
         (&[TARGET, two[0], two[1], "--rate", "5"], "--rate is of --each run"),

@@ -137,7 +137,7 @@ fn preview(group: &GroupRecord) -> String {
         );
     }
     format!(
-        "{all} runs of {}, {} of each variant: about {each} each, {most} in all, without the time for \
+        "{all} runs of {}, {} of each variant: about {each} each, in all {most}, without the time for \
          filling tables\norder: {}\n{resumed}",
         group.stream,
         group.times,
