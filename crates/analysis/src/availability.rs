@@ -108,7 +108,7 @@ pub struct Stalls {
     pub every_ns: u64,
 }
 
-/// The stalls of a run; absent if there are fewer than [`STALLS_LEAST`] gaps that pauses between acknowledgments do not
+/// The stalls of a run; absent if there are fewer than `STALLS_LEAST` gaps that pauses between acknowledgments do not
 /// explain.
 pub fn stalls(seen: &AvailabilityRecord) -> Option<Stalls> {
     let acknowledged: u64 = seen.acknowledged_per_s.iter().sum();

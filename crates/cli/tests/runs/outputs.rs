@@ -187,9 +187,7 @@ fn two_shares_are_one_run_again() {
 
 #[test]
 fn a_table_is_filled_at_a_pace_or_as_fast_as_it_goes_and_the_estimate_says_which() {
-    for (pace, said) in
-        [(&["--rate", "10k"][..], "about 2 s"), (&[], "until its rows are there")]
-    {
+    for (pace, said) in [(&["--rate", "10k"][..], "about 2 s"), (&[], "until its rows are there")] {
         let place = Place::new();
         let called = place.call(&[&["load", "cpu", "sim:", "--rows", "20k"], pace].concat());
         let said = format!("estimate: {said} · 20,000 rows · ");

@@ -269,8 +269,8 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let parts = live_parts(&watched);
     let tried = "Trying 1,250\u{a0}rows/s (probe 6 of about 12) · passes\u{a0}≤\u{a0}1,000 · fails\u{a0}≥\u{a0}1,500";
     assert_says(&parts, &[tried, r#"<span class="whole">1,000</span>"#]);
-    // Seven trials of 20 s remain, of which 3 s have passed.
-    assert_says(&parts, &["103 s elapsed", "about 2 min 17 s left"]);
+    // Seven trials remain, each as long as this one, which takes 60 s and of which 3 s have passed.
+    assert_says(&parts, &["103 s elapsed", "about 6 min 57 s left"]);
     assert_says(&parts, &[r#"id="probes""#, "probes-latency"]);
     assert!(!parts.contains("at most"), "{parts}");
     watched.is_held = true;
