@@ -106,7 +106,7 @@ fn controls(rights: LiveRights) -> Markup {
             output id="said" role="status" {}
             p class="term" {
                 @if rights == LiveRights::Control {
-                    "Changes start a new phase in the report; a ramp of a rate is up to ten, while this page is open. Stop: finish, \
+                    "Changes start a new phase in the report; a rate ramp makes up to ten, while this page is open. Stop: finish, \
                      audit, save. Stop twice: abort."
                 } @else {
                     "Pause: wait after the current trial, outside the budget. Stop: finish with what is known."
