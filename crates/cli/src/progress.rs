@@ -15,7 +15,7 @@ use crate::terminal;
 /// Interval of progress lines of an audit without a terminal.
 const AUDIT_SHOWN_EVERY: Nanos = Nanos::from_secs(10);
 
-/// Without a terminal, each second has a line for so long, unless it was said how often.
+/// Without a terminal and without `--progress`, every second has a line up to this one.
 const EACH_SECOND_FOR_S: u64 = 10;
 /// Seconds of a line after that.
 const LINE_S: u64 = 10;
@@ -27,11 +27,11 @@ pub struct Progress {
     /// Whether it is an experiment, whose runs are not shown in more detail.
     of_trials: bool,
     header_shown: Cell<bool>,
-    /// Seconds of a line, if it was said.
+    /// Seconds of a line, if `--progress` gave them.
     line_s: Option<u64>,
     /// The seconds that share the next line.
     held: RefCell<Option<Interval>>,
-    /// Whether it was said that lines hold several seconds.
+    /// Whether the change to several seconds a line was announced.
     intervals_announced: Cell<bool>,
     /// Whether the last second was silent, and reported as such.
     silent: Cell<bool>,
@@ -44,7 +44,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a run; without a terminal with a line every so often, if it was said.
+    /// For a run; `line` is the interval of lines without a terminal, if `--progress` gave it.
     pub fn of_run(line: Option<Nanos>) -> Self {
         Self {
             screen: Screen::on_terminal(),

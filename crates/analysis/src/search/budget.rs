@@ -8,7 +8,7 @@ use super::history::ProbeHistory;
 
 /// A search probes for this part of its budget at most, once something passed and something failed.
 const SEARCHING: u64 = 6;
-/// And with so many probes.
+/// Or for this number of probes.
 const SEARCHES: usize = 12;
 /// Where ops are few, a probe and a confirmation take these parts of the budget.
 const PROBE: u64 = 60;

@@ -25,7 +25,7 @@ const FARTHEST_BURSTS: f64 = 3.0;
 /// So are lower ones than this, where they are known by more bursts than these.
 const NEAREST: f64 = 0.1;
 const FEW: f64 = 3.0;
-/// Probes are coarse whose margin is so many times the width of the mark.
+/// Probes are coarse from this ratio of their margin to the width of the mark on.
 const COARSE: f64 = 2.0;
 /// And that have fewer ops than this: of more, steps of the mark's width find it.
 const FEW_OPS: f64 = 100_000.0;

@@ -42,7 +42,7 @@ pub struct RunIntent {
     pub seed: Seed,
     /// Input of the plan, which also needs the workload and the target's default number of sessions.
     pub plan: PlanInput,
-    /// Nobody said how long a measured step is: as long as the objectives need.
+    /// No setting gives the length of a measured step, so it is as long as the objectives need.
     pub length_is_open: bool,
     /// Start of the first phase; immediately if absent.
     pub start_at: Option<StartAt>,

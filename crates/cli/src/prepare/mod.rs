@@ -31,7 +31,7 @@ use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
 use crate::{terminal, workload_file};
 
-/// Longest measured step that objectives ask for where nobody said how long it is.
+/// Longest measured step that objectives may ask for where no setting gives its length.
 const OPEN_LENGTH_MAX: Nanos = Nanos::from_secs(300);
 /// Characters of the plan's hash in a run's ID.
 const HASH_IN_ID: usize = 6;

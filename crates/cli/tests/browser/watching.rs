@@ -391,7 +391,7 @@ const SEEN: &str = "(() => { const box = document.querySelector(ANSWER)?.getBoun
      bottom: box?.bottom, text: document.querySelector(ANSWER)?.textContent, \
      wide: document.documentElement.scrollWidth > innerWidth, raw: RAW.filter((text) => \
      document.body.textContent.includes(text)) }; })()";
-/// Words that no reader understands, or that are not true while a run goes on.
+/// Words that no reader understands, or that are not true during a run.
 const RAW: &str = "['closed, ', 'NONE YET', 'The run is over', 'at most', 'compiled by']";
 
 /// Each page has its answer on the first screen, in 600 pixels, and nothing is wider than the screen.

@@ -81,7 +81,7 @@ fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
 
 /// At 20,000 rows a second in batches of 1,000, p99 has its thousand ops, and what chance may take of them, within 60 s.
 #[test]
-fn a_run_is_as_long_as_its_objectives_need_unless_it_is_told() {
+fn a_run_is_as_long_as_its_objectives_need_unless_its_length_is_given() {
     let directory = TempDir::new().unwrap();
     let planned = |more: &[&str]| {
         let words = ["sim:", "--plan", "--rate", "20k", "--batch", "1000"];
@@ -91,7 +91,7 @@ fn a_run_is_as_long_as_its_objectives_need_unless_it_is_told() {
     };
     assert!((planned(&["--p99", "50ms"]) - 60.0).abs() < 1e-9);
     assert!((planned(&["--p90", "50ms"]) - 20.0).abs() < 1e-9, "the default is enough");
-    assert!((planned(&["--p99", "50ms", "-d", "5s"]) - 5.0).abs() < 1e-9, "it was told");
+    assert!((planned(&["--p99", "50ms", "-d", "5s"]) - 5.0).abs() < 1e-9, "as -d says");
     // Nine minutes are more than anyone expects of a run without a length.
     assert!((planned(&["--p999", "50ms"]) - 20.0).abs() < 1e-9);
     let words = ["sim:", "--rate", "20k", "--p99", "50ms", "-d", "1s", "--warm-up", "0s"];

@@ -21,7 +21,7 @@ pub(super) enum Product {
     CockroachDb,
     CrateDb,
     QuestDb,
-    /// PostgreSQL's own statements, above storage of its own.
+    /// PostgreSQL's statements, above another storage engine.
     YugabyteDb,
 }
 

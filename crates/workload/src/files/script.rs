@@ -258,7 +258,7 @@ impl ScriptReader<'_> {
         match self.generator(expression.trim()) {
             Ok(generator) => self.parameters.push((name.to_owned(), "bigint", generator)),
             Err(error) => {
-                // What uses it has no error of its own.
+                // So that statements that use it are not reported as well.
                 let any = "generator = \"constant\", value = 0".to_owned();
                 self.parameters.push((name.to_owned(), "bigint", any));
                 let message = match error {

@@ -173,7 +173,7 @@ fn state(watched: &Watched) -> (String, Option<f64>) {
             let (doing, of) = (&progress.doing, count(progress.of));
             (format!("Audit: {doing}, {} of {of} rows", percent_whole(share)), Some(share))
         }
-        // An experiment goes on with its next trial.
+        // Only this trial is over: an experiment continues with the next.
         Stage::Over if watched.trying.is_empty() => ("Saved".to_owned(), None),
         Stage::Over => ("Between two trials".to_owned(), None),
     }
