@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::interrupts;
-use highwater_driver::{Target, TargetError, TargetOptions};
+use highwater_driver::{Target, TargetOptions};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
 };
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserError;
 use highwater_runner::control::Controls;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
@@ -153,7 +154,7 @@ pub fn cpu_workload() -> Result<&'static str, Box<dyn Error>> {
 /// # Errors
 ///
 /// If the URL is invalid.
-pub fn target(url: &str) -> Result<Arc<dyn Target>, TargetError> {
+pub fn target(url: &str) -> Result<Arc<dyn Target>, UserError> {
     target_inserting(url, None)
 }
 
@@ -162,7 +163,7 @@ pub fn target(url: &str) -> Result<Arc<dyn Target>, TargetError> {
 /// # Errors
 ///
 /// If one of them is invalid.
-pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions {
         insert: insert.map(str::to_owned),
         data_directory: None,

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
-use highwater_driver::TargetError;
 use highwater_driver::interrupts::Interrupts;
 use highwater_driver::metrics::Endpoint;
 use highwater_model::cluster::{ClusterSpec, parse};
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserError;
 
 use crate::failure::Failure;
 use crate::prepare::target;
@@ -64,7 +64,7 @@ pub fn open(
 }
 
 /// Metrics endpoints of the nodes, at these URLs.
-pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, TargetError> {
+pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, UserError> {
     metrics.iter().map(|url| Endpoint::new(url, &[])).collect()
 }
 

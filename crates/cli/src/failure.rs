@@ -16,8 +16,8 @@ use std::fmt;
 use std::ops::Range;
 
 use highwater_driver::redaction::{redacted, without_passwords};
-use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::display::harmless;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use crate::exit;
 
@@ -104,17 +104,17 @@ impl Failure {
     }
 }
 
-impl From<TargetError> for Failure {
-    fn from(error: TargetError) -> Self {
+impl From<UserError> for Failure {
+    fn from(error: UserError) -> Self {
         let exit = match error.kind {
-            TargetErrorKind::Usage
-            | TargetErrorKind::ForeignTable
-            | TargetErrorKind::Preparation(_) => exit::USAGE,
-            TargetErrorKind::Unreachable
-            | TargetErrorKind::Exhausted
-            | TargetErrorKind::Refused
-            | TargetErrorKind::Statement
-            | TargetErrorKind::MissingTable => exit::TARGET,
+            UserErrorKind::Usage | UserErrorKind::ForeignTable | UserErrorKind::Preparation(_) => {
+                exit::USAGE
+            }
+            UserErrorKind::Unreachable
+            | UserErrorKind::Exhausted
+            | UserErrorKind::Refused
+            | UserErrorKind::Statement
+            | UserErrorKind::MissingTable => exit::TARGET,
         };
         Self::usage(error.message).hinted(error.hint).with_exit(exit)
     }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
-use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
+use highwater_model::user_error::{RefusedStatement, UserError, UserErrorKind};
 use highwater_runner::run::RunError;
 use highwater_workload::{
     CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
@@ -105,7 +105,7 @@ fn failure(error: &InputError, name: &str, text: &str) -> Failure {
 /// A failed run; if the target rejected a statement of a file, with its place there.
 pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) -> Failure {
     let place = match &error {
-        RunError::Target(TargetError { kind: TargetErrorKind::Preparation(refused), .. }) => {
+        RunError::Target(UserError { kind: UserErrorKind::Preparation(refused), .. }) => {
             place_of(*refused, choice, workload)
         }
         _ => None,

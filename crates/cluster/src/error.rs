@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use highwater_driver::TargetError;
+use highwater_model::user_error::UserError;
 
 /// An error of a cluster: one message with its cause, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +59,7 @@ impl ClusterError {
     }
 }
 
-impl From<ClusterError> for TargetError {
+impl From<ClusterError> for UserError {
     fn from(error: ClusterError) -> Self {
         let of = match error.kind {
             ClusterErrorKind::Usage => Self::usage(error.message),

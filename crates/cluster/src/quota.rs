@@ -123,8 +123,8 @@ mod tests {
     use std::path::Path;
     use std::rc::Rc;
 
-    use highwater_driver::TargetError;
     use highwater_driver::interrupts;
+    use highwater_model::user_error::UserError;
 
     use super::*;
     use crate::control_group::remove;
@@ -149,7 +149,7 @@ mod tests {
             remove_data: false,
             takes_over: false,
             hidden: Vec::new(),
-            open: Rc::new(|_: &str| Err(TargetError::usage("nothing is opened"))),
+            open: Rc::new(|_: &str| Err(UserError::usage("nothing is opened"))),
             report: Rc::new(|_: &str| ()),
         };
         let file = StateFile::open(&directory.join("state")).unwrap();

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use highwater_driver::Timeline;
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::{Stream, connect_tcp, unreachable};
 use highwater_driver::time_limit::within;
-use highwater_driver::{TargetError, TargetErrorKind, Timeline};
 use highwater_model::cluster::Condition;
 use highwater_model::display::{foreign, span};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::error::ClusterError;
 use super::processes::ProcessId;
@@ -38,7 +39,7 @@ enum NotReady {
     /// It may become ready.
     Yet(String),
     /// It never will become ready.
-    Ever(TargetError),
+    Ever(UserError),
 }
 
 /// Waits until all of them are ready, or one cannot become ready.
@@ -124,15 +125,15 @@ fn tried(node: &Waiting, open: &OpenTarget) -> Result<(), NotReady> {
     }
 }
 
-fn why(error: TargetError) -> NotReady {
+fn why(error: UserError) -> NotReady {
     match error.kind {
-        TargetErrorKind::Usage => NotReady::Ever(error),
+        UserErrorKind::Usage => NotReady::Ever(error),
         _ => NotReady::Yet(error.message),
     }
 }
 
 /// The first value of the response to a query.
-fn value(url: &str, sql: &str, open: &OpenTarget) -> Result<Option<String>, TargetError> {
+fn value(url: &str, sql: &str, open: &OpenTarget) -> Result<Option<String>, UserError> {
     let target = open(url)?;
     let queried = RealTimeline::block_on(RealClock::start(), |timeline| async move {
         let timeline: Rc<dyn Timeline> = timeline;
@@ -160,12 +161,11 @@ impl Sink for Status {
 }
 
 /// The status of a response from an address.
-fn status(address: &str) -> Result<u16, TargetError> {
+fn status(address: &str) -> Result<u16, UserError> {
     let rest = address.strip_prefix("http://").unwrap_or(address);
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (host, port) = authority.rsplit_once(':').unwrap_or((authority, "80"));
-    let port: u16 =
-        port.parse().map_err(|_| TargetError::usage(format!("{address} has no port")))?;
+    let port: u16 = port.parse().map_err(|_| UserError::usage(format!("{address} has no port")))?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let head = format!("GET /{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     let responded = RealTimeline::block_on(RealClock::start(), |timeline| async move {

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::Target;
 use highwater_driver::clock::{RealClock, wall_clock};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 use highwater_driver::redaction::without_passwords;
-use highwater_driver::{Target, TargetError};
 use highwater_model::display::{harmless, span};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use rustix::process::Signal;
 
 use super::control_group;
@@ -40,7 +41,7 @@ const TAIL_LINES: usize = 8;
 const PRINTED_MAX: u64 = 1 << 24;
 
 /// Opens a target at a URL.
-pub type OpenTarget = dyn Fn(&str) -> Result<Arc<dyn Target>, TargetError>;
+pub type OpenTarget = dyn Fn(&str) -> Result<Arc<dyn Target>, UserError>;
 
 /// Options other than those of the file.
 #[derive(Clone)]

@@ -9,9 +9,9 @@ use highwater_model::stored::{KeyRange, StoredRow};
 use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use crate::disk::DiskSpace;
-use crate::error::TargetError;
 use crate::future::Response;
 use crate::lease::{Lease, LeaseAction};
 use crate::rights::Right;
@@ -199,7 +199,7 @@ pub trait TableReader {
     }
     /// Runs a query, and returns its rows as text; null is `None`.
     fn query<'a>(&'a mut self, _sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
-        let error = TargetError::usage("this target cannot run a query of the workload's own");
+        let error = UserError::usage("this target cannot run a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
     /// Rows of each copy of each shard, if copies can be counted separately. `with_values` also requests checksums,
@@ -217,7 +217,7 @@ pub trait TableReader {
 pub trait TableDescriber {
     /// Describes an existing table, from a sample of its rows.
     fn describe<'a>(&'a mut self, _table: &'a str) -> Response<'a, TableShape> {
-        let error = TargetError::usage("this target cannot describe a table");
+        let error = UserError::usage("this target cannot describe a table");
         Box::pin(std::future::ready(Err(error)))
     }
 }

@@ -16,12 +16,12 @@ use highwater_model::op::{BoundWorkload, Op, OpBody, OpId, PlaceholderStyle};
 use highwater_model::outcome::Outcome;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserError;
 
 pub use crate::admin::{
     Admin, BucketSums, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin,
     TableDescriber, TableReader,
 };
-pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::{BoxFuture, Response};
 pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
@@ -61,7 +61,7 @@ pub trait Driver: Sync {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError>;
+    ) -> Result<Arc<dyn Target>, UserError>;
 }
 
 /// The user's options for a target, in addition to its URLs.
@@ -85,10 +85,10 @@ impl TargetOptions {
         &self,
         of: impl FnOnce(&str) -> Option<M>,
         names: &[&str],
-    ) -> Result<Option<M>, TargetError> {
+    ) -> Result<Option<M>, UserError> {
         let mode = |name: &str| {
             of(name).ok_or_else(|| {
-                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                UserError::usage(format!("`--insert {name}` is not known to this target"))
                     .with_hint(format!("ways to insert are {}", names.join(", ")))
             })
         };
@@ -171,7 +171,7 @@ pub trait Target: Send + Sync {
     }
     /// Applies the session settings of `--with`, before a run connects any session; replaces those of an earlier run.
     /// Ignores table settings. Does no I/O.
-    fn configure(&self, _settings: &[(String, String)]) -> Result<(), TargetError> {
+    fn configure(&self, _settings: &[(String, String)]) -> Result<(), UserError> {
         Ok(())
     }
     /// Opens a session, and prepares its statements.

@@ -4,13 +4,14 @@
 
 use std::io;
 
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
+
 use crate::network::lost;
 
 /// An error returned by a server, as needed before and after a load.
 pub trait ServerMessage {
     /// Converts it to the reason why a target cannot be used; `place` names the target.
-    fn into_target_error(self, place: &str) -> TargetError;
+    fn into_target_error(self, place: &str) -> UserError;
 
     /// Number of characters of the statement before the reported position, if any.
     fn position(&self) -> Option<usize> {
@@ -35,7 +36,7 @@ impl<E> From<io::Error> for Failure<E> {
 
 impl<E: ServerMessage> Failure<E> {
     /// Converts it to the reason why a target cannot be used; `place` names the target.
-    pub fn into_target_error(self, place: &str) -> TargetError {
+    pub fn into_target_error(self, place: &str) -> UserError {
         match self {
             Self::Io(error) => lost(place, &error),
             Self::Server(error) => error.into_target_error(place),
@@ -55,7 +56,7 @@ impl<E: ServerMessage> Failure<E> {
 #[derive(Debug)]
 pub enum LoginError<E> {
     /// No password, or none that may be sent.
-    Client(TargetError),
+    Client(UserError),
     /// The server's error, or the loss of the connection.
     Server(Failure<E>),
 }
@@ -66,8 +67,8 @@ impl<E> From<io::Error> for LoginError<E> {
     }
 }
 
-impl<E> From<TargetError> for LoginError<E> {
-    fn from(error: TargetError) -> Self {
+impl<E> From<UserError> for LoginError<E> {
+    fn from(error: UserError) -> Self {
         Self::Client(error)
     }
 }

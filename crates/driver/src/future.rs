@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
 
 /// A future that stays on its executor's thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// A target's response, or its error.
-pub type Response<'a, T> = BoxFuture<'a, Result<T, TargetError>>;
+pub type Response<'a, T> = BoxFuture<'a, Result<T, UserError>>;

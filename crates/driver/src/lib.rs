@@ -10,7 +10,6 @@ pub mod cell;
 pub mod clock;
 pub mod contract;
 pub mod disk;
-mod error;
 pub mod failure;
 mod future;
 pub mod hosts;
@@ -36,11 +35,9 @@ pub mod time_limit;
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
     Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
-    TableFeatures, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, TargetOptions,
-    Timeline,
+    TableFeatures, TableReader, Target, TargetFacts, TargetOptions, Timeline,
 };
 pub use disk::DiskSpace;
-pub use error::RefusedStatement;
 pub use lease::{Lease, LeaseAction};
 pub use rights::Right;
 pub use table_registry::{RegistryEntry, TablePolicy};

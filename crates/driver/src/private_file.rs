@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
+
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
 /// A kind of such a file, for errors.
@@ -23,7 +24,7 @@ impl PrivateFile {
     /// # Errors
     ///
     /// Others may read it, or it is not a regular file of at most 1 MiB.
-    pub fn read(self, path: &Path) -> Result<Option<String>, TargetError> {
+    pub fn read(self, path: &Path) -> Result<Option<String>, UserError> {
         let bytes = match regular_file::read(path, WRITTEN_BYTES_MAX) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -38,8 +39,8 @@ impl PrivateFile {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn unreadable(self, path: &Path, cause: &str) -> TargetError {
-        TargetError::refused(format!("{} `{}`: {cause}", self.name, path.display()))
+    fn unreadable(self, path: &Path, cause: &str) -> UserError {
+        UserError::refused(format!("{} `{}`: {cause}", self.name, path.display()))
             .with_hint(self.hint)
     }
 }

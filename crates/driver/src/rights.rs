@@ -3,7 +3,8 @@
 //! Querying privileges would require knowing every way to grant them; trying does not. The table has a name that no
 //! workload uses, and is dropped only if it was created here. Must not interpret a refusal.
 
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
+
 use crate::sql_query::SqlQuery;
 
 /// One privilege that a run needs.
@@ -12,7 +13,7 @@ pub struct Right {
     /// The words after "may": `create tables`, `insert rows`, `read rows`, or `drop tables`.
     pub name: &'static str,
     /// Why it is denied.
-    pub refusal: Option<TargetError>,
+    pub refusal: Option<UserError>,
 }
 
 /// Required for all other attempts.
@@ -28,7 +29,7 @@ pub async fn try_all(
     connection: &mut impl SqlQuery,
     quoted: &str,
     options: &str,
-) -> Result<Vec<Right>, TargetError> {
+) -> Result<Vec<Right>, UserError> {
     let create = format!("CREATE TABLE {quoted} (n INTEGER){options}");
     let insert = format!("INSERT INTO {quoted} (n) VALUES (1)");
     let attempts = [

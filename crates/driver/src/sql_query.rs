@@ -2,7 +2,7 @@
 //!
 //! Must not know a dialect, or be used by the load.
 
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
 
 /// Rows of a response as text; null is `None`.
 pub type Texts = Vec<Vec<Option<String>>>;
@@ -11,9 +11,9 @@ pub type Texts = Vec<Vec<Option<String>>>;
 #[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
 pub trait SqlQuery {
     /// Runs a statement and returns its rows.
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
+    async fn texts(&mut self, sql: &str) -> Result<Texts, UserError>;
     /// The same for a fast statement, with a shorter time limit if there is one.
-    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         self.texts(sql).await
     }
 }

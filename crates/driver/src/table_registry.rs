@@ -4,8 +4,7 @@
 //! SQL, or do I/O.
 
 use highwater_model::units::Seed;
-
-use crate::error::{TargetError, TargetErrorKind};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// Prefix of the fingerprint of a table that contains only canary rows.
 const CANARY: &str = "canary of ";
@@ -125,7 +124,7 @@ impl<'a> TablePolicy<'a> {
         table: &str,
         exists: bool,
         entry: Option<RegistryEntry>,
-    ) -> Result<TableAction, TargetError> {
+    ) -> Result<TableAction, UserError> {
         if table.eq_ignore_ascii_case(REGISTRY_TABLE) {
             return Err(refused(
                 format!("a workload's table must not be named `{REGISTRY_TABLE}`"),
@@ -175,8 +174,8 @@ fn short(fingerprint: &str) -> String {
     fingerprint.chars().take(12).collect()
 }
 
-fn refused(message: String, hint: &str) -> TargetError {
-    TargetError::new(TargetErrorKind::ForeignTable, message).with_hint(hint)
+fn refused(message: String, hint: &str) -> UserError {
+    UserError::new(UserErrorKind::ForeignTable, message).with_hint(hint)
 }
 
 #[cfg(test)]
@@ -255,7 +254,7 @@ mod tests {
         ] {
             let error =
                 policy(drop, &elsewhere).action(table, true, registered.map(entry)).unwrap_err();
-            assert_eq!(error.kind, TargetErrorKind::ForeignTable);
+            assert_eq!(error.kind, UserErrorKind::ForeignTable);
             assert!(error.message.contains(says), "{error}");
             assert!(error.hint.unwrap().contains(hint));
         }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-use crate::error::TargetError;
 use crate::redaction::{is_secret, redacted, remember};
 
 /// Characters that must be escaped in a URL parameter's value.
@@ -85,12 +85,12 @@ impl Host {
 
 impl TargetUrl {
     /// Fails if the URL has a parameter that the target does not know.
-    pub fn check_parameters(&self, known: &[&str]) -> Result<(), TargetError> {
+    pub fn check_parameters(&self, known: &[&str]) -> Result<(), UserError> {
         let mut given = self.parameters.keys();
         match given.find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
-                Err(TargetError::usage(format!("target `{self}`: unknown parameter `{name}`"))
+                Err(UserError::usage(format!("target `{self}`: unknown parameter `{name}`"))
                     .with_hint(format!("known parameters are {}", known.join(", "))))
             }
         }
@@ -115,22 +115,22 @@ impl TargetUrl {
     }
 
     /// The parameter `connect_timeout`, in whole seconds.
-    pub fn connect_timeout(&self, default: Nanos) -> Result<Nanos, TargetError> {
+    pub fn connect_timeout(&self, default: Nanos) -> Result<Nanos, UserError> {
         let given = self.parameter("connect_timeout");
         connect_timeout(given.map(String::as_str), default)
     }
 
     /// Reads the URLs of one target.
-    pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, TargetError> {
+    pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, UserError> {
         texts.iter().map(|text| Self::parse(text)).collect()
     }
 
     /// Parses a URL. Errors never quote text that may be part of a password.
-    pub fn parse(text: &str) -> Result<Self, TargetError> {
+    pub fn parse(text: &str) -> Result<Self, UserError> {
         let found = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme.as_bytes()));
         let (scheme, rest) = found.ok_or_else(|| {
             let shown = redacted(text).unwrap_or_else(|| text.to_owned());
-            TargetError::usage(format!("target `{shown}` is not a URL"))
+            UserError::usage(format!("target `{shown}` is not a URL"))
                 .with_hint("a target looks like `scheme:PATH` or `scheme://host:port/name`")
         })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -169,7 +169,7 @@ impl TargetUrl {
         text
     }
 
-    fn parse_authority(&mut self, text: &str) -> Result<(), TargetError> {
+    fn parse_authority(&mut self, text: &str) -> Result<(), UserError> {
         // The last `@` before the path ends the user part, so that a raw `@` in a password works.
         let path_start = text.rfind('@').map_or(0, |at| at + 1);
         let slash = text[path_start..].find('/').map_or(text.len(), |i| path_start + i);
@@ -229,7 +229,7 @@ impl fmt::Display for Host {
 }
 
 /// The time limit from libpq's `connect_timeout`, in whole seconds; the default if there is none.
-pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, TargetError> {
+pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, UserError> {
     let Some(text) = given else {
         return Ok(default);
     };
@@ -237,7 +237,7 @@ pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, Tar
         // libpq then waits forever; Highwater's waits are all limited.
         Ok(Err(_) | Ok(0)) => Ok(default),
         Ok(Ok(seconds)) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+        Err(_) => Err(UserError::usage(format!("`connect_timeout={text}` is not a number"))
             .with_hint("connect_timeout is in whole seconds")),
     }
 }
@@ -248,7 +248,7 @@ fn is_scheme(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.iter().all(within)
 }
 
-fn unclear_password(scheme: &str, with_host: bool) -> TargetError {
+fn unclear_password(scheme: &str, with_host: bool) -> UserError {
     let (cause, hint) = if with_host {
         (
             "has an `@` behind its `?`",
@@ -260,7 +260,7 @@ fn unclear_password(scheme: &str, with_host: bool) -> TargetError {
             "write `scheme://user:password@host`; in a path, percent-encode `@` (%40)",
         )
     };
-    TargetError::usage(format!("the target `{scheme}:…` {cause}")).with_hint(hint)
+    UserError::usage(format!("the target `{scheme}:…` {cause}")).with_hint(hint)
 }
 
 /// The text before a colon, and the text after it, if there is one.
@@ -269,7 +269,7 @@ fn halves(text: &str) -> (&str, Option<&str>) {
     halves.map_or((text, None), |(before, behind)| (before, Some(behind)))
 }
 
-fn parse_host(text: &str) -> Result<Host, TargetError> {
+fn parse_host(text: &str) -> Result<Host, UserError> {
     let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, port)) => (name, port.strip_prefix(':')),
         None => halves(text),
@@ -277,7 +277,7 @@ fn parse_host(text: &str) -> Result<Host, TargetError> {
     let port = port
         .map(|port| {
             port.parse::<u16>().map_err(|_| {
-                TargetError::usage(format!("`{port}` is not a port in the target's host `{name}`"))
+                UserError::usage(format!("`{port}` is not a port in the target's host `{name}`"))
                     .with_hint("a port is a number from 1 to 65535; percent-encode `@`, `:` and `/` in a password")
             })
         })

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
-use crate::contract::{TargetError, Timeline};
+use crate::contract::Timeline;
 
 /// Time limit of a response, as a multiple of that of a connection.
 const RESPONSE: u64 = 3;
@@ -41,11 +42,11 @@ pub async fn within<T>(
     timeline: &Rc<dyn Timeline>,
     limit: Nanos,
     place: &str,
-    future: impl Future<Output = Result<T, TargetError>>,
-) -> Result<T, TargetError> {
+    future: impl Future<Output = Result<T, UserError>>,
+) -> Result<T, UserError> {
     ended(timeline, limit, future).await.unwrap_or_else(|| {
         let seconds = limit.as_secs_f64();
-        Err(TargetError::unreachable(format!(
+        Err(UserError::unreachable(format!(
             "{place}: it took the connection, and did not respond within {seconds} s"
         ))
         .with_hint(
@@ -60,20 +61,17 @@ pub async fn connected<T>(
     timeline: &Rc<dyn Timeline>,
     bound: Nanos,
     place: &str,
-    opening: impl Future<Output = Result<T, TargetError>>,
-) -> Result<T, TargetError> {
+    opening: impl Future<Output = Result<T, UserError>>,
+) -> Result<T, UserError> {
     ended(timeline, bound, opening).await.unwrap_or_else(|| {
         let seconds = bound.as_secs_f64();
         let cause = format!("{place}: no connection within {seconds} s");
-        Err(TargetError::unreachable(cause)
-            .with_hint("`?connect_timeout=SECONDS` changes the bound"))
+        Err(UserError::unreachable(cause).with_hint("`?connect_timeout=SECONDS` changes the bound"))
     })
 }
 
 /// The error of a request on a connection whose last one got no response: a late response would be taken for that of
 /// this request.
-pub fn unanswered(place: &str) -> TargetError {
-    TargetError::unreachable(format!(
-        "{place}: an earlier question on this connection got no answer"
-    ))
+pub fn unanswered(place: &str) -> UserError {
+    UserError::unreachable(format!("{place}: an earlier question on this connection got no answer"))
 }

@@ -40,4 +40,5 @@ pub mod table_shape;
 pub mod target_telemetry;
 pub mod tune;
 pub mod units;
+pub mod user_error;
 pub mod value;

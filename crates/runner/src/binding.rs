@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Admin, TargetError};
+use highwater_driver::Admin;
 use highwater_model::op::{BoundWorkload, PlaceholderStyle, RowGenerator};
 use highwater_model::stored_form::{DeclaredColumn, StoredForm};
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::request::RunError;
@@ -37,7 +38,7 @@ impl DeclaredTables {
     pub(crate) async fn read(
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let mut tables = Vec::with_capacity(bound.tables.len());
         for table in &bound.tables {
             tables.push(admin.declared_columns(table).await?);

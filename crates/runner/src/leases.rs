@@ -13,11 +13,12 @@ use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
 use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
-use highwater_driver::{Admin, Lease, LeaseAction, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::{Admin, Lease, LeaseAction, Target, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::Part;
 use highwater_model::plan::Plan;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use procfs::ProcError;
 use procfs::process::Process;
 use tokio::sync::oneshot;
@@ -76,7 +77,7 @@ pub(crate) async fn take(
     plan: &Plan,
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
-) -> Result<HeldToken, TargetError> {
+) -> Result<HeldToken, UserError> {
     let mine = own_leases(tables, plan);
     let token = HeldToken::new(mine.first().map_or(String::new(), |l| l.token.clone()));
     let found = admin.leases(LeaseAction::Read).await?;
@@ -100,7 +101,7 @@ async fn end_gone(
     mine: &[Lease],
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
     let mut silent = Vec::new();
     for lease in found.into_iter().filter(in_the_way) {
@@ -150,7 +151,7 @@ fn own_leases(tables: &[&str], plan: &Plan) -> Vec<Lease> {
     tables.iter().map(lease).collect()
 }
 
-fn in_use(lease: &Lease) -> TargetError {
+fn in_use(lease: &Lease) -> UserError {
     let share = if lease.shares > 1 {
         format!(", share {}/{}", lease.share, lease.shares)
     } else {
@@ -166,15 +167,15 @@ fn in_use(lease: &Lease) -> TargetError {
         duration(lease.held.0),
         duration(lease.silent.0)
     );
-    TargetError::new(TargetErrorKind::ForeignTable, message).with_hint(
+    UserError::new(UserErrorKind::ForeignTable, message).with_hint(
         "wait until that run has ended, or name another database or schema; the tables of a run \
          that was killed are free after half a minute",
     )
 }
 
-fn taken_and_ended() -> TargetError {
+fn taken_and_ended() -> UserError {
     let message = "another run began on the same tables at this moment";
-    TargetError::new(TargetErrorKind::ForeignTable, message)
+    UserError::new(UserErrorKind::ForeignTable, message)
         .with_hint("wait until that run has ended, or name another database or schema")
 }
 
@@ -196,7 +197,7 @@ impl HeldLeases {
     }
 
     /// Whether it holds these tables of this target.
-    async fn covers(&self, admin: &mut dyn Admin, tables: &[&str]) -> Result<bool, TargetError> {
+    async fn covers(&self, admin: &mut dyn Admin, tables: &[&str]) -> Result<bool, UserError> {
         let found = admin.leases(LeaseAction::Read).await?;
         let is_held = |table: &&str| {
             found.iter().any(|lease| lease.token == self.token.0 && lease.table == **table)
@@ -251,7 +252,7 @@ impl KeptLeases {
         admin: &mut dyn Admin,
         tables: &[&str],
         timeline: &dyn Timeline,
-    ) -> Result<Option<HeldLeases>, TargetError> {
+    ) -> Result<Option<HeldLeases>, UserError> {
         let Some(held) = self.held.take() else {
             return Ok(None);
         };
@@ -319,7 +320,7 @@ impl Heart {
         &self,
         connection: Option<Box<dyn Admin>>,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<Box<dyn Admin>, TargetError> {
+    ) -> Result<Box<dyn Admin>, UserError> {
         let mut admin = match connection {
             Some(connection) => connection,
             None => self.target.administer(Rc::clone(timeline)).await?,

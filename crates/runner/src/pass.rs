@@ -6,9 +6,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{TargetError, Timeline};
+use highwater_driver::Timeline;
 use highwater_model::record::{SchedulingClass, StallRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use tokio::sync::mpsc;
 
 use crate::control::Controls;
@@ -53,7 +54,7 @@ pub(crate) struct PassRecord {
     /// In execution order.
     pub(crate) phases: Vec<ScheduledPhase>,
     pub(crate) end: Nanos,
-    pub(crate) fatal: Option<TargetError>,
+    pub(crate) fatal: Option<UserError>,
     pub(crate) interrupted: bool,
     /// Times during which this process stood still.
     pub(crate) stalls: Vec<StallRecord>,
@@ -78,7 +79,7 @@ impl Passes {
         [&self.load, &self.main].into_iter().flatten()
     }
 
-    pub(crate) fn fatal(&self) -> Option<TargetError> {
+    pub(crate) fn fatal(&self) -> Option<UserError> {
         self.each().find_map(|pass| pass.fatal.clone())
     }
 
@@ -142,11 +143,11 @@ fn spawn(pass: Arc<Pass>, number: u32, clock: RealClock, ticks: mpsc::Sender<Tic
     })
 }
 
-fn join(thread: Thread) -> Result<ThreadRecord, TargetError> {
+fn join(thread: Thread) -> Result<ThreadRecord, UserError> {
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(Ok(record))) => Ok(record),
         Ok(Ok(Err(error))) | Err(error) => {
-            Err(TargetError::usage(format!("executor thread: {error}")))
+            Err(UserError::usage(format!("executor thread: {error}")))
         }
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
     }
@@ -216,7 +217,7 @@ fn end_early(pass: &Pass, collector: &mut Collector<'_>, now: Nanos, reported: u
     }
 }
 
-fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {
+fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, UserError>>) -> PassRecord {
     let mut whole = PassRecord {
         stats: Vec::new(),
         windows: pass.directory.spool(),

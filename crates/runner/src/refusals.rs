@@ -1,9 +1,9 @@
 //! Consecutive refusals of one session that end the run: more load does not help a target without disk or memory, or a
 //! statement that always fails. Must not end the run itself.
 
-use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
 use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::user_error::{RefusedStatement, UserError, UserErrorKind};
 
 /// Maximum consecutive ops refused for lack of disk or memory.
 const OUT_OF_RESOURCES_MAX: u32 = 10;
@@ -27,7 +27,7 @@ impl Refusals {
         outcome: &Outcome,
         workload: &BoundWorkload,
         op: usize,
-    ) -> Option<TargetError> {
+    ) -> Option<UserError> {
         let class = outcome.error.as_ref().map(|error| error.class);
         if class != Some(ErrorClass::Resource) {
             self.out_of_resources = 0;
@@ -53,12 +53,12 @@ impl Refusals {
     }
 }
 
-fn out_of_resources(error: &OpError) -> TargetError {
-    TargetError::refused(format!("the target is out of resources: {}", error.message))
+fn out_of_resources(error: &OpError) -> UserError {
+    UserError::refused(format!("the target is out of resources: {}", error.message))
         .with_hint("free disk or memory on the target, or plan fewer rows")
 }
 
-fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> TargetError {
+fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> UserError {
     let name = workload.ops.get(op).map_or("", |op| op.name.as_str());
     let code = error.code.as_ref().map(|code| format!(" ({code})"));
     let message = format!(
@@ -67,7 +67,7 @@ fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> Targe
         code.unwrap_or_default()
     );
     let refused = RefusedStatement { op, statement: 0, position: None };
-    TargetError::new(TargetErrorKind::Preparation(refused), message)
+    UserError::new(UserErrorKind::Preparation(refused), message)
         .with_hint("every op sends the statement again: write one that can be repeated")
 }
 

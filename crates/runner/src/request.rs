@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use highwater_driver::metrics::Endpoint;
 use highwater_driver::telemetry::LimitedNode;
-use highwater_driver::{Target, TargetError, TargetFacts};
+use highwater_driver::{Target, TargetFacts};
 use highwater_model::display::duration;
 use highwater_model::plan::Plan;
 pub use highwater_model::record::Ended;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::control::Controls;
@@ -96,11 +97,7 @@ pub struct TableRequest {
 
 impl TableRequest {
     /// Rejects options that the target's tables do not support.
-    pub(crate) fn check(
-        &self,
-        target: &dyn Target,
-        facts: &TargetFacts,
-    ) -> Result<(), TargetError> {
+    pub(crate) fn check(&self, target: &dyn Target, facts: &TargetFacts) -> Result<(), UserError> {
         let simulated = target.capabilities().simulated;
         let refused = |flag: &str, lack: &str| {
             let (message, hint) = if simulated {
@@ -110,7 +107,7 @@ impl TableRequest {
                 let message = format!("{flag}: tables of {} have no {lack}", facts.version);
                 (message, "leave it out for this target")
             };
-            Err(TargetError::usage(message).with_hint(hint))
+            Err(UserError::usage(message).with_hint(hint))
         };
         match (self.shard_flags.first(), self.settings.is_empty()) {
             (Some(flag), _) if !facts.tables.shards => refused(flag, "shards"),
@@ -143,7 +140,7 @@ pub struct RunEnd {
 pub enum RunError {
     /// The target is unusable.
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Target(#[from] UserError),
     /// The run's directory cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
-use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::{Admin, Target, Timeline};
 use highwater_model::event::{Event, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, IncidentKind, Record, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
@@ -73,7 +74,7 @@ pub fn audit_stored(
 }
 
 fn refused(message: String, hint: &str) -> RunError {
-    TargetError::usage(message).with_hint(hint).into()
+    UserError::usage(message).with_hint(hint).into()
 }
 
 fn no_ledger(record: &RunRecord) -> StoreError {
@@ -251,10 +252,10 @@ impl StoredAudit {
 const AUDITED_LATER: &str = "audited_later";
 
 /// The index after the last row of a table; 0 if the table does not exist.
-async fn last_row(admin: &mut dyn Admin, table: &BoundTable) -> Result<u64, TargetError> {
+async fn last_row(admin: &mut dyn Admin, table: &BoundTable) -> Result<u64, UserError> {
     match end_of(admin, table).await {
         Ok((end, _)) => Ok(end),
-        Err(error) if error.kind == TargetErrorKind::MissingTable => Ok(0),
+        Err(error) if error.kind == UserErrorKind::MissingTable => Ok(0),
         Err(error) => Err(error),
     }
 }

@@ -7,15 +7,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use highwater_driver::{
-    Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, TargetError, TargetErrorKind,
-    Timeline,
-};
+use highwater_driver::{Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{TableRecord, TableStart};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Workload;
 
 use crate::deadline::within;
@@ -67,7 +65,7 @@ pub(crate) async fn prepare(
     request: &RunRequest,
     row_identity: &str,
     timeline: &Rc<dyn Timeline>,
-) -> Result<ExistingTables, TargetError> {
+) -> Result<ExistingTables, UserError> {
     if bound.tables.is_empty() {
         // The user's own tables are neither created, filled nor registered by a run.
         return Ok(ExistingTables::default());
@@ -117,7 +115,7 @@ pub(crate) async fn prepare(
 }
 
 /// Rejects shares on tables with rows: each load generator would need the others' first rows.
-fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), TargetError> {
+fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), UserError> {
     let mut entries = entries.iter();
     let Some(entry) = entries.find(|entry| entry.writing || entry.next_index > 0) else {
         return Ok(());
@@ -126,13 +124,13 @@ fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), TargetError> {
         "--share: table `{}` holds rows already, and shares begin with empty tables",
         entry.name
     );
-    Err(TargetError::usage(message).with_hint("give --drop to the first share"))
+    Err(UserError::usage(message).with_hint("give --drop to the first share"))
 }
 
-fn too_long(limit: Nanos) -> TargetError {
+fn too_long(limit: Nanos) -> UserError {
     let limit = limit.as_secs_f64();
     let message = format!("the rows of earlier runs could not be counted within {limit} s");
-    TargetError::statement(message)
+    UserError::statement(message)
         .with_hint("give more time with --audit-timeout, or recreate the tables with --drop")
 }
 
@@ -143,7 +141,7 @@ async fn complete_entries(
     request: &RunRequest,
     entries: &mut [RegistryEntry],
     timeline: &Rc<dyn Timeline>,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let counts = counts_rows(request);
     let unclear = |entry: &RegistryEntry| entry.writing || (entry.rows.is_none() && counts);
     if !entries.iter().any(unclear) {
@@ -170,18 +168,18 @@ async fn complete_entries(
     Ok(())
 }
 
-fn hidden(table: &str, why: &str) -> TargetError {
+fn hidden(table: &str, why: &str) -> UserError {
     let message =
         format!("table `{table}`: where the rows of a run that was killed end is not known: {why}");
-    TargetError::new(TargetErrorKind::ForeignTable, message)
+    UserError::new(UserErrorKind::ForeignTable, message)
         .with_hint("run as a user who sees every row, or recreate the table with --drop")
 }
 
-fn busy(entries: &[RegistryEntry]) -> TargetError {
+fn busy(entries: &[RegistryEntry]) -> UserError {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let names = names.join(", ");
     let message = format!("statements of another run are still running on {names}");
-    TargetError::new(TargetErrorKind::ForeignTable, message)
+    UserError::new(UserErrorKind::ForeignTable, message)
         .with_hint("wait until that run has ended; two runs cannot fill one table")
 }
 
@@ -189,7 +187,7 @@ fn busy(entries: &[RegistryEntry]) -> TargetError {
 pub(crate) async fn end_of(
     admin: &mut dyn Admin,
     table: &BoundTable,
-) -> Result<(u64, u64), TargetError> {
+) -> Result<(u64, u64), UserError> {
     let counts = admin.count_by_key(table, END_SEARCH_WIDTH).await?;
     let rows = rows_of(&counts);
     let Some((last, _)) = counts.buckets.last() else {
@@ -245,7 +243,7 @@ impl ExistingTables {
         &self,
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
-    ) -> Result<Vec<usize>, TargetError> {
+    ) -> Result<Vec<usize>, UserError> {
         let mut unwritten = Vec::new();
         for (position, (entry, table)) in self.entries.iter().zip(&bound.tables).enumerate() {
             let is_new = entry.next_index == 0 && !entry.writing && entry.rows == Some(0);
@@ -261,7 +259,7 @@ impl ExistingTables {
         &self,
         admin: &mut dyn Admin,
         positions: &[usize],
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let entries: Vec<RegistryEntry> = positions
             .iter()
             .filter_map(|at| self.entries.get(*at))
@@ -277,7 +275,7 @@ impl ExistingTables {
         bound: &BoundWorkload,
         request: &RunRequest,
         row_identity: &str,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let policy = TablePolicy {
             settings: &request.options.tables.settings,
             ..TablePolicy::new(row_identity, request.plan.seed)
@@ -298,7 +296,7 @@ impl ExistingTables {
     }
 
     /// Registers that a run writes from here on.
-    pub(crate) async fn begin(&self, admin: &mut dyn Admin) -> Result<(), TargetError> {
+    pub(crate) async fn begin(&self, admin: &mut dyn Admin) -> Result<(), UserError> {
         let entries = self.entries_with(self.first_row, true, None);
         admin.update_registry(&entries).await
     }
@@ -390,14 +388,14 @@ impl ExistingTables {
         next_index: u64,
         rows: Option<&[u64]>,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         for table in &mut self.tables {
             table.next_index = Some(next_index);
         }
         let entries = self.entries_with(next_index, false, rows);
         let registered = admin.update_registry(&entries);
         let registered = within(REGISTER_LIMIT, timeline.as_ref(), registered).await;
-        let late = || TargetError::unreachable("the target did not answer in time");
+        let late = || UserError::unreachable("the target did not answer in time");
         registered.unwrap_or_else(|| Err(late()))
     }
 

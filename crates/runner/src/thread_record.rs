@@ -1,8 +1,8 @@
 //! The measurements of one executor thread, and how many of its sessions had work.
 
-use highwater_driver::TargetError;
 use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use crate::ledger::Ledger;
 use crate::recorder::Recorder;
@@ -19,10 +19,10 @@ pub(crate) struct ThreadRecord {
     /// When the last op was acknowledged.
     pub(crate) acknowledged_at: Option<Nanos>,
     /// Why the run cannot continue.
-    pub(crate) fatal: Option<TargetError>,
+    pub(crate) fatal: Option<UserError>,
     /// Sessions that were reconnecting when the phases ended, and why.
     pub(crate) away: u32,
-    pub(crate) away_for: Option<TargetError>,
+    pub(crate) away_for: Option<UserError>,
     /// The thread's scheduling class.
     pub(crate) scheduling: SchedulingClass,
 }
@@ -53,7 +53,7 @@ pub(crate) struct SessionsWorked {
     /// Sessions that executed an op, without those that were lost while others continued.
     pub(crate) working: u32,
     /// Why the last unsuccessful session could not connect.
-    pub(crate) missing_because: Option<TargetError>,
+    pub(crate) missing_because: Option<UserError>,
 }
 
 impl SessionsWorked {

@@ -5,15 +5,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{
-    Admin, Connect, Request, Session, TablePolicy, Target, TargetError, Timeline,
-};
+use highwater_driver::{Admin, Connect, Request, Session, TablePolicy, Target, Timeline};
 use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType, Op,
     OpBody, OpId, RowBatch, Value,
 };
 use highwater_model::outcome::Outcome;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 
 use crate::support;
 
@@ -60,7 +59,7 @@ impl Client {
     pub async fn connect(
         target: &dyn Target,
         workload: &Arc<BoundWorkload>,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let session = target
             .connect(Connect {
                 workload: Arc::clone(workload),
@@ -91,7 +90,7 @@ impl Client {
 }
 
 /// Opens the connection before and after the load.
-pub async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
+pub async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, UserError> {
     let timeline: Rc<dyn Timeline> = support::WallTimeline::start();
     target.administer(timeline).await
 }

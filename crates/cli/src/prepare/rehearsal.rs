@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Admin, Connect, Request, Target, TargetError, TargetFacts, Timeline};
-use highwater_driver::{TargetErrorKind, time_limit};
+use highwater_driver::time_limit;
+use highwater_driver::{Admin, Connect, Request, Target, TargetFacts, Timeline};
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::ErrorClass;
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserError;
+use highwater_model::user_error::UserErrorKind;
 use highwater_runner::canary::try_workload;
 use highwater_workload::{OpContext, Workload, WorkloadSpec, catalog};
 
@@ -30,7 +32,7 @@ pub enum Rehearsal {
     /// The workload has no statements for this target.
     NotWritten,
     /// The target refuses some of it.
-    Refused(TargetError),
+    Refused(UserError),
 }
 
 /// What a target makes of a user's own statements.
@@ -41,7 +43,7 @@ pub enum OwnStatements {
     /// They cannot be prepared yet: a run creates this table first.
     Absent(String),
     /// A run would be refused for this.
-    Refused(TargetError),
+    Refused(UserError),
 }
 
 /// Lets the target prepare a user's own statements, as a run does before it sends anything.
@@ -55,19 +57,19 @@ pub(super) async fn prepare_own(
     facts: &TargetFacts,
     timeline: &Rc<dyn Timeline>,
     workload: &Workload,
-) -> Result<OwnStatements, TargetError> {
+) -> Result<OwnStatements, UserError> {
     let bound = match workload.bind(&facts.dialects, target.placeholders()) {
         Ok(bound) => Arc::new(bound),
-        Err(error) => return Ok(OwnStatements::Refused(TargetError::usage(error.message))),
+        Err(error) => return Ok(OwnStatements::Refused(UserError::usage(error.message))),
     };
     let mut ops = bound.ops.iter();
     let transaction = ops.find(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
     if let Some(op) = transaction.filter(|_| !facts.transactions) {
-        return Ok(OwnStatements::Refused(TargetError::no_transactions(&op.name)));
+        return Ok(OwnStatements::Refused(UserError::no_transactions(&op.name)));
     }
     for table in &bound.tables {
         match admin.query(&format!("SELECT 1 FROM {} WHERE 1 = 0", table.name)).await {
-            Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
+            Err(error) if error.kind == UserErrorKind::Unreachable => return Err(error),
             Err(_) => return Ok(OwnStatements::Absent(table.name.clone())),
             Ok(_) => {}
         }
@@ -76,7 +78,7 @@ pub(super) async fn prepare_own(
     let connect = Connect { workload: bound, number: 0, attempt: 0, timeline: Rc::clone(timeline) };
     match target.check_statements(connect).await {
         Ok(()) => Ok(OwnStatements::Prepared(prepared)),
-        Err(error) if error.kind == TargetErrorKind::Unreachable => Err(error),
+        Err(error) if error.kind == UserErrorKind::Unreachable => Err(error),
         Err(error) => Ok(OwnStatements::Refused(error)),
     }
 }
@@ -92,7 +94,7 @@ pub(super) async fn rehearse(
     facts: &TargetFacts,
     timeline: &Rc<dyn Timeline>,
     prefix: &str,
-) -> Result<Vec<(&'static str, Rehearsal)>, TargetError> {
+) -> Result<Vec<(&'static str, Rehearsal)>, UserError> {
     let mut found = Vec::new();
     for entry in catalog() {
         let made = WorkloadSpec::parse(entry.text).ok();
@@ -114,7 +116,7 @@ pub(super) async fn rehearse(
                 let dropped = drop_tables(admin, &bound).await;
                 match tried.and(dropped) {
                     Ok(()) => Rehearsal::Taken,
-                    Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
+                    Err(error) if error.kind == UserErrorKind::Unreachable => return Err(error),
                     Err(error) => Rehearsal::Refused(error),
                 }
             }
@@ -131,7 +133,7 @@ async fn attempt(
     workload: &Workload,
     bound: &Arc<BoundWorkload>,
     timeline: &Rc<dyn Timeline>,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     for statement in bound.tables.iter().flat_map(|table| &table.create) {
         admin.query(statement).await?;
     }
@@ -158,8 +160,8 @@ async fn attempt(
             let code = error.code.map_or_else(String::new, |code| format!(" ({code})"));
             let cause = format!("{name}: {}{code}", error.message);
             return Err(match error.class {
-                ErrorClass::Connection => TargetError::unreachable(cause),
-                _ => TargetError::statement(cause),
+                ErrorClass::Connection => UserError::unreachable(cause),
+                _ => UserError::statement(cause),
             });
         }
     }
@@ -181,7 +183,7 @@ fn ops(workload: &Workload) -> Vec<Op> {
     ops
 }
 
-async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(), TargetError> {
+async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(), UserError> {
     let mut dropped = Ok(());
     for table in bound.tables.iter().rev() {
         let statement = format!("DROP TABLE IF EXISTS {}", table.name);

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_driver::{
-    Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline,
+    Connect, DiskSpace, Right, Target, TargetFacts, TargetOptions, TargetUrl, Timeline,
 };
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use super::rehearsal::{OwnStatements, Rehearsal, prepare_own, rehearse};
@@ -64,7 +65,7 @@ pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
 pub fn opened<T>(
     mut urls: Vec<TargetUrl>,
     options: &TargetOptions,
-    action: impl Fn(&Arc<dyn Target>) -> Result<Result<T, TargetError>, Failure>,
+    action: impl Fn(&Arc<dyn Target>) -> Result<Result<T, UserError>, Failure>,
 ) -> Result<T, Failure> {
     let mut result = action(&highwater_drivers::open_urls(&urls, options)?)?;
     if let Err(error) = &result
@@ -105,19 +106,19 @@ pub struct Trials {
 pub fn inspect(
     target: &Arc<dyn Target>,
     trials: Option<Trials>,
-) -> Result<TargetInspection, TargetError> {
+) -> Result<TargetInspection, UserError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();
         let inspection = timeline.block_on(inspect_on(target, Rc::new(timeline.clone()), trials));
         return inspection
-            .unwrap_or_else(|| Err(TargetError::unreachable("the target did not respond")));
+            .unwrap_or_else(|| Err(UserError::unreachable("the target did not respond")));
     }
     let inspection =
         RealTimeline::block_on(RealClock::start(), |timeline| inspect_on(target, timeline, trials));
     inspection.unwrap_or_else(|error| {
         let cause = format!("cannot wait for the target: {error}");
-        Err(TargetError::unreachable(cause))
+        Err(UserError::unreachable(cause))
     })
 }
 
@@ -125,7 +126,7 @@ async fn inspect_on(
     target: Arc<dyn Target>,
     timeline: Rc<dyn Timeline>,
     trials: Option<Trials>,
-) -> Result<TargetInspection, TargetError> {
+) -> Result<TargetInspection, UserError> {
     let nothing = Arc::new(BoundWorkload { tables: Vec::new(), ops: Vec::new(), rows: None });
     // First, because its error names the actual server if it is not such a target.
     let mut admin = target.administer(Rc::clone(&timeline)).await?;

@@ -8,10 +8,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use highwater_driver::TargetUrl;
 use highwater_driver::redaction::redacted;
-use highwater_driver::{TargetError, TargetUrl};
 use highwater_live::{StartField, StartedCommand, Starter};
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 use highwater_next::quoted;
 use highwater_workload::{builtin, catalog};
 
@@ -241,7 +242,7 @@ impl Starter for PageStarter {
 }
 
 /// What is wrong with a target, on one line.
-fn said(error: TargetError, text: &str) -> String {
+fn said(error: UserError, text: &str) -> String {
     words(Failure::from(error), &[text.to_owned()])
 }
 

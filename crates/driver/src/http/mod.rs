@@ -12,9 +12,9 @@ use std::task::{Context, Poll, ready};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use highwater_model::user_error::UserError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::error::TargetError;
 use crate::network::{Stream, invalid};
 use crate::target_url::Secret;
 
@@ -351,9 +351,9 @@ pub fn basic_login(user: &str, password: Option<&Secret>) -> String {
 /// # Errors
 ///
 /// The name contains a colon, after which a server would expect the password.
-pub fn checked_login(user: &str, password: Option<&Secret>) -> Result<String, TargetError> {
+pub fn checked_login(user: &str, password: Option<&Secret>) -> Result<String, UserError> {
     if user.contains(':') {
-        return Err(TargetError::usage(format!(
+        return Err(UserError::usage(format!(
             "`{user}` is not the name of a user: it holds a colon"
         )));
     }

@@ -9,12 +9,13 @@ mod text;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_model::user_error::UserError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 pub use self::mapping::Mapping;
 
-use crate::contract::{Response, TargetError, Timeline};
+use crate::contract::{Response, Timeline};
 use crate::http::basic_login;
 use crate::network::{SslMode, Stream, Tls, TlsFiles, lost};
 use crate::target_url::{Host, Secret, TargetUrl};
@@ -43,9 +44,9 @@ impl Endpoint {
     /// Parses a URL such as `http://host:9100/metrics`; without mappings, uses those of well-known exporters.
     ///
     /// Fails with a usage error that shows the form of such a URL.
-    pub fn new(url: &str, mappings: &[Mapping]) -> Result<Self, TargetError> {
+    pub fn new(url: &str, mappings: &[Mapping]) -> Result<Self, UserError> {
         let hint = "give --metrics a URL such as http://host:9100/metrics";
-        let wrong = |cause: &str| TargetError::usage(format!("--metrics: {cause}")).with_hint(hint);
+        let wrong = |cause: &str| UserError::usage(format!("--metrics: {cause}")).with_hint(hint);
         let parsed = TargetUrl::parse(url).map_err(|error| wrong(&error.message))?;
         let (port, tls) = match parsed.scheme.as_str() {
             "http" => (80, None),
@@ -87,7 +88,7 @@ impl Endpoint {
         Box::pin(std::future::ready(Ok(Some(reader))))
     }
 
-    async fn response(&self) -> Result<Vec<u8>, TargetError> {
+    async fn response(&self) -> Result<Vec<u8>, UserError> {
         let lost = |error: std::io::Error| lost(&self.shown, &error);
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
         let stream = stream.map_err(lost)?;
@@ -112,11 +113,11 @@ impl Endpoint {
         Ok(response)
     }
 
-    fn refused(&self, cause: &str) -> TargetError {
-        TargetError::statement(format!("{}: {cause}", self.shown))
+    fn refused(&self, cause: &str) -> UserError {
+        UserError::statement(format!("{}: {cause}", self.shown))
     }
 
-    fn samples(&self, response: &[u8]) -> Result<Vec<MetricSample>, TargetError> {
+    fn samples(&self, response: &[u8]) -> Result<Vec<MetricSample>, UserError> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut headers);
         let Ok(httparse::Status::Complete(length)) = head.parse(response) else {

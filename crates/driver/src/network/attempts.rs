@@ -1,19 +1,19 @@
 //! Connection attempts, encrypted or not, in libpq's order. Must not know a protocol.
 
-use super::tls::Tls;
-use crate::error::TargetError;
+use highwater_model::user_error::UserError;
 
+use super::tls::Tls;
 /// Why one attempt failed.
 pub struct AttemptError {
     /// The reason.
-    pub error: TargetError,
+    pub error: UserError,
     /// Whether the other kind of connection, encrypted or not, may succeed.
     pub other_kind: bool,
 }
 
-impl From<TargetError> for AttemptError {
+impl From<UserError> for AttemptError {
     /// An error that ends the attempts.
-    fn from(error: TargetError) -> Self {
+    fn from(error: UserError) -> Self {
         Self { error, other_kind: false }
     }
 }
@@ -27,7 +27,7 @@ pub async fn by_kind<T>(
     tls: &Tls,
     place: &str,
     attempt: impl AsyncFn(bool) -> Result<T, AttemptError>,
-) -> Result<T, TargetError> {
+) -> Result<T, UserError> {
     let mut first = None;
     for encrypted in tls.mode().kinds() {
         match attempt(*encrypted).await {
@@ -40,11 +40,11 @@ pub async fn by_kind<T>(
             }
         }
     }
-    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{place}: not tried"))))
+    Err(first.unwrap_or_else(|| UserError::unreachable(format!("{place}: not tried"))))
 }
 
 /// TLS is required, and the server does not support it; `place` names the server.
-pub fn no_tls(place: &str) -> TargetError {
-    TargetError::refused(format!("{place}: the server offers no TLS"))
+pub fn no_tls(place: &str) -> UserError {
+    UserError::refused(format!("{place}: the server offers no TLS"))
         .with_hint("`?sslmode=disable` uses none")
 }

@@ -11,6 +11,7 @@ mod tls;
 
 use std::io;
 
+use highwater_model::user_error::UserError;
 use tokio::net::TcpStream;
 
 pub use attempts::{AttemptError, by_kind, no_tls};
@@ -19,8 +20,6 @@ pub use peer::first_bytes;
 pub use sslmode::{SslMode, is_loopback};
 pub use stream::Stream;
 pub use tls::{Tls, TlsFiles};
-
-use crate::error::TargetError;
 
 /// Maximum bytes kept of a server's message.
 const MESSAGE_BYTES_MAX: usize = 300;
@@ -34,8 +33,8 @@ pub fn describe(error: &io::Error) -> String {
 }
 
 /// The error of an interrupted exchange with a server.
-pub fn lost(place: &str, error: &io::Error) -> TargetError {
-    TargetError::unreachable(format!("{place}: {}", describe(error)))
+pub fn lost(place: &str, error: &io::Error) -> UserError {
+    UserError::unreachable(format!("{place}: {}", describe(error)))
 }
 
 /// The error of bytes that violate a protocol.
@@ -44,12 +43,12 @@ pub fn invalid(cause: &str) -> io::Error {
 }
 
 /// No server was reachable, or it closed the new connection; `place` names it.
-pub fn unreachable(place: &str, error: &io::Error) -> TargetError {
+pub fn unreachable(place: &str, error: &io::Error) -> UserError {
     lost(place, error).with_hint("is the server running, and are host and port right?")
 }
 
 /// A TCP connection that sends written bytes at once.
-pub async fn connect_tcp(place: &str, host: &str, port: u16) -> Result<TcpStream, TargetError> {
+pub async fn connect_tcp(place: &str, host: &str, port: u16) -> Result<TcpStream, UserError> {
     let connected = async {
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use crate::contract::TargetError;
+use highwater_model::user_error::UserError;
 
 /// libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum SslMode {
 
 impl SslMode {
     /// Parses libpq's value.
-    pub fn parse(text: &str) -> Result<Self, TargetError> {
+    pub fn parse(text: &str) -> Result<Self, UserError> {
         Ok(match text {
             "disable" => Self::Disable,
             "allow" => Self::Allow,
@@ -34,10 +34,9 @@ impl SslMode {
             "verify-ca" => Self::VerifyCa,
             "verify-full" => Self::VerifyFull,
             _ => {
-                return Err(TargetError::usage(format!("`sslmode={text}` is not known"))
-                    .with_hint(
-                        "sslmode is one of disable, allow, prefer, require, verify-ca, verify-full",
-                    ));
+                return Err(UserError::usage(format!("`sslmode={text}` is not known")).with_hint(
+                    "sslmode is one of disable, allow, prefer, require, verify-ca, verify-full",
+                ));
             }
         })
     }

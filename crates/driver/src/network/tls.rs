@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use highwater_model::user_error::UserError;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
@@ -26,7 +27,6 @@ use tokio_rustls::rustls::{
 use super::sslmode::SslMode;
 use super::stream::Stream;
 use super::{connect_tcp, describe};
-use crate::contract::TargetError;
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
 /// The PEM files named by a URL or the environment.
@@ -52,7 +52,7 @@ impl TlsFiles {
 pub struct Tls {
     files: TlsFiles,
     mode: SslMode,
-    config: OnceLock<Result<Arc<ClientConfig>, TargetError>>,
+    config: OnceLock<Result<Arc<ClientConfig>, UserError>>,
 }
 
 impl Tls {
@@ -67,7 +67,7 @@ impl Tls {
     }
 
     /// Reads the files named by the URL, so that a wrong one is reported before connecting.
-    pub fn check_files(&self) -> Result<(), TargetError> {
+    pub fn check_files(&self) -> Result<(), UserError> {
         if self.mode == SslMode::Disable || self.files == TlsFiles::default() {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Tls {
         host: &str,
         port: u16,
         encrypted: bool,
-    ) -> Result<Stream, TargetError> {
+    ) -> Result<Stream, UserError> {
         let stream = connect_tcp(place, host, port).await?;
         if !encrypted {
             return Ok(Stream::Tcp(stream));
@@ -100,14 +100,14 @@ impl Tls {
         place: &str,
         host: &str,
         stream: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, TargetError> {
+    ) -> Result<TlsStream<TcpStream>, UserError> {
         let make = || config(&self.files, self.mode);
         let config = self.config.get_or_init(make).clone()?;
         let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-            TargetError::usage(format!("{place}: `{host}` cannot be a name in a certificate"))
+            UserError::usage(format!("{place}: `{host}` cannot be a name in a certificate"))
         })?;
         TlsConnector::from(config).connect(name, stream).await.map_err(|error| {
-            TargetError::refused(format!("{place}: TLS: {}", describe(&error)))
+            UserError::refused(format!("{place}: TLS: {}", describe(&error)))
                 .with_hint(hint(self.mode))
         })
     }
@@ -128,12 +128,12 @@ fn hint(mode: SslMode) -> &'static str {
 }
 
 /// The TLS client configuration for one server.
-fn config(files: &TlsFiles, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
+fn config(files: &TlsFiles, mode: SslMode) -> Result<Arc<ClientConfig>, UserError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(verifier(files, mode, &provider)?);
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| TargetError::usage(format!("TLS: {error}")))?
+        .map_err(|error| UserError::usage(format!("TLS: {error}")))?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     let config = match (&files.certificate, &files.key) {
@@ -142,7 +142,7 @@ fn config(files: &TlsFiles, mode: SslMode) -> Result<Arc<ClientConfig>, TargetEr
             .with_client_auth_cert(certificates(certificate, "sslcert")?, private_key(key)?)
             .map_err(|error| wrong_file("sslcert", certificate, &error.to_string()))?,
         _ => {
-            return Err(TargetError::usage("one of sslcert and sslkey is missing")
+            return Err(UserError::usage("one of sslcert and sslkey is missing")
                 .with_hint("a client certificate needs `?sslcert=FILE&sslkey=FILE`"));
         }
     };
@@ -153,7 +153,7 @@ fn verifier(
     files: &TlsFiles,
     mode: SslMode,
     provider: &Arc<CryptoProvider>,
-) -> Result<Verifier, TargetError> {
+) -> Result<Verifier, UserError> {
     let mut verifier = Verifier {
         known: provider.signature_verification_algorithms,
         chain: None,
@@ -182,14 +182,14 @@ fn verifier(
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
         .build()
         .map_err(|error| {
-            TargetError::usage(format!("TLS: no certificate to trust: {error}"))
+            UserError::usage(format!("TLS: no certificate to trust: {error}"))
                 .with_hint("`?sslrootcert=FILE` names the authority to trust, as PEM")
         })?;
     verifier.chain = Some(chain);
     Ok(verifier)
 }
 
-fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'static>>, TargetError> {
+fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'static>>, UserError> {
     let pem = pem_of(file, parameter)?;
     let found: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<_, _>>()
@@ -200,7 +200,7 @@ fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'stati
     Ok(found)
 }
 
-fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, TargetError> {
+fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, UserError> {
     let about = fs::metadata(Path::new(file))
         .map_err(|error| wrong_file("sslkey", file, &error.to_string()))?;
     // libpq's rule: only the owner, or root's group if root owns it.
@@ -213,13 +213,13 @@ fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, TargetError> {
         .map_err(|error| wrong_file("sslkey", file, &error.to_string()))
 }
 
-fn pem_of(file: &str, parameter: &str) -> Result<Vec<u8>, TargetError> {
+fn pem_of(file: &str, parameter: &str) -> Result<Vec<u8>, UserError> {
     regular_file::read(Path::new(file), WRITTEN_BYTES_MAX)
         .map_err(|error| wrong_file(parameter, file, &error.to_string()))
 }
 
-fn wrong_file(parameter: &str, file: &str, cause: &str) -> TargetError {
-    TargetError::usage(format!("{parameter} `{file}`: {cause}"))
+fn wrong_file(parameter: &str, file: &str, cause: &str) -> UserError {
+    UserError::usage(format!("{parameter} `{file}`: {cause}"))
         .with_hint(format!("`{parameter}` names a PEM file"))
 }
 

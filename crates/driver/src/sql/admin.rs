@@ -13,6 +13,7 @@ use highwater_model::stored::{KeyRange, is_within};
 use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::connection::{Kept, Row, SqlConnection, TextWire};
 use super::describe::number;
@@ -22,7 +23,7 @@ use super::leases::LeaseWords;
 use super::{appended_leases, audit, facts, leases, registry, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
-    TableReader, TargetError, TargetErrorKind, TargetFacts,
+    TableReader, TargetFacts,
 };
 use crate::disk::DiskSpace;
 use crate::lease::{Lease, LeaseAction};
@@ -59,21 +60,21 @@ pub trait SqlServer {
     async fn facts(
         &mut self,
         connection: &mut SqlConnection<Self::Wire>,
-    ) -> Result<TargetFacts, TargetError>;
+    ) -> Result<TargetFacts, UserError>;
 
     /// See [`TableDescriber::describe`].
     async fn describe(
         &self,
         connection: &mut SqlConnection<Self::Wire>,
         table: &str,
-    ) -> Result<TableShape, TargetError>;
+    ) -> Result<TableShape, UserError>;
 
     /// Whether no statement of this program's sessions is running on other servers, which the connection does not
     /// cover.
     async fn others_are_idle(
         &mut self,
         _connection: &mut SqlConnection<Self::Wire>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         Ok(true)
     }
 
@@ -83,7 +84,7 @@ pub trait SqlServer {
         _connection: &mut SqlConnection<Self::Wire>,
         _workload: &BoundWorkload,
         _with_values: bool,
-    ) -> Result<Vec<ShardCopies>, TargetError> {
+    ) -> Result<Vec<ShardCopies>, UserError> {
         Ok(Vec::new())
     }
 
@@ -95,7 +96,7 @@ pub trait SqlServer {
         &self,
         _connection: &mut SqlConnection<Self::Wire>,
         _workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
+    ) -> Result<Option<u64>, UserError> {
         Ok(None)
     }
 
@@ -104,7 +105,7 @@ pub trait SqlServer {
         &self,
         _connection: &mut SqlConnection<Self::Wire>,
         _names: &str,
-    ) -> Result<Texts, TargetError> {
+    ) -> Result<Texts, UserError> {
         Ok(Vec::new())
     }
 
@@ -119,7 +120,7 @@ pub trait SqlServer {
         &self,
         connection: &mut SqlConnection<Self::Wire>,
         workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
+    ) -> Result<Option<u64>, UserError> {
         let names = literals(self.dialect(), workload);
         match self.storage_query(&names) {
             Some(_) if names.is_empty() => Ok(Some(0)),
@@ -130,8 +131,8 @@ pub trait SqlServer {
 }
 
 /// Whether the server itself rejected a statement, and would do so again.
-fn is_lasting(error: &TargetError) -> bool {
-    use TargetErrorKind::{MissingTable, Statement};
+fn is_lasting(error: &UserError) -> bool {
+    use UserErrorKind::{MissingTable, Statement};
     matches!(error.kind, Statement | MissingTable)
 }
 
@@ -176,7 +177,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         &mut self,
         workload: &BoundWorkload,
         policy: &TablePolicy<'_>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let dialect = self.server.dialect();
         let checked = tables::check(&mut self.connection, dialect, workload, policy).await;
         checked.map_err(|error| error.of_table(self.connection.place()))
@@ -184,7 +185,7 @@ impl<S: SqlServer> SqlAdmin<S> {
 
     /// A statement whose client has disconnected is listed until it is done. A closed connection of Highwater lingers
     /// until the server has read everything sent on it.
-    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, UserError> {
         let dialect = self.server.dialect();
         let name = dialect.literal(&self.application_name);
         let mut pause = PAUSE_MIN;
@@ -211,7 +212,7 @@ impl<S: SqlServer> SqlAdmin<S> {
     }
 
     /// Makes writes to the tables of the schema visible, if that requires a statement.
-    async fn make_all_visible(&mut self) -> Result<(), TargetError> {
+    async fn make_all_visible(&mut self) -> Result<(), UserError> {
         let dialect = self.server.dialect();
         if dialect.refresh.is_none() {
             return Ok(());
@@ -228,7 +229,7 @@ impl<S: SqlServer> SqlAdmin<S> {
     }
 
     /// Prepares for reading a whole table: makes writes visible.
-    async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
+    async fn make_visible(&mut self, table: &BoundTable) -> Result<(), UserError> {
         if let Some(statement) = self.server.dialect().refresh(&table.name) {
             self.connection.long_rows(&statement).await?;
         }
@@ -241,7 +242,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         &mut self,
         sql: &str,
         take: &mut dyn FnMut(Row) -> io::Result<()>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let dialect = self.server.dialect();
         let settings = dialect.audit_settings.map(|settings| format!("{settings}; "));
         let ending = dialect.audit_endings[usize::from(self.is_frugal)];
@@ -254,7 +255,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         };
         let all = format!("{}{sql}{ending}", settings.unwrap_or_default());
         let read = self.connection.each_row(&all, &mut behind).await;
-        self.is_frugal |= matches!(&read, Err(of) if of.kind == TargetErrorKind::Exhausted);
+        self.is_frugal |= matches!(&read, Err(of) if of.kind == UserErrorKind::Exhausted);
         read
     }
 
@@ -264,7 +265,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         table: &BoundTable,
         sql: &str,
         read: impl FnOnce(&Texts) -> Option<T>,
-    ) -> Result<T, TargetError> {
+    ) -> Result<T, UserError> {
         self.make_visible(table).await?;
         let mut kept = Kept::default();
         self.each_audited(sql, &mut |row| kept.take(row)).await?;

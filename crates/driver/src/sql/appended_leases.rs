@@ -7,11 +7,11 @@
 //! in `lease`, and must not be known here.
 
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::connection::{SqlConnection, TextWire};
 use super::describe::number;
 use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, leases, values};
-use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
 
@@ -35,7 +35,7 @@ pub async fn perform<W: TextWire>(
     words: &LeaseWords,
     create: &str,
     action: LeaseAction<'_>,
-) -> Result<Vec<Lease>, TargetError> {
+) -> Result<Vec<Lease>, UserError> {
     let events = Events { words };
     match action {
         LeaseAction::Read => events.append(connection, create).await?,
@@ -66,7 +66,7 @@ impl Events<'_> {
         &self,
         connection: &mut SqlConnection<W>,
         leases: &[&Lease],
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         for lease in leases {
             self.append(connection, &self.choose(lease)).await?;
             self.append(connection, &self.claim(lease)).await?;
@@ -99,7 +99,7 @@ impl Events<'_> {
     }
 
     /// Runs a writing statement, and makes its effect visible.
-    async fn append(&self, connection: &mut impl SqlQuery, sql: &str) -> Result<(), TargetError> {
+    async fn append(&self, connection: &mut impl SqlQuery, sql: &str) -> Result<(), UserError> {
         connection.texts(sql).await?;
         if let Some(refresh) = self.words.refresh {
             connection.texts(refresh).await?;
@@ -174,7 +174,7 @@ impl Events<'_> {
         )
     }
 
-    async fn read(&self, connection: &mut impl SqlQuery) -> Result<Vec<Lease>, TargetError> {
+    async fn read(&self, connection: &mut impl SqlQuery) -> Result<Vec<Lease>, UserError> {
         let rows = connection.texts(&self.select()).await?;
         let mut leases = leases(&rows)?;
         leases.dedup_by(|next, first| next.table == first.table && next.share == first.share);

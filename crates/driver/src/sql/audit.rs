@@ -9,11 +9,12 @@ use highwater_model::checksum::{
 };
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType};
 use highwater_model::stored::KeyRange;
+use highwater_model::user_error::UserError;
 
 use super::describe::AUDITED;
 use super::dialect::Dialect;
 pub use super::read_back::stored;
-use crate::contract::{KeyCounts, KeySums, TargetError};
+use crate::contract::{KeyCounts, KeySums};
 use crate::sql_query::Texts;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
@@ -78,8 +79,8 @@ pub fn counted(rows: &Texts) -> Option<KeyCounts> {
 }
 
 /// The error of a workload whose `key` returns something else; `place` names the target.
-pub fn not_integers(place: &str) -> TargetError {
-    TargetError::statement(format!("{place}: the count by key is not made of integers"))
+pub fn not_integers(place: &str) -> UserError {
+    UserError::statement(format!("{place}: the count by key is not made of integers"))
         .with_hint("the workload's `key` must be an integer expression")
 }
 

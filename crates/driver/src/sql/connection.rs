@@ -7,9 +7,10 @@ use std::io;
 use std::rc::Rc;
 
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::answer_limit::{AnswerLimit, TOO_LONG};
-use crate::contract::{TargetError, Timeline};
+use crate::contract::Timeline;
 use crate::failure::{Failure, ServerMessage};
 use crate::network::invalid;
 use crate::sql_query::{SqlQuery, Texts};
@@ -54,11 +55,7 @@ impl Kept {
 }
 
 /// Runs a statement on a wire, and reads its rows; `place` names the server.
-pub async fn rows_of(
-    wire: &mut impl TextWire,
-    place: &str,
-    sql: &str,
-) -> Result<Texts, TargetError> {
+pub async fn rows_of(wire: &mut impl TextWire, place: &str, sql: &str) -> Result<Texts, UserError> {
     let mut kept = Kept::default();
     let read = wire.each_row(sql, &mut |row| kept.take(row)).await;
     read.map_err(|failure| failure.into_target_error(place))?;
@@ -103,13 +100,13 @@ impl<W: TextWire> SqlConnection<W> {
     }
 
     /// Runs a fast statement, and reads its rows.
-    pub async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    pub async fn rows(&mut self, sql: &str) -> Result<Texts, UserError> {
         let limit = time_limit::of_response(self.connect_timeout);
         self.rows_within(limit, sql).await
     }
 
     /// Runs a statement that may read a whole table; the caller sets the time limit.
-    pub async fn long_rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    pub async fn long_rows(&mut self, sql: &str) -> Result<Texts, UserError> {
         let mut kept = Kept::default();
         self.each_row(sql, &mut |row| kept.take(row)).await?;
         Ok(kept.rows)
@@ -120,7 +117,7 @@ impl<W: TextWire> SqlConnection<W> {
         &mut self,
         sql: &str,
         take: &mut dyn FnMut(Row) -> io::Result<()>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         if std::mem::replace(&mut self.unanswered, true) {
             return Err(unanswered(&self.place));
         }
@@ -129,19 +126,19 @@ impl<W: TextWire> SqlConnection<W> {
         read.map_err(|failure| failure.into_target_error(&self.place))
     }
 
-    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Texts, TargetError> {
+    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Texts, UserError> {
         let (timeline, place) = (Rc::clone(&self.timeline), self.place.clone());
         within(&timeline, limit, &place, self.long_rows(sql)).await
     }
 }
 
 impl<W: TextWire> SqlQuery for SqlConnection<W> {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         let limit = time_limit::of_long_response(self.connect_timeout);
         self.rows_within(limit, sql).await
     }
 
-    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         self.rows(sql).await
     }
 }

@@ -7,11 +7,11 @@ use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{
     ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
+use highwater_model::user_error::UserError;
 
 use super::cratedb::CRATEDB;
 use super::describe::{count_rows, not_ours, not_there, number, sample_column};
 use super::quoting::{literal, quoted};
-use crate::contract::TargetError;
 use crate::sql_query::{SqlQuery, Texts, first_value, pairs};
 
 /// The list of completed statements.
@@ -22,7 +22,7 @@ pub async fn describe(
     database: &mut impl SqlQuery,
     place: &str,
     table: &str,
-) -> Result<TableShape, TargetError> {
+) -> Result<TableShape, UserError> {
     let named = literal(table);
     let columns = database
         .texts(&format!(
@@ -59,7 +59,7 @@ async fn sample_fields(
     from: &str,
     value: String,
     column: &mut ColumnShape,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let value = match column.kind {
         None => return Ok(()),
         Some(_) if column.generated => return Ok(()),
@@ -171,7 +171,7 @@ async fn statistics(
     database: &mut impl SqlQuery,
     named: &str,
     shape: &mut TableShape,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let rows = database
         .texts(&format!(
             "SELECT CAST(sum(num_docs) AS bigint) FROM sys.shards \
@@ -197,7 +197,7 @@ async fn statistics(
 async fn statements(
     database: &mut impl SqlQuery,
     table: &str,
-) -> Result<RecordedStatements, TargetError> {
+) -> Result<RecordedStatements, UserError> {
     let on_table = format!(
         "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
          AND {} AND stmt NOT LIKE 'SHOW CREATE%'",
@@ -267,7 +267,7 @@ WITH (
     struct Recorded(Vec<(&'static str, Vec<Vec<&'static str>>)>, Vec<String>);
 
     impl SqlQuery for Recorded {
-        async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {
             self.1.push(sql.to_owned());
             let found = self.0.iter().find(|(part, _)| sql.contains(part));
             let (_, rows) = found.unwrap_or_else(|| panic!("{sql}"));
@@ -378,9 +378,9 @@ WITH (
     fn a_log_that_may_not_be_read_is_said() {
         struct Refusing(Recorded);
         impl SqlQuery for Refusing {
-            async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+            async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {
                 if sql.contains("sys.jobs_log") {
-                    return Err(TargetError::usage("missing 'AL' privilege"));
+                    return Err(UserError::usage("missing 'AL' privilege"));
                 }
                 self.0.texts(sql).await
             }

@@ -4,8 +4,8 @@
 
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
+use highwater_model::user_error::UserError;
 
-use crate::contract::TargetError;
 use crate::sql_query::{SqlQuery, Texts, pairs, values};
 
 /// Rows of the sample.
@@ -16,13 +16,13 @@ pub const SAMPLE: &str = "highwater_sample";
 pub const AUDITED: &str = "highwater_audited";
 
 /// The error for a missing table; `place` names the target.
-pub fn not_there(place: &str, table: &str) -> TargetError {
-    TargetError::usage(format!("{place}: there is no table `{table}` in the schema"))
+pub fn not_there(place: &str, table: &str) -> UserError {
+    UserError::usage(format!("{place}: there is no table `{table}` in the schema"))
         .with_hint("--table names it as the target does; the URL names the schema")
 }
 
 /// Rows of the sample of `from`, a name in SQL.
-pub async fn count_rows(database: &mut impl SqlQuery, from: &str) -> Result<u64, TargetError> {
+pub async fn count_rows(database: &mut impl SqlQuery, from: &str) -> Result<u64, UserError> {
     let sql =
         format!("SELECT count(*) FROM (SELECT 1 AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
     Ok(number(&database.texts(&sql).await?, 0))
@@ -36,7 +36,7 @@ pub async fn sample_column(
     value: &str,
     text: &str,
     column: &mut ColumnShape,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let sample = format!("(SELECT {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
     let rows = database
         .texts(&format!(

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use highwater_model::record::MemoryRecord;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use crate::error::{TargetError, TargetErrorKind};
 use crate::sql_query::Texts;
 
 /// The rows of settings; empty if the server refuses to show them, which does not end a run.
@@ -12,9 +12,9 @@ use crate::sql_query::Texts;
 /// # Errors
 ///
 /// The connection was lost.
-pub fn readable(rows: Result<Texts, TargetError>) -> Result<Texts, TargetError> {
+pub fn readable(rows: Result<Texts, UserError>) -> Result<Texts, UserError> {
     match rows {
-        Err(error) if error.kind != TargetErrorKind::Unreachable => Ok(Vec::new()),
+        Err(error) if error.kind != UserErrorKind::Unreachable => Ok(Vec::new()),
         rows => rows,
     }
 }
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn settings_that_a_server_does_not_show_end_nothing_and_a_lost_connection_does() {
-        let refused = TargetError::statement("no function current_setting");
+        let refused = UserError::statement("no function current_setting");
         assert_eq!(readable(Err(refused)), Ok(Vec::new()));
-        let lost = Err(TargetError::unreachable("gone"));
+        let lost = Err(UserError::unreachable("gone"));
         assert_eq!(readable(lost.clone()), lost);
     }
 

@@ -4,8 +4,8 @@
 //! lease names its token.
 
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
-use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
 use crate::sql_query::SqlQuery;
 
@@ -16,10 +16,10 @@ pub(super) const LEASES_MAX: usize = 1_000;
 ///
 /// # Errors
 /// There are more than can be read, so it is unknown which tables are free.
-pub(super) fn leases(rows: &[Vec<Option<String>>]) -> Result<Vec<Lease>, TargetError> {
+pub(super) fn leases(rows: &[Vec<Option<String>>]) -> Result<Vec<Lease>, UserError> {
     if rows.len() >= LEASES_MAX {
         let message = format!("{LEASES_TABLE} holds {LEASES_MAX} leases or more");
-        return Err(TargetError::refused(message).with_hint(format!(
+        return Err(UserError::refused(message).with_hint(format!(
             "runs that are over left them there: DELETE FROM {LEASES_TABLE} when none is running"
         )));
     }
@@ -84,7 +84,7 @@ pub async fn perform(
     connection: &mut impl SqlQuery,
     words: &LeaseWords,
     action: LeaseAction<'_>,
-) -> Result<Vec<Lease>, TargetError> {
+) -> Result<Vec<Lease>, UserError> {
     let now = words.now_ms;
     match action {
         LeaseAction::Read => create(connection, words).await?,
@@ -128,7 +128,7 @@ pub async fn perform(
     leases(&rows)
 }
 
-async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), TargetError> {
+async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), UserError> {
     let create = format!(
         "CREATE TABLE IF NOT EXISTS {LEASES_TABLE} (table_name {} NOT NULL, share INTEGER NOT NULL, \
          shares INTEGER NOT NULL, token TEXT NOT NULL, plan TEXT NOT NULL, owner TEXT NOT NULL, \

@@ -2,9 +2,9 @@
 //! send a statement.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::user_error::RefusedStatement;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use crate::contract::{TargetError, TargetErrorKind};
-use crate::error::RefusedStatement;
 use crate::failure::{Failure, ServerMessage};
 
 /// The identity of a prepared statement.
@@ -34,21 +34,21 @@ impl Place {
     }
 
     /// The server rejected it, or the connection was lost.
-    pub fn failed<E: ServerMessage>(&self, failure: Failure<E>) -> TargetError {
+    pub fn failed<E: ServerMessage>(&self, failure: Failure<E>) -> UserError {
         let position = failure.position();
         let error = failure.into_target_error(&self.text);
         error.about(self.refused(position))
     }
 
     /// The server's interpretation differs from the workload's intention.
-    pub fn misunderstood(&self, cause: &str) -> TargetError {
-        let kind = TargetErrorKind::Preparation(self.refused(None));
-        TargetError::new(kind, format!("{}: {cause}", self.text))
+    pub fn misunderstood(&self, cause: &str) -> UserError {
+        let kind = UserErrorKind::Preparation(self.refused(None));
+        UserError::new(kind, format!("{}: {cause}", self.text))
     }
 
     /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is the dialect's form
     /// of one.
-    pub fn miscounted(&self, found: usize, given: usize, placeholder: &str) -> TargetError {
+    pub fn miscounted(&self, found: usize, given: usize, placeholder: &str) -> UserError {
         self.misunderstood(&format!(
             "the statement has {found} placeholders, the workload gives {given} parameters"
         ))
@@ -60,10 +60,10 @@ impl Place {
         &self,
         workload: &'w BoundWorkload,
         table: usize,
-    ) -> Result<&'w BoundTable, TargetError> {
+    ) -> Result<&'w BoundTable, UserError> {
         workload.tables.get(table).ok_or_else(|| {
             let place = &self.text;
-            TargetError::usage(format!("{place} inserts into a table that is not there"))
+            UserError::usage(format!("{place} inserts into a table that is not there"))
         })
     }
 

@@ -5,11 +5,11 @@
 //! named it.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::describe::number;
 use super::dialect::Dialect;
 use super::registry;
-use crate::contract::{TargetError, TargetErrorKind};
 use crate::sql_query::{SqlQuery, first_value};
 use crate::table_registry::{
     REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
@@ -24,11 +24,11 @@ pub async fn create(
     dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<RegistryEntry>, TargetError> {
+) -> Result<Vec<RegistryEntry>, UserError> {
     create_registry(connection, dialect).await?;
     let drops = policy.drop || !policy.drop_foreign.is_empty();
     match create_registered(connection, dialect, workload, policy).await {
-        Err(error) if error.kind == TargetErrorKind::Statement && !drops => {
+        Err(error) if error.kind == UserErrorKind::Statement && !drops => {
             create_registered(connection, dialect, workload, policy).await
         }
         created => created,
@@ -42,7 +42,7 @@ pub async fn check(
     dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     create_registry(connection, dialect).await?;
     steps(connection, dialect, workload, policy).await.map(drop)
 }
@@ -50,7 +50,7 @@ pub async fn check(
 async fn create_registry(
     connection: &mut impl SqlQuery,
     dialect: &Dialect,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let create = registry::create(dialect);
     if connection.texts(&create).await.is_err() {
         connection.texts(&create).await?;
@@ -63,7 +63,7 @@ async fn create_registered(
     dialect: &Dialect,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<RegistryEntry>, TargetError> {
+) -> Result<Vec<RegistryEntry>, UserError> {
     // Check all before changing any.
     let steps = steps(connection, dialect, workload, policy).await?;
     begin(connection, dialect).await?;
@@ -77,7 +77,7 @@ async fn steps<'w>(
     dialect: &Dialect,
     workload: &'w BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<(&'w BoundTable, TableAction)>, TargetError> {
+) -> Result<Vec<(&'w BoundTable, TableAction)>, UserError> {
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
         let found = named(dialect, dialect.exists, table);
@@ -95,13 +95,13 @@ pub async fn update(
     connection: &mut impl SqlQuery,
     dialect: &Dialect,
     entries: &[RegistryEntry],
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     begin(connection, dialect).await?;
     let written = write_all(connection, dialect, entries).await;
     end(connection, dialect, written).await
 }
 
-async fn begin(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), TargetError> {
+async fn begin(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), UserError> {
     if dialect.transactional {
         connection.texts("BEGIN").await?;
     }
@@ -112,8 +112,8 @@ async fn begin(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), 
 async fn end<T>(
     connection: &mut impl SqlQuery,
     dialect: &Dialect,
-    done: Result<T, TargetError>,
-) -> Result<T, TargetError> {
+    done: Result<T, UserError>,
+) -> Result<T, UserError> {
     if dialect.transactional {
         let ended = connection.texts(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
         // The first error is the one to report.
@@ -132,7 +132,7 @@ async fn write_all(
     connection: &mut impl SqlQuery,
     dialect: &Dialect,
     entries: &[RegistryEntry],
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     for entry in entries {
         let upsert = registry::upsert(dialect, entry);
         connection.texts(&upsert).await?;
@@ -145,7 +145,7 @@ async fn apply_all(
     dialect: &Dialect,
     steps: Vec<(&BoundTable, TableAction)>,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<RegistryEntry>, TargetError> {
+) -> Result<Vec<RegistryEntry>, UserError> {
     // Reverse order, because a table may refer to an earlier one.
     for (table, action) in steps.iter().rev() {
         let name = dialect.identifier(&table.name);
@@ -195,7 +195,7 @@ async fn check_engine(
     connection: &mut impl SqlQuery,
     dialect: &Dialect,
     table: &BoundTable,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let Some(query) = dialect.without_transactions else {
         return Ok(());
     };
@@ -203,7 +203,7 @@ async fn check_engine(
     let rows = connection.quick_texts(&query).await?;
     match first_value(rows) {
         None => Ok(()),
-        Some(engine) => Err(TargetError::usage(format!(
+        Some(engine) => Err(UserError::usage(format!(
             "table `{}` has the engine {engine}, which has no transactions",
             table.name
         ))
@@ -220,7 +220,7 @@ fn named(dialect: &Dialect, query: &str, table: &BoundTable) -> String {
 }
 
 /// Makes the entries visible to the next query, if the dialect needs that.
-async fn refresh(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), TargetError> {
+async fn refresh(connection: &mut impl SqlQuery, dialect: &Dialect) -> Result<(), UserError> {
     match dialect.refresh(REGISTRY_TABLE) {
         None => Ok(()),
         Some(statement) => connection.texts(&statement).await.map(drop),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::contract::{TargetError, TargetFacts, Timeline};
+use highwater_driver::contract::{TargetFacts, Timeline};
 use highwater_driver::network::is_loopback;
 use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
@@ -13,6 +13,7 @@ use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{Texts, pairs};
 use highwater_driver::table_registry::REGISTRY_TABLE;
 use highwater_model::table_shape::TableShape;
+use highwater_model::user_error::UserError;
 
 use super::describe;
 use super::facts;
@@ -64,14 +65,14 @@ impl SqlServer for ClickHouseServer {
     async fn facts(
         &mut self,
         connection: &mut SqlConnection<Wire>,
-    ) -> Result<TargetFacts, TargetError> {
+    ) -> Result<TargetFacts, UserError> {
         facts::read(connection, self.mode, self.spooling.is_used()).await
     }
 
     async fn others_are_idle(
         &mut self,
         connection: &mut SqlConnection<Wire>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         if self.mode.is_distributed && number(&connection.rows(PASSED_ON).await?, 0) > 0 {
             return Ok(false);
         }
@@ -85,7 +86,7 @@ impl SqlServer for ClickHouseServer {
         &self,
         connection: &mut SqlConnection<Wire>,
         table: &str,
-    ) -> Result<TableShape, TargetError> {
+    ) -> Result<TableShape, UserError> {
         describe::describe(connection, table).await
     }
 
@@ -123,7 +124,7 @@ impl SqlServer for ClickHouseServer {
         &self,
         connection: &mut SqlConnection<Wire>,
         names: &str,
-    ) -> Result<Texts, TargetError> {
+    ) -> Result<Texts, UserError> {
         let sql = format!(
             "SELECT name, engine_full FROM system.tables \
              WHERE database = currentDatabase() AND name IN ({names})"

@@ -4,16 +4,17 @@
 
 use std::rc::Rc;
 
-use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::time_limit;
+use highwater_model::user_error::UserError;
 
 use super::insert_mode::{Format, Mode};
 use super::options::Node;
 use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire, dial};
 
 /// Connects within the node's time limit.
-pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, TargetError> {
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, UserError> {
     let opening = async {
         let http = dial(node).await?;
         let mut wire = Wire::new(http, node.clone(), Rc::clone(timeline));
@@ -33,13 +34,13 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wir
 }
 
 /// Fails for a format in which the connected server would read other numbers than were sent.
-pub(super) fn check_format(node: &Node, mode: Mode) -> Result<(), TargetError> {
+pub(super) fn check_format(node: &Node, mode: Mode) -> Result<(), UserError> {
     let mut known = node.known.get().into_iter().flatten();
     if mode.format != Format::JsonEachRow || known.any(|name| name == EXACT_FRACTIONS) {
         return Ok(());
     }
     let (shown, name) = (&node.shown, mode.name());
-    Err(TargetError::usage(format!(
+    Err(UserError::usage(format!(
         "{shown}: `--insert {name}`: the server has no setting `{EXACT_FRACTIONS}`, so that it reads \
          fractions inexactly"
     ))

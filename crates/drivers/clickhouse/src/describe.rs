@@ -1,12 +1,12 @@
 //! Describes a table for generating a workload file from it: its columns, a sample of their values, and its order. Must
 //! not change anything.
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
 use highwater_driver::sql_query::{first_value, values};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
+use highwater_model::user_error::UserError;
 
 use super::wire::Wire;
 use crate::dialect::CLICKHOUSE;
@@ -28,7 +28,7 @@ const CLAUSES: [(&str, bool); 7] = [
 pub(super) async fn describe(
     connection: &mut SqlConnection<Wire>,
     table: &str,
-) -> Result<TableShape, TargetError> {
+) -> Result<TableShape, UserError> {
     let name = CLICKHOUSE.literal(table);
     let columns = connection
         .rows(&format!(

@@ -4,11 +4,11 @@
 //! one block for one part: an error before its part exists has added nothing. HTTP's status is 500 for nearly all
 //! errors, so the code decides. Must not guess: an error that is not listed is unknown.
 
-use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::ServerMessage;
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// An error response of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,15 +73,15 @@ impl ServerError {
 }
 
 impl ServerMessage for ServerError {
-    fn into_target_error(self, place: &str) -> TargetError {
+    fn into_target_error(self, place: &str) -> UserError {
         use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
         let kind = match (self.code, self.judge().class) {
-            (60, _) => TargetErrorKind::MissingTable,
-            (81 | 164 | 497, _) | (_, Authentication) => TargetErrorKind::Refused,
+            (60, _) => UserErrorKind::MissingTable,
+            (81 | 164 | 497, _) | (_, Authentication) => UserErrorKind::Refused,
             // Also limits of a user's settings (rows, bytes, or either), and no memory from the system.
-            (158 | 173 | 307 | 396, _) | (_, Resource) => TargetErrorKind::Exhausted,
-            (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
-            _ => TargetErrorKind::Statement,
+            (158 | 173 | 307 | 396, _) | (_, Resource) => UserErrorKind::Exhausted,
+            (_, Conflict | Connection | Rejected | Unavailable) => UserErrorKind::Unreachable,
+            _ => UserErrorKind::Statement,
         };
         let hint = match self.code {
             192..=194 | 516 => Some("check user and password: the URL, or CLICKHOUSE_PASSWORD"),
@@ -90,7 +90,7 @@ impl ServerMessage for ServerError {
             0 => Some("give ClickHouse's HTTP port (mostly 8123, with TLS 8443)"),
             _ => None,
         };
-        TargetError {
+        UserError {
             kind,
             message: format!("{place}: {}", without_secrets(self.message)),
             hint: hint.map(str::to_owned),
@@ -220,15 +220,15 @@ mod tests {
     #[test]
     fn a_target_error_has_the_kind_that_decides_the_exit_code() {
         for (code, kind) in [
-            (193, TargetErrorKind::Refused),
-            (81, TargetErrorKind::Refused),
-            (60, TargetErrorKind::MissingTable),
-            (62, TargetErrorKind::Statement),
-            (202, TargetErrorKind::Unreachable),
-            (999, TargetErrorKind::Unreachable),
-            (241, TargetErrorKind::Exhausted),
-            (243, TargetErrorKind::Exhausted),
-            (158, TargetErrorKind::Exhausted),
+            (193, UserErrorKind::Refused),
+            (81, UserErrorKind::Refused),
+            (60, UserErrorKind::MissingTable),
+            (62, UserErrorKind::Statement),
+            (202, UserErrorKind::Unreachable),
+            (999, UserErrorKind::Unreachable),
+            (241, UserErrorKind::Exhausted),
+            (243, UserErrorKind::Exhausted),
+            (158, UserErrorKind::Exhausted),
         ] {
             let text = format!("Code: {code}, e.displayText() = x");
             let error = ServerError::read(500, None, &text).into_target_error("x");

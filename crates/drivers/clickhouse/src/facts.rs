@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::{TargetError, TargetFacts};
+use highwater_driver::contract::TargetFacts;
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{first_value, pairs};
 use highwater_model::record::MemoryRecord;
+use highwater_model::user_error::UserError;
 
 use super::insert_mode::Mode;
 use super::spooling::{OFF, SETTING};
@@ -42,7 +43,7 @@ pub(super) async fn read(
     connection: &mut SqlConnection<Wire>,
     mode: Mode,
     is_spooled: bool,
-) -> Result<TargetFacts, TargetError> {
+) -> Result<TargetFacts, UserError> {
     let version = first_value(connection.rows("SELECT version()").await?).unwrap_or_default();
     let sql = format!(
         "SELECT name, value FROM system.settings WHERE name IN ({RECORDED}) UNION ALL \

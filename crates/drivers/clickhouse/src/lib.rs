@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline, in_turn,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    in_turn,
 };
 use highwater_driver::hosts;
 use highwater_driver::network::is_loopback;
@@ -21,6 +21,7 @@ use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use cluster::Cluster;
 use encode::Plan;
@@ -88,7 +89,7 @@ impl Driver for ClickHouseDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let nodes = hosts::of_urls(urls, options, options::nodes)?;
         let names = Mode::names(nodes.len() > 1);
         let mode = options.insert_mode(Mode::of, names)?;
@@ -96,7 +97,7 @@ impl Driver for ClickHouseDriver {
         let mut databases = nodes.iter().map(|node| &node.database);
         let first = databases.next();
         if databases.any(|database| Some(database) != first) {
-            return Err(TargetError::usage(
+            return Err(UserError::usage(
                 "the URLs name several databases, and the servers of a cluster have theirs by one name",
             )
             .with_hint("name one: `clickhouse://user@host1,host2/database`"));
@@ -125,10 +126,10 @@ impl ClickHouseTarget {
     }
 
     /// Fails if batches would go to only one of several servers, into its own tables.
-    fn check_initiator(&self, workload: &BoundWorkload) -> Result<(), TargetError> {
+    fn check_initiator(&self, workload: &BoundWorkload) -> Result<(), UserError> {
         let is_insert = |op: &BoundOp| matches!(op.kind, BoundOpKind::Insert { .. });
         if self.is_behind_first && !self.mode.is_distributed && workload.ops.iter().any(is_insert) {
-            return Err(TargetError::usage(
+            return Err(UserError::usage(
                 "with `initiator=first` every batch is for one server, and its own table would have all rows",
             )
             .with_hint("use --insert distributed, so that it passes rows on"));
@@ -137,7 +138,7 @@ impl ClickHouseTarget {
     }
 
     /// A connection to the server of a session, with the plans of its ops.
-    async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), TargetError> {
+    async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), UserError> {
         self.check_initiator(&connect.workload)?;
         let host = self.host_of(connect.number, connect.attempt);
         let node = hosts::nth(&self.nodes, host)?;
@@ -170,7 +171,7 @@ impl Target for ClickHouseTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
-    fn configure(&self, settings: &[(String, String)]) -> Result<(), TargetError> {
+    fn configure(&self, settings: &[(String, String)]) -> Result<(), UserError> {
         let is_used = spooling::is_requested(settings, self.mode)?;
         for node in &self.nodes {
             node.spooling.set(is_used);
@@ -240,7 +241,7 @@ impl Target for ClickHouseTarget {
 async fn cluster_reader(
     nodes: &[Node],
     timeline: &Rc<dyn Timeline>,
-) -> Result<Box<dyn TelemetryReader>, TargetError> {
+) -> Result<Box<dyn TelemetryReader>, UserError> {
     let mut wires = Vec::with_capacity(nodes.len());
     let mut failed = hosts::none_given();
     for node in nodes {

@@ -4,12 +4,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::contract::TargetOptions;
 use highwater_driver::http::checked_login;
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::spooling::Spooling;
@@ -92,7 +93,7 @@ pub(super) fn nodes(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-) -> Result<Vec<Node>, TargetError> {
+) -> Result<Vec<Node>, UserError> {
     url.check_parameters(PARAMETERS)?;
     let user = url.named_user().unwrap_or_else(|| DEFAULT.to_owned());
     let password = url.password_or(environment("CLICKHOUSE_PASSWORD"));
@@ -130,19 +131,19 @@ pub(super) fn nodes(
     Ok(nodes)
 }
 
-fn is_behind_first(url: &TargetUrl) -> Result<bool, TargetError> {
+fn is_behind_first(url: &TargetUrl) -> Result<bool, UserError> {
     match url.parameter(INITIATOR).map(String::as_str) {
         None => Ok(false),
         Some("first") => Ok(true),
         Some(_) => Err(
-            TargetError::usage(format!("target `{url}`: this is no {INITIATOR}")).with_hint(format!(
+            UserError::usage(format!("target `{url}`: this is no {INITIATOR}")).with_hint(format!(
                 "`{INITIATOR}=first` gives all sessions to the first host; without it they take the hosts in turn"
             )),
         ),
     }
 }
 
-fn sslmode(url: &TargetUrl) -> Result<SslMode, TargetError> {
+fn sslmode(url: &TargetUrl) -> Result<SslMode, UserError> {
     let mode = url.parameter("sslmode");
     let mode = mode.map(|mode| SslMode::parse(mode)).transpose()?;
     let is_tls = url.scheme == TLS_SCHEME;
@@ -152,7 +153,7 @@ fn sslmode(url: &TargetUrl) -> Result<SslMode, TargetError> {
         Some(mode @ (SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull)) if is_tls => {
             Ok(mode)
         }
-        _ => Err(TargetError::usage(format!(
+        _ => Err(UserError::usage(format!(
             "target `{url}`: the scheme `{}` and this sslmode contradict each other",
             url.scheme
         ))
@@ -197,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, UserError> {
         let options = TargetOptions {
             insert: None,
             data_directory: None,

@@ -90,10 +90,10 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
 
 #[cfg(test)]
 mod tests {
-    use highwater_driver::contract::TargetError;
     use highwater_driver::http::Sink;
     use highwater_model::literal::LiteralSql;
     use highwater_model::op::{OpId, RowBatch};
+    use highwater_model::user_error::UserError;
 
     use super::*;
     use crate::encode::InsertPlan;
@@ -231,7 +231,7 @@ mod tests {
             assert!(!outcome.session_usable);
             assert_eq!(outcome.error.unwrap().class, ErrorClass::Connection);
         }
-        let refused = Lost::NotConnected(TargetError::unreachable("refused"));
+        let refused = Lost::NotConnected(UserError::unreachable("refused"));
         let plan = insert_as(Format::RowBinary, true, false);
         let outcome = lost(&op(Some(3)), Some(&plan), Answer::default(), refused);
         assert_eq!((outcome.certainty, outcome.rows_refused), (Certainty::NotApplied, 3));

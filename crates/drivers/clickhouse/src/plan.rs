@@ -1,13 +1,13 @@
 //! How a session sends each op: its statement, split at the values, or the columns of its table with the server's
 //! types. Must not handle values; see `encode`.
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::failure::Failure;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_driver::sql::preparing::Place;
 use highwater_driver::sql_query::{pairs, values};
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
+use highwater_model::user_error::UserError;
 
 use super::cluster::ABOVE;
 use super::encode::{InsertPlan, NativeColumn, NativeType, Plan, Source};
@@ -30,7 +30,7 @@ pub(super) async fn plans(
     wire: &mut Wire,
     workload: &BoundWorkload,
     tables: &Tables,
-) -> Result<Vec<Plan>, TargetError> {
+) -> Result<Vec<Plan>, UserError> {
     let shown = wire.node().shown.clone();
     let mut plans = Vec::with_capacity(workload.ops.len());
     for (number, op) in workload.ops.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) async fn plans(
                 query(sql, cut)
             }
             BoundOpKind::Literal(sql) => query(&sql.numbered('$'), sql.clone()),
-            BoundOpKind::Transaction(_) => return Err(TargetError::no_transactions(&op.name)),
+            BoundOpKind::Transaction(_) => return Err(UserError::no_transactions(&op.name)),
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
                 Plan::Insert(insert_plan(wire, table, tables, &place).await?)
@@ -66,7 +66,7 @@ fn reads(sql: &str) -> bool {
         .any(|known| word.eq_ignore_ascii_case(known))
 }
 
-async fn rows(wire: &mut Wire, sql: &str, place: &Place) -> Result<Vec<Row>, TargetError> {
+async fn rows(wire: &mut Wire, sql: &str, place: &Place) -> Result<Vec<Row>, UserError> {
     let mut rows = Vec::new();
     let mut take = |row| {
         rows.push(row);
@@ -82,7 +82,7 @@ async fn insert_plan(
     table: &BoundTable,
     tables: &Tables,
     place: &Place,
-) -> Result<InsertPlan, TargetError> {
+) -> Result<InsertPlan, UserError> {
     let name = CLICKHOUSE.literal(&table.name);
     let [database, engine, partition] = found(wire, table, tables, place).await?;
     let is_distributed = tables.mode.is_distributed && engine == ABOVE;
@@ -118,7 +118,7 @@ async fn found(
     table: &BoundTable,
     tables: &Tables,
     place: &Place,
-) -> Result<[String; 3], TargetError> {
+) -> Result<[String; 3], UserError> {
     let literal = |text: &str| CLICKHOUSE.literal(text);
     let own = tables.own.as_deref().filter(|_| !tables.mode.is_distributed);
     let own_too = own.map_or(String::new(), |own| format!(", {}", literal(own)));
@@ -142,14 +142,14 @@ async fn found(
 }
 
 /// Whether a block is stored as a whole or not at all; an error if acknowledged rows may not be stored at all.
-fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, TargetError> {
+fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, UserError> {
     if engine.ends_with("MergeTree") {
         return Ok(true);
     }
     if engine.ends_with("Log") || engine == "Memory" {
         return Ok(false);
     }
-    Err(TargetError::usage(format!(
+    Err(UserError::usage(format!(
         "table `{}` has the engine {engine}, which acknowledges rows that it does not hold itself",
         table.name
     ))

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, TargetError};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
 use highwater_driver::sql::connection::TextWire;
 use highwater_driver::sql::preparing::Place;
 use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{BoundOpKind, BoundWorkload, ColumnType, OpBody, Value};
 use highwater_model::outcome::Outcome;
+use highwater_model::user_error::UserError;
 
 use super::answer::Answer;
 use super::encode::{BlockEncoder, Plan};
@@ -63,7 +64,7 @@ impl Session for HttpSession {
 
 /// Fails with a query that the server cannot parse, or that refers to missing names. One value of each type represents
 /// those of the load.
-pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(), TargetError> {
+pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(), UserError> {
     let shown = wire.node().shown.clone();
     for (number, op) in workload.ops.iter().enumerate() {
         let BoundOpKind::Query { sql, parameters } = &op.kind else {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_driver::contract::TargetError;
+use highwater_model::user_error::UserError;
 
 use super::insert_mode::Mode;
 
@@ -46,26 +46,26 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// Whether `--with` settings allow rows to wait in spools. An error if they contradict each other, or if the insert
 /// mode has no spools.
-pub(super) fn is_requested(settings: &[(String, String)], mode: Mode) -> Result<bool, TargetError> {
+pub(super) fn is_requested(settings: &[(String, String)], mode: Mode) -> Result<bool, UserError> {
     let mut given = settings.iter().filter(|(name, _)| is_name(name));
     let Some((name, value)) = given.next() else {
         return Ok(false);
     };
     let this = format!("`--with {name}={value}`");
     if !mode.is_distributed {
-        return Err(TargetError::usage(format!(
+        return Err(UserError::usage(format!(
             "{this}: with `--insert {}` no server passes rows on to others",
             mode.name()
         ))
         .with_hint("it is for `--insert distributed`: give that too, or leave it out"));
     }
     if ![OFF, ON].contains(&value.as_str()) {
-        return Err(TargetError::usage(format!("{this}: the value is 0 or 1")).with_hint(
+        return Err(UserError::usage(format!("{this}: the value is 0 or 1")).with_hint(
             "1, the default: a batch is answered when all servers have their rows; 0: before that",
         ));
     }
     if let Some((other, second)) = given.find(|(_, second)| second != value) {
-        return Err(TargetError::usage(format!(
+        return Err(UserError::usage(format!(
             "{this} and `--with {other}={second}` contradict each other"
         ))
         .with_hint("these are two names of one setting: give one of them"));
@@ -77,7 +77,7 @@ pub(super) fn is_requested(settings: &[(String, String)], mode: Mode) -> Result<
 mod tests {
     use super::*;
 
-    fn read(settings: &[(&str, &str)], insert: &str) -> Result<bool, TargetError> {
+    fn read(settings: &[(&str, &str)], insert: &str) -> Result<bool, UserError> {
         let settings =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let settings: Vec<(String, String)> = settings.collect();

@@ -7,11 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::network::is_loopback;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::options::Node;
 use super::spooling::Spooling;
@@ -68,7 +68,7 @@ impl Spools {
     pub(super) async fn are_empty(
         &mut self,
         connection: &mut SqlConnection<Wire>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         let has_queue = match self.has_queue {
             Some(known) => known,
             None => number(&connection.rows(HAS_QUEUE).await?, 0) > 0,
@@ -95,13 +95,13 @@ impl Spools {
     async fn files(
         &self,
         connection: &mut SqlConnection<Wire>,
-    ) -> Result<Option<usize>, TargetError> {
+    ) -> Result<Option<usize>, UserError> {
         if !self.is_local {
             return Ok(None);
         }
         let rows = match connection.rows(PLACES).await {
             // Versions in between return several directories.
-            Err(error) if error.kind == TargetErrorKind::Statement => return Ok(None),
+            Err(error) if error.kind == UserErrorKind::Statement => return Ok(None),
             rows => rows?,
         };
         let places: Vec<PathBuf> =

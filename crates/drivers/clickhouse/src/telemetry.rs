@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use highwater_driver::contract::{Response, TargetError};
+use highwater_driver::contract::Response;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql_query::pairs;
 use highwater_driver::telemetry::{
     Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples,
 };
+use highwater_model::user_error::UserError;
 
 use super::wire::Wire;
 
@@ -94,7 +95,7 @@ impl TelemetryReader for HttpReader {
     }
 }
 
-async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, TargetError> {
+async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, UserError> {
     let place = wire.node().shown.clone();
     let values = pairs(rows_of(wire, &place, sql).await?);
     let values: BTreeMap<String, f64> =

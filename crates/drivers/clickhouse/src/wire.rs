@@ -11,12 +11,13 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
-use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::failure::Failure;
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::lingering::UnderWay;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::answer::RowReader;
 use super::errors::ServerError;
@@ -76,7 +77,7 @@ pub(super) struct Wire {
 #[derive(Debug)]
 pub(super) enum Lost {
     /// There was no connection on which to send.
-    NotConnected(TargetError),
+    NotConnected(UserError),
     /// The connection was lost, or the protocol was violated.
     Io {
         /// The cause.
@@ -87,7 +88,7 @@ pub(super) enum Lost {
 }
 
 /// Connects, with TLS if the scheme requires it.
-pub(super) async fn dial(node: &Node) -> Result<HttpConnection, TargetError> {
+pub(super) async fn dial(node: &Node) -> Result<HttpConnection, UserError> {
     let encrypted = node.tls.mode().kinds().first() == Some(&true);
     let (place, host) = (&node.shown, &node.host);
     let stream = node.tls.connect(place, host, node.port, encrypted).await?;

@@ -13,7 +13,7 @@ use super::query::{name_list, number};
 use super::settling;
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
-    TableReader, TargetError, TargetErrorKind, TargetFacts,
+    TableReader, TargetFacts,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
@@ -24,6 +24,7 @@ use highwater_driver::sql::quoting::quoted;
 use highwater_driver::sql::{audit as sql, leases, tables};
 use highwater_driver::sql_query::Texts;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// An abandoned op may still be unread in the server's sockets, or be parsed: on a busy machine, a long statement took
 /// seconds before it was listed. The list of running statements is reliable only this long after the last abandoned op.
@@ -78,7 +79,7 @@ impl HttpAdmin {
         }
     }
 
-    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, UserError> {
         let mut pause = PAUSE_MIN;
         let mut writes = None;
         let mut still_since = self.connection.timeline.now();
@@ -112,12 +113,12 @@ impl HttpAdmin {
 
     /// Makes writes to the tables of the schema visible: the user's own statements write to tables that were not
     /// created here, and the audit queries them. One of these may be closed.
-    async fn refresh_all(&mut self) -> Result<(), TargetError> {
+    async fn refresh_all(&mut self) -> Result<(), UserError> {
         let names = self.connection.rows(TABLES).await?;
         for name in names.into_iter().flatten().flatten() {
             let is_ours = self.tables.contains(&name);
             match self.connection.refresh(&name).await {
-                Err(error) if is_ours || error.kind != TargetErrorKind::Statement => {
+                Err(error) if is_ours || error.kind != UserErrorKind::Statement => {
                     return Err(error);
                 }
                 Ok(()) | Err(_) => {}
@@ -127,7 +128,7 @@ impl HttpAdmin {
     }
 
     /// Waits until the cluster and the copies of these tables have settled.
-    async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
+    async fn settle(&mut self, tables: &[String]) -> Result<(), UserError> {
         self.tables = tables.to_vec();
         self.remarks = settling::settle(&mut self.connection, tables).await?;
         self.written_before = number(&self.connection.rows(WRITTEN).await?, 0);
@@ -136,13 +137,13 @@ impl HttpAdmin {
         Ok(())
     }
 
-    async fn rejected(&mut self) -> Result<Option<u64>, TargetError> {
+    async fn rejected(&mut self) -> Result<Option<u64>, UserError> {
         let pool = pools::read(&mut self.connection).await?;
         Ok(pool.map(|pool| pool.rejected))
     }
 
     /// Remarks on the state of the cluster before the load, and on rejections since then.
-    async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
+    async fn remark(&mut self) -> Result<Vec<String>, UserError> {
         let mut remarks = std::mem::take(&mut self.remarks);
         let counts = self.rejected().await?.zip(self.rejected_before);
         if let Some(requests @ 1..) = counts.and_then(|(now, before)| now.checked_sub(before)) {
@@ -156,7 +157,7 @@ impl HttpAdmin {
 
     /// Rows written by inserts since the tables were created; `None` if a restart has reset the counters, or if they
     /// are disabled.
-    async fn written(&mut self) -> Result<Option<u64>, TargetError> {
+    async fn written(&mut self) -> Result<Option<u64>, UserError> {
         let before = self.written_before;
         let now = number(&self.connection.rows(WRITTEN).await?, 0);
         Ok(now
@@ -164,7 +165,7 @@ impl HttpAdmin {
             .and_then(|(now, before)| now.checked_sub(before)?.checked_sub(self.registry_rows)))
     }
 
-    async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, TargetError> {
+    async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, UserError> {
         let tables: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
         if tables.is_empty() {
             return Ok(Some(0));

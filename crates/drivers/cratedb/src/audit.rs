@@ -7,10 +7,11 @@ use highwater_model::stored::{KeyRange, StoredRow, is_within};
 
 use super::admin_connection::AdminConnection;
 use super::query::name_list;
-use highwater_driver::contract::{RowTaker, ShardCopies, TargetError};
+use highwater_driver::contract::{RowTaker, ShardCopies};
 use highwater_driver::sql::audit as sql;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql_query::Texts;
+use highwater_model::user_error::UserError;
 
 /// Rows of the first answer, and of any.
 const ROWS_FIRST: usize = 4_000;
@@ -25,7 +26,7 @@ pub(super) async fn of_integers<T>(
     table: &BoundTable,
     statement: String,
     read: impl FnOnce(&Texts) -> Option<T>,
-) -> Result<T, TargetError> {
+) -> Result<T, UserError> {
     connection.refresh(&table.name).await?;
     let rows = connection.long_rows(&statement).await?;
     read(&rows).ok_or_else(|| sql::not_integers(&connection.node.shown))
@@ -37,7 +38,7 @@ pub(super) async fn read(
     table: &BoundTable,
     ranges: &[KeyRange],
     take: &mut RowTaker<'_>,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     connection.refresh(&table.name).await?;
     let mut walk = Walk::default();
     for (statement, part) in sql::reads(&CRATEDB, table, ranges) {
@@ -110,7 +111,7 @@ impl Walk {
 pub(super) async fn copies(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,
-) -> Result<Vec<ShardCopies>, TargetError> {
+) -> Result<Vec<ShardCopies>, UserError> {
     let tables: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
     if tables.is_empty() {
         return Ok(Vec::new());

@@ -12,10 +12,11 @@ use super::health;
 use super::options::Node;
 use super::query::{Failure, ServerError};
 use super::stability::Health;
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::http::HttpConnection;
 use highwater_driver::network::first_bytes;
 use highwater_driver::time_limit;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// The request by which a client of the PostgreSQL protocol checks for TLS; the response is a letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
@@ -29,7 +30,7 @@ const PAUSE: Nanos = Nanos::from_millis(100);
 pub(super) async fn open(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
-) -> Result<HttpConnection, TargetError> {
+) -> Result<HttpConnection, UserError> {
     let bound = node.connect_timeout;
     let limit = timeline.now().saturating_add(bound);
     let opening = open_unbounded(node, timeline, limit);
@@ -40,17 +41,17 @@ pub(super) async fn open(
 
 /// The error of a first contact; if another protocol answers, it names it.
 pub(super) async fn explained(
-    error: TargetError,
+    error: UserError,
     node: &Node,
     timeline: &Rc<dyn Timeline>,
-) -> TargetError {
-    if error.kind == TargetErrorKind::Unreachable
+) -> UserError {
+    if error.kind == UserErrorKind::Unreachable
         && let Some(answer) = first_bytes(&node.host, node.port, &TLS_REQUEST, timeline).await
         && (answer == b"S" || answer == b"N")
     {
         let place = &node.shown;
         let cause = "a server with the PostgreSQL protocol answers there, not HTTP";
-        return TargetError::unreachable(format!("{place}: {cause}"))
+        return UserError::unreachable(format!("{place}: {cause}"))
             .with_hint("give CrateDB's HTTP port (mostly 4200), or a target `postgres://…`");
     }
     error
@@ -60,7 +61,7 @@ async fn open_unbounded(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
     limit: Nanos,
-) -> Result<HttpConnection, TargetError> {
+) -> Result<HttpConnection, UserError> {
     let begun = timeline.now();
     let (mut connection, first) = first_answer(node).await?;
     let mut health = first;
@@ -90,9 +91,7 @@ async fn open_unbounded(
 }
 
 /// Tries the kinds of connection that the mode allows, with a health check on each.
-async fn first_answer(
-    node: &Node,
-) -> Result<(HttpConnection, Result<Health, Failure>), TargetError> {
+async fn first_answer(node: &Node) -> Result<(HttpConnection, Result<Health, Failure>), UserError> {
     let kinds = node.tls.mode().kinds();
     // Each session reuses what the first one found out.
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
@@ -118,5 +117,5 @@ async fn first_answer(
             Err(_) => {}
         }
     }
-    Err(failed.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+    Err(failed.unwrap_or_else(|| UserError::unreachable(format!("{}: not tried", node.shown))))
 }

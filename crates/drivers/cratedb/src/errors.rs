@@ -6,9 +6,9 @@
 use highwater_model::outcome::{ErrorClass, OpError};
 
 use super::answer::{Answer, Reason};
-use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// Prefix of the text of a rejection by the write pool; its code is only a generic one.
 const REJECTED: &str = "EsRejectedExecution";
@@ -157,18 +157,18 @@ pub(super) fn reason_of(answer: &Answer) -> Reason {
 }
 
 /// Why a target cannot be used; `place` names it.
-pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetError {
+pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> UserError {
     let classification = classify_request(status, reason);
     let kind = match classification.class {
-        _ if reason.code == UNKNOWN_TABLE => TargetErrorKind::MissingTable,
-        ErrorClass::Authentication => TargetErrorKind::Refused,
-        ErrorClass::Resource => TargetErrorKind::Exhausted,
-        _ if reason.code == TOO_LONG => TargetErrorKind::Exhausted,
+        _ if reason.code == UNKNOWN_TABLE => UserErrorKind::MissingTable,
+        ErrorClass::Authentication => UserErrorKind::Refused,
+        ErrorClass::Resource => UserErrorKind::Exhausted,
+        _ if reason.code == TOO_LONG => UserErrorKind::Exhausted,
         ErrorClass::Unavailable
         | ErrorClass::Timeout
         | ErrorClass::Protocol
-        | ErrorClass::Rejected => TargetErrorKind::Unreachable,
-        _ => TargetErrorKind::Statement,
+        | ErrorClass::Rejected => UserErrorKind::Unreachable,
+        _ => UserErrorKind::Statement,
     };
     let hint = match (status, reason.code) {
         (_, 4011) => Some("GRANT DDL, DML, DQL ON SCHEMA … TO the user"),
@@ -196,7 +196,7 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
         0 | TOO_LONG => String::new(),
         code => format!(" ({code})"),
     };
-    TargetError {
+    UserError {
         kind,
         message: format!("{place}: {}{code}", said(&reason.text)),
         hint: hint.map(str::to_owned),
@@ -215,7 +215,7 @@ mod tests {
             let recorded = recording(name);
             let reason = reason_of(&recorded.answer());
             let error = target_error("h", recorded.status, &reason);
-            assert_eq!(error.kind, TargetErrorKind::Exhausted, "{error}");
+            assert_eq!(error.kind, UserErrorKind::Exhausted, "{error}");
             assert!(error.message.contains(&reason.text), "{error}");
         }
     }

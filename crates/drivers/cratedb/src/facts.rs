@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::{Response, TableFeatures, TargetError, TargetFacts};
+use highwater_driver::contract::{Response, TableFeatures, TargetFacts};
 use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
 use highwater_driver::sql::cratedb::{STATEMENTS, metric_samples};
@@ -12,6 +12,7 @@ use highwater_driver::sql::facts::{add_connection, readable};
 use highwater_driver::sql_query::{Texts, first_value, values};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 use highwater_model::record::MemoryRecord;
+use highwater_model::user_error::UserError;
 use serde_json::Value;
 
 use super::admin_connection::AdminConnection;
@@ -58,7 +59,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
-pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, UserError> {
     let version = connection.rows("SELECT version()").await?;
     let version = one_line(&first_value(version).unwrap_or_default());
     let cluster = readable(connection.rows("SELECT settings FROM sys.cluster").await)?;

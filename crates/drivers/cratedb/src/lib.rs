@@ -16,13 +16,13 @@ use admin::HttpAdmin;
 use admin_connection::AdminConnection;
 use facts::HttpReader;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::hosts;
 use highwater_driver::network::is_loopback;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
+use highwater_model::user_error::UserError;
 use options::Node;
 use session::HttpSession;
 use stability::ClusterStability;
@@ -80,7 +80,7 @@ impl Driver for CrateDbDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::admin_connection::AdminConnection;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql_query::Texts;
+use highwater_model::user_error::UserError;
 
 /// The pool that executes inserts.
 const WRITE: &str = "write";
@@ -22,7 +22,7 @@ pub(super) struct Pool {
 }
 
 /// Reads them; `None` if the nodes do not report them.
-pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, UserError> {
     Ok(sum(&connection.rows("SELECT thread_pools FROM sys.nodes").await?))
 }
 

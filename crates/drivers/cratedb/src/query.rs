@@ -8,12 +8,12 @@ use super::encode::compress;
 use super::errors::{self, TOO_LONG};
 use super::options::Node;
 use super::statements::head;
-use highwater_driver::contract::TargetError;
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::quoting::literal;
 use highwater_driver::sql_query::Texts;
+use highwater_model::user_error::UserError;
 
 /// Maximum bytes of a buffered response.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -42,7 +42,7 @@ impl ServerError {
 }
 
 impl ServerMessage for ServerError {
-    fn into_target_error(self, place: &str) -> TargetError {
+    fn into_target_error(self, place: &str) -> UserError {
         errors::target_error(place, self.status, &self.reason)
     }
 }

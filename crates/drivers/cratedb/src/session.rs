@@ -6,14 +6,15 @@
 use std::rc::Rc;
 use std::task::Poll;
 
-use highwater_driver::RefusedStatement;
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, TargetError, Timeline};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::ServerMessage;
 use highwater_driver::http::HttpConnection;
 use highwater_driver::lingering::UnderWay;
 use highwater_driver::outcomes::{broken, closed, not_applied};
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::Outcome;
+use highwater_model::user_error::RefusedStatement;
+use highwater_model::user_error::UserError;
 
 use super::answer::{Answer, Reason};
 use super::encode::BodyEncoder;
@@ -158,7 +159,7 @@ pub(super) async fn check(
     connection: &mut HttpConnection,
     node: &Node,
     workload: &BoundWorkload,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     for (op, bound) in workload.ops.iter().enumerate() {
         let BoundOpKind::Query { sql, .. } = &bound.kind else {
             continue;

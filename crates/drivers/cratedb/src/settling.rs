@@ -8,9 +8,9 @@ use highwater_model::units::Nanos;
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;
 use super::query::{name_list, number};
-use highwater_driver::contract::TargetError;
 use highwater_driver::network::one_line;
 use highwater_driver::sql_query::{Texts, first_value};
+use highwater_model::user_error::UserError;
 
 /// Maximum wait for a cluster in which nothing changes.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
@@ -26,7 +26,7 @@ const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
 pub(super) async fn settle(
     connection: &mut AdminConnection,
     tables: &[String],
-) -> Result<Vec<String>, TargetError> {
+) -> Result<Vec<String>, UserError> {
     let mut patience = Patience::from(connection.timeline.now());
     let mut pause = PAUSE_MIN;
     loop {
@@ -90,7 +90,7 @@ impl Patience {
 async fn unassigned(
     connection: &mut AdminConnection,
     tables: &[String],
-) -> Result<String, TargetError> {
+) -> Result<String, UserError> {
     if tables.is_empty() {
         return Ok(String::new());
     }
@@ -142,7 +142,7 @@ impl Shards {
 async fn poll_shards(
     connection: &mut AdminConnection,
     tables: &[String],
-) -> Result<Shards, TargetError> {
+) -> Result<Shards, UserError> {
     if tables.is_empty() {
         return Ok(Shards::default());
     }

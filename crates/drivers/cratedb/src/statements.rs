@@ -6,9 +6,9 @@ use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
+use highwater_model::user_error::UserError;
 
 /// Insert modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +63,14 @@ pub(super) struct InsertPlan {
 }
 
 /// The plans of every op, in the workload's order.
-pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, TargetError> {
+pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, UserError> {
     let plan = |op: &highwater_model::op::BoundOp| match &op.kind {
         BoundOpKind::Query { sql, .. } => Ok(Plan::Query { head: head(sql) }),
         BoundOpKind::Literal(sql) => Ok(Plan::Literal(sql.clone())),
-        BoundOpKind::Transaction(_) => Err(TargetError::no_transactions(&op.name)),
+        BoundOpKind::Transaction(_) => Err(UserError::no_transactions(&op.name)),
         BoundOpKind::Insert { table, .. } => {
             let table = workload.tables.get(*table).ok_or_else(|| {
-                TargetError::usage(format!(
-                    "op `{}` inserts into a table that is not there",
-                    op.name
-                ))
+                UserError::usage(format!("op `{}` inserts into a table that is not there", op.name))
             })?;
             Ok(Plan::Insert(insert_plan(table, mode)))
         }

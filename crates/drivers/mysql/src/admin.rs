@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::contract::{ShardCopies, TargetError, TargetFacts, Timeline};
+use highwater_driver::contract::{ShardCopies, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::BoundWorkload;
 use highwater_model::table_shape::TableShape;
+use highwater_model::user_error::UserError;
 
 use super::cluster::Peers;
 use super::connect::Opened;
@@ -64,7 +65,7 @@ impl SqlServer for MySqlServer {
     async fn facts(
         &mut self,
         connection: &mut SqlConnection<Connection>,
-    ) -> Result<TargetFacts, TargetError> {
+    ) -> Result<TargetFacts, UserError> {
         let mut facts = facts::read(connection, self.product, self.mode).await?;
         if let Some(peers) = &mut self.peers {
             facts.settings.extend(peers.facts(connection).await?);
@@ -77,7 +78,7 @@ impl SqlServer for MySqlServer {
     async fn others_are_idle(
         &mut self,
         connection: &mut SqlConnection<Connection>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         match &mut self.peers {
             Some(peers) => peers.are_idle(connection).await,
             None => Ok(true),
@@ -89,7 +90,7 @@ impl SqlServer for MySqlServer {
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
         with_values: bool,
-    ) -> Result<Vec<ShardCopies>, TargetError> {
+    ) -> Result<Vec<ShardCopies>, UserError> {
         match &mut self.peers {
             Some(peers) => peers.copies(connection, workload, with_values).await,
             None => Ok(Vec::new()),
@@ -100,7 +101,7 @@ impl SqlServer for MySqlServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         table: &str,
-    ) -> Result<TableShape, TargetError> {
+    ) -> Result<TableShape, UserError> {
         describe::describe(connection, table).await
     }
 
@@ -117,7 +118,7 @@ impl SqlServer for MySqlServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
+    ) -> Result<Option<u64>, UserError> {
         let names = workload.tables.iter().map(|table| self.dialect().literal(&table.name));
         let names = names.collect::<Vec<String>>().join(", ");
         if names.is_empty() {

@@ -4,9 +4,9 @@
 
 use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
-use highwater_driver::contract::TargetError;
 use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
+use highwater_model::user_error::UserError;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
@@ -81,7 +81,7 @@ const OPTION_FILE: PrivateFile =
 
 /// The password for a server: the given one, or else that of the file; `None` if there is none, which also means an
 /// empty password.
-pub(super) fn password(node: &Node) -> Result<Option<Secret>, TargetError> {
+pub(super) fn password(node: &Node) -> Result<Option<Secret>, UserError> {
     if let Some(password) = &node.login.password {
         return Ok(Some(password.clone()));
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use highwater_driver::contract::{ShardCopies, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::contract::{ShardCopies, Timeline};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::audit;
 use highwater_driver::sql::connection::{SqlConnection, rows_of};
@@ -16,6 +16,7 @@ use highwater_driver::sql::describe::number;
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_driver::time_limit;
 use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::connect::{self, Opened};
 use super::dialect::MYSQL;
@@ -64,7 +65,7 @@ pub(super) async fn catch_up(
     opened: &mut Opened,
     mode: Mode,
     place: &str,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     if !opened.replicates {
         return Ok(());
     }
@@ -76,7 +77,7 @@ pub(super) async fn catch_up(
 }
 
 /// Makes every later statement of the session wait this way.
-pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), TargetError> {
+pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), UserError> {
     if opened.replicates {
         rows_of(&mut opened.connection, place, SEES_ALL).await?;
         rows_of(&mut opened.connection, place, "SELECT 1").await?;
@@ -116,7 +117,7 @@ impl Peers {
     pub(super) async fn are_idle(
         &mut self,
         main: &mut SqlConnection<Connection>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         let hosts = self.nodes.len() + 1;
         let answers = self.nodes.iter_mut().map(Peer::is_idle);
         let mut away = 0;
@@ -124,7 +125,7 @@ impl Peers {
             match idle {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
-                Err(error) if error.kind == TargetErrorKind::Unreachable => away += 1,
+                Err(error) if error.kind == UserErrorKind::Unreachable => away += 1,
                 Err(error) => return Err(error),
             }
         }
@@ -143,13 +144,13 @@ impl Peers {
         main: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
         with_values: bool,
-    ) -> Result<Vec<ShardCopies>, TargetError> {
+    ) -> Result<Vec<ShardCopies>, UserError> {
         let mut connections = vec![main];
         let mut away = 0;
         for peer in &mut self.nodes {
             match peer.member().await {
                 Ok(connection) => connections.extend(connection),
-                Err(error) if error.kind == TargetErrorKind::Unreachable => away += 1,
+                Err(error) if error.kind == UserErrorKind::Unreachable => away += 1,
                 Err(error) => return Err(error),
             }
         }
@@ -176,7 +177,7 @@ impl Peers {
     pub(super) async fn facts(
         &mut self,
         main: &mut SqlConnection<Connection>,
-    ) -> Result<BTreeMap<String, String>, TargetError> {
+    ) -> Result<BTreeMap<String, String>, UserError> {
         let mut own = states(main.rows(STATES).await?);
         let state = |of: &BTreeMap<String, String>| of.get(STATE).cloned();
         let mut nodes = vec![(self.main.clone(), state(&own))];
@@ -200,7 +201,7 @@ impl Peers {
 
 impl Peer {
     /// The node's status, over the existing connection or a new one.
-    async fn states(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
+    async fn states(&mut self) -> Result<BTreeMap<String, String>, UserError> {
         if let Some(connection) = &mut self.connection
             && let Ok(rows) = connection.rows(STATES).await
         {
@@ -220,14 +221,14 @@ impl Peer {
     }
 
     /// A connection to the node, if it belongs to the cluster.
-    async fn member(&mut self) -> Result<Option<&mut SqlConnection<Connection>>, TargetError> {
+    async fn member(&mut self) -> Result<Option<&mut SqlConnection<Connection>>, UserError> {
         let states = self.states().await?;
         let is_ready = states.get("wsrep_ready").is_some_and(|ready| ready == "ON");
         Ok(self.connection.as_mut().filter(|_| is_ready))
     }
 
     /// Whether it runs no statement of this program's sessions, including lingering ones.
-    async fn is_idle(&mut self) -> Result<bool, TargetError> {
+    async fn is_idle(&mut self) -> Result<bool, UserError> {
         let left = Arc::clone(&self.node.lingering);
         let lingering = left.list();
         let Some(connection) = self.member().await? else {
@@ -247,7 +248,7 @@ async fn copy(
     connection: &mut SqlConnection<Connection>,
     table: &BoundTable,
     with_values: bool,
-) -> Result<(u64, Option<u64>), TargetError> {
+) -> Result<(u64, Option<u64>), UserError> {
     let dialect = &MYSQL;
     let whole = if with_values {
         let sql = audit::sums(dialect, table, WHOLE);

@@ -16,7 +16,7 @@ use super::handshake::{Greeting, Reply};
 use super::options::{Address, Node};
 use super::packet::{self, HEADER, Reader};
 use super::wire::Connection;
-use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, lost, no_tls, one_line, unreachable,
@@ -25,6 +25,7 @@ use highwater_driver::redaction::without_secrets;
 use highwater_driver::sql::connection::{TextWire, rows_of};
 use highwater_driver::sql_query::values;
 use highwater_driver::time_limit;
+use highwater_model::user_error::UserError;
 
 /// Maximum bytes of a greeting.
 const GREETING_MAX: usize = 4 * 1024;
@@ -48,7 +49,7 @@ pub(super) struct Opened {
 }
 
 /// Connects within the login's time limit.
-pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, UserError> {
     let opening = async {
         let attempt = async |encrypted| attempt(node, encrypted).await;
         let connection = by_kind(&node.tls, &node.shown, attempt).await?;
@@ -94,7 +95,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
 async fn greeting(
     node: &Node,
     stream: &mut (impl AsyncReadExt + Unpin),
-) -> Result<Greeting, TargetError> {
+) -> Result<Greeting, UserError> {
     let place = &node.shown;
     let lost = |error: io::Error| lost(place, &error);
     let mut header = [0; HEADER];
@@ -102,7 +103,7 @@ async fn greeting(
     let [a, b, c, sequence] = header;
     let length = packet::length(a, b, c);
     let other = || {
-        TargetError::unreachable(format!(
+        UserError::unreachable(format!(
             "{place}: what answers there does not speak the MySQL protocol"
         ))
         .with_hint("give the port of that protocol (mostly 3306)")
@@ -206,16 +207,16 @@ async fn log_in(
     Err(unspoken(node, b"one method after the other").into())
 }
 
-fn unspoken(node: &Node, what: &[u8]) -> TargetError {
+fn unspoken(node: &Node, what: &[u8]) -> UserError {
     let what = without_secrets(one_line(&String::from_utf8_lossy(what)));
-    TargetError::refused(format!("{}: the server requires {what}", node.shown)).with_hint(
+    UserError::refused(format!("{}: the server requires {what}", node.shown)).with_hint(
         "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
          mysql_clear_password are spoken",
     )
 }
 
-fn not_private(node: &Node) -> TargetError {
-    TargetError::refused(format!(
+fn not_private(node: &Node) -> UserError {
+    UserError::refused(format!(
         "{}: the server requires the password itself, and the connection is not encrypted",
         node.shown
     ))
@@ -223,7 +224,7 @@ fn not_private(node: &Node) -> TargetError {
 }
 
 /// The initial statements of every session.
-async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, TargetError> {
+async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, UserError> {
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
     let rows = rows_of(&mut connection, &node.shown, sql).await?;
     let [version, comment, packet_max] = values(rows.into_iter().flatten());

@@ -1,12 +1,12 @@
 //! Describes a table for generating a workload file from it: its columns, a sample of their values, and its indexes.
 //! Must not change anything.
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{count_rows, indexes, not_there, number, sample_column};
 use highwater_driver::sql_query::values;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, TableShape};
+use highwater_model::user_error::UserError;
 
 use super::dialect::MYSQL;
 use super::wire::Connection;
@@ -18,7 +18,7 @@ const TEXT_TYPE: &str = "char";
 pub(super) async fn describe(
     connection: &mut SqlConnection<Connection>,
     table: &str,
-) -> Result<TableShape, TargetError> {
+) -> Result<TableShape, UserError> {
     let named = format!("table_schema = database() AND table_name = {}", MYSQL.literal(table));
     let columns = connection
         .rows(&format!(

@@ -6,10 +6,10 @@
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 use super::packet::Reader;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// An error packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,15 +86,15 @@ impl ServerError {
 }
 
 impl ServerMessage for ServerError {
-    fn into_target_error(self, place: &str) -> TargetError {
+    fn into_target_error(self, place: &str) -> UserError {
         use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
         let kind = match (self.code, judge_code(self.code).class) {
-            (1146, _) => TargetErrorKind::MissingTable,
-            (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => TargetErrorKind::Refused,
+            (1146, _) => UserErrorKind::MissingTable,
+            (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => UserErrorKind::Refused,
             // Also no space for a temporary file (3, and MariaDB's limits on them), and TiDB's memory quotas.
-            (3 | 200 | 201 | 8175 | 8176, _) | (_, Resource) => TargetErrorKind::Exhausted,
-            (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
-            _ => TargetErrorKind::Statement,
+            (3 | 200 | 201 | 8175 | 8176, _) | (_, Resource) => UserErrorKind::Exhausted,
+            (_, Conflict | Connection | Rejected | Unavailable) => UserErrorKind::Unreachable,
+            _ => UserErrorKind::Statement,
         };
         let hint = match self.code {
             1045 => Some(
@@ -110,7 +110,7 @@ impl ServerMessage for ServerError {
             3159 => Some("`?sslmode=require` uses TLS"),
             code => failure_hint(code),
         };
-        TargetError {
+        UserError {
             kind,
             message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
             hint: hint.map(str::to_owned),
@@ -268,15 +268,15 @@ mod tests {
     #[test]
     fn a_target_error_has_the_kind_that_decides_the_exit_code() {
         for (code, kind) in [
-            (1045, TargetErrorKind::Refused),
-            (1049, TargetErrorKind::Refused),
-            (1146, TargetErrorKind::MissingTable),
-            (1064, TargetErrorKind::Statement),
-            (1040, TargetErrorKind::Unreachable),
-            (1213, TargetErrorKind::Unreachable),
-            (3, TargetErrorKind::Exhausted),
-            (1021, TargetErrorKind::Exhausted),
-            (1114, TargetErrorKind::Exhausted),
+            (1045, UserErrorKind::Refused),
+            (1049, UserErrorKind::Refused),
+            (1146, UserErrorKind::MissingTable),
+            (1064, UserErrorKind::Statement),
+            (1040, UserErrorKind::Unreachable),
+            (1213, UserErrorKind::Unreachable),
+            (3, UserErrorKind::Exhausted),
+            (1021, UserErrorKind::Exhausted),
+            (1114, UserErrorKind::Exhausted),
         ] {
             assert_eq!(error(code).into_target_error("x").kind, kind, "{code}");
         }

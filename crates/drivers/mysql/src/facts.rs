@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::{TargetError, TargetFacts};
+use highwater_driver::contract::TargetFacts;
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{pairs, values};
+use highwater_model::user_error::UserError;
 
 use super::dialect::MYSQL;
 use super::encode::Mode;
@@ -39,7 +40,7 @@ pub(super) async fn read(
     connection: &mut SqlConnection<Connection>,
     product: Product,
     mode: Mode,
-) -> Result<TargetFacts, TargetError> {
+) -> Result<TargetFacts, UserError> {
     let rows = connection.rows("SELECT version(), @@version_comment, current_user()").await?;
     let [version, comment, account] = values(rows.into_iter().flatten());
     let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({RECORDED})");

@@ -16,13 +16,13 @@ use highwater_model::units::Nanos;
 use cluster::Peers;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::hosts;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
+use highwater_model::user_error::UserError;
 use options::Node;
 use session::WireSession;
 use telemetry::WireReader;
@@ -83,7 +83,7 @@ impl Driver for MySqlDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let mode = options.insert_mode(Mode::of, Mode::NAMES)?;
         let mode = mode.unwrap_or(Mode::Values);
         let nodes = hosts::of_urls(urls, options, options::nodes)?;

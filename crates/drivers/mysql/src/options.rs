@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use highwater_model::units::Nanos;
 
-use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::contract::TargetOptions;
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
+use highwater_model::user_error::UserError;
 
 /// Supported URL parameters.
 const PARAMETERS: &[&str] = &[
@@ -86,7 +87,7 @@ pub(super) fn nodes(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-) -> Result<Vec<Node>, TargetError> {
+) -> Result<Vec<Node>, UserError> {
     url.check_parameters(PARAMETERS)?;
     let given = |name: &str| url.parameter(name).cloned();
     let login = Arc::new(login(url, options, environment)?);
@@ -125,7 +126,7 @@ fn login(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-) -> Result<Login, TargetError> {
+) -> Result<Login, UserError> {
     let user = url
         .named_user()
         .or_else(|| environment("USER"))
@@ -133,7 +134,7 @@ fn login(
         .unwrap_or_else(|| "root".to_owned());
     let database = url.path.trim_matches('/').to_owned();
     if database.is_empty() {
-        return Err(TargetError::usage(format!("target `{url}` names no database"))
+        return Err(UserError::usage(format!("target `{url}` names no database"))
             .with_hint("name one that is there: `…/NAME`"));
     }
     Ok(Login {
@@ -146,10 +147,10 @@ fn login(
     })
 }
 
-fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, TargetError> {
+fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, UserError> {
     if let Some(socket) = url.parameters.get("socket") {
         if url.hosts.iter().any(|host| host.name != "localhost") {
-            let error = TargetError::usage(format!("target `{url}` names a host and a socket"));
+            let error = UserError::usage(format!("target `{url}` names a host and a socket"));
             return Err(error.with_hint("leave out one of the two"));
         }
         return Ok(vec![Address::Socket(PathBuf::from(socket))]);
@@ -157,7 +158,7 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
     let port = match environment("MYSQL_TCP_PORT") {
         None => DEFAULT_PORT,
         Some(text) => text.parse().map_err(|_| {
-            TargetError::usage(format!("MYSQL_TCP_PORT: `{text}` is not a port"))
+            UserError::usage(format!("MYSQL_TCP_PORT: `{text}` is not a port"))
                 .with_hint("a port is a number from 1 to 65535")
         })?,
     };
@@ -180,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, UserError> {
         let options = TargetOptions {
             insert: None,
             data_directory: None,

@@ -1,10 +1,10 @@
 //! Prepares a session's statements, so that invalid ones are found before the load, and finds their placeholders.
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::network::invalid;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 use highwater_driver::sql::quoting::{backquoted, quoted_length};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
+use highwater_model::user_error::UserError;
 
 use super::connect::Opened;
 use super::encode::{InsertPlan, Mode, Plan, Prepared};
@@ -25,7 +25,7 @@ pub(super) async fn prepare(
     workload: &BoundWorkload,
     mode: Mode,
     place: &str,
-) -> Result<Vec<Plan>, TargetError> {
+) -> Result<Vec<Plan>, UserError> {
     let mut plans = Vec::with_capacity(workload.ops.len());
     for (number, op) in workload.ops.iter().enumerate() {
         let place = Place::of_op(place, number, &op.name);
@@ -60,7 +60,7 @@ async fn prepare_query(
     sql: &str,
     parameters: usize,
     place: &Place,
-) -> Result<Prepared, TargetError> {
+) -> Result<Prepared, UserError> {
     let (text, values) = positional(sql);
     let (id, count) =
         prepare_one(connection, &text).await.map_err(|failure| place.failed(failure))?;
@@ -75,7 +75,7 @@ async fn prepare_insert(
     table: &BoundTable,
     mode: Mode,
     place: &Place,
-) -> Result<InsertPlan, TargetError> {
+) -> Result<InsertPlan, UserError> {
     let into = insert_into(table, backquoted);
     let columns = table.columns.len();
     let mut id = 0;

@@ -28,10 +28,10 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::UserError;
 use protocol::Protocol;
 use sink::Sink;
 
@@ -57,9 +57,9 @@ impl Driver for NullDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let [url] = urls else {
-            return Err(TargetError::usage("a sink is a single target")
+            return Err(UserError::usage("a sink is a single target")
                 .with_hint("name one `null:` target; --sessions spreads over its threads"));
         };
         let protocol = Protocol::of(url)?;
@@ -87,18 +87,18 @@ struct NullTarget {
     /// The real driver's target without an address, for facts that need no connection.
     prototype: Arc<dyn Target>,
     /// Started with the first connection.
-    running: OnceLock<Result<Running, TargetError>>,
+    running: OnceLock<Result<Running, UserError>>,
 }
 
 impl NullTarget {
-    fn running(&self) -> Result<&Running, TargetError> {
+    fn running(&self) -> Result<&Running, UserError> {
         let started = self.running.get_or_init(|| self.start());
         started.as_ref().map_err(Clone::clone)
     }
 
-    fn start(&self) -> Result<Running, TargetError> {
+    fn start(&self) -> Result<Running, UserError> {
         let sink = Sink::start(self.protocol).map_err(|error| {
-            TargetError::unreachable(format!("cannot start a sink on loopback: {error}"))
+            UserError::unreachable(format!("cannot start a sink on loopback: {error}"))
         })?;
         let url = self.protocol.url(&sink.ports);
         let target = self.protocol.driver().open(&[url], &self.options)?;

@@ -2,7 +2,7 @@
 //!
 //! Must not start anything.
 
-use highwater_driver::contract::{Driver, TargetError};
+use highwater_driver::contract::Driver;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::{Host, Secret, TargetUrl};
@@ -10,6 +10,7 @@ use highwater_driver_clickhouse::{CLICKHOUSE, ClickHouseDriver};
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::{MYSQL, MySqlDriver};
 use highwater_driver_postgres::{POSTGRESQL, PostgresDriver};
+use highwater_model::user_error::UserError;
 
 /// A protocol of the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +29,13 @@ impl Protocol {
     const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
 
     /// The protocol named by a URL.
-    pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
+    pub(super) fn of(url: &TargetUrl) -> Result<Self, UserError> {
         let names: Vec<String> =
             Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
         let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
         Self::ALL.into_iter().find(|protocol| plain && protocol.name() == url.path).ok_or_else(
             || {
-                TargetError::usage(format!("target `{url}` is no sink that there is"))
+                UserError::usage(format!("target `{url}` is no sink that there is"))
                     .with_hint(format!("there are {}", names.join(", ")))
             },
         )

@@ -5,13 +5,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{
-    Connect, Driver, Request, Target, TargetError, TargetErrorKind, TargetOptions, TargetUrl,
-};
+use highwater_driver::{Connect, Driver, Request, Target, TargetOptions, TargetUrl};
 use highwater_driver_null::NullDriver;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testkit::conformance::SqlWords;
 use highwater_testkit::{rules, support};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
@@ -23,7 +22,7 @@ fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions { insert: insert.map(str::to_owned), ..support::options() }
 }
 
-fn try_open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+fn try_open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
     NullDriver.open(&[TargetUrl::parse(url)?], &options(insert))
 }
 
@@ -108,7 +107,7 @@ fn queries_are_answered_with_a_row() {
 }
 
 /// Connects for an op of one statement in a transaction, and executes it.
-fn transfer(target: &dyn Target) -> Result<Outcome, TargetError> {
+fn transfer(target: &dyn Target) -> Result<Outcome, UserError> {
     let statement = BoundStatement {
         sql: "UPDATE account SET balance = balance + 1".to_owned(),
         parameters: Vec::new(),
@@ -143,7 +142,7 @@ fn a_target_without_transactions_refuses_them_before_any_op() {
     }
     for url in ["null:crate", "null:clickhouse"] {
         let error = transfer(open(url, None).as_ref()).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+        assert_eq!(error.kind, UserErrorKind::Usage, "{error}");
         assert!(error.message.contains("op `transfer`"), "{error}");
     }
 }

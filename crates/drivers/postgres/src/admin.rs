@@ -15,13 +15,14 @@ use super::facts;
 use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
-use highwater_driver::contract::{TargetError, TargetErrorKind, TargetFacts, Timeline};
+use highwater_driver::contract::{TargetFacts, Timeline};
 use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::leases::LeaseWords;
 use highwater_driver::sql_query::{Texts, first_value};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// A counter that stayed constant for this long is final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
@@ -91,7 +92,7 @@ impl SqlServer for PostgresServer {
     async fn facts(
         &mut self,
         connection: &mut SqlConnection<Connection>,
-    ) -> Result<TargetFacts, TargetError> {
+    ) -> Result<TargetFacts, UserError> {
         let mut facts = facts::read(connection, self.product, self.insert.used).await?;
         if self.pooled {
             facts.settings.insert("pooler".to_owned(), POOLER.to_owned());
@@ -117,11 +118,11 @@ impl SqlServer for PostgresServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         table: &str,
-    ) -> Result<TableShape, TargetError> {
+    ) -> Result<TableShape, UserError> {
         if self.product == Product::QuestDb {
             let place = connection.place();
             let cause = format!("{place}: this server's tables cannot be described");
-            return Err(TargetError::usage(cause).with_hint(
+            return Err(UserError::usage(cause).with_hint(
                 "write the workload file by hand; `highwater workloads show cpu` is one",
             ));
         }
@@ -131,12 +132,12 @@ impl SqlServer for PostgresServer {
     async fn others_are_idle(
         &mut self,
         _connection: &mut SqlConnection<Connection>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         let name = self.dialect().literal(&self.application_name);
         for node in &self.others {
             let opened = match connect::open(node, &self.timeline).await {
                 // Its statements end with it; work that it had sent to the storage completes or fails within moments.
-                Err(error) if error.kind == TargetErrorKind::Unreachable => continue,
+                Err(error) if error.kind == UserErrorKind::Unreachable => continue,
                 opened => opened?,
             };
             let lingering = node.lingering.list();
@@ -172,7 +173,7 @@ impl SqlServer for PostgresServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
+    ) -> Result<Option<u64>, UserError> {
         match self.product {
             Product::PostgreSql => settled_inserts(connection, workload).await.map(Some),
             _ => Ok(None),
@@ -183,7 +184,7 @@ impl SqlServer for PostgresServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         names: &str,
-    ) -> Result<Texts, TargetError> {
+    ) -> Result<Texts, UserError> {
         if self.product != Product::PostgreSql {
             return Ok(Vec::new());
         }
@@ -200,7 +201,7 @@ impl SqlServer for PostgresServer {
         &self,
         connection: &mut SqlConnection<Connection>,
         workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
+    ) -> Result<Option<u64>, UserError> {
         let bytes = "pg_catalog.pg_total_relation_size(oid)";
         match self.product {
             Product::PostgreSql => sum(connection, workload, bytes).await.map(Some),
@@ -214,7 +215,7 @@ impl SqlServer for PostgresServer {
 async fn partitions(
     connection: &mut SqlConnection<Connection>,
     workload: &BoundWorkload,
-) -> Result<u64, TargetError> {
+) -> Result<u64, UserError> {
     let mut bytes = 0;
     for table in &workload.tables {
         let name = Product::QuestDb.dialect().literal(&table.name);
@@ -229,7 +230,7 @@ async fn sum(
     connection: &mut SqlConnection<Connection>,
     workload: &BoundWorkload,
     expression: &str,
-) -> Result<u64, TargetError> {
+) -> Result<u64, UserError> {
     let names: Vec<String> =
         workload.tables.iter().map(|table| escape_literal(&table.name)).collect();
     if names.is_empty() {
@@ -254,7 +255,7 @@ async fn sum(
 async fn settled_inserts(
     connection: &mut SqlConnection<Connection>,
     workload: &BoundWorkload,
-) -> Result<u64, TargetError> {
+) -> Result<u64, UserError> {
     let read = "pg_catalog.pg_stat_get_tuples_inserted(oid)";
     let begun = connection.now();
     let mut value = sum(connection, workload, read).await?;

@@ -4,9 +4,9 @@
 //! TLS channel where there is one.
 
 use bytes::BytesMut;
-use highwater_driver::contract::TargetError;
 use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
+use highwater_model::user_error::UserError;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{
     ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
@@ -154,20 +154,20 @@ fn mechanism(
 
 fn not_bound(node: &Node, cause: &str) -> StartUpError {
     let message = format!("{}: `channel_binding=require` is not possible with {cause}", node.shown);
-    StartUpError::Client(TargetError::refused(message).with_hint(
+    StartUpError::Client(UserError::refused(message).with_hint(
         "channel binding needs TLS and authentication by SCRAM-SHA-256; `?channel_binding=prefer` does without",
     ))
 }
 
 fn unproven(node: &Node) -> StartUpError {
     let place = &node.shown;
-    StartUpError::Client(TargetError::refused(format!(
+    StartUpError::Client(UserError::refused(format!(
         "{place}: the server did not prove that it knows the password"
     )))
 }
 
 fn unsupported(node: &Node, what: &str) -> StartUpError {
-    let error = TargetError::refused(format!("{}: the server requires {what}", node.shown))
+    let error = UserError::refused(format!("{}: the server requires {what}", node.shown))
         .with_hint("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken");
     StartUpError::Client(error)
 }
@@ -242,7 +242,7 @@ const PASSWORD_FILE: PrivateFile = PrivateFile {
 };
 
 /// The password for a server: the given one, or else the first match in the password file.
-pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
+pub(super) fn password(node: &Node) -> Result<Secret, UserError> {
     if let Some(password) = &node.login.password {
         return Ok(password.clone());
     }
@@ -250,7 +250,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     let text = file.map(|path| PASSWORD_FILE.read(path)).transpose()?;
     let found = text.flatten().and_then(|text| find(&text, &pgpass_fields(node)));
     found.map(Secret::of_this_run).ok_or_else(|| {
-        TargetError::refused(format!(
+        UserError::refused(format!(
             "{}: the server requires the password of user `{}`, and none is given",
             node.shown, node.login.user
         ))

@@ -16,12 +16,13 @@ use super::message;
 use super::options::{Address, Node};
 use super::wire::Connection;
 use crate::product::Product;
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
 };
 use highwater_driver::sql::connection::TextWire;
 use highwater_driver::time_limit;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
@@ -37,7 +38,7 @@ pub(super) struct Opened {
 }
 
 /// Connects within the login's time limit.
-pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, UserError> {
     let attempt = async |encrypted| attempt(node, encrypted).await;
     let opening = by_kind(&node.tls, &node.shown, attempt);
     let bound = node.login.connect_timeout;
@@ -46,19 +47,19 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Ope
 
 /// The error of a first contact; if another protocol answers, it names it.
 pub(super) async fn explained(
-    error: TargetError,
+    error: UserError,
     node: &Node,
     timeline: &Rc<dyn Timeline>,
-) -> TargetError {
+) -> UserError {
     let request = b"GET / HTTP/1.0\r\n\r\n";
-    if error.kind == TargetErrorKind::Unreachable
+    if error.kind == UserErrorKind::Unreachable
         && let Address::Tcp(host, port) = &node.address
         && let Some(answer) = first_bytes(host, *port, request, timeline).await
         && answer.starts_with(b"HTTP/")
     {
         let place = &node.shown;
         let cause = "an HTTP server answers there, not one with the PostgreSQL protocol";
-        return TargetError::unreachable(format!("{place}: {cause}")).with_hint(
+        return UserError::unreachable(format!("{place}: {cause}")).with_hint(
             "give the port of that protocol (mostly 5432); `crate://` is for CrateDB over HTTP",
         );
     }
@@ -106,7 +107,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
         }
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
         (b'N', _) => Err(other_may_do(no_tls(place))),
-        _ => Err(TargetError::unreachable(format!(
+        _ => Err(UserError::unreachable(format!(
             "{place}: what answers there does not speak the PostgreSQL protocol"
         ))
         .into()),

@@ -9,13 +9,13 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::wire::Connection;
 use crate::product::Product;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::cratedb_describe;
 use highwater_driver::sql::describe::{
     self, count_rows, not_ours, not_there, number, sample_column,
 };
 use highwater_driver::sql_query::{first_value, values};
+use highwater_model::user_error::UserError;
 
 /// The extension with statement statistics, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
@@ -25,7 +25,7 @@ pub(super) async fn describe(
     connection: &mut SqlConnection<Connection>,
     product: Product,
     table: &str,
-) -> Result<TableShape, TargetError> {
+) -> Result<TableShape, UserError> {
     if product == Product::CrateDb {
         let place = connection.place().to_owned();
         return cratedb_describe::describe(connection, &place, table).await;
@@ -87,7 +87,7 @@ pub(super) async fn describe(
 async fn indexes(
     connection: &mut SqlConnection<Connection>,
     from: &str,
-) -> Result<Vec<IndexShape>, TargetError> {
+) -> Result<Vec<IndexShape>, UserError> {
     let rows = connection
         .rows(&format!(
             "SELECT pg_get_indexdef(i.indexrelid), i.indisunique, \
@@ -108,7 +108,7 @@ async fn indexes(
 async fn statistics(
     connection: &mut SqlConnection<Connection>,
     shape: &mut TableShape,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let rows = connection
         .rows(&format!(
             "SELECT CAST(greatest(c.reltuples, 0) AS bigint), s.attname, \
@@ -137,7 +137,7 @@ async fn statistics(
 async fn statements(
     connection: &mut SqlConnection<Connection>,
     table: &str,
-) -> Result<RecordedStatements, TargetError> {
+) -> Result<RecordedStatements, UserError> {
     let without =
         |remark| RecordedStatements { remark: Some(remark), ..RecordedStatements::default() };
     let schema = connection

@@ -3,11 +3,11 @@
 //! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is rolled back. Must not
 //! guess: an error without certainty is unknown.
 
-use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,18 +89,18 @@ impl ServerError {
 }
 
 impl ServerMessage for ServerError {
-    fn into_target_error(self, place: &str) -> TargetError {
+    fn into_target_error(self, place: &str) -> UserError {
         let code = self.meant();
         let kind = match code.get(..2).unwrap_or_default() {
-            "28" => TargetErrorKind::Refused,
+            "28" => UserErrorKind::Refused,
             // A full disk, no memory, more temporary data than temp_file_limit.
-            "53" if matches!(code, "53100" | "53200" | "53400") => TargetErrorKind::Exhausted,
+            "53" if matches!(code, "53100" | "53200" | "53400") => UserErrorKind::Exhausted,
             // Connections, resources, the operator, the system, and conflicts that a retry may avoid.
-            "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
-            _ if code == "55P03" => TargetErrorKind::Unreachable,
-            _ if code == "42P01" => TargetErrorKind::MissingTable,
-            _ if code == "3D000" || code == "42501" => TargetErrorKind::Refused,
-            _ => TargetErrorKind::Statement,
+            "08" | "40" | "53" | "57" | "58" => UserErrorKind::Unreachable,
+            _ if code == "55P03" => UserErrorKind::Unreachable,
+            _ if code == "42P01" => UserErrorKind::MissingTable,
+            _ if code == "3D000" || code == "42501" => UserErrorKind::Refused,
+            _ => UserErrorKind::Statement,
         };
         let hint = match code {
             "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
@@ -119,7 +119,7 @@ impl ServerMessage for ServerError {
             "57P03" => Some("the server is starting up or shutting down; try again"),
             _ => failure_hint(code),
         };
-        TargetError {
+        UserError {
             kind,
             message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
             hint: hint.map(str::to_owned),
@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn a_statement_without_room_is_no_absence_and_too_many_clients_are() {
         for (code, kind) in [
-            ("53100", TargetErrorKind::Exhausted),
-            ("53200", TargetErrorKind::Exhausted),
-            ("53400", TargetErrorKind::Exhausted),
-            ("53300", TargetErrorKind::Unreachable),
+            ("53100", UserErrorKind::Exhausted),
+            ("53200", UserErrorKind::Exhausted),
+            ("53400", UserErrorKind::Exhausted),
+            ("53300", UserErrorKind::Unreachable),
         ] {
             let found = error("ERROR", code).into_target_error("h").kind;
             assert_eq!(found, kind, "{code}");
@@ -296,11 +296,11 @@ mod tests {
     #[test]
     fn what_is_refused_before_a_load_has_its_kind_and_its_hint() {
         let refused = without_code("invalid username/password").into_target_error("h");
-        assert_eq!(refused.kind, TargetErrorKind::Refused);
+        assert_eq!(refused.kind, UserErrorKind::Refused);
         assert!(refused.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
         let missing = without_code("table does not exist [table=t]").into_target_error("h");
-        assert_eq!(missing.kind, TargetErrorKind::MissingTable);
+        assert_eq!(missing.kind, UserErrorKind::MissingTable);
         let busy = without_code("table busy [reason=insert]").into_target_error("h");
-        assert_eq!(busy.kind, TargetErrorKind::Unreachable);
+        assert_eq!(busy.kind, UserErrorKind::Unreachable);
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::{TargetError, TargetFacts};
+use highwater_driver::contract::TargetFacts;
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::{SqlConnection, rows_of};
 use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_model::record::MemoryRecord;
+use highwater_model::user_error::UserError;
 
 use super::options::{Node, SessionAttributes};
 use super::wire::Connection;
@@ -47,7 +48,7 @@ pub(super) async fn read(
     connection: &mut SqlConnection<Connection>,
     presented: Product,
     insert: &str,
-) -> Result<TargetFacts, TargetError> {
+) -> Result<TargetFacts, UserError> {
     let version = first_value(readable(connection.rows("SELECT version()").await)?);
     let mut version = version.unwrap_or_default();
     let reported = Product::of_version(&version);
@@ -110,7 +111,7 @@ async fn of_view(
     connection: &mut SqlConnection<Connection>,
     always: &str,
     changed: &str,
-) -> Result<BTreeMap<String, String>, TargetError> {
+) -> Result<BTreeMap<String, String>, UserError> {
     // With units; a compatible server may lack the function, or some of the settings that it lists.
     for value in ["current_setting(name)", "setting"] {
         let sql = format!(
@@ -126,14 +127,14 @@ async fn of_view(
 }
 
 /// Sessions rely on start-up parameters, with which old versions of QuestDB do not identify themselves.
-fn check_supported(place: &str, presented: Product) -> Result<(), TargetError> {
+fn check_supported(place: &str, presented: Product) -> Result<(), UserError> {
     if presented == Product::QuestDb {
         return Ok(());
     }
     let cause = format!(
         "{place}: this version of QuestDB does not say at start-up what it is, and is not supported"
     );
-    Err(TargetError::usage(cause)
+    Err(UserError::usage(cause)
         .with_hint("9.3.4 was tried, and is; see the README's table of databases"))
 }
 
@@ -202,7 +203,7 @@ pub(super) async fn mismatch(
     reported: ReportedRole,
     node: &Node,
     expected: SessionAttributes,
-) -> Result<Option<&'static str>, TargetError> {
+) -> Result<Option<&'static str>, UserError> {
     use SessionAttributes::{Any, PreferStandby, Primary, ReadOnly, ReadWrite, Standby};
     let is = match expected {
         Any => return Ok(None),
@@ -224,20 +225,20 @@ pub(super) async fn mismatch(
     })
 }
 
-async fn is_on(connection: &mut Connection, node: &Node, sql: &str) -> Result<bool, TargetError> {
+async fn is_on(connection: &mut Connection, node: &Node, sql: &str) -> Result<bool, UserError> {
     let value = first_value(rows_of(connection, &node.shown, sql).await?);
     Ok(value.is_some_and(|value| ["on", "t", "true"].contains(&value.as_str())))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use highwater_driver::contract::TargetErrorKind;
+    use highwater_model::user_error::UserErrorKind;
 
+    use super::*;
     #[test]
     fn a_version_that_does_not_say_what_it_is_is_named_before_a_statement_fails() {
         let error = check_supported("postgres://h", Product::PostgreSql).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         let named = "postgres://h: this version of QuestDB ";
         assert!(error.message.starts_with(named), "{error}");
         assert_eq!(check_supported("postgres://h", Product::QuestDb), Ok(()));

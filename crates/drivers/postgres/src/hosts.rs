@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use super::connect::{self, Opened};
 use super::facts::mismatch;
 use super::options::{HostOrder, Node, SessionAttributes};
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline, in_turn};
+use highwater_driver::contract::{Timeline, in_turn};
 use highwater_driver::hosts;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// The hosts of a target.
 pub(super) struct Hosts {
@@ -44,7 +45,7 @@ impl Hosts {
         number: u32,
         attempt: u32,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<(&Node, Opened), TargetError> {
+    ) -> Result<(&Node, Opened), UserError> {
         let first = self.first(number, attempt);
         if !self.are_chosen() {
             let node = hosts::nth(&self.nodes, first)?;
@@ -60,8 +61,8 @@ impl Hosts {
     /// Opens a connection other than a session's: to the first acceptable host that opens.
     pub(super) async fn open_any(
         &self,
-        open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
-    ) -> Result<(&Node, Opened), TargetError> {
+        open: impl AsyncFn(&Node) -> Result<Opened, UserError>,
+    ) -> Result<(&Node, Opened), UserError> {
         let (host, opened) = self.choose(0, open).await?;
         Ok((hosts::nth(&self.nodes, host)?, opened))
     }
@@ -99,8 +100,8 @@ impl Hosts {
     async fn choose(
         &self,
         first: usize,
-        open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
-    ) -> Result<(usize, Opened), TargetError> {
+        open: impl AsyncFn(&Node) -> Result<Opened, UserError>,
+    ) -> Result<(usize, Opened), UserError> {
         let prefers =
             |node: &Node| node.login.session_attributes == SessionAttributes::PreferStandby;
         let rounds = if self.nodes.iter().any(prefers) { 2 } else { 1 };
@@ -115,9 +116,7 @@ impl Hosts {
                 };
                 let mut opened = match open(node).await {
                     Ok(opened) => opened,
-                    Err(error)
-                        if self.are_chosen() && error.kind != TargetErrorKind::Unreachable =>
-                    {
+                    Err(error) if self.are_chosen() && error.kind != UserErrorKind::Unreachable => {
                         return Err(error);
                     }
                     Err(error) => {
@@ -137,9 +136,9 @@ impl Hosts {
 }
 
 /// A host of another kind than `target_session_attrs` requires. It may change, so the search is repeated.
-fn unsuitable(node: &Node, mismatch: &str) -> TargetError {
+fn unsuitable(node: &Node, mismatch: &str) -> UserError {
     let cause = format!("{}: no host is as target_session_attrs says: {mismatch}", node.shown);
-    TargetError::unreachable(cause).with_hint(
+    UserError::unreachable(cause).with_hint(
         "name the other hosts of the cluster too, or correct target_session_attrs (PGTARGETSESSIONATTRS)",
     )
 }

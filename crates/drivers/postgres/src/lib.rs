@@ -16,13 +16,13 @@ use admin::Inserts;
 use connect::Opened;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::hosts::of_urls;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
+use highwater_model::user_error::UserError;
 use hosts::Hosts;
 use options::Node;
 use session::WireSession;
@@ -80,7 +80,7 @@ impl Driver for PostgresDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let nodes = of_urls(urls, options, options::nodes)?;
         let hosts = Hosts::new(nodes, options.seed.0);
@@ -97,7 +97,7 @@ struct PostgresTarget {
 
 impl PostgresTarget {
     /// The insert mode for the connected server.
-    fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
+    fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, UserError> {
         let Some(mode) = self.insert else {
             return Ok(if opened.pooled {
                 Mode::Values
@@ -108,7 +108,7 @@ impl PostgresTarget {
         match refusal(mode, opened) {
             None => Ok(mode),
             Some((cause, hint)) => {
-                Err(TargetError::usage(format!("{place}: {cause}")).with_hint(hint))
+                Err(UserError::usage(format!("{place}: {cause}")).with_hint(hint))
             }
         }
     }

@@ -10,8 +10,8 @@ use super::encode::{
 use super::errors::Failure;
 use super::message;
 use crate::product::Product;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
+use highwater_model::user_error::UserError;
 
 /// Maximum parameters of one statement if their number is read as a signed integer.
 const SIGNED_PARAMETERS_MAX: usize = 32_767;
@@ -25,7 +25,7 @@ pub(super) async fn prepare(
     workload: &BoundWorkload,
     mode: Mode,
     place: &str,
-) -> Result<Vec<Plan>, TargetError> {
+) -> Result<Vec<Plan>, UserError> {
     let transactions = workload.ops.iter().any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
     if !opened.pooled && (opened.product.wraps_pipelines() || transactions) {
         for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
@@ -44,7 +44,7 @@ pub(super) async fn prepare(
             }
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
             BoundOpKind::Transaction(_) if !opened.product.dialect().rolls_back => {
-                return Err(TargetError::no_transactions(&op.name));
+                return Err(UserError::no_transactions(&op.name));
             }
             BoundOpKind::Transaction(statements) => {
                 Plan::Transaction(prepare_all(opened, statements, &place).await?)
@@ -62,7 +62,7 @@ async fn prepare_all(
     opened: &mut Opened,
     statements: &[BoundStatement],
     place: &Place,
-) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
+) -> Result<Vec<(Prepared, BoundStatement)>, UserError> {
     let mut all = Vec::with_capacity(statements.len());
     for (position, statement) in statements.iter().enumerate() {
         let name = format!("q{}_{position}", place.op);
@@ -80,7 +80,7 @@ async fn prepare_query(
     sql: &str,
     parameters: &[ColumnType],
     place: &Place,
-) -> Result<Prepared, TargetError> {
+) -> Result<Prepared, UserError> {
     let declared: Vec<u32> =
         parameters.iter().map(|kind| declared(opened.product, *kind)).collect();
     let name = if opened.pooled { String::new() } else { name };
@@ -126,7 +126,7 @@ async fn prepare_insert(
     table: &BoundTable,
     mode: Mode,
     place: &Place,
-) -> Result<InsertPlan, TargetError> {
+) -> Result<InsertPlan, UserError> {
     let number = place.op;
     let into = insert_into(table, escape_identifier);
     // The statement for one row has the types of the columns, in any mode.
@@ -181,17 +181,13 @@ fn values_max(product: Product, columns: usize) -> usize {
     (room / (PLACEHOLDER * columns + AROUND)).max(1)
 }
 
-fn array_types(
-    table: &BoundTable,
-    columns: &[Field],
-    place: &str,
-) -> Result<Vec<u32>, TargetError> {
+fn array_types(table: &BoundTable, columns: &[Field], place: &str) -> Result<Vec<u32>, UserError> {
     columns
         .iter()
         .zip(&table.columns)
         .map(|(field, column)| {
             field.array().ok_or_else(|| {
-                TargetError::usage(format!(
+                UserError::usage(format!(
                     "{place}: column `{}` has a type that `--insert unnest` cannot send",
                     column.name
                 ))

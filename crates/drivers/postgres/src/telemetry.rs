@@ -5,11 +5,12 @@ use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
 use crate::product::Product;
-use highwater_driver::contract::{Response, TargetError};
+use highwater_driver::contract::Response;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::cratedb;
 use highwater_driver::sql_query::{Texts, first_value};
 use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
+use highwater_model::user_error::UserError;
 
 /// A range of major versions, excluding the end.
 type Versions = (u32, u32);
@@ -167,7 +168,7 @@ impl WireReader {
         })
     }
 
-    async fn of_server(&mut self) -> Result<Vec<MetricSample>, TargetError> {
+    async fn of_server(&mut self) -> Result<Vec<MetricSample>, UserError> {
         let version = if let Some(version) = self.version {
             version
         } else {
@@ -179,7 +180,7 @@ impl WireReader {
         self.samples(&statement(version), figures(version)).await
     }
 
-    async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, TargetError> {
+    async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, UserError> {
         let mut responses = Vec::new();
         for sql in cratedb::STATEMENTS {
             responses.push(self.rows(sql).await?);
@@ -192,7 +193,7 @@ impl WireReader {
         &mut self,
         sql: &str,
         figures: impl Iterator<Item = &'static Figure>,
-    ) -> Result<Vec<MetricSample>, TargetError> {
+    ) -> Result<Vec<MetricSample>, UserError> {
         let rows = self.rows(sql).await?;
         let samples = figures
             .zip(rows.iter().take(1).flatten())
@@ -200,7 +201,7 @@ impl WireReader {
         Ok(samples.collect())
     }
 
-    async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn rows(&mut self, sql: &str) -> Result<Texts, UserError> {
         rows_of(&mut self.connection, &self.place, sql).await
     }
 }

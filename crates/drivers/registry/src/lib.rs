@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
+use highwater_driver::contract::{Driver, Target, TargetOptions};
 use highwater_driver::redaction::{is_secret, remember};
 use highwater_driver::target_url::{Secret, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
@@ -12,6 +12,7 @@ use highwater_driver_null::NullDriver;
 use highwater_driver_postgres::PostgresDriver;
 use highwater_driver_sim::SimDriver;
 use highwater_driver_sqlite::SqliteDriver;
+use highwater_model::user_error::UserError;
 
 /// The parameters of a simulated cluster.
 pub use highwater_driver_sim::PARAMETERS as SIMULATION_PARAMETERS;
@@ -30,7 +31,7 @@ pub fn drivers() -> &'static [&'static dyn Driver] {
 }
 
 /// Opens the target of these URLs. All of them must belong to one driver.
-pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>, TargetError> {
+pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>, UserError> {
     open_urls(&TargetUrl::parse_all(urls)?, options)
 }
 
@@ -38,7 +39,7 @@ pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>,
 pub fn open_urls(
     urls: &[TargetUrl],
     options: &TargetOptions,
-) -> Result<Arc<dyn Target>, TargetError> {
+) -> Result<Arc<dyn Target>, UserError> {
     let driver = driver_of(urls)?;
     remember_secrets(driver, urls);
     driver.open(urls, options)
@@ -65,21 +66,21 @@ pub fn default_url() -> Option<&'static str> {
 }
 
 /// The driver of all these URLs.
-pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError> {
-    let first = urls.first().ok_or_else(|| TargetError::usage("no target given"))?;
+pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, UserError> {
+    let first = urls.first().ok_or_else(|| UserError::usage("no target given"))?;
     let serves = |schemes: &[&str], url: &TargetUrl| schemes.contains(&url.scheme.as_str());
     let mut all = drivers().iter();
     let Some(driver) = all.find(|driver| serves(driver.schemes(), first)) else {
         let schemes: Vec<String> =
             drivers().iter().flat_map(|d| d.schemes().iter().map(|s| format!("{s}:"))).collect();
-        return Err(TargetError::usage(format!(
+        return Err(UserError::usage(format!(
             "the target has the unknown scheme `{}:`",
             first.scheme
         ))
         .with_hint(format!("known schemes are {}", schemes.join(", "))));
     };
     match urls.iter().find(|url| !serves(driver.schemes(), url)) {
-        Some(other) => Err(TargetError::usage(format!(
+        Some(other) => Err(UserError::usage(format!(
             "targets `{}:` and `{}:` are of different kinds",
             first.scheme, other.scheme
         ))

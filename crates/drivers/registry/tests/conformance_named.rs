@@ -4,8 +4,9 @@
 //! Each URL is one target; its user must be allowed to create tables. The suite leaves tables whose names start with
 //! `highwater_conformance_`, and `highwater_tables`.
 
-use highwater_driver::{TargetError, TargetUrl};
+use highwater_driver::TargetUrl;
 use highwater_drivers::driver_of;
+use highwater_model::user_error::UserError;
 use highwater_testkit::conformance::{Subject, broken_rules};
 use highwater_testkit::{support, words};
 use words::words;
@@ -25,7 +26,7 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
     let timeline = support::WallTimeline::start();
     let options = support::options();
     let urls = vec![url.to_owned()];
-    let message = |error: TargetError| error.to_string();
+    let message = |error: UserError| error.to_string();
     let parsed = TargetUrl::parse_all(&urls).map_err(message)?;
     let driver = driver_of(&parsed).map_err(message)?;
     let target = driver.open(&parsed, &options).map_err(message)?;

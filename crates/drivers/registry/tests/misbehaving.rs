@@ -8,8 +8,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use highwater_driver::{Connect, TargetError, TargetErrorKind};
+use highwater_driver::Connect;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testkit::support;
 use support::{WallTimeline, block_on, options};
 
@@ -115,7 +116,7 @@ fn silent_crate(stream: &mut TcpStream) -> std::io::Result<()> {
 }
 
 /// Why a target's facts cannot be read.
-fn facts(url: &str) -> TargetError {
+fn facts(url: &str) -> UserError {
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();
         let mut admin = target.administer(WallTimeline::start()).await.unwrap();
@@ -127,7 +128,7 @@ fn facts(url: &str) -> TargetError {
 }
 
 /// Why a session cannot prepare its only statement.
-fn preparing(url: &str) -> TargetError {
+fn preparing(url: &str) -> UserError {
     let query = BoundOpKind::Query { sql: "SELECT 1".to_owned(), parameters: Vec::new() };
     let workload = Arc::new(BoundWorkload {
         ops: vec![BoundOp { name: "q".to_owned(), kind: query }],
@@ -186,7 +187,7 @@ fn a_server_that_is_silent_after_the_handshake_is_left() {
         &[postgres(silent_postgres), postgres(endless_notices), crate_db(silent_crate)],
         |url| {
             let error = facts(url);
-            assert_eq!(error.kind, TargetErrorKind::Unreachable);
+            assert_eq!(error.kind, UserErrorKind::Unreachable);
             assert!(error.message.contains("did not respond within 3 s"), "{error}");
             assert!(error.hint.unwrap().contains("connect_timeout"));
         },
@@ -223,7 +224,7 @@ fn postgres_without_tls(stream: &mut TcpStream) -> std::io::Result<()> {
 }
 
 /// Why the connection before and after the load cannot be opened.
-fn first_contact(url: &str) -> TargetError {
+fn first_contact(url: &str) -> UserError {
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();
         target.administer(WallTimeline::start()).await.err().unwrap()
@@ -240,7 +241,7 @@ fn what_answers_there_instead_is_named() {
     at_once(&cases, |(url, named)| {
         // The first of them waits for a line that PostgreSQL's driver does not send.
         let error = first_contact(&url.replace("connect_timeout=1", "connect_timeout=5"));
-        assert_eq!(error.kind, TargetErrorKind::Unreachable);
+        assert_eq!(error.kind, UserErrorKind::Unreachable);
         assert!(error.message.contains(named), "{error}");
         assert!(error.hint.is_some(), "{error}");
     });

@@ -10,9 +10,10 @@ use super::parameters::SimParameters;
 use super::view::{ClusterView, INSERT_MODE, no_table};
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableFeatures,
-    TableReader, TargetError, TargetErrorKind, TargetFacts,
+    TableReader, TargetFacts,
 };
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// Batch sizes whose capacity the facts list; the workload's batch size is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
@@ -30,13 +31,13 @@ impl SimAdmin {
         &self,
         workload: &BoundWorkload,
         policy: &TablePolicy<'_>,
-    ) -> Result<Vec<RegistryEntry>, TargetError> {
+    ) -> Result<Vec<RegistryEntry>, UserError> {
         let mut cluster = self.0.alive()?;
         // All or nothing: no table is emptied if another one is in the way.
         for table in &workload.tables {
             if !policy.drop && cluster.table(&table.name).is_some() {
-                return Err(TargetError {
-                    kind: TargetErrorKind::ForeignTable,
+                return Err(UserError {
+                    kind: UserErrorKind::ForeignTable,
                     message: format!("target `sim:`: table `{}` exists", table.name),
                     hint: Some("add --drop to recreate it".to_owned()),
                 });
@@ -49,7 +50,7 @@ impl SimAdmin {
         Ok(names.map(|name| policy.new_entry(name)).collect())
     }
 
-    fn stored(&self, workload: &BoundWorkload) -> Result<u64, TargetError> {
+    fn stored(&self, workload: &BoundWorkload) -> Result<u64, UserError> {
         let cluster = self.0.alive()?;
         workload
             .tables
@@ -61,7 +62,7 @@ impl SimAdmin {
             .sum()
     }
 
-    async fn settle(&self, deadline: Nanos) -> Result<bool, TargetError> {
+    async fn settle(&self, deadline: Nanos) -> Result<bool, UserError> {
         loop {
             let busy_until = self.0.alive()?.busy_until();
             let now = self.0.timeline.now();
@@ -145,9 +146,9 @@ impl TableReader for SimAdmin {
 
 impl TableDescriber for SimAdmin {}
 
-fn no_values() -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
+fn no_values() -> UserError {
+    UserError {
+        kind: UserErrorKind::Statement,
         message: "target `sim:`: the workload does not say how its rows are made".to_owned(),
         hint: None,
     }

@@ -41,11 +41,11 @@ use self::session::SimSession;
 use self::telemetry::SimReader;
 use self::view::{ClusterView, INSERT_MODE, alive, lock, no_table};
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
+use highwater_model::user_error::UserError;
 
 /// The driver for `sim:` URLs.
 #[derive(Debug, Clone, Copy)]
@@ -68,16 +68,16 @@ impl Driver for SimDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let [url] = urls else {
-            return Err(TargetError::usage(
+            return Err(UserError::usage(
                 "target `sim:` is given more than once; it is one cluster",
             )
             .with_hint("give it once, with more `nodes`"));
         };
         match options.insert.as_deref() {
             Some(mode) if mode != INSERT_MODE => {
-                return Err(TargetError::usage(format!(
+                return Err(UserError::usage(format!(
                     "target `{url}`: it has no insert mode `{mode}`"
                 ))
                 .with_hint(format!("give `--insert {INSERT_MODE}`, or leave it out")));
@@ -99,9 +99,9 @@ pub struct SimTarget {
 impl SimTarget {
     /// The cluster described by a URL, idle and empty; all its random numbers derive from `seed`. Fails with a usage
     /// error about the URL.
-    pub fn open(url: &TargetUrl, seed: Seed) -> Result<Self, TargetError> {
+    pub fn open(url: &TargetUrl, seed: Seed) -> Result<Self, UserError> {
         if url.user.is_some() || !url.hosts.is_empty() || !url.path.is_empty() {
-            return Err(TargetError::usage(format!(
+            return Err(UserError::usage(format!(
                 "target `{url}`: the simulated cluster has no host, user or path"
             ))
             .with_hint("write `sim:` or `sim:?nodes=3&cores=4`"));
@@ -190,7 +190,7 @@ impl SimTarget {
     }
 
     /// Per op, the number of the table that it fills, or `None` if it is not an insert.
-    fn prepare(&self, workload: &BoundWorkload) -> Result<Vec<Option<usize>>, TargetError> {
+    fn prepare(&self, workload: &BoundWorkload) -> Result<Vec<Option<usize>>, UserError> {
         let cluster = lock(&self.cluster);
         workload
             .ops

@@ -4,8 +4,9 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 
 use super::node::stall_at;
 use super::view::ClusterView;
-use highwater_driver::contract::{Response, TargetError};
+use highwater_driver::contract::Response;
 use highwater_driver::telemetry::{MetricSample, TelemetryReader, names, units};
+use highwater_model::user_error::UserError;
 
 /// Maximum nodes with their own samples; the others are similar.
 const NODES_LISTED: usize = 16;
@@ -14,7 +15,7 @@ const NODES_LISTED: usize = 16;
 pub(super) struct SimReader(pub(super) ClusterView);
 
 impl SimReader {
-    fn samples(&self) -> Result<Vec<MetricSample>, TargetError> {
+    fn samples(&self) -> Result<Vec<MetricSample>, UserError> {
         let ClusterView { parameters, timeline, .. } = &self.0;
         let now = timeline.now();
         let mut cluster = self.0.alive()?;

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use highwater_model::units::Nanos;
 
-use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
-use highwater_driver::contract::TargetError;
+use highwater_model::user_error::UserError;
 
+use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
 /// All parameters, in the order of the reference page.
 pub const PARAMETERS: &[&str] = &[
     "nodes",
@@ -73,17 +73,15 @@ impl SimParameters {
     /// Parses the parameters of a URL; missing ones keep their defaults.
     ///
     /// Fails with a usage error that names the parameter, and lists the known ones.
-    pub fn parse(given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
+    pub fn parse(given: &BTreeMap<String, String>) -> Result<Self, UserError> {
         let mut parameters = Self::default();
         for (name, value) in given {
             if !PARAMETERS.contains(&name.as_str()) {
-                return Err(TargetError::usage(format!(
-                    "target `sim:`: unknown parameter `{name}`"
-                ))
-                .with_hint(parameter_list()));
+                return Err(UserError::usage(format!("target `sim:`: unknown parameter `{name}`"))
+                    .with_hint(parameter_list()));
             }
             parameters.set(name, value).map_err(|expected| {
-                TargetError::usage(format!(
+                UserError::usage(format!(
                     "target `sim:`: parameter `{name}` is `{value}`, but should be {expected}"
                 ))
                 .with_hint(parameter_list())
@@ -129,9 +127,9 @@ impl SimParameters {
         Ok(())
     }
 
-    fn check_together(&self) -> Result<(), TargetError> {
+    fn check_together(&self) -> Result<(), UserError> {
         if self.replicas >= self.nodes {
-            return Err(TargetError::usage(format!(
+            return Err(UserError::usage(format!(
                 "target `sim:`: parameter `replicas` is {}, but {} nodes hold at most {} copies \
                  beside the primary",
                 self.replicas,
@@ -141,14 +139,14 @@ impl SimParameters {
             .with_hint("give more `nodes` or fewer `replicas`"));
         }
         if self.burst > 0 && self.disk.is_none() {
-            return Err(TargetError::usage(
+            return Err(UserError::usage(
                 "target `sim:`: parameter `burst` is given, but a disk without a bound needs no credit",
             )
             .with_hint("add `disk`, such as `disk=20000`"));
         }
         match self.slow_node.keys().find(|node| **node >= self.nodes) {
             None => Ok(()),
-            Some(node) => Err(TargetError::usage(format!(
+            Some(node) => Err(UserError::usage(format!(
                 "target `sim:`: parameter `slow_node` names node {node}, but nodes are numbered \
                  from 0 to {}",
                 self.nodes - 1

@@ -7,7 +7,8 @@ use highwater_model::units::Nanos;
 
 use super::cluster::Cluster;
 use super::parameters::SimParameters;
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::contract::Timeline;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// The only insert mode of the model.
 pub(super) const INSERT_MODE: &str = "bulk";
@@ -20,7 +21,7 @@ pub(super) struct ClusterView {
 }
 
 impl ClusterView {
-    pub(super) fn alive(&self) -> Result<MutexGuard<'_, Cluster>, TargetError> {
+    pub(super) fn alive(&self) -> Result<MutexGuard<'_, Cluster>, UserError> {
         alive(&self.cluster, self.timeline.now())
     }
 }
@@ -29,10 +30,10 @@ impl ClusterView {
 pub(super) fn alive(
     cluster: &Mutex<Cluster>,
     now: Nanos,
-) -> Result<MutexGuard<'_, Cluster>, TargetError> {
+) -> Result<MutexGuard<'_, Cluster>, UserError> {
     let cluster = lock(cluster);
     if cluster.is_dead(now) {
-        return Err(TargetError::unreachable(
+        return Err(UserError::unreachable(
             "target `sim:` is down, as its parameter `die` demands",
         )
         .with_hint("give `die` a later time, or leave it out"));
@@ -45,9 +46,9 @@ pub(super) fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
     cluster.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn no_table(name: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::MissingTable,
+pub(super) fn no_table(name: &str) -> UserError {
+    UserError {
+        kind: UserErrorKind::MissingTable,
         message: format!("target `sim:`: table `{name}` does not exist"),
         hint: None,
     }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
-    TargetError, TargetFacts, Timeline,
+    TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
@@ -24,6 +24,7 @@ use highwater_driver::sql::leases::{self, LeaseWords};
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::user_error::UserError;
 
 use super::audit;
 use super::database::Database;
@@ -50,7 +51,7 @@ impl SqliteAdmin {
     pub(super) async fn open(
         database: &Arc<Database>,
         timeline: Rc<dyn Timeline>,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let name = "sqlite-admin".to_owned();
         let thread = thread::start(database, name, timeline.as_ref(), serve_work).await?;
         Ok(Self { thread, database: Arc::clone(database), timeline })
@@ -58,11 +59,11 @@ impl SqliteAdmin {
 
     async fn run<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
-    ) -> Result<T, TargetError> {
+        work: impl FnOnce(&Connection) -> Result<T, UserError> + Send + 'static,
+    ) -> Result<T, UserError> {
         let (give, take) = oneshot::channel();
         let work: Work = Box::new(move |connection| drop(give.send(work(connection))));
-        let closed = || TargetError::unreachable("the connection around the load is closed");
+        let closed = || UserError::unreachable("the connection around the load is closed");
         self.thread.request(work).await.map_err(|_| closed())?;
         take.await.map_err(|_| closed())?
     }
@@ -78,7 +79,7 @@ fn serve_work(connection: &Connection, worker: &mut ConnectionWorker<Work, ()>) 
 }
 
 impl SqlQuery for SqliteAdmin {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         let sql = sql.to_owned();
         self.run(move |connection| describe::rows(connection, "the table's description", &sql))
             .await
@@ -89,7 +90,7 @@ impl SqlQuery for SqliteAdmin {
 struct InTurn<'a>(&'a mut SqliteAdmin, &'static str);
 
 impl SqlQuery for InTurn<'_> {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         let (database, sql, what) = (Arc::clone(&self.0.database), sql.to_owned(), self.1);
         let work = move |connection: &Connection| {
             let _writer = database.writer_lock.acquire();
@@ -244,7 +245,7 @@ impl TableDescriber for SqliteAdmin {
     }
 }
 
-fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, TargetError> {
+fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, UserError> {
     let settings = &database.settings;
     let journal_mode: String = pragma(connection, "journal_mode")?;
     let level: i64 = pragma(connection, "synchronous")?;
@@ -290,7 +291,7 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
 fn pragma<T: rusqlite::types::FromSql>(
     connection: &Connection,
     name: &str,
-) -> Result<T, TargetError> {
+) -> Result<T, UserError> {
     connection
         .pragma_query_value(None, name, |row| row.get(0))
         .map_err(|error| statement_error(&format!("pragma `{name}`"), &error))

@@ -12,8 +12,9 @@ use highwater_model::stored::{KeyRange, StoredRow, is_within};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
-use highwater_driver::contract::{BucketSums, KeySums, TargetError};
+use highwater_driver::contract::{BucketSums, KeySums};
 use highwater_driver::sql::quoting::quoted;
+use highwater_model::user_error::UserError;
 
 use super::tables::{rows_of, table_error};
 
@@ -27,7 +28,7 @@ pub(super) fn sums_by_key(
     connection: &Connection,
     table: &BoundTable,
     width: u64,
-) -> Result<KeySums, TargetError> {
+) -> Result<KeySums, UserError> {
     let failed = |error| table_error(connection, table, "checksums of", &error);
     let mut statement = connection.prepare(&select(table)).map_err(failed)?;
     let mut rows = statement.query([]).map_err(failed)?;
@@ -67,7 +68,7 @@ pub(super) fn read_rows(
     table: &BoundTable,
     ranges: &[KeyRange],
     mut hand_over: impl FnMut(Vec<StoredRow>) -> bool,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let failed = |error| table_error(connection, table, "rows of", &error);
     // The ranges select the rows.
     let all = select(&BoundTable { slice: None, ..table.clone() });

@@ -11,11 +11,11 @@ use highwater_model::units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Notify;
 
+use highwater_model::user_error::UserError;
+
 use super::error::opening_error;
 use super::settings::Settings;
 use super::writer_lock::FairWriterLock;
-use highwater_driver::contract::TargetError;
-
 /// Instructions of SQLite's virtual machine between two checks for an abandoned op.
 const ABANDONED_CHECK_EVERY: i32 = 10_000;
 
@@ -90,7 +90,7 @@ impl Database {
     pub(super) fn open_connection(
         &self,
         abandoned: &Arc<AtomicBool>,
-    ) -> Result<Connection, TargetError> {
+    ) -> Result<Connection, UserError> {
         let path = self.settings.path.as_path();
         self.check_directory(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -103,7 +103,7 @@ impl Database {
         // SQLite falls back to read-only mode if it may not write.
         if connection.is_readonly("main").map_err(fail)? {
             let message = format!("`{}` cannot be written", path.display());
-            return Err(TargetError::refused(message)
+            return Err(UserError::refused(message)
                 .with_hint("make the file writable, or name another one"));
         }
         {
@@ -133,7 +133,7 @@ impl Database {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
 
-    fn check_journal_mode(&self, connection: &Connection) -> Result<(), TargetError> {
+    fn check_journal_mode(&self, connection: &Connection) -> Result<(), UserError> {
         let requested = self.settings.journal_mode;
         let actual: String = connection
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
@@ -141,7 +141,7 @@ impl Database {
         if actual == requested {
             return Ok(());
         }
-        Err(TargetError::usage(format!(
+        Err(UserError::usage(format!(
             "`{}` cannot use the journal mode `{requested}`; it stays with `{actual}`",
             self.settings.path.display()
         ))
@@ -150,18 +150,18 @@ impl Database {
         )))
     }
 
-    fn check_directory(&self, path: &Path) -> Result<(), TargetError> {
+    fn check_directory(&self, path: &Path) -> Result<(), UserError> {
         let directory =
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let shown = directory.display();
         if self.settings.own_directory {
             return std::fs::create_dir_all(directory).map_err(|error| {
-                TargetError::unreachable(format!("cannot create directory `{shown}`: {error}"))
+                UserError::unreachable(format!("cannot create directory `{shown}`: {error}"))
                     .with_hint("name a file elsewhere: `sqlite:PATH`")
             });
         }
         if path.is_dir() {
-            return Err(TargetError::unreachable(format!(
+            return Err(UserError::unreachable(format!(
                 "`{}` is a directory, not a database file",
                 path.display()
             ))
@@ -170,7 +170,7 @@ impl Database {
         if directory.is_dir() {
             return Ok(());
         }
-        Err(TargetError::unreachable(format!("directory `{shown}` does not exist"))
+        Err(UserError::unreachable(format!("directory `{shown}` does not exist"))
             .with_hint("create it first; an absolute path is written `sqlite:/PATH`, without `//`"))
     }
 }

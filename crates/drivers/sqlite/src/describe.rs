@@ -7,13 +7,13 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::error::statement_error;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use highwater_driver::sql::describe::{
     self, SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
 };
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
+use highwater_model::user_error::UserError;
 
 /// Integers in a column declared as a time that count as milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
@@ -23,7 +23,7 @@ pub(super) async fn describe(
     database: &mut impl SqlQuery,
     place: &str,
     table: &str,
-) -> Result<TableShape, TargetError> {
+) -> Result<TableShape, UserError> {
     let literal = literal(table);
     let columns = database
         .texts(&format!(
@@ -89,7 +89,7 @@ pub(super) async fn describe(
 async fn indexes(
     database: &mut impl SqlQuery,
     literal: &str,
-) -> Result<Vec<IndexShape>, TargetError> {
+) -> Result<Vec<IndexShape>, UserError> {
     let rows = database
         .texts(&format!(
             "SELECT coalesce(s.sql, il.name), il.\"unique\", \
@@ -122,7 +122,7 @@ async fn kind_of(
     from: &str,
     value: &str,
     declared: &str,
-) -> Result<Option<ColumnType>, TargetError> {
+) -> Result<Option<ColumnType>, UserError> {
     let rows = database
         .texts(&format!(
             "SELECT sum(t = 'integer'), sum(t = 'real'), sum(t = 'text'), sum(t = 'blob'), \
@@ -168,7 +168,7 @@ fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
 }
 
 /// The rows of a response as text, without blobs; an error if there are too many.
-pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, TargetError> {
+pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, UserError> {
     let failed = |error: rusqlite::Error| statement_error(what, &error);
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let columns = statement.column_count();
@@ -186,7 +186,7 @@ pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Tex
         });
         let row: Vec<_> = texts.collect::<Result<_, _>>().map_err(failed)?;
         if !limit.takes(&row) {
-            return Err(TargetError::statement(format!("{what}: {TOO_LONG}")));
+            return Err(UserError::statement(format!("{what}: {TOO_LONG}")));
         }
         rows.push(row);
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use highwater_model::outcome::{ErrorClass, OpError};
 use rusqlite::{Error, ErrorCode};
 
-use highwater_driver::RefusedStatement;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_model::user_error::RefusedStatement;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// Maximum bytes kept of a message.
 const MESSAGE_LIMIT: usize = 300;
@@ -84,7 +84,7 @@ pub(super) fn message_of(error: &Error) -> String {
 }
 
 /// A statement of the workload could not be prepared; with SQLite's message.
-pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Error) -> TargetError {
+pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Error) -> UserError {
     let position = match error {
         // Without a position, the offset is negative.
         Error::SqlInputError { sql, offset, .. } => {
@@ -96,22 +96,22 @@ pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Err
 }
 
 /// A statement that the run needs was rejected.
-pub(super) fn statement_error(what: &str, error: &Error) -> TargetError {
+pub(super) fn statement_error(what: &str, error: &Error) -> UserError {
     let message = format!("{what}: {}", message_of(error));
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            TargetError::unreachable(message).with_hint(
+            UserError::unreachable(message).with_hint(
                 "another program holds the file; wait for it, or raise the URL's `?busy_timeout=`",
             )
         }
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => TargetError::refused(message),
-        _ => TargetError::statement(message),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => UserError::refused(message),
+        _ => UserError::statement(message),
     }
 }
 
 /// The file could not be opened or initialized.
-pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
-    use TargetErrorKind::{Refused, Unreachable};
+pub(super) fn opening_error(path: &Path, error: &Error) -> UserError {
+    use UserErrorKind::{Refused, Unreachable};
     let shown = path.display();
     let cause = format!("cannot be opened: {}", message_of(error));
     let (kind, cause, hint) = match error.sqlite_error_code() {
@@ -141,5 +141,5 @@ pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
         }
         _ => (Unreachable, cause.as_str(), "name another file: `sqlite:PATH`"),
     };
-    TargetError::new(kind, format!("`{shown}` {cause}")).with_hint(hint)
+    UserError::new(kind, format!("`{shown}` {cause}")).with_hint(hint)
 }

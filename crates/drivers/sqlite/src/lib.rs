@@ -28,8 +28,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
+use highwater_driver::contract::{Driver, Target, TargetOptions};
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::UserError;
 
 /// The driver of `sqlite:PATH`.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +57,7 @@ impl Driver for SqliteDriver {
         &self,
         urls: &[TargetUrl],
         options: &TargetOptions,
-    ) -> Result<Arc<dyn Target>, TargetError> {
+    ) -> Result<Arc<dyn Target>, UserError> {
         let settings = settings::Settings::new(urls, options)?;
         let database = Arc::new(database::Database::new(settings));
         Ok(Arc::new(target::SqliteTarget { database }))

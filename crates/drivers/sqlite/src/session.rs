@@ -6,8 +6,9 @@ use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::Outcome;
 use rusqlite::Connection;
 
-use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
+use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session};
 use highwater_driver::outcomes::{closed, gone};
+use highwater_model::user_error::UserError;
 
 use super::database::Database;
 use super::statements::Statements;
@@ -25,7 +26,7 @@ impl SqliteSession {
     pub(super) async fn open(
         database: &Arc<Database>,
         connect: Connect,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let workload = connect.workload;
         let name = format!("sqlite-{}", connect.number);
         let serve = move |connection: &Connection,

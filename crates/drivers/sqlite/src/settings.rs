@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use highwater_model::units::Nanos;
 
-use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::contract::TargetOptions;
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::UserError;
 
 /// Insert modes, the default first.
 pub(super) const INSERT_MODES: &[&str] = &["prepared", "values"];
@@ -64,13 +65,13 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Checks the URLs (there must be one) and the options.
-    pub(super) fn new(urls: &[TargetUrl], options: &TargetOptions) -> Result<Self, TargetError> {
+    pub(super) fn new(urls: &[TargetUrl], options: &TargetOptions) -> Result<Self, UserError> {
         let [url] = urls else {
-            return Err(TargetError::usage("`sqlite:` takes one target, not several")
+            return Err(UserError::usage("`sqlite:` takes one target, not several")
                 .with_hint("a database file cannot be spread over several URLs; name one"));
         };
         if !url.hosts.is_empty() || url.user.is_some() {
-            return Err(TargetError::usage(format!("target `{url}`: a database file has no host"))
+            return Err(UserError::usage(format!("target `{url}`: a database file has no host"))
                 .with_hint("write `sqlite:PATH`, for instance `sqlite:bench.db`"));
         }
         let (path, own_directory) = path_of(url, options)?;
@@ -94,7 +95,7 @@ impl Settings {
         Ok(settings)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), TargetError> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), UserError> {
         match name {
             "journal_mode" => self.journal_mode = one_of(name, value, JOURNAL_MODES)?,
             "synchronous" => self.synchronous = one_of(name, value, SYNCHRONOUS)?,
@@ -124,7 +125,7 @@ impl Settings {
             }
             // The value is omitted: it may be a password.
             _ => {
-                return Err(TargetError::usage(format!("`sqlite:` has no URL parameter `{name}`"))
+                return Err(UserError::usage(format!("`sqlite:` has no URL parameter `{name}`"))
                     .with_hint(format!("its parameters are {PARAMETERS}")));
             }
         }
@@ -162,9 +163,9 @@ impl Settings {
     }
 }
 
-fn path_of(url: &TargetUrl, options: &TargetOptions) -> Result<(PathBuf, bool), TargetError> {
+fn path_of(url: &TargetUrl, options: &TargetOptions) -> Result<(PathBuf, bool), UserError> {
     if url.path == ":memory:" {
-        return Err(TargetError::usage(
+        return Err(UserError::usage(
             "`sqlite::memory:` cannot be used: every session would have a database of its own",
         )
         .with_hint("name a file; on Linux one in /dev/shm stays in memory"));
@@ -173,22 +174,22 @@ fn path_of(url: &TargetUrl, options: &TargetOptions) -> Result<(PathBuf, bool), 
         return Ok((PathBuf::from(&url.path), false));
     }
     let directory = options.data_directory.as_ref().ok_or_else(|| {
-        TargetError::usage("`sqlite:` without a path needs a run directory to put its file in")
+        UserError::usage("`sqlite:` without a path needs a run directory to put its file in")
             .with_hint("name the file: `sqlite:bench.db`")
     })?;
     Ok((directory.join(FRESH_FILE), true))
 }
 
-fn insert_mode(requested: Option<&str>) -> Result<InsertMode, TargetError> {
+fn insert_mode(requested: Option<&str>) -> Result<InsertMode, UserError> {
     match requested {
         None | Some("prepared") => Ok(InsertMode::Prepared),
         Some("values") => Ok(InsertMode::Values),
-        Some(other) => Err(TargetError::usage(format!("`sqlite:` has no insert mode `{other}`"))
+        Some(other) => Err(UserError::usage(format!("`sqlite:` has no insert mode `{other}`"))
             .with_hint(format!("--insert takes {}", INSERT_MODES.join(" or ")))),
     }
 }
 
-fn one_of(name: &str, value: &str, words: &[&'static str]) -> Result<&'static str, TargetError> {
+fn one_of(name: &str, value: &str, words: &[&'static str]) -> Result<&'static str, UserError> {
     let requested = value.to_ascii_lowercase();
     let accepted = words.iter().find(|word| **word == requested);
     accepted.copied().ok_or_else(|| {
@@ -196,6 +197,6 @@ fn one_of(name: &str, value: &str, words: &[&'static str]) -> Result<&'static st
     })
 }
 
-fn wrong(name: &str, value: &str) -> TargetError {
-    TargetError::usage(format!("`sqlite:` cannot take `{value}` as its parameter `{name}`"))
+fn wrong(name: &str, value: &str) -> UserError {
+    UserError::usage(format!("`sqlite:` cannot take `{value}` as its parameter `{name}`"))
 }

@@ -5,8 +5,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_driver::RefusedStatement;
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
 use highwater_model::literal::{LiteralSql, LiteralStyle};
@@ -15,6 +13,8 @@ use highwater_model::op::{
     RowBatch, Value,
 };
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::user_error::RefusedStatement;
+use highwater_model::user_error::UserError;
 use rusqlite::limits::Limit;
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Statement};
@@ -59,7 +59,7 @@ impl<'c> Statements<'c> {
         workload: &BoundWorkload,
         database: &'c Database,
         abandoned: Arc<AtomicBool>,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let fixed = |sql| {
             connection
                 .prepare(sql)
@@ -72,7 +72,7 @@ impl<'c> Statements<'c> {
             ops.push(match &op.kind {
                 BoundOpKind::Insert { table, .. } => {
                     let table = workload.tables.get(*table).ok_or_else(|| {
-                        TargetError::statement(format!(
+                        UserError::statement(format!(
                             "{what} inserts into table {table}, which is not there"
                         ))
                     })?;
@@ -249,12 +249,12 @@ impl<'c> Query<'c> {
         parameters: usize,
         what: &str,
         place: RefusedStatement,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let statement =
             connection.prepare(sql).map_err(|error| preparation_error(what, place, &error))?;
         let used = statement.parameter_count();
         if used > parameters {
-            let error = TargetError::statement(format!(
+            let error = UserError::statement(format!(
                 "{what}: the statement has {used} placeholders, the workload gives {parameters} \
                  parameters"
             ))

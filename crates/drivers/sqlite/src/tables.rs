@@ -6,12 +6,13 @@
 use highwater_model::op::{BoundTable, BoundWorkload};
 use rusqlite::{Connection, params};
 
-use highwater_driver::contract::{KeyCounts, TargetError, TargetErrorKind};
+use highwater_driver::contract::KeyCounts;
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql::registry;
 use highwater_driver::table_registry::{
     REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
 };
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::describe;
 use super::error::statement_error;
@@ -22,7 +23,7 @@ pub(super) fn create(
     connection: &Connection,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<RegistryEntry>, TargetError> {
+) -> Result<Vec<RegistryEntry>, UserError> {
     in_transaction(connection, "cannot create tables", || {
         let create = format!(
             "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
@@ -47,10 +48,7 @@ pub(super) fn create(
 }
 
 /// Replaces the entries of tables. The caller holds the writer lock.
-pub(super) fn update(
-    connection: &Connection,
-    entries: &[RegistryEntry],
-) -> Result<(), TargetError> {
+pub(super) fn update(connection: &Connection, entries: &[RegistryEntry]) -> Result<(), UserError> {
     in_transaction(connection, "cannot note tables", || {
         entries.iter().try_for_each(|entry| write(connection, entry))
     })
@@ -59,8 +57,8 @@ pub(super) fn update(
 fn in_transaction<T>(
     connection: &Connection,
     what: &str,
-    act: impl FnOnce() -> Result<T, TargetError>,
-) -> Result<T, TargetError> {
+    act: impl FnOnce() -> Result<T, UserError>,
+) -> Result<T, UserError> {
     run(connection, what, "BEGIN IMMEDIATE")?;
     let done = act().and_then(|done| run(connection, what, "COMMIT").map(|()| done));
     if done.is_err() && !connection.is_autocommit() {
@@ -71,7 +69,7 @@ fn in_transaction<T>(
 }
 
 /// Runs statements without rows; `what` names their subject, for errors.
-fn run(connection: &Connection, what: &str, sql: &str) -> Result<(), TargetError> {
+fn run(connection: &Connection, what: &str, sql: &str) -> Result<(), UserError> {
     let done = connection.execute_batch(sql);
     done.map_err(|error| statement_error(what, &error))
 }
@@ -81,7 +79,7 @@ fn apply(
     table: &BoundTable,
     action: TableAction,
     policy: &TablePolicy<'_>,
-) -> Result<RegistryEntry, TargetError> {
+) -> Result<RegistryEntry, UserError> {
     let what = format!("table `{}`", table.name);
     let change = |sql: &str| run(connection, &what, sql);
     let mut is_emptied = false;
@@ -101,7 +99,7 @@ fn apply(
         change(sql)?;
     }
     if !exists(connection, &table.name)? {
-        return Err(TargetError::statement(format!(
+        return Err(UserError::statement(format!(
             "{what} is not there after the workload's statements created it"
         ))
         .with_hint("the name in the workload's CREATE TABLE must be the table's"));
@@ -111,7 +109,7 @@ fn apply(
     Ok(entry)
 }
 
-fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
+fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, UserError> {
     let sql = format!(
         "SELECT name, fingerprint, seed, \"rows\", next_index, writing FROM {REGISTRY_TABLE} \
          WHERE name = {}",
@@ -121,7 +119,7 @@ fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntr
     Ok(rows.first().and_then(|row| registry::entry(row)))
 }
 
-fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), TargetError> {
+fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), UserError> {
     let sql = format!(
         "INSERT OR REPLACE INTO {REGISTRY_TABLE} \
          (name, fingerprint, seed, \"rows\", next_index, writing) \
@@ -145,7 +143,7 @@ fn registry_name() -> String {
     format!("table `{REGISTRY_TABLE}`")
 }
 
-fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
+fn exists(connection: &Connection, name: &str) -> Result<bool, UserError> {
     let sql = format!(
         "SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = {} COLLATE NOCASE",
         literal(name)
@@ -159,10 +157,10 @@ pub(super) fn table_error(
     table: &BoundTable,
     what: &str,
     error: &rusqlite::Error,
-) -> TargetError {
+) -> UserError {
     let mut error = statement_error(&format!("{what} `{}`", table.name), error);
     if matches!(exists(connection, &table.name), Ok(false)) {
-        error.kind = TargetErrorKind::MissingTable;
+        error.kind = UserErrorKind::MissingTable;
     }
     error
 }
@@ -179,9 +177,9 @@ pub(super) fn count_by_key(
     connection: &Connection,
     table: &BoundTable,
     width: u64,
-) -> Result<KeyCounts, TargetError> {
+) -> Result<KeyCounts, UserError> {
     if width == 0 {
-        return Err(TargetError::usage("keys cannot be counted in buckets of width 0"));
+        return Err(UserError::usage("keys cannot be counted in buckets of width 0"));
     }
     let key = &table.key;
     // Keys are below 2^63: a wider bucket contains them all. SQLite truncates an integer quotient, which for

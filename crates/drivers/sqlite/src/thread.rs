@@ -14,8 +14,9 @@ use rusqlite::{Connection, InterruptHandle};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
-use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::contract::Timeline;
 use highwater_driver::lingering::UnderWay;
+use highwater_model::user_error::UserError;
 
 use super::database::{Database, Running};
 
@@ -31,7 +32,7 @@ pub(super) struct ConnectionThread<Q, R> {
 
 /// The worker's end.
 pub(super) struct ConnectionWorker<Q, R> {
-    opened: Option<oneshot::Sender<Result<InterruptHandle, TargetError>>>,
+    opened: Option<oneshot::Sender<Result<InterruptHandle, UserError>>>,
     requests: mpsc::Receiver<(Q, Running)>,
     responses: mpsc::Sender<R>,
     /// The target's shared state.
@@ -57,7 +58,7 @@ pub(super) async fn start<Q, R>(
     name: String,
     timeline: &dyn Timeline,
     serve: impl FnOnce(&Connection, &mut ConnectionWorker<Q, R>) + Send + 'static,
-) -> Result<ConnectionThread<Q, R>, TargetError>
+) -> Result<ConnectionThread<Q, R>, UserError>
 where
     Q: Send + 'static,
     R: Send + 'static,
@@ -81,7 +82,7 @@ where
     // The thread is not joined: it ends once its channel is closed.
     let started = thread::Builder::new().name(name).spawn(work);
     drop(started.map_err(|error| {
-        TargetError::unreachable(format!("cannot start a thread for a session: {error}"))
+        UserError::unreachable(format!("cannot start a thread for a session: {error}"))
             .with_hint("lower the number of sessions, -c")
     })?);
     let settings = &database.settings;
@@ -89,10 +90,10 @@ where
     let interrupt = match select(opened_receiver, timeline.sleep_until(deadline)).await {
         Either::Left((Ok(opened), _)) => opened?,
         Either::Left((Err(_), _)) => {
-            return Err(TargetError::unreachable("a session's thread ended while it opened"));
+            return Err(UserError::unreachable("a session's thread ended while it opened"));
         }
         Either::Right(((), _)) => {
-            return Err(TargetError::unreachable(format!(
+            return Err(UserError::unreachable(format!(
                 "`{}` was not open in time",
                 settings.path.display()
             ))
@@ -142,7 +143,7 @@ impl<Q, R> ConnectionWorker<Q, R> {
     }
 
     /// The connection is unusable; `error` is the reason.
-    pub(super) fn refuse(&mut self, error: TargetError) {
+    pub(super) fn refuse(&mut self, error: UserError) {
         if let Some(opened) = self.opened.take() {
             drop(opened.send(Err(error)));
         }

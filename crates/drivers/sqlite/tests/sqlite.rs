@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{
-    Connect, Driver, Request, Session, TablePolicy, Target, TargetError, TargetErrorKind,
-    TargetOptions, TargetUrl, Timeline,
+    Connect, Driver, Request, Session, TablePolicy, Target, TargetOptions, TargetUrl, Timeline,
 };
 use highwater_driver_sqlite::SqliteDriver;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testkit::support;
 
 /// Never ends by itself.
@@ -33,7 +33,7 @@ async fn session(
     target: &dyn Target,
     timeline: &Rc<dyn Timeline>,
     sql: &str,
-) -> Result<Box<dyn Session>, TargetError> {
+) -> Result<Box<dyn Session>, UserError> {
     let workload = BoundWorkload {
         ops: vec![BoundOp {
             name: "query".to_owned(),
@@ -157,7 +157,7 @@ fn what_cannot_be_opened_says_why_and_what_to_do() {
     ] {
         let opened = support::block_on(target(path).administer(Rc::clone(&timeline))).err();
         let error = opened.unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Unreachable);
+        assert_eq!(error.kind, UserErrorKind::Unreachable);
         assert!(error.message.contains(says), "{error:?}");
         assert!(error.hint.is_some(), "{error:?}");
     }
@@ -173,7 +173,7 @@ fn a_wrong_statement_is_refused_on_connecting_and_names_its_op() {
         let target = target(&directory.path().join("bench.db"));
         for sql in ["SELEKT 1", "SELECT ?1", "SELECT 1; SELECT 2"] {
             let refused = session(target.as_ref(), &timeline, sql).await.err().unwrap();
-            let is_prepared = matches!(refused.kind, TargetErrorKind::Preparation(_));
+            let is_prepared = matches!(refused.kind, UserErrorKind::Preparation(_));
             assert!(is_prepared, "{sql}: {refused:?}");
             assert!(refused.message.contains("`query`"), "{refused}");
         }

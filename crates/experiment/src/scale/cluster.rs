@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use highwater_cluster::{self as cluster, ClusterError};
+use highwater_driver::TargetUrl;
 use highwater_driver::clock::RealClock;
 use highwater_driver::telemetry::LimitedNode;
-use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 /// A cluster at one size.
 #[derive(Debug)]
@@ -31,14 +32,14 @@ pub trait Cluster {
     ///
     /// # Errors
     /// `Unreachable` if it did not become ready: it may be retried.
-    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError>;
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, UserError>;
 
     /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
     ///
     /// # Errors
     /// As [`Cluster::resize`]; an existing cluster has no nodes that could be started.
-    fn alone(&mut self, _node: u32) -> Result<Resized, TargetError> {
-        Err(TargetError::usage("no node can be started alone"))
+    fn alone(&mut self, _node: u32) -> Result<Resized, UserError> {
+        Err(UserError::usage("no node can be started alone"))
     }
 
     /// Whether the CPU quotas of its nodes begin only after the warm-up.
@@ -50,7 +51,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// They cannot be set.
-    fn begin_quota(&mut self) -> Result<(), TargetError> {
+    fn begin_quota(&mut self) -> Result<(), UserError> {
         Ok(())
     }
 
@@ -80,7 +81,7 @@ impl StartedCluster {
     }
 
     /// Its current URLs, and how long resizing took.
-    fn made(&mut self, clock: &RealClock) -> Result<Resized, TargetError> {
+    fn made(&mut self, clock: &RealClock) -> Result<Resized, UserError> {
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
         let nodes = self.cluster.nodes()?;
@@ -93,7 +94,7 @@ impl StartedCluster {
 }
 
 impl Cluster for StartedCluster {
-    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError> {
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, UserError> {
         let clock = RealClock::start();
         let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
         // A cluster that was shrunk is not equivalent to a new one.
@@ -106,7 +107,7 @@ impl Cluster for StartedCluster {
         self.made(&clock)
     }
 
-    fn alone(&mut self, node: u32) -> Result<Resized, TargetError> {
+    fn alone(&mut self, node: u32) -> Result<Resized, UserError> {
         let clock = RealClock::start();
         self.is_alone = true;
         self.cluster.alone(node)?;
@@ -118,8 +119,8 @@ impl Cluster for StartedCluster {
         self.cluster.awaits_warm_up()
     }
 
-    fn begin_quota(&mut self) -> Result<(), TargetError> {
-        self.cluster.begin_quota().map_err(TargetError::from)
+    fn begin_quota(&mut self) -> Result<(), UserError> {
+        self.cluster.begin_quota().map_err(UserError::from)
     }
 
     fn limited_nodes(&self) -> Vec<LimitedNode> {
@@ -139,11 +140,12 @@ pub struct ReadyClusters {
 }
 
 impl Cluster for ReadyClusters {
-    fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<Resized, TargetError> {
-        let urls =
-            self.by_nodes.get(&nodes).cloned().ok_or_else(|| {
-                TargetError::usage(format!("there is no cluster of {nodes} nodes"))
-            })?;
+    fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<Resized, UserError> {
+        let urls = self
+            .by_nodes
+            .get(&nodes)
+            .cloned()
+            .ok_or_else(|| UserError::usage(format!("there is no cluster of {nodes} nodes")))?;
         Ok(Resized { urls, metrics: Vec::new(), took: Nanos::ZERO })
     }
 

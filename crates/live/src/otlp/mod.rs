@@ -11,10 +11,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_driver::TargetError;
 use highwater_driver::clock::wall_clock;
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::{SslMode, Stream, Tls, TlsFiles, connect_tcp, unreachable};
+use highwater_model::user_error::UserError;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -127,7 +127,7 @@ impl Pusher {
         }
     }
 
-    async fn exchange(&self, body: &[u8]) -> Result<Response, TargetError> {
+    async fn exchange(&self, body: &[u8]) -> Result<Response, UserError> {
         let url = &self.settings.url;
         let (place, host) = (url.to_string(), url.host.as_str());
         let stream = connect_tcp(&place, host, url.port).await?;

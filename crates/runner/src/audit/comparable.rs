@@ -3,10 +3,10 @@
 //!
 //! Must not decide which rows should be there.
 
-use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::stored_form::StoredForm;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::patient::{Next, Waits};
 use super::rows::push_range;
@@ -20,7 +20,7 @@ const KEPT_MAX: usize = 1_024;
 impl TableAudit<'_, '_> {
     /// Returns the columns that cannot be compared: the target itself reports a different text for the sent value, or
     /// has no checksum for their type. The comparison judges all other differences.
-    pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, TargetError> {
+    pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, UserError> {
         let others: Vec<usize> =
             (0..self.table.columns.len()).filter(|at| is_other(&self.table.columns[*at])).collect();
         let mut left_out = Vec::new();
@@ -45,7 +45,7 @@ impl TableAudit<'_, '_> {
         Ok(left_out)
     }
 
-    async fn read_some(&mut self, ranges: &[KeyRange]) -> Result<Vec<StoredRow>, TargetError> {
+    async fn read_some(&mut self, ranges: &[KeyRange]) -> Result<Vec<StoredRow>, UserError> {
         let mut waits = Waits::default();
         loop {
             let mut found = Vec::new();
@@ -56,7 +56,7 @@ impl TableAudit<'_, '_> {
             };
             match self.admin.read_rows(self.table, ranges, &mut take).await {
                 Ok(()) => return Ok(found),
-                Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Vec::new()),
+                Err(error) if error.kind == UserErrorKind::Statement => return Ok(Vec::new()),
                 Err(error) => self.admin.recover(error, &mut waits, Next::Nothing).await?,
             }
         }
@@ -68,7 +68,7 @@ impl TableAudit<'_, '_> {
         at: usize,
         sent: &RowBatch,
         stored: &StoredRow,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         let column = &self.table.columns[at];
         let (Some(data), Some(value)) = (sent.columns.get(at), stored.values.get(at)) else {
             return Ok(false);

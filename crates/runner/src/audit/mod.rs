@@ -21,13 +21,14 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_analysis::buckets::EXAMPLES_MAX;
-use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::{Admin, Target, Timeline};
 use highwater_model::audit_record::GoneTable;
 use highwater_model::event::AuditStage;
 use highwater_model::op::BoundTable;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Invariant;
 
 use crate::deadline::until;
@@ -163,9 +164,9 @@ async fn audit(
 
 /// Hint for a failed audit: the driver's, else one chosen by the error's kind. Missing privileges are the cause only of
 /// a refusal.
-fn hint_of(error: &TargetError) -> Option<String> {
+fn hint_of(error: &UserError) -> Option<String> {
     let of_kind = match error.kind {
-        TargetErrorKind::Statement | TargetErrorKind::MissingTable => {
+        UserErrorKind::Statement | UserErrorKind::MissingTable => {
             "the target does not have what the audit's statement uses: --audit count compares keys alone"
         }
         _ => return error.hint.clone(),
@@ -181,7 +182,7 @@ async fn compare(
     timeline: &Rc<dyn Timeline>,
     deadline: Nanos,
     outcome: &mut AuditOutcome,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let AuditOutcome { record, idle, rows } = outcome;
     input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
@@ -249,7 +250,7 @@ async fn compare_table(
     ledger: &mut Ledger,
     admin: &mut PatientAdmin<'_>,
     times: TableTimes<'_>,
-) -> Result<Figures, TargetError> {
+) -> Result<Figures, UserError> {
     let table = &input.bound.tables[position];
     let before =
         input.tables.rows_before().get(position).copied().filter(|_| !input.stored).unwrap_or(0);
@@ -266,7 +267,7 @@ async fn compare_table(
     };
     let left_out = match audit.uncomparable().await {
         // The comparison reports this as well.
-        Err(error) if error.kind == TargetErrorKind::MissingTable => Vec::new(),
+        Err(error) if error.kind == UserErrorKind::MissingTable => Vec::new(),
         left_out => left_out?,
     };
     let compared = comparable::without(table, &left_out);
@@ -279,7 +280,7 @@ async fn compare_table(
         None => audit.run(times).await,
     };
     let compared = match compared {
-        Err(error) if error.kind == TargetErrorKind::Statement => {
+        Err(error) if error.kind == UserErrorKind::Statement => {
             // The target may reject one of the workload's expressions although its rows are right.
             let unknown = BTreeSet::new();
             let wrong = audit.distrusts_own_sql(&unknown, times);
@@ -294,7 +295,7 @@ async fn compare_table(
         check_visible(admin, table).await?;
     }
     match compared {
-        Err(error) if error.kind == TargetErrorKind::MissingTable && input.plan.share.of == 1 => {
+        Err(error) if error.kind == UserErrorKind::MissingTable && input.plan.share.of == 1 => {
             confirm_missing(admin, table, &error).await?;
             check_visible(admin, table).await?;
             Ok(Figures::of_dropped(acknowledged, before))
@@ -304,14 +305,11 @@ async fn compare_table(
 }
 
 /// Fails if some rows of the table may be hidden from this user: rows that cannot be seen are not lost.
-async fn check_visible(
-    admin: &mut PatientAdmin<'_>,
-    table: &BoundTable,
-) -> Result<(), TargetError> {
+async fn check_visible(admin: &mut PatientAdmin<'_>, table: &BoundTable) -> Result<(), UserError> {
     let hidden = admin.ask(async |admin| admin.hidden_rows(table).await).await?;
     hidden.map_or(Ok(()), |why| {
         let name = &table.name;
-        Err(TargetError::statement(format!(
+        Err(UserError::statement(format!(
             "rows of table `{name}` may be hidden from this connection: {why}"
         )))
     })
@@ -321,14 +319,14 @@ async fn check_visible(
 async fn confirm_missing(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
-    error: &TargetError,
-) -> Result<(), TargetError> {
+    error: &UserError,
+) -> Result<(), UserError> {
     let mut waits = Waits::default();
     for _ in 0..MISSING_LOOKS {
         let why = AuditStage::WaitingForTable { error: error.to_string() };
         admin.pause(why, &mut waits).await;
         match admin.count_by_key(table, u64::MAX).await {
-            Err(again) if again.kind == TargetErrorKind::MissingTable => {}
+            Err(again) if again.kind == UserErrorKind::MissingTable => {}
             Err(again) => return Err(again),
             Ok(_) => return Err(error.clone()),
         }
@@ -342,7 +340,7 @@ async fn compare_copies(
     input: &AuditInput<'_>,
     admin: &mut PatientAdmin<'_>,
     record: &mut AuditRecord,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     // Other load generators may still write, so copies counted one after the other would differ.
     if input.plan.share.of > 1 {
         return Ok(());
@@ -367,7 +365,7 @@ async fn compare_copies(
 async fn check_invariant(
     invariant: &Invariant,
     admin: &mut PatientAdmin<'_>,
-) -> Result<InvariantRecord, TargetError> {
+) -> Result<InvariantRecord, UserError> {
     let rows = admin.ask(async |admin| admin.query(&invariant.sql).await).await?;
     let found = match rows.as_slice() {
         [row] if row.len() == 1 => row[0].clone(),
@@ -411,13 +409,13 @@ mod tests {
     #[test]
     fn only_a_refusal_is_a_question_of_privileges() {
         for (kind, own, hint) in [
-            (TargetErrorKind::Statement, None, Some("--audit count")),
-            (TargetErrorKind::MissingTable, None, Some("--audit count")),
-            (TargetErrorKind::Statement, Some("as the driver says"), Some("as the driver says")),
-            (TargetErrorKind::Refused, Some("grant the user the right"), Some("grant the user")),
-            (TargetErrorKind::Exhausted, None, None),
+            (UserErrorKind::Statement, None, Some("--audit count")),
+            (UserErrorKind::MissingTable, None, Some("--audit count")),
+            (UserErrorKind::Statement, Some("as the driver says"), Some("as the driver says")),
+            (UserErrorKind::Refused, Some("grant the user the right"), Some("grant the user")),
+            (UserErrorKind::Exhausted, None, None),
         ] {
-            let mut error = TargetError::new(kind, "function md5(date) does not exist");
+            let mut error = UserError::new(kind, "function md5(date) does not exist");
             error.hint = own.map(str::to_owned);
             let found = hint_of(&error);
             let is_it = |hint: &str| found.as_ref().is_some_and(|found| found.contains(hint));

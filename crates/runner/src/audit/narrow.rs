@@ -3,9 +3,9 @@
 //! All rows of some buckets are read back and compared with the sent rows, regenerated from their index. Rows are
 //! marked in bitmaps of a bounded size; more buckets take more passes.
 
-use highwater_driver::TargetError;
 use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{Difference, KeyRange, StoredRow};
+use highwater_model::user_error::UserError;
 
 use super::patient::{Next, Waits};
 use super::rows::{Marks, push_halves, push_range};
@@ -66,7 +66,7 @@ impl Pass<'_> {
 
 impl TableAudit<'_, '_> {
     /// Reads back all rows of these buckets (ascending), and returns what is wrong with them.
-    pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, TargetError> {
+    pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, UserError> {
         let width = self.ledger.width();
         let at_once = usize::try_from(PASS_KEYS / width).unwrap_or(1).max(1);
         let mut figures = Figures::default();
@@ -88,7 +88,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         buckets: &[u64],
         figures: &mut Figures,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let width = self.ledger.width();
         let mut pass = self.pass(buckets, width);
         let mut ranges: Vec<KeyRange> = Vec::new();

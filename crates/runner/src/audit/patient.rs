@@ -5,14 +5,13 @@
 
 use std::rc::Rc;
 
-use highwater_driver::{
-    Admin, KeyCounts, RowTaker, Target, TargetError, TargetErrorKind, Timeline,
-};
+use highwater_driver::{Admin, KeyCounts, RowTaker, Target, Timeline};
 use highwater_model::audit_record::Exhausted;
 use highwater_model::event::{AuditStage, Part};
 use highwater_model::op::BoundTable;
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::progress::AuditProgressReporter;
 use crate::deadline::within;
@@ -86,7 +85,7 @@ impl<'a> PatientAdmin<'a> {
     }
 
     /// Waits until the target responds. It may have gone away during the run, with this connection.
-    pub(super) async fn until_present(&mut self) -> Result<(), TargetError> {
+    pub(super) async fn until_present(&mut self) -> Result<(), UserError> {
         let mut waits = Waits::default();
         let mut stage = None;
         let ended = loop {
@@ -113,7 +112,7 @@ impl<'a> PatientAdmin<'a> {
     }
 
     /// Keeps the connection if it responds; otherwise replaces it, perhaps on another host.
-    async fn renew(&mut self) -> Result<(), TargetError> {
+    async fn renew(&mut self) -> Result<(), UserError> {
         let idle = self.admin.quiesce(Nanos::ZERO);
         if let Some(Ok(_)) = within(RESPONSE_LIMIT, self.timeline.as_ref(), idle).await {
             return Ok(());
@@ -126,11 +125,11 @@ impl<'a> PatientAdmin<'a> {
     /// is not resent unchanged.
     pub(super) async fn recover(
         &mut self,
-        error: TargetError,
+        error: UserError,
         waits: &mut Waits,
         next: Next,
-    ) -> Result<(), TargetError> {
-        let is_exhausted = error.kind == TargetErrorKind::Exhausted;
+    ) -> Result<(), UserError> {
+        let is_exhausted = error.kind == UserErrorKind::Exhausted;
         if is_exhausted {
             let ended = match next {
                 Next::Smaller => false,
@@ -171,22 +170,22 @@ impl<'a> PatientAdmin<'a> {
     /// Retries until there is a response or a permanent refusal.
     pub(super) async fn ask<T>(
         &mut self,
-        ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
-    ) -> Result<T, TargetError> {
+        ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, UserError>,
+    ) -> Result<T, UserError> {
         self.ask_or(ask, Next::Nothing).await
     }
 
     /// Waits until the target is idle, at most until then; says whether it is.
-    pub(super) async fn quiesce(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+    pub(super) async fn quiesce(&mut self, deadline: Nanos) -> Result<bool, UserError> {
         let poll = async |admin: &mut dyn Admin| admin.quiesce(deadline).await;
         self.ask_or(poll, Next::Poll).await
     }
 
     async fn ask_or<T>(
         &mut self,
-        mut ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
+        mut ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, UserError>,
         next: Next,
-    ) -> Result<T, TargetError> {
+    ) -> Result<T, UserError> {
         let mut waits = Waits::default();
         loop {
             match ask(self.admin.as_mut()).await {
@@ -200,7 +199,7 @@ impl<'a> PatientAdmin<'a> {
         &mut self,
         table: &BoundTable,
         width: u64,
-    ) -> Result<KeyCounts, TargetError> {
+    ) -> Result<KeyCounts, UserError> {
         self.ask(async |admin| admin.count_by_key(table, width).await).await
     }
 
@@ -210,7 +209,7 @@ impl<'a> PatientAdmin<'a> {
         table: &BoundTable,
         ranges: &[KeyRange],
         take: &mut RowTaker<'_>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         self.admin.read_rows(table, ranges, take).await
     }
 }

@@ -1,13 +1,13 @@
 //! The audit of rows that replace each other. It reads every row; for each key in the ledger, the stored value must be
 //! that of a write which no acknowledged write followed.
 
-use highwater_driver::TargetError;
 use highwater_model::audit_record::ReplacedRecord;
 use highwater_model::event::TableStep;
 use highwater_model::op::{BoundTable, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow, difference};
+use highwater_model::user_error::UserError;
 
 use super::input::TableTimes;
 use super::patient::{Next, Waits};
@@ -21,7 +21,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         column: usize,
         times: TableTimes<'_>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let mut kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
@@ -70,7 +70,7 @@ impl TableAudit<'_, '_> {
         at: usize,
         marked: bool,
         kept: &mut Replacements,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let (figures, workload) = (&mut self.figures, self.input.workload);
         let progress = &self.input.progress;
         let (position, first_row) = (self.position, self.input.tables.first_row);

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use highwater_driver::TargetError;
 use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::user_error::UserError;
 use highwater_workload::random::Draws;
 
 use super::patient::{Next, Waits};
@@ -24,7 +24,7 @@ const SUSPECTS_MAX: usize = 10_000;
 impl TableAudit<'_, '_> {
     /// Searches for every row of unknown outcome and reads the sample; returns the rows whose stored
     /// values differ from those sent.
-    pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, TargetError> {
+    pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, UserError> {
         let mut suspects = BTreeSet::new();
         let mut sample = if sample { self.sampled_rows() } else { BTreeSet::new() };
         let fresh = self.input.directory.spill();
@@ -50,7 +50,7 @@ impl TableAudit<'_, '_> {
         let lost = old.lost().or(self.ledger.exceptions().lost());
         if let Some(lost) = lost {
             let message = format!("rows of unknown outcome could not be kept: {lost}");
-            return Err(TargetError::statement(message));
+            return Err(UserError::statement(message));
         }
         self.read_sample(&sample, &mut suspects).await?;
         Ok(suspects)
@@ -68,7 +68,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         sample: &BTreeSet<u64>,
         suspects: &mut BTreeSet<u64>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         if sample.is_empty() {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         group: &[Exception],
         suspects: &mut BTreeSet<u64>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let mut left = vec![group];
         let mut waits = Waits::default();
         while let Some(group) = left.pop() {
@@ -127,7 +127,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         group: &[Exception],
         suspects: &mut BTreeSet<u64>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let mut ranges: Vec<KeyRange> = Vec::new();
         let mut offsets = Vec::with_capacity(group.len());
         let mut rows_in_all = 0;

@@ -4,10 +4,11 @@
 //! Must not know the expected sums.
 
 use highwater_analysis::sums::BUCKETS_MAX;
-use highwater_driver::{BucketSums, KeyCounts, KeySums, TargetError};
+use highwater_driver::{BucketSums, KeyCounts, KeySums};
 use highwater_model::checksum::GROUP_WIDTH_MAX;
 use highwater_model::op::BoundTable;
 use highwater_model::stored::KeyRange;
+use highwater_model::user_error::UserError;
 
 use super::patient::{Next, PatientAdmin, Waits};
 use super::progress::AuditProgressReporter;
@@ -55,7 +56,7 @@ pub(super) async fn sum(
     table: &BoundTable,
     query: SumQuery,
     progress: &AuditProgressReporter<'_>,
-) -> Result<KeySums, TargetError> {
+) -> Result<KeySums, UserError> {
     let mut sums = KeySums::default();
     let (mut left, mut waits) = (vec![KeyRange::ALL], Waits::default());
     let mut widest = query.widest();
@@ -100,7 +101,7 @@ async fn once(
     table: &BoundTable,
     slice: KeyRange,
     query: SumQuery,
-) -> Result<KeySums, TargetError> {
+) -> Result<KeySums, UserError> {
     let sliced;
     let table = if slice == KeyRange::ALL {
         table

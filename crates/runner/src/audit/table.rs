@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 
 use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
-use highwater_driver::{KeySums, TargetError};
+use highwater_driver::KeySums;
 use highwater_model::audit_record::{Removal, WrongSql};
 use highwater_model::event::{AuditStage, TableStep};
 use highwater_model::op::BoundTable;
@@ -12,6 +12,7 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::record::{
     AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket,
 };
+use highwater_model::user_error::UserError;
 
 use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;
@@ -98,7 +99,7 @@ impl Figures {
 
 impl TableAudit<'_, '_> {
     /// Audits; wrong buckets are narrowed to their rows if time permits.
-    pub(super) async fn run(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
+    pub(super) async fn run(&mut self, times: TableTimes<'_>) -> Result<(), UserError> {
         let level = self.input.level;
         let mut wrong = BTreeSet::new();
         let mut suspects = BTreeSet::new();
@@ -176,7 +177,7 @@ impl TableAudit<'_, '_> {
     }
 
     /// Checks the SQL that found wrong rows.
-    pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
+    pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), UserError> {
         let record = &self.figures.record;
         if record.missing + record.surplus + record.altered > 0 {
             let suspects: BTreeSet<u64> =

@@ -13,10 +13,11 @@ mod writing;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Admin, Connect, Target, TargetError, Timeline};
+use highwater_driver::{Admin, Connect, Target, Timeline};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, OpId};
 use highwater_model::outcome::{ErrorClass, OpError};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use tried::TriedTable;
@@ -52,7 +53,7 @@ pub async fn try_workload(
     bound: &BoundWorkload,
     last_row: u64,
     timeline: &Rc<dyn Timeline>,
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     let mut bound = bound.clone();
     DeclaredTables::read(admin, &bound).await?.bind(&mut bound);
     let bound = Arc::new(bound);
@@ -92,7 +93,7 @@ impl Canary<'_> {
         &self,
         admin: &mut dyn Admin,
         positions: &[usize],
-    ) -> Result<Vec<Uncompared>, TargetError> {
+    ) -> Result<Vec<Uncompared>, UserError> {
         let connect = Connect {
             workload: Arc::clone(self.bound),
             number: 0,
@@ -125,15 +126,15 @@ impl Canary<'_> {
 
     /// An insert that failed for another reason than a value: what is left is tried by the load itself, if
     /// there is one.
-    fn unclear(&self, table: &TriedTable<'_>, why: Option<OpError>) -> Result<(), TargetError> {
+    fn unclear(&self, table: &TriedTable<'_>, why: Option<OpError>) -> Result<(), UserError> {
         let Some(why) = why.filter(|_| !self.before_load) else {
             return Ok(());
         };
         let code = why.code.map_or_else(String::new, |code| format!(" ({code})"));
         let cause = format!("{}: {}{code}", self.workload.op_name(table.op), why.message);
         Err(match why.class {
-            ErrorClass::Connection => TargetError::unreachable(cause),
-            _ => TargetError::statement(cause),
+            ErrorClass::Connection => UserError::unreachable(cause),
+            _ => UserError::statement(cause),
         })
     }
 
@@ -165,7 +166,7 @@ impl Canary<'_> {
         table: &mut TriedTable<'_>,
         writer: &mut Writer,
         admin: &mut dyn Admin,
-    ) -> Result<Vec<u64>, TargetError> {
+    ) -> Result<Vec<u64>, UserError> {
         let first = table.first_row;
         let last = self.last_row.max(first);
         // Rows that replace each other may have one key: one at a time.

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::{Admin, TargetError, TargetErrorKind};
+use highwater_driver::Admin;
 use highwater_model::display::count;
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::stored_form::StoredForm;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::tried::{TriedTable, kind_of};
 use crate::audit::{form, push_range};
@@ -22,7 +23,7 @@ impl TriedTable<'_> {
         &self,
         admin: &mut dyn Admin,
         written: &[u64],
-    ) -> Result<Vec<usize>, TargetError> {
+    ) -> Result<Vec<usize>, UserError> {
         if written.is_empty() {
             return Ok(Vec::new());
         }
@@ -73,7 +74,7 @@ impl TriedTable<'_> {
     }
 
     /// Fails if not all rows that were acknowledged can be seen, and the target says why.
-    async fn check_visible(&self, admin: &mut dyn Admin, rows: u64) -> Result<(), TargetError> {
+    async fn check_visible(&self, admin: &mut dyn Admin, rows: u64) -> Result<(), UserError> {
         let Some(why) = admin.hidden_rows(&self.table).await? else {
             return Ok(());
         };
@@ -86,14 +87,14 @@ impl TriedTable<'_> {
         let (seen, rows) = (count(seen), count(rows));
         let name = &self.table.name;
         let message = format!("table `{name}`: {seen} of {rows} stored rows can be seen: {why}");
-        Err(TargetError::usage(message).with_hint(
+        Err(UserError::usage(message).with_hint(
             "run as a user who sees every row, or leave the policy out of the workload's `create`; \
              --audit off measures without comparing rows",
         ))
     }
 
     /// Columns of which the target makes no checksum.
-    async fn without_checksum(&self, admin: &mut dyn Admin) -> Result<Vec<usize>, TargetError> {
+    async fn without_checksum(&self, admin: &mut dyn Admin) -> Result<Vec<usize>, UserError> {
         match admin.sums_by_key(&self.table, 1).await {
             Err(error) if is_lasting(&error) && self.before_load => {}
             summed => return summed.map(|_| Vec::new()),
@@ -124,7 +125,7 @@ impl TriedTable<'_> {
         at: usize,
         sent: &RowBatch,
         stored: &StoredRow,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         let Some(data) = sent.columns.get(at) else {
             return Ok(true);
         };
@@ -148,7 +149,7 @@ impl TriedTable<'_> {
             "table `{table}`: column `{name}` is {kind} and cannot store {expected}, {origin}: it gives \
              back {found}"
         );
-        Err(TargetError::usage(message).with_hint(
+        Err(UserError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`; --audit off \
              measures without comparing rows",
         ))
@@ -156,6 +157,6 @@ impl TriedTable<'_> {
 }
 
 /// Whether the target refused a statement itself, and would again.
-fn is_lasting(error: &TargetError) -> bool {
-    error.kind == TargetErrorKind::Statement
+fn is_lasting(error: &UserError) -> bool {
+    error.kind == UserErrorKind::Statement
 }

@@ -1,9 +1,10 @@
 //! Why the target refused a row: which column's value does not fit. Must not compare stored values.
 
-use highwater_driver::{Admin, TargetError};
+use highwater_driver::Admin;
 use highwater_model::display::count;
 use highwater_model::op::{RowBatch, Value};
 use highwater_model::stored::value_at;
+use highwater_model::user_error::UserError;
 
 use crate::audit::form;
 
@@ -37,7 +38,7 @@ impl TriedTable<'_> {
         row: u64,
         stored: &[u64],
         why: &str,
-    ) -> Result<Option<TargetError>, TargetError> {
+    ) -> Result<Option<UserError>, UserError> {
         let (row, why) = self.earliest(writer, row, stored, why).await;
         let sent = self.rows(row, 1);
         let column = match self.by_exchange(writer, &sent).await {
@@ -50,7 +51,7 @@ impl TriedTable<'_> {
             let (table, number) = (&self.table.name, count(row));
             format!("table `{table}`: row {number} cannot be stored, nor another one: {why}")
         });
-        Ok(Some(TargetError::usage(message).with_hint(
+        Ok(Some(UserError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`, or end the run \
              before that row, with --rows and --warm-up 0s",
         )))
@@ -61,7 +62,7 @@ impl TriedTable<'_> {
     pub(super) async fn write_extremes(
         &mut self,
         writer: &mut Writer,
-    ) -> Result<Vec<u64>, TargetError> {
+    ) -> Result<Vec<u64>, UserError> {
         let mut stored = Vec::new();
         let ends = extreme_values(self.workload, self.position);
         let rows = ends.iter().map(Vec::len).max().unwrap_or(0);
@@ -96,13 +97,13 @@ impl TriedTable<'_> {
         writer: &mut Writer,
         sent: RowBatch,
         why: &str,
-    ) -> Option<TargetError> {
+    ) -> Option<UserError> {
         let Exchange::Column(column) = self.by_exchange(writer, &sent).await else {
             return None;
         };
         self.made.push(sent.clone());
         let message = self.cannot_store(column, &sent, why)?;
-        Some(TargetError::usage(message).with_hint(
+        Some(UserError::usage(message).with_hint(
             "give the column a type that keeps the workload's values, in its `create`, or narrow its \
              generator",
         ))
@@ -197,7 +198,7 @@ impl TriedTable<'_> {
         &self,
         admin: &mut dyn Admin,
         refused: &RowBatch,
-    ) -> Result<Option<usize>, TargetError> {
+    ) -> Result<Option<usize>, UserError> {
         for (at, column) in self.table.columns.iter().enumerate() {
             let sent = refused.columns.get(at).map(|data| data.value(0));
             let text = match sent {

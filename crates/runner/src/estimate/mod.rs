@@ -2,13 +2,14 @@
 //!
 //! Pure: all inputs are passed in. Must not query.
 
-use highwater_driver::{DiskSpace, TargetError};
+use highwater_driver::DiskSpace;
 use highwater_model::display::bytes;
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::op::{ColumnData, RowBatch};
 use highwater_model::plan::{Pace, PhaseKind, PhasePlan, Plan};
 use highwater_model::record::{DiskRecord, EstimateRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::request::rows_per_op;
@@ -164,7 +165,7 @@ fn value_bytes(batch: &RowBatch) -> u64 {
 }
 
 /// Rejects a run that cannot fit.
-pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
+pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), UserError> {
     let (Some(disk), Some(needed)) = (&estimate.disk, estimate.bytes) else {
         return Ok(());
     };
@@ -179,7 +180,7 @@ pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
         bytes(disk.free_bytes),
         bytes(disk.reserve_bytes)
     );
-    Err(TargetError::usage(message).with_hint(
+    Err(UserError::usage(message).with_hint(
         "free space, plan fewer rows (--rate, -d, --rows, --set rows=…), or give \
          --no-disk-guard if the target stores rows in less than their values take",
     ))

@@ -16,13 +16,14 @@ use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_analysis::cluster_changes::cluster_changes;
-use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
+use highwater_driver::{Admin, TableFeatures, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::event::{Event, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Invariant;
 
 use crate::audit::AuditOutcome;
@@ -184,7 +185,7 @@ impl Run {
         };
         let passes = Passes { load, main };
         if let Some(error) = passes.fatal()
-            && matches!(error.kind, TargetErrorKind::Preparation(_))
+            && matches!(error.kind, UserErrorKind::Preparation(_))
         {
             return Err(error.into());
         }
@@ -311,7 +312,7 @@ impl Run {
     /// Notes on the tables and the audit.
     fn notes(
         &self,
-        not_noted: Option<TargetError>,
+        not_noted: Option<UserError>,
         features: TableFeatures,
         earlier: Option<&EarlierAudit>,
     ) -> Vec<RunNote> {
@@ -351,7 +352,7 @@ impl Run {
         passes: &Passes,
         rows: Option<&[u64]>,
         admin: &mut dyn Admin,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         if self.request.plan.share.of > 1 || !table_setup::writes(&self.request) {
             return Ok(());
         }
@@ -390,10 +391,10 @@ impl Run {
 }
 
 /// Rejects transactions of several statements if the target has none, before anything is created.
-fn check_transactions(bound: &BoundWorkload, facts: &TargetFacts) -> Result<(), TargetError> {
+fn check_transactions(bound: &BoundWorkload, facts: &TargetFacts) -> Result<(), UserError> {
     let is_one = |op: &&BoundOp| matches!(op.kind, BoundOpKind::Transaction(_));
     match bound.ops.iter().find(is_one) {
-        Some(op) if !facts.transactions => Err(TargetError::no_transactions(&op.name)),
+        Some(op) if !facts.transactions => Err(UserError::no_transactions(&op.name)),
         _ => Ok(()),
     }
 }

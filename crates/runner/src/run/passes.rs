@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_analysis::{late_allowed, late_message};
-use highwater_driver::{Admin, TargetError};
+use highwater_driver::Admin;
 use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{EstimateRecord, Incident, IncidentKind};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::OpContext;
 
 use super::state::{Run, executors_of};
@@ -49,7 +50,7 @@ impl Run {
         parts: &mut Parts,
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
-    ) -> Result<EstimateRecord, TargetError> {
+    ) -> Result<EstimateRecord, UserError> {
         if !self.request.options.no_disk_guard && table_setup::writes(&self.request) {
             self.space = admin.disk().await?;
         }

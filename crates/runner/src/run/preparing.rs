@@ -4,10 +4,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Admin, Connect, TargetError, TargetErrorKind, TargetFacts};
+use highwater_driver::{Admin, Connect, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::RunError;
 use super::state::Run;
@@ -40,7 +41,7 @@ impl Run {
     pub(super) async fn check_statements(
         &self,
         bound: &Arc<BoundWorkload>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         let target = &self.request.target;
         // A model prepares nothing, and an additional session would change its course.
         if target.capabilities().simulated {
@@ -54,7 +55,7 @@ impl Run {
         };
         match target.check_statements(connect).await {
             Err(error) => match error.kind {
-                TargetErrorKind::Preparation(_) | TargetErrorKind::Usage => Err(error),
+                UserErrorKind::Preparation(_) | UserErrorKind::Usage => Err(error),
                 // Opening a session is retried under load, as planned.
                 _ => Ok(()),
             },

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Admin, TargetError, TargetFacts};
+use highwater_driver::{Admin, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunNote;
 use highwater_model::stored_form::StoredForm;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::RunError;
 use super::preparing::unless_stopped;
@@ -122,14 +123,14 @@ impl Run {
 }
 
 /// Its rows may come at any time.
-fn still_running() -> TargetError {
-    TargetError::statement("a statement of the audit's try in the new tables is still running")
+fn still_running() -> UserError {
+    UserError::statement("a statement of the audit's try in the new tables is still running")
         .with_hint("find out what it waits for; --audit off begins the load without a try")
 }
 
 /// The other shares begin to write, to tables that should have been recreated before.
-fn too_late() -> TargetError {
-    TargetError::statement("the audit's try in the new tables was not over before --start-at")
+fn too_late() -> UserError {
+    UserError::statement("the audit's try in the new tables was not over before --start-at")
         .with_hint("start all shares again, with --drop for the first one and a later --start-at")
 }
 

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use highwater_driver::telemetry::names;
-use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
+use highwater_driver::{BoxFuture, MetricSample, TelemetryReader};
 use highwater_model::numbers::to_f64;
+use highwater_model::user_error::UserError;
 
 use highwater_driver::telemetry::LimitedNode;
 
@@ -20,7 +21,7 @@ pub(super) fn reader(nodes: &[LimitedNode]) -> Box<dyn TelemetryReader> {
 struct ControlGroups(Vec<LimitedNode>);
 
 impl TelemetryReader for ControlGroups {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, UserError>> {
         let samples = self.0.iter().flat_map(samples).collect();
         Box::pin(std::future::ready(Ok(samples)))
     }

@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use highwater_driver::telemetry::{names, units};
-use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
+use highwater_driver::{BoxFuture, MetricSample, TelemetryReader};
 use highwater_model::numbers::to_f64;
+use highwater_model::user_error::UserError;
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 
@@ -26,7 +27,7 @@ pub(super) fn reader() -> Option<Box<dyn TelemetryReader>> {
 struct Host;
 
 impl TelemetryReader for Host {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, UserError>> {
         let mut readings = Vec::new();
         if let Ok(stats) = procfs::KernelStats::current() {
             readings.extend(cpu(&stats));

@@ -17,9 +17,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join, join_all, select};
-use highwater_driver::{BoxFuture, MetricSample, Target, TargetError, TelemetryReader, Timeline};
+use highwater_driver::{BoxFuture, MetricSample, Target, TelemetryReader, Timeline};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, sources};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use tokio::sync::oneshot;
 
 use self::series::Table;
@@ -48,9 +49,9 @@ const REST_MAX: Nanos = Nanos::from_secs(5);
 /// Maximum characters of a reason.
 const REASON_CHARACTERS_MAX: usize = 200;
 
-type Opened = Result<Option<Box<dyn TelemetryReader>>, TargetError>;
+type Opened = Result<Option<Box<dyn TelemetryReader>>, UserError>;
 /// A response and the reader that it came from; `None` if there is nothing to read.
-type Reading = Result<Option<(Box<dyn TelemetryReader>, Vec<MetricSample>)>, TargetError>;
+type Reading = Result<Option<(Box<dyn TelemetryReader>, Vec<MetricSample>)>, UserError>;
 
 /// Opens a reader; `None` if there is nothing to read.
 pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, Opened>>;

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 
 use highwater_analysis::telemetry::values_of;
-use highwater_driver::TargetErrorKind;
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::{
     POINTS_MAX, SERIES_MAX, SeriesKind, TelemetryPoint, TelemetrySeries,
 };
+use highwater_model::user_error::UserErrorKind;
 
 use super::*;
 use crate::observer::Silent;
@@ -182,7 +182,7 @@ struct Scripted {
 }
 
 impl TelemetryReader for Scripted {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, UserError>> {
         let number = self.polls.get();
         self.polls.set(number + 1);
         let readings = vec![MetricSample::level("queue", "1", f64::from(number))];
@@ -207,9 +207,9 @@ impl TelemetryReader for Scripted {
     }
 }
 
-fn refused(number: u32) -> Result<Vec<MetricSample>, TargetError> {
-    Err(TargetError {
-        kind: TargetErrorKind::Statement,
+fn refused(number: u32) -> Result<Vec<MetricSample>, UserError> {
+    Err(UserError {
+        kind: UserErrorKind::Statement,
         message: format!("question {number} refused{}", ", and why".repeat(100)),
         hint: None,
     })

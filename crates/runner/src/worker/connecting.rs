@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::select;
-use highwater_driver::{Connect, Request, Session, TargetError, TargetErrorKind};
+use highwater_driver::{Connect, Request, Session};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::{Connected, Worker};
 use crate::refusals::Refusals;
@@ -51,7 +52,7 @@ impl Worker {
                 None => {
                     let limit = self.retry.reconnect_limit.as_secs_f64();
                     let error = failed.unwrap_or_else(|| {
-                        TargetError::unreachable(format!(
+                        UserError::unreachable(format!(
                             "the target made no session ready within {limit} s"
                         ))
                     });
@@ -66,8 +67,8 @@ impl Worker {
                     // The statement could be prepared before the load. Since then, the workload itself or others
                     // changed the user's tables.
                     let by_itself = !has_worked && self.bound.tables.is_empty();
-                    if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
-                        error.kind = TargetErrorKind::Statement;
+                    if matches!(error.kind, UserErrorKind::Preparation(_)) && !by_itself {
+                        error.kind = UserErrorKind::Statement;
                     }
                     let permanent = !error.may_pass();
                     if permanent {
@@ -128,7 +129,7 @@ impl Worker {
     }
 
     /// The run is over, and the target did not respond to the last attempt.
-    fn note_away(&self, failed: Option<TargetError>) {
+    fn note_away(&self, failed: Option<UserError>) {
         let Some(error) = failed else { return };
         self.note_missing(error.clone());
         let mut record = self.record.borrow_mut();
@@ -136,12 +137,12 @@ impl Worker {
         record.away_for.get_or_insert(error);
     }
 
-    fn note_missing(&self, error: TargetError) {
+    fn note_missing(&self, error: UserError) {
         self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
     }
 
     /// Connecting took longer than the limit. `had`: until when this session was a working one.
-    fn lose(&self, error: TargetError, had: Option<Nanos>) {
+    fn lose(&self, error: UserError, had: Option<Nanos>) {
         let others_work = match had {
             None => self.record.borrow().worked.iter().any(|w| w.working > 0),
             Some(until) => self.record.borrow().acknowledged_at > Some(until),
@@ -156,7 +157,7 @@ impl Worker {
     }
 
     /// Ends the run for all sessions.
-    pub(super) fn time_out(&self, error: TargetError) {
+    pub(super) fn time_out(&self, error: UserError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());
     }

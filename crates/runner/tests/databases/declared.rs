@@ -5,12 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::Target;
 use highwater_driver::interrupts;
-use highwater_driver::{Target, TargetErrorKind};
 use highwater_model::judgment::Data;
 use highwater_model::plan::{AuditLevel, Share, StopRule};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserErrorKind;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::RunError;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
@@ -284,7 +285,7 @@ fn refusal_of(
         Err(other) => panic!("{other}"),
         Ok(end) => panic!("it ran: {:#?}", end.record.audit),
     };
-    assert_eq!(refused.kind, TargetErrorKind::Usage, "{refused}");
+    assert_eq!(refused.kind, UserErrorKind::Usage, "{refused}");
     let left = "SELECT count(*) FROM typed";
     let registered = "SELECT count(*) FROM highwater_tables WHERE fingerprint LIKE 'canary%'";
     for query in [left, registered] {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use highwater_driver::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
+use highwater_driver::{BoxFuture, Connect, Encoder, Request, Session};
 use highwater_driver_sim::{Planted, SimTarget};
 use highwater_model::op::OpBody;
 use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::user_error::UserError;
 
 use crate::support::hooked::Hooks;
 
@@ -55,7 +56,7 @@ impl Hooks for Witness {
         &self,
         connect: &Connect,
         inner: Box<dyn Session>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+    ) -> Result<Box<dyn Session>, UserError> {
         Ok(Box::new(Watched {
             number: connect.number,
             inner,

@@ -5,14 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use highwater_driver::{
-    Admin, BoxFuture, Connect, Encoder, Request, Response, Session, TargetError, TargetErrorKind,
-    Timeline,
-};
+use highwater_driver::{Admin, BoxFuture, Connect, Encoder, Request, Response, Session, Timeline};
 use highwater_model::op::BoundTable;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::hooked::{AdminHooks, HookedAdmin, Hooks};
 
@@ -64,16 +62,16 @@ impl Hooks for Arc<Faults> {
         &self,
         connect: &Connect,
         inner: Box<dyn Session>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+    ) -> Result<Box<dyn Session>, UserError> {
         let (timeline, number) = (Rc::clone(&connect.timeline), connect.number);
         let closes = self.closes_for_good.is_none_or(|only| only == number);
         if self.closes_for_good == Some(number) && self.let_in.fetch_add(1, Ordering::Relaxed) > 0 {
-            return Err(TargetError::unreachable("this one is not let in again"));
+            return Err(UserError::unreachable("this one is not let in again"));
         }
         let place = Place::take(&self.open);
         let open = self.open.load(Ordering::Relaxed);
         if self.sessions_max.is_some_and(|most| open > most) {
-            return Err(TargetError::unreachable("too many clients already"));
+            return Err(UserError::unreachable("too many clients already"));
         }
         self.opened.fetch_add(1, Ordering::Relaxed);
         let closes_at =
@@ -168,7 +166,7 @@ impl AdminHooks for Arc<Faults> {
         Some(self.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    fn refuses_sums(&self, table: &BoundTable, width: u64) -> Option<TargetError> {
+    fn refuses_sums(&self, table: &BoundTable, width: u64) -> Option<UserError> {
         if width == u64::MAX {
             // One sum has room almost everywhere.
             self.whole_counts.fetch_add(1, Ordering::Relaxed);
@@ -176,9 +174,9 @@ impl AdminHooks for Arc<Faults> {
         }
         self.slices_requested.lock().unwrap().push(table.slice);
         if self.refuses_to_count {
-            return Some(TargetError {
-                kind: TargetErrorKind::Statement,
-                ..TargetError::usage("it does not count")
+            return Some(UserError {
+                kind: UserErrorKind::Statement,
+                ..UserError::usage("it does not count")
             });
         }
         let slice = table.slice.unwrap_or(KeyRange::ALL);
@@ -189,7 +187,7 @@ impl AdminHooks for Arc<Faults> {
     }
 
     /// They are returned a second time.
-    fn refuses_rows(&self) -> Option<TargetError> {
+    fn refuses_rows(&self) -> Option<UserError> {
         is_one_left(&self.reads_refused).then(no_room)
     }
 }
@@ -201,8 +199,8 @@ fn is_one_left(refusals: &AtomicU64) -> bool {
     left > 0
 }
 
-fn no_room() -> TargetError {
-    TargetError::new(TargetErrorKind::Exhausted, "CircuitBreakingException")
+fn no_room() -> UserError {
+    UserError::new(UserErrorKind::Exhausted, "CircuitBreakingException")
 }
 
 /// An error of this class, without a code.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use highwater_driver::{
     Admin, Capabilities, Connect, KeyCounts, KeySums, Lease, LeaseAction, RegistryEntry, Response,
     RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber, TablePolicy, TableReader, Target,
-    TargetError, TargetFacts, Timeline,
+    TargetFacts, Timeline,
 };
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, PlaceholderStyle, Value};
 use highwater_model::stored::KeyRange;
 use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 /// The differences of a target from the wrapped one.
 pub(crate) trait Hooks: Send + Sync + 'static {
@@ -20,7 +21,7 @@ pub(crate) trait Hooks: Send + Sync + 'static {
         &self,
         connect: &Connect,
         session: Box<dyn Session>,
-    ) -> Result<Box<dyn Session>, TargetError>;
+    ) -> Result<Box<dyn Session>, UserError>;
 
     /// Wraps the connection used before and after the load.
     fn administers(&self, admin: Box<dyn Admin>, _timeline: &Rc<dyn Timeline>) -> Box<dyn Admin> {
@@ -47,7 +48,7 @@ impl<H: Hooks> Target for Hooked<H> {
         self.inner.urls()
     }
 
-    fn configure(&self, settings: &[(String, String)]) -> Result<(), TargetError> {
+    fn configure(&self, settings: &[(String, String)]) -> Result<(), UserError> {
         self.inner.configure(settings)
     }
 
@@ -96,7 +97,7 @@ pub(crate) trait AdminHooks {
     }
 
     /// Why sums or counts by this many keys are refused.
-    fn refuses_sums(&self, _table: &BoundTable, _width: u64) -> Option<TargetError> {
+    fn refuses_sums(&self, _table: &BoundTable, _width: u64) -> Option<UserError> {
         None
     }
 
@@ -104,7 +105,7 @@ pub(crate) trait AdminHooks {
     fn summed(&self, _sums: &mut KeySums) {}
 
     /// Why rows are refused, after all of them were sent.
-    fn refuses_rows(&self) -> Option<TargetError> {
+    fn refuses_rows(&self) -> Option<UserError> {
         None
     }
 }

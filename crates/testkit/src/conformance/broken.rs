@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use highwater_driver::contract::TargetError;
+use highwater_model::user_error::UserError;
 
 /// The expected and the actual result.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
-impl From<TargetError> for Broken {
-    fn from(error: TargetError) -> Self {
+impl From<UserError> for Broken {
+    fn from(error: UserError) -> Self {
         Self(match error.hint {
             Some(hint) => format!("{:?}: {} ({hint})", error.kind, error.message),
             None => format!("{:?}: {}", error.kind, error.message),

@@ -16,7 +16,8 @@ mod storing;
 mod subject;
 
 use broken::Broken;
-use highwater_driver::contract::{BoxFuture, Capabilities, TargetError};
+use highwater_driver::contract::{BoxFuture, Capabilities};
+use highwater_model::user_error::UserError;
 
 pub use dialect::SqlWords;
 pub use subject::Subject;
@@ -64,7 +65,7 @@ impl Rule {
 /// Checks all rules that apply, one after the other, and returns the broken ones.
 ///
 /// Fails if the target cannot even be opened.
-pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, TargetError> {
+pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, UserError> {
     broken_among(subject, |_| true).await
 }
 
@@ -72,7 +73,7 @@ pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, Ta
 pub async fn broken_among(
     subject: &Subject,
     is_among: impl Fn(&str) -> bool,
-) -> Result<Vec<ConformanceError>, TargetError> {
+) -> Result<Vec<ConformanceError>, UserError> {
     let capabilities = subject.open(None)?.capabilities();
     let mut broken = Vec::new();
     let rules = RULES.iter().filter(|rule| (rule.applies)(&capabilities));

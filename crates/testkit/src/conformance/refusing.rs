@@ -3,8 +3,9 @@
 use highwater_model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
-use highwater_driver::contract::{Admin, TargetErrorKind};
+use highwater_driver::contract::Admin;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::user_error::UserErrorKind;
 
 use super::broken::{Broken, require, same};
 use super::sample;
@@ -89,7 +90,7 @@ async fn expect_foreign(
         return Err(Broken(cause));
     };
     let what = format!("drop={drop}: the kind of refusal");
-    same(&error.kind, &TargetErrorKind::ForeignTable, &what)?;
+    same(&error.kind, &UserErrorKind::ForeignTable, &what)?;
     require!(
         error.message.contains(&workload.tables[0].name) && error.hint.is_some(),
         "drop={drop}: the error names no table or has no hint: {error}"
@@ -169,9 +170,9 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
         Err(error) => require!(
             matches!(
                 error.kind,
-                TargetErrorKind::Statement
-                    | TargetErrorKind::MissingTable
-                    | TargetErrorKind::Preparation(_)
+                UserErrorKind::Statement
+                    | UserErrorKind::MissingTable
+                    | UserErrorKind::Preparation(_)
             ),
             "a missing table is {:?} on connecting: {error}",
             error.kind

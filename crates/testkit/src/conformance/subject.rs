@@ -9,11 +9,11 @@ use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
 use highwater_driver::contract::{
-    Admin, Connect, Driver, Encoder, Request, Session, Target, TargetError, TargetErrorKind,
-    TargetOptions, Timeline,
+    Admin, Connect, Driver, Encoder, Request, Session, Target, TargetOptions, Timeline,
 };
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::broken::{Broken, require, same};
 use super::dialect::SqlWords;
@@ -47,7 +47,7 @@ pub struct Subject {
 
 impl Subject {
     /// Opens the target for one insert mode, or the default one.
-    pub fn open(&self, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+    pub fn open(&self, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
         let options = TargetOptions { insert: insert.map(str::to_owned), ..self.options.clone() };
         self.driver.open(&TargetUrl::parse_all(&self.urls)?, &options)
     }
@@ -57,7 +57,7 @@ impl Subject {
         let mut modes = Vec::new();
         for mode in self.open(None)?.capabilities().insert_modes {
             match self.admin(self.open(Some(mode))?.as_ref()).await {
-                Err(error) if error.kind == TargetErrorKind::Usage && error.hint.is_some() => {}
+                Err(error) if error.kind == UserErrorKind::Usage && error.hint.is_some() => {}
                 Err(error) => return Err(error.into()),
                 Ok(_) => modes.push(*mode),
             }
@@ -66,7 +66,7 @@ impl Subject {
         Ok(modes)
     }
 
-    pub(super) async fn admin(&self, target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
+    pub(super) async fn admin(&self, target: &dyn Target) -> Result<Box<dyn Admin>, UserError> {
         target.administer(Rc::clone(&self.timeline)).await
     }
 
@@ -75,7 +75,7 @@ impl Subject {
         &self,
         target: &dyn Target,
         workload: &BoundWorkload,
-    ) -> Result<Box<dyn Admin>, TargetError> {
+    ) -> Result<Box<dyn Admin>, UserError> {
         let mut admin = self.admin(target).await?;
         admin.create_tables(workload, &POLICY.dropping(true)).await?;
         Ok(admin)
@@ -86,7 +86,7 @@ impl Subject {
         &self,
         insert: Option<&str>,
         name: &str,
-    ) -> Result<(Arc<dyn Target>, BoundWorkload, Box<dyn Admin>, Client), TargetError> {
+    ) -> Result<(Arc<dyn Target>, BoundWorkload, Box<dyn Admin>, Client), UserError> {
         let target = self.open(insert)?;
         let workload = super::sample::insert_only(name, self.sql);
         let admin = self.create(target.as_ref(), &workload).await?;
@@ -108,7 +108,7 @@ impl Subject {
         &self,
         target: &dyn Target,
         workload: &BoundWorkload,
-    ) -> Result<Client, TargetError> {
+    ) -> Result<Client, UserError> {
         let number = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
         self.connect_as(number, target, workload).await
     }
@@ -118,7 +118,7 @@ impl Subject {
         number: u32,
         target: &dyn Target,
         workload: &BoundWorkload,
-    ) -> Result<Client, TargetError> {
+    ) -> Result<Client, UserError> {
         let session = target
             .connect(Connect {
                 workload: Arc::new(workload.clone()),

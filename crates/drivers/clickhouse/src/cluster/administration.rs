@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use highwater_driver::Right;
-use highwater_driver::contract::{Response, ServerAdmin, TableAdmin, TargetError, TargetFacts};
+use highwater_driver::contract::{Response, ServerAdmin, TableAdmin, TargetFacts};
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::network::one_line;
@@ -12,6 +12,7 @@ use highwater_driver::sql_query::first_value;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::{Cluster, each, tables};
 
@@ -108,7 +109,7 @@ impl TableAdmin for Cluster {
         Box::pin(async move {
             let mut opened = self.all().await?;
             let bytes = each(&mut opened, |server| server.own.storage_bytes(workload));
-            let bytes: Result<Vec<Option<u64>>, TargetError> = bytes.await;
+            let bytes: Result<Vec<Option<u64>>, UserError> = bytes.await;
             Ok(bytes?.into_iter().sum())
         })
     }

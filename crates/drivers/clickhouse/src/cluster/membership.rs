@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql_query::Texts;
+use highwater_model::user_error::UserError;
 
 /// The `--with` setting that names a cluster.
 pub(super) const CLUSTER: &str = "cluster";
@@ -24,7 +24,7 @@ struct ClusterView {
 
 /// The clusters that consist of exactly these hosts, each as one shard; `answers` are the responses to [`PLACES`], one
 /// per host. An error if there is none.
-pub(super) fn covering(answers: &[Texts]) -> Result<Vec<String>, TargetError> {
+pub(super) fn covering(answers: &[Texts]) -> Result<Vec<String>, UserError> {
     let known: Vec<BTreeMap<String, ClusterView>> = answers.iter().map(read).collect();
     let Some(first) = known.first() else {
         return Ok(Vec::new());
@@ -38,16 +38,16 @@ pub(super) fn covering(answers: &[Texts]) -> Result<Vec<String>, TargetError> {
 }
 
 /// The cluster for new tables: the named one, or the only one.
-pub(super) fn choose(covering: &[String], named: Option<&str>) -> Result<String, TargetError> {
+pub(super) fn choose(covering: &[String], named: Option<&str>) -> Result<String, UserError> {
     let names = covering.join(", ");
     match (named, covering) {
         (Some(named), _) if covering.iter().any(|known| known == named) => Ok(named.to_owned()),
-        (Some(named), _) => Err(TargetError::usage(format!(
+        (Some(named), _) => Err(UserError::usage(format!(
             "`--with {CLUSTER}={named}`: that is no cluster whose shards are the hosts of the URL"
         ))
         .with_hint(format!("they are the shards of: {names}"))),
         (None, [only]) => Ok(only.clone()),
-        (None, _) => Err(TargetError::usage(format!(
+        (None, _) => Err(UserError::usage(format!(
             "the hosts of the URL are the shards of several clusters: {names}"
         ))
         .with_hint(format!("choose one: `--with {CLUSTER}=NAME`"))),
@@ -90,7 +90,7 @@ fn is_covered(name: &str, hosts: &[BTreeMap<String, ClusterView>]) -> bool {
 fn none_covers(
     hosts: &[BTreeMap<String, ClusterView>],
     first: &BTreeMap<String, ClusterView>,
-) -> TargetError {
+) -> UserError {
     let described = first.iter().take(NAMED_MAX).map(|(name, known)| {
         let own = hosts.iter().filter(|host| {
             let known = host.get(name);
@@ -106,11 +106,11 @@ fn none_covers(
         format!("they are of: {}", described.join(", "))
     };
     match hosts {
-        [_] => TargetError::usage(format!(
+        [_] => UserError::usage(format!(
             "the host of the URL is no cluster of its own, without replicas; {described}"
         ))
         .with_hint("name all servers of a cluster in the URL, or use another --insert"),
-        _ => TargetError::usage(format!(
+        _ => UserError::usage(format!(
             "the {} hosts of the URL are not the shards of one cluster, each of them one without replicas; \
              {described}",
             hosts.len()
@@ -139,7 +139,7 @@ mod tests {
             .collect()
     }
 
-    fn found(clusters: &[(&str, &[u32])], hosts: &[usize]) -> Result<Vec<String>, TargetError> {
+    fn found(clusters: &[(&str, &[u32])], hosts: &[usize]) -> Result<Vec<String>, UserError> {
         let answers: Vec<Texts> = hosts.iter().map(|host| answer(clusters, *host)).collect();
         covering(&answers)
     }

@@ -8,11 +8,12 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use highwater_driver::contract::{Response, TargetError, Timeline};
+use highwater_driver::contract::{Response, Timeline};
 use highwater_driver::sql::admin::SqlAdmin;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::describe::number;
 use highwater_driver::time_limit;
+use highwater_model::user_error::UserError;
 
 use super::admin::{self, ClickHouseServer};
 use super::connect;
@@ -64,7 +65,7 @@ impl Cluster {
         nodes: &[Node],
         mode: Mode,
         timeline: Rc<dyn Timeline>,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let mut nodes = nodes.to_vec();
         nodes.sort_by_key(Node::address);
         let members = nodes.into_iter().map(|node| Member { node, opened: None });
@@ -80,7 +81,7 @@ impl Cluster {
     }
 
     /// The server that keeps the state of the target as a whole.
-    async fn first(&mut self) -> Result<&mut Opened, TargetError> {
+    async fn first(&mut self) -> Result<&mut Opened, UserError> {
         let first = self.members.first_mut();
         let first = first.ok_or_else(highwater_driver::hosts::none_given)?;
         first.open(self.mode, &self.timeline).await
@@ -88,7 +89,7 @@ impl Cluster {
 
     /// All servers, in address order, after checking that they form a cluster: rows on an unlisted server would be
     /// missing.
-    async fn all(&mut self) -> Result<Vec<&mut Opened>, TargetError> {
+    async fn all(&mut self) -> Result<Vec<&mut Opened>, UserError> {
         let (mode, timeline) = (self.mode, &self.timeline);
         let opening = self.members.iter_mut().map(|member| member.open(mode, timeline));
         let opened = join_all(opening).await;
@@ -107,7 +108,7 @@ impl Cluster {
 async fn each<'o, T>(
     opened: &'o mut [&mut Opened],
     ask: impl Fn(&'o mut Opened) -> Response<'o, T>,
-) -> Result<Vec<T>, TargetError> {
+) -> Result<Vec<T>, UserError> {
     let answers = opened.iter_mut().map(|server| ask(server));
     join_all(answers).await.into_iter().collect()
 }
@@ -117,7 +118,7 @@ impl Member {
         &mut self,
         mode: Mode,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<&mut Opened, TargetError> {
+    ) -> Result<&mut Opened, UserError> {
         // Not a match, which would borrow for its whole length.
         if self.opened.is_none() {
             let node = &self.node;
@@ -134,13 +135,13 @@ impl Member {
                 node: node.clone(),
             });
         }
-        let unreachable = || TargetError::unreachable(self.node.shown.clone());
+        let unreachable = || UserError::unreachable(self.node.shown.clone());
         self.opened.as_mut().ok_or_else(unreachable)
     }
 }
 
 /// Creates the database of the server's own tables, if it does not exist.
-async fn make_database(wire: &mut Wire, node: &Node) -> Result<(), TargetError> {
+async fn make_database(wire: &mut Wire, node: &Node) -> Result<(), UserError> {
     let name = node.own_database();
     let literal = CLICKHOUSE.literal(&name);
     let there = format!("SELECT count() FROM system.databases WHERE name = {literal}");

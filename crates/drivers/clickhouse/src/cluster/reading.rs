@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use highwater_driver::contract::{
-    BucketSums, KeyCounts, KeySums, Response, RowTaker, TableDescriber, TableReader, TargetError,
+    BucketSums, KeyCounts, KeySums, Response, RowTaker, TableDescriber, TableReader,
 };
 use highwater_driver::sql::admin::SqlAdmin;
 use highwater_driver::sql_query::Texts;
 use highwater_model::op::{BoundTable, Value};
 use highwater_model::stored::KeyRange;
 use highwater_model::table_shape::TableShape;
+use highwater_model::user_error::UserError;
 
 use super::{ABOVE, Cluster, Opened, each};
 use crate::admin::ClickHouseServer;
@@ -20,10 +21,7 @@ impl Opened {
     /// The connection to the table of that name with its own rows: a table that the user created on each server has the
     /// name of the `Distributed` one.
     /// server has the name of the one above.
-    async fn holder(
-        &mut self,
-        table: &str,
-    ) -> Result<&mut SqlAdmin<ClickHouseServer>, TargetError> {
+    async fn holder(&mut self, table: &str) -> Result<&mut SqlAdmin<ClickHouseServer>, UserError> {
         let own = self.node.own_database();
         let sql = format!(
             "SELECT database FROM system.tables WHERE name = {} AND engine <> '{ABOVE}' \

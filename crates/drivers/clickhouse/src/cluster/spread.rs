@@ -1,9 +1,9 @@
 //! The distribution of existing rows over the servers, which new rows do not correct. Must not judge the rows of the
 //! run itself.
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::sql::describe::number;
 use highwater_driver::table_registry::RegistryEntry;
+use highwater_model::user_error::UserError;
 
 use super::{Cluster, each};
 use crate::dialect::CLICKHOUSE;
@@ -12,7 +12,7 @@ use crate::dialect::CLICKHOUSE;
 pub(super) async fn remarks(
     cluster: &mut Cluster,
     entries: &[RegistryEntry],
-) -> Result<Vec<String>, TargetError> {
+) -> Result<Vec<String>, UserError> {
     let mut remarks = Vec::new();
     for entry in entries.iter().filter(|entry| entry.next_index > 0) {
         let sql = format!("SELECT count() FROM {}", CLICKHOUSE.identifier(&entry.name));

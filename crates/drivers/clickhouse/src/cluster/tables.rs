@@ -1,8 +1,9 @@
 //! Creates the tables of a workload on every server, with a `Distributed` table over all. Must not read rows.
 
-use highwater_driver::contract::{TableAdmin, TargetError, TargetErrorKind};
+use highwater_driver::contract::TableAdmin;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::membership::{self, CLUSTER};
 use super::spread;
@@ -16,9 +17,9 @@ pub(super) async fn create(
     cluster: &mut Cluster,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
-) -> Result<Vec<RegistryEntry>, TargetError> {
+) -> Result<Vec<RegistryEntry>, UserError> {
     if let Some(table) = workload.tables.iter().find(|table| table.replaces) {
-        return Err(TargetError::usage(format!(
+        return Err(UserError::usage(format!(
             "rows of table `{}` replace each other, which each server of a cluster does with its own alone",
             table.name
         ))
@@ -65,7 +66,7 @@ pub(super) async fn create(
 pub(super) async fn update(
     opened: &mut [&mut Opened],
     entries: &[RegistryEntry],
-) -> Result<(), TargetError> {
+) -> Result<(), UserError> {
     for server in opened {
         server.own.update_registry(entries).await?;
         server.above.update_registry(entries).await?;
@@ -80,7 +81,7 @@ impl Opened {
         workload: &BoundWorkload,
         cluster: &str,
         policy: &TablePolicy<'_>,
-    ) -> Result<(), TargetError> {
+    ) -> Result<(), UserError> {
         for table in &workload.tables {
             if policy.drop || policy.drop_foreign.contains(&table.name) {
                 continue;
@@ -102,7 +103,7 @@ impl Opened {
                 "{}: table `{}` is not above tables of the cluster {cluster}: its engine is {engine}",
                 self.node.shown, table.name
             );
-            return Err(TargetError::new(TargetErrorKind::ForeignTable, message)
+            return Err(UserError::new(UserErrorKind::ForeignTable, message)
                 .with_hint("add --drop to recreate it, or give another database"));
         }
         Ok(())

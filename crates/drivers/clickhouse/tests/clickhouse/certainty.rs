@@ -1,9 +1,9 @@
 //! The table of certainties in `docs/reference/clickhouse.md`, line by line: provokes each error on a real server, and
 //! compares the outcome with the table's content afterwards.
 
-use highwater_driver::TargetErrorKind;
 use highwater_model::op::{BoundColumn, BoundWorkload, ColumnData, ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::clickhouse::{PASSWORD, READER, USER};
 
 use crate::client::{
@@ -90,7 +90,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
     ] {
         let target = open(&url).unwrap();
         let error = block_on(admin(target.as_ref())).err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+        assert_eq!(error.kind, UserErrorKind::Refused, "{error}");
         assert!(error.message.contains(code), "{error}");
         assert!(!error.message.contains("wrong"), "{error}");
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Driver, TablePolicy, Target, TargetError, TargetOptions, TargetUrl};
+use highwater_driver::{Driver, TablePolicy, Target, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::{BoundWorkload, ColumnData, OpBody};
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 use highwater_testing::clickhouse::{ClickHouse, SUPERUSER, skipped};
 
 pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, points_of, queries};
@@ -13,7 +14,7 @@ pub(crate) use crate::said::{refused, said};
 use crate::support;
 
 /// Opens a target.
-pub(crate) fn open(url: &str) -> Result<Arc<dyn Target>, TargetError> {
+pub(crate) fn open(url: &str) -> Result<Arc<dyn Target>, UserError> {
     ClickHouseDriver.open(&[TargetUrl::parse(url)?], &support::options())
 }
 

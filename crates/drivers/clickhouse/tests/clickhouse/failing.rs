@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use highwater_driver::{
-    Driver, RefusedStatement, Target, TargetErrorKind, TargetOptions, TargetUrl,
-};
+use highwater_driver::{Driver, Target, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_model::outcome::Certainty;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{RefusedStatement, UserErrorKind};
 
 use crate::client::{
     Client, Stage, count, key, nothing, on_server, on_stage, points, queries, started,
@@ -112,7 +111,7 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
         for sql in ["SELECT * FROM nowhere", "SELECT nothing FROM points", "SELECT 1 FROM"] {
             let error = check(queries(&[("SELECT 1", &[]), (sql, &[])])).await.unwrap_err();
             let refused = RefusedStatement { op: 1, statement: 0, position: None };
-            assert_eq!(error.kind, TargetErrorKind::Preparation(refused), "{error}");
+            assert_eq!(error.kind, UserErrorKind::Preparation(refused), "{error}");
         }
         let ops = queries(&[("SELECT $1 + $2", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
@@ -142,7 +141,7 @@ fn servers_of_a_cluster_have_one_database_and_the_first_of_them_all_sessions_whe
         (&["clickhouse://h1,h2/b"], Some("values"), "--insert values"),
     ] {
         let error = open(urls, insert).err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         assert!(error.message.contains(says) && error.hint.is_some(), "{error}");
     }
 }

@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 use highwater_model::units::Nanos;
 
 use super::stability::ClusterStability;
-use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::contract::TargetOptions;
 use highwater_driver::http::checked_login;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
+use highwater_model::user_error::UserError;
 
 /// Supported URL parameters; with libpq's names if it has them.
 const PARAMETERS: &[&str] =
@@ -50,7 +51,7 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
     stability: &Arc<ClusterStability>,
-) -> Result<Vec<Node>, TargetError> {
+) -> Result<Vec<Node>, UserError> {
     url.check_parameters(PARAMETERS)?;
     let given = |name: &str| url.parameter(name);
     let user = url.named_user().unwrap_or_else(|| DEFAULT_USER.to_owned());
@@ -86,14 +87,14 @@ pub(super) fn nodes(
     Ok(nodes)
 }
 
-fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
+fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, UserError> {
     let mode = url.parameter("sslmode").map(|mode| SslMode::parse(mode)).transpose()?;
     if url.scheme != TLS_SCHEME {
         return Ok(mode);
     }
     match mode {
         None => Ok(Some(SslMode::VerifyFull)),
-        Some(SslMode::Disable | SslMode::Allow | SslMode::Prefer) => Err(TargetError::usage(
+        Some(SslMode::Disable | SslMode::Allow | SslMode::Prefer) => Err(UserError::usage(
             format!("target `{url}`: `{TLS_SCHEME}` requires TLS, and this sslmode does not"),
         )
         .with_hint("use `?sslmode=require`, `verify-ca` or `verify-full`, or the scheme `crate`")),
@@ -101,7 +102,7 @@ fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
     }
 }
 
-fn schema(url: &TargetUrl) -> Result<String, TargetError> {
+fn schema(url: &TargetUrl) -> Result<String, UserError> {
     let schema = url.path.trim_matches('/');
     if schema.is_empty() {
         return Ok(DEFAULT_SCHEMA.to_owned());
@@ -111,7 +112,7 @@ fn schema(url: &TargetUrl) -> Result<String, TargetError> {
     if schema.chars().all(plain) {
         Ok(schema.to_owned())
     } else {
-        Err(TargetError::usage(format!("target `{url}`: `{schema}` is not the name of a schema"))
+        Err(UserError::usage(format!("target `{url}`: `{schema}` is not the name of a schema"))
             .with_hint(
                 "a schema is made of letters, digits and underscores: `crate://host/SCHEMA`",
             ))
@@ -124,7 +125,7 @@ fn request_head(
     password: Option<&Secret>,
     schema: &str,
     gzip: bool,
-) -> Result<Secret, TargetError> {
+) -> Result<Secret, UserError> {
     let mut head = format!(
         "POST /_sql HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
          Default-Schema: {schema}\r\n"
@@ -137,11 +138,11 @@ fn request_head(
     Ok(Secret::new(head))
 }
 
-fn parse_gzip(text: &str) -> Result<u32, TargetError> {
+fn parse_gzip(text: &str) -> Result<u32, UserError> {
     let level = text.parse::<u32>().ok();
     let level = level.filter(|level| (1..=9).contains(level));
     level.ok_or_else(|| {
-        TargetError::usage(format!("`gzip={text}` is not a level of compression"))
+        UserError::usage(format!("`gzip={text}` is not a level of compression"))
             .with_hint("a level is a number from 1 (fast) to 9 (small)")
     })
 }

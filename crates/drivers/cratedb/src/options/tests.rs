@@ -14,7 +14,7 @@ fn options() -> TargetOptions {
     }
 }
 
-fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, UserError> {
     let environment = |name: &str| {
         let found = environment.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{
-    Connect, Driver, Request, Session, Target, TargetError, TargetOptions, TargetUrl,
-};
+use highwater_driver::{Connect, Driver, Request, Session, Target, TargetOptions, TargetUrl};
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType,
@@ -13,13 +11,14 @@ use highwater_model::op::{
 };
 use highwater_model::outcome::Outcome;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use serde_json::Value;
 
 use crate::double::Recording;
 use crate::support;
 
 /// Opens a target.
-pub(crate) fn open(url: &str, insert: &str) -> Result<Arc<dyn Target>, TargetError> {
+pub(crate) fn open(url: &str, insert: &str) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions {
         insert: Some(insert.to_owned()),
         connect_timeout: Nanos::from_secs(5),
@@ -79,7 +78,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) async fn connect(target: &dyn Target, number: u32) -> Result<Self, TargetError> {
+    pub(crate) async fn connect(target: &dyn Target, number: u32) -> Result<Self, UserError> {
         let timeline = support::WallTimeline::start();
         let connect = Connect { workload: workload(), number, attempt: 0, timeline };
         let session = target.connect(connect).await?;

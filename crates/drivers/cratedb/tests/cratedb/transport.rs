@@ -3,7 +3,7 @@
 
 use std::net::TcpListener;
 
-use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use crate::client::{CPU, Client, open};
 use crate::double::{Double, Recording};
@@ -31,7 +31,7 @@ fn always(answer: &str) -> String {
     format!("crate://bench:geheim@127.0.0.1:{port}/doc?connect_timeout=1")
 }
 
-fn refused(url: &str) -> TargetError {
+fn refused(url: &str) -> UserError {
     block_on(async {
         let target = open(url, "bulk").unwrap();
         match Client::connect(target.as_ref(), 0).await {
@@ -53,7 +53,7 @@ fn a_wrong_password_is_refused_with_a_hint_and_without_the_password() {
     assert!(recorded.unwrap().contains("failed for user \"bench\""));
     let url = always(answer).replace("connect_timeout=1", "connect_timeout=60");
     let error = refused(&url);
-    assert_eq!(error.kind, TargetErrorKind::Refused);
+    assert_eq!(error.kind, UserErrorKind::Refused);
     assert!(error.hint.as_deref().unwrap().contains("CRATEDB_PASSWORD"));
     assert!(!format!("{error:?}").contains("geheim"), "{error:?}");
 }
@@ -64,13 +64,13 @@ fn a_port_without_a_server_is_unreachable() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let error = refused(&format!("crate://127.0.0.1:{port}/doc"));
-    assert_eq!(error.kind, TargetErrorKind::Unreachable);
+    assert_eq!(error.kind, UserErrorKind::Unreachable);
 }
 
 #[test]
 fn what_speaks_no_http_is_unreachable() {
     let error = refused(&always("E\0\0\0 not this protocol\n\n"));
-    assert_eq!(error.kind, TargetErrorKind::Unreachable, "{error}");
+    assert_eq!(error.kind, UserErrorKind::Unreachable, "{error}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_cluster_without_a_master_is_waited_for_and_then_unreachable() {
         content-type: application/json; charset=UTF-8\ncontent-length: 66\n\n\
         {\"error\":{\"message\":\"MasterNotDiscoveredException[]\",\"code\":5031}}";
     let error = refused(&always(answer));
-    assert_eq!(error.kind, TargetErrorKind::Unreachable);
+    assert_eq!(error.kind, UserErrorKind::Unreachable);
     assert!(error.message.contains("5031") && error.hint.is_some(), "{error:?}");
 }
 

@@ -206,7 +206,7 @@ fn too_many_connections_are_rejected_before_the_greeting() {
             assert!(clients.len() < 20);
         };
         assert!(error.message.contains("1040"), "{error}");
-        assert_eq!(error.kind, highwater_driver::TargetErrorKind::Unreachable);
+        assert_eq!(error.kind, highwater_model::user_error::UserErrorKind::Unreachable);
     });
 }
 
@@ -247,7 +247,7 @@ fn an_account_that_used_up_what_it_may_is_rejected() {
         let mut first = Client::connect(limited.as_ref(), &ops).await.unwrap();
         let error = Client::connect(limited.as_ref(), &ops).await.err().unwrap();
         assert!(error.message.contains("1226"), "{error}");
-        assert_eq!(error.kind, highwater_driver::TargetErrorKind::Unreachable);
+        assert_eq!(error.kind, highwater_model::user_error::UserErrorKind::Unreachable);
         assert!(first.send(0, nothing()).await.is_success());
     });
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Driver, Target, TargetError, TargetOptions, TargetUrl};
+use highwater_driver::{Driver, Target, TargetOptions, TargetUrl};
 use highwater_driver_mysql::MySqlDriver;
 use highwater_model::op::{BoundWorkload, ColumnData, OpBody};
+use highwater_model::user_error::UserError;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
 pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, points_of, queries};
@@ -15,7 +16,7 @@ pub(crate) use crate::transaction::transaction;
 pub(crate) const MODES: [&str; 3] = ["values", "prepared", "load-data"];
 
 /// Opens a target.
-pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };
     MySqlDriver.open(&[TargetUrl::parse(url)?], &options)
 }

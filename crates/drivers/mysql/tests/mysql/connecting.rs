@@ -1,7 +1,7 @@
 //! Ways to connect: authentication methods, TLS according to `sslmode`, sockets, wrong addresses.
 
-use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::outcome::Certainty;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -9,7 +9,7 @@ use crate::client::{Client, admin, nothing, open, queries, started};
 use crate::support::block_on;
 
 /// Connects and sends a query; returns the server's message on failure.
-fn try_url(url: &str) -> Result<u64, TargetError> {
+fn try_url(url: &str) -> Result<u64, UserError> {
     block_on(async {
         let target = open(url, None)?;
         let mut client = Client::connect(target.as_ref(), &queries(&[("SELECT 1", &[])])).await?;
@@ -19,7 +19,7 @@ fn try_url(url: &str) -> Result<u64, TargetError> {
     })
 }
 
-fn refused(url: &str) -> TargetError {
+fn refused(url: &str) -> UserError {
     let error = try_url(url).expect_err("a refusal");
     assert!(!format!("{error:?}").contains("gehe"), "{error:?}");
     error
@@ -45,11 +45,11 @@ fn every_method_of_the_server_works_and_a_wrong_password_is_refused() {
         let login = format!("{user}:{password}");
         assert_eq!(try_url(&server.url(&login)), Ok(1), "{user}");
         let error = refused(&server.url(&format!("{user}:geheim")));
-        assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+        assert_eq!(error.kind, UserErrorKind::Refused, "{error}");
         assert!(error.message.contains("1045") && error.hint.is_some(), "{error}");
     }
     let error = refused(&server.url("native:gehe").replace("/bench", "/nowhere"));
-    assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+    assert_eq!(error.kind, UserErrorKind::Refused, "{error}");
     let error = refused(&server.url(SUPERUSER).replace("/bench", "/nowhere"));
     assert!(error.message.contains("1049"), "{error}");
 }
@@ -66,7 +66,7 @@ fn wrong_places_have_different_errors() {
     assert!(no_tls.hint.unwrap().contains("sslmode=disable"));
     let url = server.url(SUPERUSER);
     server.kill();
-    assert_eq!(refused(&url).kind, TargetErrorKind::Unreachable);
+    assert_eq!(refused(&url).kind, UserErrorKind::Unreachable);
 }
 
 #[test]

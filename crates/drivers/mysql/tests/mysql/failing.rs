@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use highwater_driver::{RefusedStatement, TargetErrorKind};
 use highwater_model::op::{ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{RefusedStatement, UserErrorKind};
 
 use crate::client::{
     Client, MODES, Stage, admin, nothing, on_server, on_stage, points, queries, started, target,
@@ -67,7 +67,7 @@ fn statements_that_cannot_be_prepared_are_named() {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         let refused = RefusedStatement { op: 0, statement: 0, position: None };
-        assert_eq!(error.kind, TargetErrorKind::Preparation(refused));
+        assert_eq!(error.kind, UserErrorKind::Preparation(refused));
         assert!(error.message.contains("op `ask`") && error.message.contains("1146"), "{error}");
         let ops = queries(&[("SELECT ? + ?1", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();

@@ -1,9 +1,10 @@
 //! The stored result of each insert mode, and rejected tables.
 
-use highwater_driver::{TablePolicy, TargetErrorKind};
+use highwater_driver::TablePolicy;
 use highwater_model::op::OpBody;
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
 use crate::client::{
@@ -99,7 +100,7 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
             let policy = TablePolicy { settings: &settings, ..TablePolicy::new("f", Seed(1)) };
             let workload = points_of(&create, "?1");
             let error = admin.create_tables(&workload, &policy).await.unwrap_err();
-            assert_eq!(error.kind, TargetErrorKind::Usage);
+            assert_eq!(error.kind, UserErrorKind::Usage);
             assert!(error.message.contains("no transactions"), "{error}");
             assert_eq!(server.sql("SHOW TABLES LIKE 'points'"), "");
         }

@@ -1,9 +1,9 @@
 //! More lines of the table of certainties in `docs/reference/mariadb.md`: errors of single statements, deadlocks, a
 //! full table, and rejected logins.
 
-use highwater_driver::TargetErrorKind;
 use highwater_model::op::ColumnType;
 use highwater_model::outcome::ErrorClass;
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
 use crate::client::{
@@ -174,7 +174,7 @@ fn who_may_not_enter_is_refused_and_too_many_sessions_are_one_message() {
         ] {
             let target = crate::client::open(&url, None).unwrap();
             let error = Client::connect(target.as_ref(), &ask).await.err().unwrap();
-            assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+            assert_eq!(error.kind, UserErrorKind::Refused, "{error}");
             assert!(error.message.contains(code) && error.hint.is_some(), "{error}");
         }
         let many = open("many");
@@ -186,7 +186,7 @@ fn who_may_not_enter_is_refused_and_too_many_sessions_are_one_message() {
             }
             assert!(clients.len() < 10);
         };
-        assert_eq!(error.kind, TargetErrorKind::Unreachable);
+        assert_eq!(error.kind, UserErrorKind::Unreachable);
         assert!(error.message.contains("1203"), "{error}");
     });
 }

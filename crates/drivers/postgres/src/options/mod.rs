@@ -8,10 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 use highwater_model::units::Nanos;
 
-use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::contract::TargetOptions;
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
+use highwater_model::user_error::UserError;
 
 pub(super) use required_auth::{Binding, HostOrder, SessionAttributes};
 pub(super) use required_auth::{Method, RequiredAuth};
@@ -96,7 +97,7 @@ pub(super) fn nodes(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-) -> Result<Vec<Node>, TargetError> {
+) -> Result<Vec<Node>, UserError> {
     let settings = Settings::read(url, environment)?;
     let login = Arc::new(login(url, options, &settings, environment)?);
     let shown_user = &login.user;
@@ -154,7 +155,7 @@ fn login(
     options: &TargetOptions,
     settings: &Settings<'_>,
     environment: Environment<'_>,
-) -> Result<Login, TargetError> {
+) -> Result<Login, UserError> {
     let given = |name: &str| settings.get(name);
     let user = url
         .named_user()
@@ -194,20 +195,20 @@ fn login(
 
 fn parsed<T>(
     given: Option<String>,
-    parse: impl FnOnce(&str) -> Result<T, TargetError>,
-) -> Result<Option<T>, TargetError> {
+    parse: impl FnOnce(&str) -> Result<T, UserError>,
+) -> Result<Option<T>, UserError> {
     given.map(|text| parse(&text)).transpose()
 }
 
 /// `sslmode`, or the equivalents of older clients and JDBC.
-fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
+fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, UserError> {
     if let Some(mode) = settings.get("sslmode") {
         return SslMode::parse(&mode).map(Some);
     }
     match settings.get("ssl").as_deref() {
         Some("true") => return Ok(Some(SslMode::Require)),
         Some(other) => {
-            return Err(TargetError::usage(format!("`ssl={other}` is not known"))
+            return Err(UserError::usage(format!("`ssl={other}` is not known"))
                 .with_hint("write `sslmode=…`; `ssl=true` is `sslmode=require`"));
         }
         None => {}
@@ -220,7 +221,7 @@ fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
 fn addresses(
     url: &TargetUrl,
     settings: &Settings<'_>,
-) -> Result<Vec<(Address, Option<IpAddr>)>, TargetError> {
+) -> Result<Vec<(Address, Option<IpAddr>)>, UserError> {
     let list = |text: String| -> Vec<String> { text.split(',').map(str::to_owned).collect() };
     let ips = settings.get("hostaddr").map(list).unwrap_or_default();
     let mut hosts = url.hosts.clone();
@@ -233,11 +234,11 @@ fn addresses(
         }
         hosts = names.into_iter().map(Host::named).collect();
     } else if url.parameters.contains_key("host") {
-        return Err(TargetError::usage(format!("target `{url}` names its host twice"))
+        return Err(UserError::usage(format!("target `{url}` names its host twice"))
             .with_hint("leave out either the host of the URL or the parameter `host`"));
     }
     if hosts.is_empty() {
-        return Err(TargetError::usage(format!("target `{url}` names no host")));
+        return Err(UserError::usage(format!("target `{url}` names no host")));
     }
     let default = if url.scheme == OTHER_PORT.0 { OTHER_PORT.1 } else { DEFAULT_PORT };
     let ports = settings.get("port").map(list).unwrap_or_default();
@@ -261,7 +262,7 @@ fn addresses(
             Address::Socket(PathBuf::from(host.name), port)
         } else if host.name.starts_with('@') {
             let cause = format!("target `{url}` names an abstract socket");
-            return Err(TargetError::usage(cause)
+            return Err(UserError::usage(cause)
                 .with_hint("name its directory in the file system, or a host"));
         } else {
             Address::Tcp(host.name, port)
@@ -271,21 +272,21 @@ fn addresses(
     Ok(found)
 }
 
-fn miscounted(url: &TargetUrl, count: usize, of: &str, hosts: usize) -> TargetError {
-    TargetError::usage(format!("target `{url}` has {count} {of} for {hosts} hosts"))
+fn miscounted(url: &TargetUrl, count: usize, of: &str, hosts: usize) -> UserError {
+    UserError::usage(format!("target `{url}` has {count} {of} for {hosts} hosts"))
         .with_hint("give one for each host")
 }
 
-fn parse_address(text: &str) -> Result<IpAddr, TargetError> {
+fn parse_address(text: &str) -> Result<IpAddr, UserError> {
     text.parse().map_err(|_| {
-        TargetError::usage(format!("`hostaddr={text}` is not an IP address"))
+        UserError::usage(format!("`hostaddr={text}` is not an IP address"))
             .with_hint("hostaddr is an address such as 10.0.0.1; `host` takes names")
     })
 }
 
-fn parse_port(text: &str) -> Result<u16, TargetError> {
+fn parse_port(text: &str) -> Result<u16, UserError> {
     text.parse().map_err(|_| {
-        TargetError::usage(format!("`{text}` is not a port"))
+        UserError::usage(format!("`{text}` is not a port"))
             .with_hint("a port is a number from 1 to 65535 (`port` of the URL, or PGPORT)")
     })
 }

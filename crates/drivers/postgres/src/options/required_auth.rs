@@ -4,7 +4,7 @@
 //! Without it, every implemented method is allowed, except a plain-text password without TLS, which any process
 //! listening at the address could request. libpq would send it.
 
-use highwater_driver::contract::TargetError;
+use highwater_model::user_error::UserError;
 
 /// An authentication method, in libpq's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,14 +50,14 @@ impl Method {
 
 impl RequiredAuth {
     /// Parses libpq's list: names, or names that all begin with `!`.
-    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let failed = |cause: &str| {
             let names: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
             let hint = format!(
                 "require_auth is a list of {}, or of methods to exclude, each after a `!`",
                 names.join(", ")
             );
-            TargetError::usage(format!("`require_auth={text}`: {cause}")).with_hint(hint)
+            UserError::usage(format!("`require_auth={text}`: {cause}")).with_hint(hint)
         };
         let words: Vec<&str> = text.split(',').map(str::trim).collect();
         let excludes = words.iter().filter(|word| word.starts_with('!')).count();
@@ -112,18 +112,18 @@ pub(in super::super) enum Refusal {
 
 impl Refusal {
     /// Converts it to the error of a connection to `place`; nothing was sent.
-    pub(in super::super) fn into_error(self, place: &str) -> TargetError {
+    pub(in super::super) fn into_error(self, place: &str) -> UserError {
         match self {
-            Self::NotTaken(Method::None) => TargetError::refused(format!(
+            Self::NotTaken(Method::None) => UserError::refused(format!(
                 "{place}: the server requires no authentication, which `require_auth` excludes"
             ))
             .with_hint("correct the URL, or require_auth (PGREQUIREAUTH)"),
-            Self::NotTaken(method) => TargetError::refused(format!(
+            Self::NotTaken(method) => UserError::refused(format!(
                 "{place}: the server requires the authentication method `{}`, which `require_auth` excludes",
                 method.name()
             ))
             .with_hint("correct the URL, or require_auth (PGREQUIREAUTH)"),
-            Self::ClearText => TargetError::refused(format!(
+            Self::ClearText => UserError::refused(format!(
                 "{place}: the server requires the password in clear text, and the connection is not encrypted"
             ))
             .with_hint(
@@ -174,7 +174,7 @@ pub(in super::super) enum Binding {
 }
 
 impl SessionAttributes {
-    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let words = [
             ("any", Self::Any),
             ("read-write", Self::ReadWrite),
@@ -188,25 +188,25 @@ impl SessionAttributes {
 }
 
 impl HostOrder {
-    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let words = [("disable", Self::AsGiven), ("random", Self::Random)];
         word("load_balance_hosts", text, &words)
     }
 }
 
 impl Binding {
-    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let words =
             [("disable", Self::Disable), ("prefer", Self::Prefer), ("require", Self::Require)];
         word("channel_binding", text, &words)
     }
 }
 
-fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, TargetError> {
+fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, UserError> {
     let found = words.iter().find(|(word, _)| *word == text);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        TargetError::usage(format!("`{name}={text}` is not known"))
+        UserError::usage(format!("`{name}={text}` is not known"))
             .with_hint(format!("{name} is one of {}", known.join(", ")))
     })
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use highwater_driver::contract::TargetError;
 use highwater_driver::redaction::{is_secret, remember};
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_driver::target_url::{Environment, TargetUrl};
+use highwater_model::user_error::UserError;
 
 /// How a parameter is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl<'a> Settings<'a> {
     pub(super) fn read(
         url: &'a TargetUrl,
         environment: Environment<'a>,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, UserError> {
         let named = PARAMETERS.iter().map(|parameter| parameter.name);
         // As in libpq, for URLs written for JDBC.
         let known: Vec<&str> = named.filter(|name| !name.is_empty()).chain(["ssl"]).collect();
@@ -185,7 +185,7 @@ impl<'a> Settings<'a> {
             let found = read(&name, file.as_deref(), environment)?;
             if let Some(unknown) = found.keys().find(|name| !known.contains(&name.as_str())) {
                 let cause = format!("service `{name}`: unknown parameter `{unknown}`");
-                return Err(TargetError::usage(cause).with_hint(known_names(&known)));
+                return Err(UserError::usage(cause).with_hint(known_names(&known)));
             }
             // Nothing else sees what a service file holds, and no server's text may show it.
             found.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| remember(value));
@@ -217,7 +217,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Fails with the first unsupported value.
-    fn check(&self) -> Result<(), TargetError> {
+    fn check(&self) -> Result<(), UserError> {
         for Parameter { name, variable, rule } in PARAMETERS {
             let key = if name.is_empty() { variable } else { name };
             let Some((value, origin)) = self.with_origin(key) else {
@@ -239,7 +239,7 @@ impl<'a> Settings<'a> {
                 format!(" is `{value}`")
             };
             let cause = format!("target `{}`: {origin}{shown}: {reason}", self.url);
-            return Err(TargetError::usage(cause).with_hint(format!("{taken}leave it out")));
+            return Err(UserError::usage(cause).with_hint(format!("{taken}leave it out")));
         }
         Ok(())
     }
@@ -260,7 +260,7 @@ pub(super) fn read(
     service: &str,
     file: Option<&str>,
     environment: Environment<'_>,
-) -> Result<BTreeMap<String, String>, TargetError> {
+) -> Result<BTreeMap<String, String>, UserError> {
     let user = || environment("HOME").map(|home| Path::new(&home).join(USER_FILE));
     let user = file.map(PathBuf::from).or_else(user);
     let system = match environment("PGSYSCONFDIR") {
@@ -278,15 +278,15 @@ pub(super) fn read(
         }
     }
     let cause = format!("the service `{service}` is defined in no service file");
-    Err(TargetError::usage(cause)
+    Err(UserError::usage(cause)
         .with_hint("define it in ~/.pg_service.conf, or name another file by PGSERVICEFILE"))
 }
 
 /// The parameters of a service in a file, if it has the section.
-fn section(service: &str, path: &Path) -> Result<Option<BTreeMap<String, String>>, TargetError> {
+fn section(service: &str, path: &Path) -> Result<Option<BTreeMap<String, String>>, UserError> {
     let failed = |cause: &str| {
         let message = format!("service file `{}`: {cause}", path.display());
-        TargetError::usage(message).with_hint("PGSERVICEFILE names another file")
+        UserError::usage(message).with_hint("PGSERVICEFILE names another file")
     };
     let text = regular_file::read_text(path, WRITTEN_BYTES_MAX)
         .map_err(|error| failed(&error.to_string()))?;

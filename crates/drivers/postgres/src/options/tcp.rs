@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use highwater_driver::contract::TargetError;
+use highwater_model::user_error::UserError;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
@@ -24,14 +24,14 @@ pub(in super::super) struct TcpOptions {
 
 impl TcpOptions {
     /// The given options; 0 means the system's default, as in libpq.
-    pub(super) fn of_settings(given: impl Fn(&str) -> Option<String>) -> Result<Self, TargetError> {
-        let number = |name: &str| -> Result<Option<u64>, TargetError> {
+    pub(super) fn of_settings(given: impl Fn(&str) -> Option<String>) -> Result<Self, UserError> {
+        let number = |name: &str| -> Result<Option<u64>, UserError> {
             let Some(text) = given(name) else {
                 return Ok(None);
             };
             // libpq treats a negative number as 0.
             let value = text.trim().parse::<i32>().map_err(|_| {
-                TargetError::usage(format!("`{name}={text}` is not a whole number"))
+                UserError::usage(format!("`{name}={text}` is not a whole number"))
                     .with_hint("0 is the default of the operating system")
             })?;
             Ok(u64::try_from(value).ok().filter(|value| *value > 0))
@@ -73,7 +73,7 @@ impl TcpOptions {
 mod tests {
     use super::*;
 
-    fn options(pairs: &[(&str, &str)]) -> Result<TcpOptions, TargetError> {
+    fn options(pairs: &[(&str, &str)]) -> Result<TcpOptions, UserError> {
         TcpOptions::of_settings(|name| {
             let mut pairs = pairs.iter();
             let found = pairs.find(|(known, _)| *known == name)?;

@@ -14,7 +14,7 @@ fn options() -> TargetOptions {
     }
 }
 
-fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+fn open(url: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, UserError> {
     let look_up = |name: &str| {
         environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
@@ -110,7 +110,7 @@ fn mistakes_are_usage_errors_with_a_hint_and_without_secrets() {
         ("postgres://a:geheim@h/b?host=g", "twice"),
     ] {
         let error = open(url, &[]).unwrap_err();
-        assert_eq!(error.kind, highwater_driver::TargetErrorKind::Usage);
+        assert_eq!(error.kind, highwater_model::user_error::UserErrorKind::Usage);
         assert!(error.message.contains(word), "{}", error.message);
         assert!(error.hint.is_some());
         assert!(!format!("{error:?}").contains("geheim"));
@@ -143,7 +143,7 @@ fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() 
         let of_environment = open("postgres://a:geheim@h/b", &[variable]).unwrap_err();
         assert!(of_environment.message.contains(variable.0), "{of_environment}");
         for error in [of_url, of_environment] {
-            assert_eq!(error.kind, highwater_driver::TargetErrorKind::Usage);
+            assert_eq!(error.kind, highwater_model::user_error::UserErrorKind::Usage);
             assert!(error.message.contains(reason), "{parameter}: {error}");
             assert!(!format!("{error:?}").contains("geheim"));
         }

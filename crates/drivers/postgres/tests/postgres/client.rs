@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Driver, Target, TargetError, TargetOptions, TargetUrl};
+use highwater_driver::{Driver, Target, TargetOptions, TargetUrl};
 use highwater_driver_postgres::PostgresDriver;
 use highwater_model::op::BoundWorkload;
+use highwater_model::user_error::UserError;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::points::points_of;
@@ -15,7 +16,7 @@ use crate::support;
 pub(crate) const MODES: [&str; 4] = ["copy", "values", "unnest", "prepared"];
 
 /// Opens a target.
-pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions {
         insert: insert.map(str::to_owned),
         application_name: "highwater test".to_owned(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -13,7 +13,7 @@ use crate::support::block_on;
 const SECRET: &str = "gehe:im@/%20";
 
 /// Connects and sends a query; returns the server's message on failure.
-fn try_url(url: &str) -> Result<u64, TargetError> {
+fn try_url(url: &str) -> Result<u64, UserError> {
     block_on(async {
         let target = open(url, None)?;
         let mut client = Client::connect(target.as_ref(), &queries(&[("SELECT 1", &[])])).await?;
@@ -23,7 +23,7 @@ fn try_url(url: &str) -> Result<u64, TargetError> {
     })
 }
 
-fn refused(url: &str) -> TargetError {
+fn refused(url: &str) -> UserError {
     let error = try_url(url).expect_err("a refusal");
     assert!(!format!("{error:?}").contains("gehe"), "{error:?}");
     error
@@ -59,14 +59,14 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
         let secret = "gehe%3Aim%40%2F%2520";
         assert_eq!(try_url(&url(&format!("{user}:{secret}"))), Ok(1), "{user}");
         let error = refused(&url(&format!("{user}:geheim")));
-        assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+        assert_eq!(error.kind, UserErrorKind::Refused, "{error}");
         assert!(error.message.contains("28P01") && error.hint.is_some(), "{error}");
         let error = refused(&format!("{}&passfile=/nonexistent", url(user)));
         assert!(error.message.contains("requires the password"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
     }
     let error = refused(&format!("postgres://nobody:gehe@127.0.0.1:{port}/postgres"));
-    assert_eq!(error.kind, TargetErrorKind::Refused, "no access rule: {error}");
+    assert_eq!(error.kind, UserErrorKind::Refused, "no access rule: {error}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_password_goes_only_to_a_server_that_asks_as_require_auth_says() {
             assert_eq!(try_url(&url(user, query)), Ok(1), "{user} {query}");
         } else {
             let error = refused(&url(user, query));
-            assert_eq!(error.kind, TargetErrorKind::Refused, "{user} {query}: {error}");
+            assert_eq!(error.kind, UserErrorKind::Refused, "{user} {query}: {error}");
             assert!(error.hint.is_some(), "{error}");
         }
     }
@@ -142,7 +142,7 @@ fn a_server_that_asks_for_nothing_or_for_too_little_is_refused_where_that_is_exc
             assert_eq!(try_url(&url), Ok(1), "{login} {query}");
         } else {
             let error = refused(&url);
-            assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
+            assert_eq!(error.kind, UserErrorKind::Refused, "{query}: {error}");
         }
     }
 }
@@ -177,7 +177,7 @@ fn wrong_places_have_different_errors() {
     }
     let mut server = Postgres::start();
     let unknown = refused(&server.url(SUPERUSER, "nowhere"));
-    assert_eq!(unknown.kind, TargetErrorKind::Refused);
+    assert_eq!(unknown.kind, UserErrorKind::Refused);
     assert!(unknown.message.contains("3D000"), "{unknown}");
     let socket = format!(
         "postgres://{SUPERUSER}@/postgres?host={}&port={}",
@@ -190,7 +190,7 @@ fn wrong_places_have_different_errors() {
     assert!(no_tls.hint.unwrap().contains("sslmode=disable"));
     let url = server.url(SUPERUSER, "postgres");
     server.stop();
-    assert_eq!(refused(&url).kind, TargetErrorKind::Unreachable);
+    assert_eq!(refused(&url).kind, UserErrorKind::Unreachable);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn tls_is_checked_as_far_as_sslmode_says() {
         match (try_url(&url), works) {
             (Ok(rows), true) => assert_eq!(rows, 1),
             (Err(error), false) => {
-                assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
+                assert_eq!(error.kind, UserErrorKind::Refused, "{query}: {error}");
                 assert!(error.hint.is_some_and(|hint| hint.contains("sslmode=")), "{query}");
             }
             (result, _) => panic!("{host} {query}: {result:?}"),

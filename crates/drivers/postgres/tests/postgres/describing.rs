@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{TablePolicy, TargetErrorKind};
+use highwater_driver::TablePolicy;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::postgres::Postgres;
 use highwater_workload::{OpContext, WorkloadSpec, sketch};
 
@@ -67,7 +68,7 @@ fn a_table_that_is_not_there_is_the_users_mistake() {
     on_server(None, async |_server, target| {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let error = admin.describe("shopp").await.unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         assert!(error.message.contains("no table `shopp`"), "{error}");
     });
 }

@@ -1,9 +1,9 @@
 //! Ops whose statements, sessions, or servers end early.
 
-use highwater_driver::{RefusedStatement, TargetErrorKind};
 use highwater_model::op::{ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{RefusedStatement, UserErrorKind};
 use highwater_testing::postgres::SUPERUSER;
 
 use crate::client::{Client, Stage, admin, key, nothing, on_server, open, points, queries};
@@ -93,7 +93,7 @@ fn statements_that_cannot_be_prepared_are_named() {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         let refused = |position| RefusedStatement { op: 0, statement: 0, position };
-        let kind = TargetErrorKind::Preparation(refused(Some("SELECT * FROM ".len())));
+        let kind = UserErrorKind::Preparation(refused(Some("SELECT * FROM ".len())));
         assert_eq!(error.kind, kind);
         assert!(error.message.contains("op `ask`") && error.message.contains("42P01"), "{error}");
         let ops = queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);

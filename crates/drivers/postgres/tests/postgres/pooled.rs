@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Connect, Target, TargetErrorKind};
+use highwater_driver::{Connect, Target};
 use highwater_driver_postgres::PostgresDriver;
 use highwater_model::op::{BoundWorkload, OpBody, Value};
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::pgbouncer::{self, PgBouncer};
 use highwater_testing::postgres::{Postgres, skipped};
 
@@ -110,7 +111,7 @@ fn a_pooler_is_named_and_copy_is_refused_with_its_reason() {
         let target = open(&pooler.url("postgres"), Some("copy")).unwrap();
         let connected = Client::connect(target.as_ref(), &queries(&[("SELECT 1", &[])])).await;
         let error = connected.err().expect("a refusal");
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         assert!(error.message.contains("behind a pooler"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("values")));
         let url = server.url("postgres", "postgres");

@@ -1,6 +1,7 @@
 //! Which sessions use a primary and which a hot standby.
 
-use highwater_driver::{Connect, Session, Target, TargetError, TargetErrorKind};
+use highwater_driver::{Connect, Session, Target};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, admin, nothing, open, points, queries};
@@ -18,7 +19,7 @@ fn url(servers: &[&Postgres], query: &str) -> String {
 }
 
 /// For each session, whether it is on a standby, and the host that the target reports for it.
-fn sessions(url: &str) -> Result<Vec<(bool, usize)>, TargetError> {
+fn sessions(url: &str) -> Result<Vec<(bool, usize)>, UserError> {
     block_on(async {
         let target = open(url, None)?;
         let mut found = Vec::new();
@@ -32,7 +33,7 @@ fn sessions(url: &str) -> Result<Vec<(bool, usize)>, TargetError> {
     })
 }
 
-async fn connected(target: &dyn Target, number: u32) -> Result<Box<dyn Session>, TargetError> {
+async fn connected(target: &dyn Target, number: u32) -> Result<Box<dyn Session>, UserError> {
     let connect = Connect {
         workload: queries(&[("SELECT 1 WHERE pg_is_in_recovery()", &[])]),
         number,
@@ -73,7 +74,7 @@ fn sessions_are_on_the_servers_that_target_session_attrs_asks_for() {
     let alone = sessions(&url(&[&primary], "target_session_attrs=prefer-standby")).unwrap();
     assert!(alone.iter().all(|(on_standby, _)| !on_standby));
     let error = sessions(&url(&[&primary], "target_session_attrs=standby")).unwrap_err();
-    assert_eq!(error.kind, TargetErrorKind::Unreachable);
+    assert_eq!(error.kind, UserErrorKind::Unreachable);
     assert!(error.message.contains("target_session_attrs"), "{error}");
     // A server that is read-only by its own setting is not a standby.
     primary.sql("postgres", "ALTER SYSTEM SET default_transaction_read_only = on");
@@ -115,7 +116,7 @@ fn after_a_failover_sessions_are_on_the_new_primary() {
     assert_eq!(sessions(&url).unwrap(), [(false, 0)].repeat(6));
     primary.stop();
     let error = sessions(&url).unwrap_err();
-    assert_eq!(error.kind, TargetErrorKind::Unreachable, "it may become one: {error}");
+    assert_eq!(error.kind, UserErrorKind::Unreachable, "it may become one: {error}");
     standby.promote();
     assert_eq!(sessions(&url).unwrap(), [(false, 1)].repeat(6));
 }

@@ -9,8 +9,10 @@ use super::{
     Clock, OTHER_INSERT, administer, connect, counts, found, insert, ms, query, ready, request,
     target, try_connect, workload,
 };
-use highwater_driver::contract::{Driver, Request, Target, TargetError, TargetOptions};
-use highwater_driver::{TablePolicy, TargetErrorKind, TargetUrl};
+use highwater_driver::contract::{Driver, Request, Target, TargetOptions};
+use highwater_driver::{TablePolicy, TargetUrl};
+use highwater_model::user_error::UserError;
+use highwater_model::user_error::UserErrorKind;
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -22,7 +24,7 @@ fn options(insert: Option<&str>) -> TargetOptions {
     }
 }
 
-fn open(urls: &[&str], insert: Option<&str>) -> Result<String, TargetError> {
+fn open(urls: &[&str], insert: Option<&str>) -> Result<String, UserError> {
     let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
     let target = SimDriver.open(&TargetUrl::parse_all(&urls)?, &options(insert))?;
     Ok(target.urls().join(" "))
@@ -45,7 +47,7 @@ fn what_a_cluster_cannot_be_is_a_usage_error_with_a_hint() {
         (vec!["sim:?nodes=0"], None, "`nodes`"),
     ] {
         let error = open(&urls, insert).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         assert!(error.message.contains(says), "{}", error.message);
         assert!(error.hint.is_some());
     }
@@ -88,7 +90,7 @@ fn tables_are_created_once_and_recreated_only_with_drop() {
         let mut admin = administer(&target, &clock).await;
         let error =
             admin.create_tables(&workload(), &TablePolicy::new("f", Seed(1))).await.unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::ForeignTable);
+        assert_eq!(error.kind, UserErrorKind::ForeignTable);
         assert_eq!(admin.rows_inserted(&workload()).await.unwrap(), Some(10));
         admin
             .create_tables(&workload(), &TablePolicy::new("f", Seed(1)).dropping(true))
@@ -108,12 +110,12 @@ fn a_missing_table_is_refused_when_the_session_prepares() {
     let target = target("", 1);
     clock.block_on(async {
         let error = try_connect(&target, &clock).await.err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::MissingTable);
+        assert_eq!(error.kind, UserErrorKind::MissingTable);
         assert!(error.message.contains("`readings`"));
         let mut admin = administer(&target, &clock).await;
         let table = &workload().tables[0];
         let error = admin.count_by_key(table, 1).await.unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::MissingTable);
+        assert_eq!(error.kind, UserErrorKind::MissingTable);
         assert!(admin.rows_inserted(&workload()).await.is_err());
     });
 }

@@ -8,8 +8,9 @@ use highwater_model::units::{Nanos, Seed};
 
 use super::super::{Planted, SimTarget};
 use super::{Clock, connect, counts, found, insert, ms, query, ready, target, try_connect};
+use highwater_driver::TablePolicy;
 use highwater_driver::contract::{BoxFuture, Target};
-use highwater_driver::{TablePolicy, TargetErrorKind};
+use highwater_model::user_error::UserErrorKind;
 
 const BATCHES: u64 = 400;
 const ROWS: u64 = 1_000;
@@ -181,10 +182,10 @@ fn a_dead_target_refuses_connections_and_administration() {
         let outcome = session.execute(&mut insert(0, 0, 10)).await;
         assert_eq!(outcome.certainty, Certainty::Unknown);
         let refused = try_connect(&target, &clock).await.err().unwrap();
-        assert_eq!(refused.kind, TargetErrorKind::Unreachable);
+        assert_eq!(refused.kind, UserErrorKind::Unreachable);
         let refused = target.administer(clock.timeline()).await.err().unwrap();
-        assert_eq!(refused.kind, TargetErrorKind::Unreachable);
+        assert_eq!(refused.kind, UserErrorKind::Unreachable);
         let refused = admin.facts().await.unwrap_err();
-        assert_eq!(refused.kind, TargetErrorKind::Unreachable);
+        assert_eq!(refused.kind, UserErrorKind::Unreachable);
     });
 }

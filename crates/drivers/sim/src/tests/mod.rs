@@ -29,11 +29,10 @@ use highwater_model::op::{
 use highwater_model::units::{Nanos, Seed};
 
 use super::{SimParameters, SimTarget};
-use highwater_driver::contract::{
-    Admin, BoxFuture, Connect, Request, Session, Target, TargetError, Timeline,
-};
+use highwater_driver::contract::{Admin, BoxFuture, Connect, Request, Session, Target, Timeline};
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::UserError;
 
 /// Time that stands still while any task can run, then jumps to the next deadline.
 #[derive(Default)]
@@ -154,7 +153,7 @@ fn request(op: u16, index: u64, body: OpBody) -> Request {
     Request { op, bytes: Vec::new() }
 }
 
-fn parse(query: &str) -> Result<SimParameters, TargetError> {
+fn parse(query: &str) -> Result<SimParameters, UserError> {
     SimParameters::parse(&TargetUrl::parse(&format!("sim:?{query}"))?.parameters)
 }
 
@@ -177,7 +176,7 @@ async fn administer(target: &SimTarget, clock: &Clock) -> Box<dyn Admin> {
     target.administer(clock.timeline()).await.unwrap()
 }
 
-async fn try_connect(target: &SimTarget, clock: &Clock) -> Result<Box<dyn Session>, TargetError> {
+async fn try_connect(target: &SimTarget, clock: &Clock) -> Result<Box<dyn Session>, UserError> {
     target
         .connect(Connect {
             workload: Arc::new(workload()),

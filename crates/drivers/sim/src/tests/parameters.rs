@@ -76,7 +76,7 @@ fn a_bad_value_is_named_with_what_would_do() {
         ("color=red", "color", "unknown parameter"),
     ] {
         let error = parse(query).unwrap_err();
-        assert_eq!(error.kind, highwater_driver::TargetErrorKind::Usage, "{query}");
+        assert_eq!(error.kind, highwater_model::user_error::UserErrorKind::Usage, "{query}");
         let message = &error.message;
         assert!(message.contains(&format!("`{name}`")), "{message}");
         assert!(message.contains(says), "{message}");

@@ -19,11 +19,10 @@ use super::database::Database;
 use super::settings::{InsertMode, Settings};
 use super::statements::Statements;
 use super::writer_lock::FairWriterLock;
-use highwater_driver::contract::{
-    BoxFuture, ServerAdmin, TableAdmin, TargetError, TargetErrorKind, TargetOptions, Timeline,
-};
+use highwater_driver::contract::{BoxFuture, ServerAdmin, TableAdmin, TargetOptions, Timeline};
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 mod urls;
 mod writer_lock;
@@ -41,7 +40,7 @@ fn options() -> TargetOptions {
     }
 }
 
-fn settings(url: &str) -> Result<Settings, TargetError> {
+fn settings(url: &str) -> Result<Settings, UserError> {
     Settings::new(&[TargetUrl::parse(url)?], &options())
 }
 

@@ -43,7 +43,7 @@ fn wrong_urls_are_usage_errors_with_a_hint_and_without_secrets() {
         "sqlite:x?password=geheim",
     ] {
         let error = settings(url).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage, "{url}");
+        assert_eq!(error.kind, UserErrorKind::Usage, "{url}");
         assert!(error.hint.is_some(), "{url}");
         assert!(!format!("{error:?}").contains("geheim"), "{url}: {error:?}");
     }

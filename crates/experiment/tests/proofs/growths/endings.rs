@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 use highwater_analysis::growth::{findings, node_spread};
-use highwater_driver::TargetError;
 use highwater_driver::interrupts::Interrupter;
 use highwater_experiment::{SizedTrial, check, run_side_by_side};
 use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
@@ -103,7 +103,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
     let none = tempfile::tempdir().unwrap();
     let growing = Growing { gone: Some(1), ..Growing::new(Shape::Linear, &[1, 2]) };
     let refused = growing.grow(none.path(), growing.scale());
-    assert!(matches!(refused, Err(RunError::Target(TargetError { .. }))));
+    assert!(matches!(refused, Err(RunError::Target(UserError { .. }))));
     assert_eq!(std::fs::read_dir(none.path()).unwrap().count(), 0);
 }
 

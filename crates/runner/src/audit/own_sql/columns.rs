@@ -1,11 +1,12 @@
 //! Whether what stands for a column's value is right for known rows, which are found by their key.
 
 use highwater_analysis::sums::Summer;
-use highwater_driver::{Admin, TargetError};
+use highwater_driver::Admin;
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{Difference, KeyRange, StoredRow, difference, value_at};
+use highwater_model::user_error::UserError;
 
 use super::{KnownRow, OwnSql};
 
@@ -48,7 +49,7 @@ impl OwnSql<'_, '_, '_> {
         &mut self,
         plain: &BoundTable,
         ranges: &[KeyRange],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let only = |columns| BoundTable { columns, ..plain.clone() };
         if self.read(&only(Vec::new()), ranges).await?.is_err() {
             return Ok(None);
@@ -74,7 +75,7 @@ impl OwnSql<'_, '_, '_> {
         &mut self,
         plain: &BoundTable,
         rows: &[StoredRow],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         for (at, column) in plain.columns.iter().enumerate() {
             let found = if column.value.is_some() {
                 self.wrong_expression(plain, at, rows).await?
@@ -100,7 +101,7 @@ impl OwnSql<'_, '_, '_> {
         plain: &BoundTable,
         at: usize,
         rows: &[StoredRow],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let column = &plain.columns[at];
         let differs = |seen: &SeenRow<'_>| seen.difference(at, column, seen.value(at));
         if seen(&self.known, rows).iter().all(|s| differs(s).is_none()) {
@@ -147,7 +148,7 @@ impl OwnSql<'_, '_, '_> {
         &mut self,
         plain: &BoundTable,
         rows: &[StoredRow],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let right = |seen: &SeenRow<'_>| seen.known.is_stored_as(plain, &seen.stored.values);
         let keys: Vec<u64> = {
             let seen = seen(&self.known, rows);

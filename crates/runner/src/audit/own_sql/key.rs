@@ -1,9 +1,9 @@
 //! Whether the key's expression gives the index of known rows, which are found by their values.
 
-use highwater_driver::TargetError;
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::user_error::UserError;
 
 use super::{KnownRow, OwnSql};
 
@@ -72,7 +72,7 @@ impl OwnSql<'_, '_, '_> {
     pub(super) async fn wrong_key(
         &mut self,
         by_key: &[StoredRow],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let conditions = self.conditions(by_key);
         if conditions.0.is_empty() {
             return Ok(None);

@@ -12,13 +12,13 @@ pub(crate) use columns::form;
 
 use std::collections::BTreeSet;
 
-use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::event::TableStep;
 use highwater_model::op::{BoundTable, RowBatch, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::input::TableTimes;
 use super::patient::{Next, PatientAdmin, Waits};
@@ -60,7 +60,7 @@ impl TableAudit<'_, '_> {
         &mut self,
         suspects: &BTreeSet<u64>,
         times: TableTimes<'_>,
-    ) -> Result<bool, TargetError> {
+    ) -> Result<bool, UserError> {
         self.begin_stage(TableStep::OwnSql, 0);
         // Half of the time is for the rows that are wrong.
         let now = times.timeline.now();
@@ -79,7 +79,7 @@ impl TableAudit<'_, '_> {
     async fn find_wrong_sql(
         &mut self,
         suspects: &BTreeSet<u64>,
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let table = self.table;
         let drawn = self.sampled_rows();
         let mut known: BTreeSet<u64> = spread(suspects, SUSPECTS_MAX).collect();
@@ -116,7 +116,7 @@ fn spread(rows: &BTreeSet<u64>, most: usize) -> impl Iterator<Item = u64> {
 }
 
 impl OwnSql<'_, '_, '_> {
-    async fn find_wrong(&mut self) -> Result<Option<WrongSql>, TargetError> {
+    async fn find_wrong(&mut self) -> Result<Option<WrongSql>, UserError> {
         if !self.has_sql() {
             return Ok(None);
         }
@@ -151,7 +151,7 @@ impl OwnSql<'_, '_, '_> {
         &mut self,
         table: &BoundTable,
         ranges: &[KeyRange],
-    ) -> Result<Result<Vec<StoredRow>, TargetError>, TargetError> {
+    ) -> Result<Result<Vec<StoredRow>, UserError>, UserError> {
         let mut waits = Waits::default();
         loop {
             let mut rows = Vec::new();
@@ -162,7 +162,7 @@ impl OwnSql<'_, '_, '_> {
             };
             match self.admin.read_rows(table, ranges, &mut take).await {
                 Ok(()) => return Ok(Ok(rows)),
-                Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Err(error)),
+                Err(error) if error.kind == UserErrorKind::Statement => return Ok(Err(error)),
                 Err(error) => self.admin.recover(error, &mut waits, Next::Nothing).await?,
             }
         }
@@ -174,7 +174,7 @@ impl OwnSql<'_, '_, '_> {
         plain: &BoundTable,
         ranges: &[KeyRange],
         rows: &[StoredRow],
-    ) -> Result<Option<WrongSql>, TargetError> {
+    ) -> Result<Option<WrongSql>, UserError> {
         let Some(locate) = &self.table.locate else {
             return Ok(None);
         };

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use highwater_analysis::{Ended, exit_code};
-use highwater_driver::TargetErrorKind;
 use highwater_model::audit_record::SqlPart;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
+use highwater_model::user_error::UserErrorKind;
 use highwater_runner::run::RunError;
 
 use super::database::{Database, on, on_both};
@@ -194,7 +194,7 @@ fn assert_named_before_the_load(text: &str, database: &Database, root: &Path, pa
     let Err(RunError::Target(error)) = try_run_on(&job, database.open(None, None), root) else {
         panic!("it ran");
     };
-    assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+    assert_eq!(error.kind, UserErrorKind::Usage, "{error}");
     for part in parts {
         assert!(error.message.contains(part), "{part}: {error}");
     }

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use highwater_driver::{
-    Admin, BoxFuture, Connect, Encoder, KeySums, Request, Response, Session, Target, TargetError,
-    Timeline,
+    Admin, BoxFuture, Connect, Encoder, KeySums, Request, Response, Session, Target, Timeline,
 };
 use highwater_model::op::{BoundWorkload, Op};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use crate::support::faulty::error;
 use crate::support::hooked::{AdminHooks, Hooked, HookedAdmin, Hooks};
@@ -61,7 +61,7 @@ impl Hooks for Tampered {
         &self,
         connect: &Connect,
         inner: Box<dyn Session>,
-    ) -> Result<Box<dyn Session>, TargetError> {
+    ) -> Result<Box<dyn Session>, UserError> {
         let state = Arc::clone(&self.state);
         state.lock().unwrap().workload = Some(Arc::clone(&connect.workload));
         Ok(Box::new(Losing { inner, state }))
@@ -129,7 +129,7 @@ struct Tampering {
 
 impl Tampering {
     /// The database applies timed-out ops, and then rows are changed.
-    async fn strike(&self) -> Result<(), TargetError> {
+    async fn strike(&self) -> Result<(), UserError> {
         let (late, workload, tamper, unknown) = {
             let mut state = self.state.lock().unwrap();
             let late = std::mem::take(&mut state.late);

@@ -1,8 +1,8 @@
 //! Which tables a run touches, and how sessions are distributed over hosts.
 
-use highwater_driver::TargetErrorKind;
 use highwater_model::judgment::Data;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserErrorKind;
 use highwater_report as report;
 use highwater_runner::run::RunError;
 use highwater_testing::postgres::SUPERUSER;
@@ -21,7 +21,7 @@ fn expect_refused(job: &Job, database: &Database, drop: bool) {
     let before = database.number("SELECT count(*) FROM cpu");
     match try_run(job, database.target(None), drop) {
         Err(RunError::Target(error)) => {
-            assert_eq!(error.kind, TargetErrorKind::ForeignTable, "{error}");
+            assert_eq!(error.kind, UserErrorKind::ForeignTable, "{error}");
             assert!(error.message.contains("cpu"), "{error}");
         }
         Err(other) => panic!("{other}"),

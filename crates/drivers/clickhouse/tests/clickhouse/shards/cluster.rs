@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Connect, Driver, Target, TargetError, TargetOptions, TargetUrl};
+use highwater_driver::{Connect, Driver, Target, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::Outcome;
+use highwater_model::user_error::UserError;
 use highwater_testing::clickhouse::skipped;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};
 
@@ -27,7 +28,7 @@ pub(crate) fn on_shards(test: impl AsyncFnOnce(Shards, Arc<dyn Target>)) {
 }
 
 /// Opens a target.
-pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };
     ClickHouseDriver.open(&[TargetUrl::parse(url)?], &options)
 }

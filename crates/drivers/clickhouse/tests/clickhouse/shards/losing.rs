@@ -4,9 +4,10 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use highwater_driver::{Target, TargetError};
+use highwater_driver::Target;
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};
 
 use super::cluster::{client_on, everywhere, own_rows, points, read, started};
@@ -41,7 +42,7 @@ impl Tally {
 }
 
 /// Rows of the table, once nothing changes them.
-async fn counted(target: &dyn Target) -> Result<u64, TargetError> {
+async fn counted(target: &dyn Target) -> Result<u64, UserError> {
     let mut audit = admin(target).await?;
     assert!(audit.quiesce(Nanos::from_secs(30)).await?);
     let counts = audit.count_by_key(&points().tables[0], 1 << 40).await?;

@@ -1,8 +1,9 @@
 //! Where a cluster's tables and rows are, who may own them, and the reported facts of its servers.
 
-use highwater_driver::{Admin, TablePolicy, Target, TargetErrorKind};
+use highwater_driver::{Admin, TablePolicy, Target};
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::clickhouse::SUPERUSER;
 use highwater_testing::clickhouse_shards::{
     CLUSTER, CLUSTER_OF_ONE, SHARDS, SMALLER_CLUSTER, Shards,
@@ -134,7 +135,7 @@ fn where_all_sessions_are_on_the_first_server_it_passes_rows_on_or_takes_none() 
         let local = open(&url, None).unwrap();
         let error = Client::connect(local.as_ref(), &points()).await.err();
         let error = error.unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+        assert_eq!(error.kind, UserErrorKind::Usage, "{error}");
         assert!(error.hint.unwrap().contains("--insert distributed"));
     });
 }
@@ -155,7 +156,7 @@ fn hosts_that_are_no_cluster_are_refused_with_what_they_are() {
                 admin.count_by_key(table, 10).await.err().unwrap(),
             ];
             for error in errors {
-                assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+                assert_eq!(error.kind, UserErrorKind::Usage, "{error}");
                 assert!(error.message.contains("three (2 of its 3 servers)"), "{error}");
                 assert!(error.hint.unwrap().contains("remote_servers"));
             }
@@ -232,7 +233,7 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
         let mut of_all = admin(cluster.as_ref()).await.unwrap();
         let kept = of_all.create_tables(&workload, &policy(false, &[])).await;
         let error = kept.err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::ForeignTable, "{error}");
+        assert_eq!(error.kind, UserErrorKind::ForeignTable, "{error}");
         assert!(error.message.contains("its engine is MergeTree"), "{error}");
         assert_eq!(own_rows(&shards), [10; SHARDS]);
         of_all.create_tables(&workload, &policy(true, &[])).await.unwrap();
@@ -248,7 +249,7 @@ fn rows_that_replace_each_other_are_refused_before_a_table_is_made() {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let policy = policy(true, &[]);
         let error = admin.create_tables(&workload, &policy).await.unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert_eq!(error.kind, UserErrorKind::Usage);
         assert!(error.message.contains("replace each other"), "{error}");
         let made = "SELECT count() FROM system.tables WHERE name = 'points'";
         assert_eq!(shards.server(0).sql(made), "0");
@@ -273,7 +274,7 @@ fn a_table_that_is_refused_on_one_server_changes_none() {
             let policy = policy(true, &[]);
             let created = stage.admin.create_tables(&stage.workload, &policy);
             let error = created.await.err().unwrap();
-            assert_eq!(error.kind, TargetErrorKind::ForeignTable, "{error}");
+            assert_eq!(error.kind, UserErrorKind::ForeignTable, "{error}");
             let port = server.port().to_string();
             assert!(error.message.contains(&port), "{error}");
             for other in [0, 2] {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use highwater_driver::TargetErrorKind;
 use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::user_error::UserErrorKind;
 use highwater_testing::galera::{Galera, skipped};
 
 use super::cluster::{everywhere, on, points};
@@ -62,7 +62,7 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
             let connected = Client::connect(target.as_ref(), &stage.workload).await;
             let administered = admin(target.as_ref()).await;
             for error in [connected.err().unwrap(), administered.err().unwrap()] {
-                assert_eq!(error.kind, TargetErrorKind::Unreachable, "{error}");
+                assert_eq!(error.kind, UserErrorKind::Unreachable, "{error}");
             }
         }
 

@@ -1,20 +1,23 @@
-//! Errors of targets.
+//! What a user is shown when a command fails: the place and cause, and what to do. The kind decides the exit code, and is
+//! what programs decide upon; nothing may decide by the text.
+//!
+//! Must not print.
 
-/// Why a target cannot be used. Never contains a secret.
+/// An error that the user can act upon. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct TargetError {
+pub struct UserError {
     /// Decides the exit code.
-    pub kind: TargetErrorKind,
+    pub kind: UserErrorKind,
     /// Place and cause, one line, lower case.
     pub message: String,
     /// A suggestion that names the flag or the URL parameter.
     pub hint: Option<String>,
 }
 
-/// Kinds of [`TargetError`].
+/// Kinds of [`UserError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TargetErrorKind {
+pub enum UserErrorKind {
     /// The URL or an option is wrong: exit code 2.
     Usage,
     /// No connection, or currently not enough resources for a request: it may be retried. Exit code 5.
@@ -45,30 +48,30 @@ pub struct RefusedStatement {
     pub position: Option<usize>,
 }
 
-impl TargetError {
+impl UserError {
     /// Attributes the error to a statement of the workload, if the target rejected a statement; other errors are not
     /// the workload's fault.
     pub fn about(mut self, refused: RefusedStatement) -> Self {
-        let refused_kinds = [TargetErrorKind::Statement, TargetErrorKind::MissingTable];
+        let refused_kinds = [UserErrorKind::Statement, UserErrorKind::MissingTable];
         if refused_kinds.contains(&self.kind) {
-            self.kind = TargetErrorKind::Preparation(refused);
+            self.kind = UserErrorKind::Preparation(refused);
         }
         self
     }
 
     /// An error of that kind.
-    pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: UserErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None }
     }
 
     /// An error in the user's URL or options.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(TargetErrorKind::Usage, message)
+        Self::new(UserErrorKind::Usage, message)
     }
 
     /// The target rejected a statement that the run needs.
     pub fn statement(message: impl Into<String>) -> Self {
-        Self::new(TargetErrorKind::Statement, message)
+        Self::new(UserErrorKind::Statement, message)
     }
 
     /// An op is a transaction, and the target has none.
@@ -81,18 +84,18 @@ impl TargetError {
 
     /// No connection.
     pub fn unreachable(message: impl Into<String>) -> Self {
-        Self::new(TargetErrorKind::Unreachable, message)
+        Self::new(UserErrorKind::Unreachable, message)
     }
 
     /// The target is reachable, but denies this use.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self::new(TargetErrorKind::Refused, message)
+        Self::new(UserErrorKind::Refused, message)
     }
 
     /// Adds the target's name to an error about an unusable table, because the rules that reject tables do not know it.
     pub fn of_table(self, place: &str) -> Self {
         match self.kind {
-            TargetErrorKind::ForeignTable | TargetErrorKind::Usage => {
+            UserErrorKind::ForeignTable | UserErrorKind::Usage => {
                 Self { message: format!("{place}: {}", self.message), ..self }
             }
             _ => self,
@@ -101,7 +104,7 @@ impl TargetError {
 
     /// Whether the target is unreachable or temporarily lacks resources, rather than rejecting the request permanently.
     pub fn may_pass(&self) -> bool {
-        matches!(self.kind, TargetErrorKind::Unreachable | TargetErrorKind::Exhausted)
+        matches!(self.kind, UserErrorKind::Unreachable | UserErrorKind::Exhausted)
     }
 
     /// The same error with a hint.
