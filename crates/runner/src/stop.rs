@@ -4,7 +4,7 @@
 
 use highwater_analysis::throughput::{Throughput, throughput};
 use highwater_model::numbers::len_to_f64;
-use highwater_model::plan::{PhaseKind, Plan, Predicate, SteadinessRule, StopRule};
+use highwater_model::plan::{PhaseKind, Plan, Predicate, SteadinessRule, StopRule, Unit};
 use highwater_model::record::{Steadiness, WINDOW_NS};
 use highwater_model::units::Nanos;
 
@@ -25,8 +25,38 @@ pub(crate) struct StopCounts {
     endings: Vec<Ending>,
     /// Failed ops, by phase.
     errors: Vec<u64>,
-    /// Acknowledged ops per 100 ms of the pass, by stream; only for streams that need them.
-    windows: Vec<Vec<u64>>,
+    /// By stream; only for streams that need them.
+    windows: Vec<StreamWindows>,
+}
+
+/// What a stream acknowledged per 100 ms of the pass.
+#[derive(Debug, Default)]
+struct StreamWindows {
+    unit: Unit,
+    ops: Vec<u64>,
+    rows: Vec<u64>,
+    /// Whether some ops were acknowledged in part, so that ops are not all alike.
+    is_partial: bool,
+}
+
+impl StreamWindows {
+    fn add(&mut self, delta: &IntervalDelta) {
+        self.is_partial |= delta.partial > 0;
+        let first = usize::try_from(delta.second).unwrap_or(0) * WINDOWS_PER_SECOND;
+        for (counts, new) in [(&mut self.ops, delta.windows), (&mut self.rows, delta.row_windows)] {
+            if counts.len() < first + WINDOWS_PER_SECOND {
+                counts.resize(first + WINDOWS_PER_SECOND, 0);
+            }
+            for (count, new) in counts[first..].iter_mut().zip(new) {
+                *count += u64::from(new);
+            }
+        }
+    }
+
+    /// What the record's throughput counts.
+    fn counted(&self) -> &[u64] {
+        if self.is_partial && self.unit == Unit::Rows { &self.rows } else { &self.ops }
+    }
 }
 
 /// What may end a phase early.
@@ -54,7 +84,11 @@ impl StopCounts {
             rule: plan.stop.clone(),
             steadiness: plan.steadiness,
             horizon: horizon(plan),
-            windows: vec![Vec::new(); plan.streams.len()],
+            windows: plan
+                .streams
+                .iter()
+                .map(|stream| StreamWindows { unit: stream.unit, ..StreamWindows::default() })
+                .collect(),
             ..Self::default()
         }
     }
@@ -75,14 +109,7 @@ impl StopCounts {
         if !by_interval && self.endings[phase] != Ending::Steady {
             return;
         }
-        let counts = &mut self.windows[stream];
-        let first = usize::try_from(delta.second).unwrap_or(0) * WINDOWS_PER_SECOND;
-        if counts.len() < first + WINDOWS_PER_SECOND {
-            counts.resize(first + WINDOWS_PER_SECOND, 0);
-        }
-        for (count, new) in counts[first..].iter_mut().zip(delta.windows) {
-            *count += u64::from(new);
-        }
+        self.windows[stream].add(delta);
     }
 
     /// The phase running `now` that must end, and why; `reported` seconds of the pass are complete. Times count from
@@ -95,7 +122,7 @@ impl StopCounts {
     ) -> Option<(usize, EarlyEnd)> {
         let running = phases.iter().position(|times| times.contains(now))?;
         let start = phases[running].start;
-        let mut windows = self.windows.iter();
+        let mut windows = self.windows.iter().map(StreamWindows::counted);
         let (ends, why) = match self.endings[running] {
             Ending::Never => return None,
             Ending::Rule => (self.holds(running, start, now, reported), EarlyEnd::Predicate),
@@ -112,7 +139,7 @@ impl StopCounts {
         if start.saturating_add(self.rule.minimum) > now {
             return false;
         }
-        let mut windows = self.windows.iter();
+        let mut windows = self.windows.iter().map(StreamWindows::counted);
         match self.rule.until {
             None => false,
             Some(Predicate::ErrorsAbove { count }) => self.errors[phase] > count,

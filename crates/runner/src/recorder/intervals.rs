@@ -70,6 +70,8 @@ pub struct IntervalDelta {
     pub acknowledged: u64,
     /// The same per 100 ms of the second.
     pub windows: [u32; WINDOWS_PER_SECOND],
+    /// Their acknowledged rows per 100 ms of the second.
+    pub row_windows: [u32; WINDOWS_PER_SECOND],
     /// Rows acknowledged, by finished.
     pub rows_acknowledged: u64,
     /// Ops failed, as a whole or in part, by finished.
@@ -105,6 +107,7 @@ impl IntervalDelta {
             rows_sent: 0,
             acknowledged: 0,
             windows: [0; WINDOWS_PER_SECOND],
+            row_windows: [0; WINDOWS_PER_SECOND],
             rows_acknowledged: 0,
             errors: 0,
             partial: 0,
@@ -119,11 +122,13 @@ impl IntervalDelta {
         }
     }
 
-    /// Counts an op that was acknowledged at `at`, which lies in this second.
-    pub fn acknowledge(&mut self, at: Nanos) {
+    /// Counts an op of which `rows` were acknowledged at `at`, which lies in this second.
+    pub fn acknowledge(&mut self, at: Nanos, rows: u64) {
         self.acknowledged += 1;
         let window = usize::try_from(at.0 % Nanos::SECOND.0 / WINDOW_NS).unwrap_or(0);
         self.windows[window] = self.windows[window].saturating_add(1);
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        self.row_windows[window] = self.row_windows[window].saturating_add(rows);
     }
 
     /// Adds another part of the same second and key.
@@ -133,6 +138,9 @@ impl IntervalDelta {
         self.rows_sent += other.rows_sent;
         self.acknowledged += other.acknowledged;
         for (mine, theirs) in self.windows.iter_mut().zip(other.windows) {
+            *mine = mine.saturating_add(theirs);
+        }
+        for (mine, theirs) in self.row_windows.iter_mut().zip(other.row_windows) {
             *mine = mine.saturating_add(theirs);
         }
         self.rows_acknowledged += other.rows_acknowledged;

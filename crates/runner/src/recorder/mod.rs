@@ -229,7 +229,7 @@ impl Recorder {
         let done = self.intervals.at(finished, op.key);
         done.lag.record(op.lag());
         if ranked.is_some() {
-            done.acknowledge(finished);
+            done.acknowledge(finished, op.outcome.rows_applied);
             done.service.record(op.service());
         }
         if let Some(error) = &op.outcome.error {

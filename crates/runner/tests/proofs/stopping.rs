@@ -5,11 +5,12 @@
 use std::sync::Arc;
 
 use highwater_model::judgment::{Data, Measurement};
-use highwater_model::plan::{PhaseKind, Predicate};
+use highwater_model::plan::{Arrivals, PhaseKind, Predicate};
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::run::Ended;
 
+use crate::support::faulty::{Faults, in_half};
 use crate::support::{At, Job, closed, exit_code, measured, one_node, open, seconds};
 
 /// A quarter of a second.
@@ -120,6 +121,27 @@ fn each_step_needs_windows_of_its_own() {
             "step 2 ended after 4.00 s of 10 s: ci95<1% held",
         ]
     );
+}
+
+/// Ten ops every 100 ms, which are soon known to 1%. In every other half second each of them stores half of its rows.
+#[test]
+fn where_ops_are_acknowledged_in_part_their_rows_must_be_known_well_enough() {
+    let lengths = [0, 50].map(|exhausted| {
+        let fails_with = Some(in_half as fn(u64) -> _);
+        let faults = Faults { exhausted, round: 100, fails_with, ..Faults::default() };
+        let target = one_node("cores=inf&service=constant&request=1ms");
+        let mut job = Job::new(&target, &[("insert", open(1_000))]);
+        (job.sessions, job.arrivals) = (1, Some(Arrivals::Constant));
+        job.stop.until = Some(until(10_000));
+        let record = job.run_faulty(&Arc::new(faults)).record;
+        if exhausted > 0 {
+            assert!(relative_ci(&record, "insert", "measure") > 0.01, "{:?}", record.streams);
+        }
+        phase(&record, "measure").duration_ns
+    });
+    let [whole, in_part] = lengths;
+    assert!(whole < 10 * Nanos::SECOND.0, "{whole}");
+    assert_eq!(in_part, 10 * Nanos::SECOND.0);
 }
 
 /// The constant stream is known after three seconds; the run waits for the other.

@@ -5,12 +5,15 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use highwater_model::event::Event;
+use highwater_model::plan::Arrivals;
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
 
+use crate::support::faulty::{Faults, in_half};
 use crate::support::{At, Job, closed, one_node, open};
 
 /// The reported ends of warm-ups.
@@ -56,6 +59,21 @@ fn is_noted(record: &RunRecord) -> bool {
 
 fn acknowledged_per_s(record: &RunRecord) -> f64 {
     record.streams[0].throughput.ops_per_s
+}
+
+/// A hundred ops a second, which are steady; in every other two seconds half of their rows are stored.
+#[test]
+fn rows_must_be_steady_where_ops_are_acknowledged_in_part() {
+    let is_steady = [0, 200].map(|exhausted| {
+        let fails_with = Some(in_half as fn(u64) -> _);
+        let faults = Faults { exhausted, round: 400, fails_with, ..Faults::default() };
+        let mut job = job("", 20);
+        job.streams = vec![("insert", vec![open(1_000)])];
+        (job.sessions, job.arrivals) = (1, Some(Arrivals::Constant));
+        let record = job.run_faulty(&Arc::new(faults)).record;
+        warm_up(&record).steady
+    });
+    assert_eq!(is_steady, [Some(true), Some(false)]);
 }
 
 /// Ops take four times as long at first, and speed up for 20 s. From 40 s on, the second half of the warm-up contains

@@ -213,6 +213,16 @@ pub(crate) fn refused(rows: u64) -> Outcome {
     Outcome::refused(rows, error(ErrorClass::Unavailable, "come again"))
 }
 
+/// Half of the rows are stored, and the others rejected.
+pub(crate) fn in_half(rows: u64) -> Outcome {
+    let refused = rows / 2;
+    Outcome {
+        rows_refused: refused,
+        error: Some(error(ErrorClass::Rejected, "the queue is full")),
+        ..Outcome::applied(rows - refused)
+    }
+}
+
 /// Rows of unknown outcome, on a session that stays usable.
 pub(crate) fn unknown(_: u64) -> Outcome {
     Outcome {
