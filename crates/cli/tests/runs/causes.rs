@@ -1,5 +1,6 @@
 //! Failed ops: the summary names them by op and cause, and its advice follows from the cause.
 
+use highwater_testing::mariadb;
 use highwater_testing::pgbouncer::{self, PgBouncer};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
@@ -83,6 +84,30 @@ fn conflicts_are_answered_by_retries_and_a_standby_by_target_session_attrs() {
     let words = format!("run -f put.sql {url} -c 2 -d 1s --warm-up 0s --audit off --json");
     let written = record(&place.typed(&words));
     assert!(written.results.iter().all(|result| result.errors.is_empty()));
+}
+
+#[test]
+fn a_limit_of_prepared_statements_is_answered_by_literals() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = mariadb::MariaDb::start();
+    server.sql("CREATE TABLE t (n integer)");
+    let place = Place::new();
+    place.file("get.sql", "\\set n random(0, 9)\nSELECT n FROM t WHERE n = :n;\n");
+    let url = server.url(mariadb::SUPERUSER);
+    let words = format!("run -f get.sql {url} -c 4 -d 1s --warm-up 0s --json");
+    // None, and too few for all sessions.
+    for most in [0, 2] {
+        server.sql(&format!("SET GLOBAL max_prepared_stmt_count = {most}"));
+        let refused = place.typed(&words);
+        assert!(matches!(refused.code, Some(2 | 5)), "{refused:?}");
+        refused.reports("(1461)");
+        refused.reports("--literals");
+    }
+    let sent = record(&place.typed(&format!("{words} --literals")));
+    let result = sent.results.last().unwrap();
+    assert!(result.acknowledged > 0 && result.errors.is_empty(), "{result:?}");
 }
 
 #[test]

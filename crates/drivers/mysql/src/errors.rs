@@ -90,6 +90,8 @@ impl ServerMessage for ServerError {
         use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
         let kind = match (self.code, judge_code(self.code).class) {
             (1146, _) => UserErrorKind::MissingTable,
+            // Sessions hold their statements for as long as they live: none becomes free while they work.
+            (1461, _) => UserErrorKind::Statement,
             (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => UserErrorKind::Refused,
             // Also no space for a temporary file (3, and MariaDB's limits on them), and TiDB's memory quotas.
             (3 | 200 | 201 | 8175 | 8176, _) | (_, Resource) => UserErrorKind::Exhausted,

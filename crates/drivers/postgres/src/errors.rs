@@ -233,6 +233,23 @@ mod tests {
     }
 
     #[test]
+    fn advice_follows_the_cause_before_a_load_and_during_it() {
+        for (code, advice) in [
+            ("25006", Some("target_session_attrs=read-write")),
+            ("26000", Some("--literals")),
+            ("42P05", Some("--literals")),
+            // By their class: see `judge`.
+            ("40001", None),
+            ("42883", None),
+        ] {
+            let before = error("ERROR", code).into_target_error("h").hint;
+            assert_eq!(before.as_deref(), failure_hint(code), "{code}");
+            let is_it = |hint: String| advice.is_some_and(|advice| hint.contains(advice));
+            assert_eq!(before.is_some_and(is_it), advice.is_some(), "{code}");
+        }
+    }
+
+    #[test]
     fn sqlstates_become_classes_and_certainties() {
         use Certainty::{NotApplied, Unknown};
         for (code, class, certainty) in [
