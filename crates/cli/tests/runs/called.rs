@@ -176,7 +176,13 @@ impl Place {
 
     /// Starts the program in the background.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
+        self.start_knowing(words, &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub(crate) fn start_knowing(&self, words: &[&str], variables: &[(&str, &str)]) -> Running {
         let mut command = self.command(words);
+        command.envs(variables.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         Running {

@@ -46,3 +46,16 @@ fn the_next_command_goes_on_with_this_run() {
     assert_eq!(place.shell(called.proposed()).code, Some(0), "{called:?}");
     assert!(newest(&place).header.given.is_empty());
 }
+
+/// A backfill ends at the time of the load, which is another one when the next command begins.
+#[test]
+fn the_next_command_goes_on_behind_a_backfill() {
+    let place = Place::new();
+    let loaded = place.typed("load cpu sqlite:own.db --rows 2k --set hosts=20 --time backfill");
+    assert!(matches!(loaded.code, Some(0 | 3)), "{loaded:?}");
+    let next = loaded.proposed();
+    assert!(next.starts_with("run cpu sqlite:own.db ") && next.contains(" start="), "{next}");
+    let called = place.shell(&format!("{next} -d 1s --warm-up 0s -q"));
+    assert!(matches!(called.code, Some(0 | 3)), "{next}: {called:?}");
+    assert_eq!(newest(&place).target.tables[0].rows_before, Some(2_000));
+}

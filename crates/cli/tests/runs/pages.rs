@@ -52,7 +52,17 @@ pub(crate) fn expect(response: &str, status: u16, all: &[&str]) {
 
 /// Starts a server, and returns the address of its page.
 pub(crate) fn serving(place: &Place, more: &str) -> (Running, SocketAddr) {
-    let mut running = place.start(&split(&format!("serve --listen 0 {more}")));
+    serving_knowing(place, more, &[])
+}
+
+/// The same with these variables in its environment.
+pub(crate) fn serving_knowing(
+    place: &Place,
+    more: &str,
+    variables: &[(&str, &str)],
+) -> (Running, SocketAddr) {
+    let words = format!("serve --listen 0 {more}");
+    let mut running = place.start_knowing(&split(&words), variables);
     let line = running.wait_for("page: http://");
     let (page, token) = line.split_once("//").unwrap().1.split_once('/').unwrap();
     let page = page.parse().unwrap();

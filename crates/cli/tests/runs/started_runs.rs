@@ -2,11 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::called::{Place, experiment, split};
-use crate::pages::{cookie, expect, fetched, listed, sent, served, serving, stop};
+use crate::pages::{cookie, expect, fetched, listed, sent, served, serving, serving_knowing, stop};
 use crate::stored_runs::with_runs;
 
 const FORM: [(&str, &str); 5] = [
@@ -242,4 +243,36 @@ fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
     let secret = place.typed("serve --allow-start --allow-target postgres://me:geheim@h/x");
     assert_eq!(secret.code, Some(2));
     assert!(!secret.stderr.contains("geheim"), "{secret:?}");
+}
+
+#[test]
+fn a_process_for_a_target_that_nobody_named_has_no_password_of_the_environment() {
+    let place = Place::new();
+    let allowed = "--allow-start --allow-target sqlite:own.db";
+    let (running, page) = serving_knowing(&place, allowed, &[("PGPASSWORD", "geheim")]);
+    for (number, target, has_password) in [("1", "sqlite:own.db", true), ("2", "sqlite:", false)] {
+        let form = [("command", "run"), ("target", target), ("duration", "10m"), ("step", "start")];
+        expect(&sent(page, "/start", &form), 303, &[]);
+        listed(page, "running: measure");
+        let environment = environment_of_what_runs(&place);
+        assert_eq!(environment.contains("PGPASSWORD=geheim"), has_password, "{target}");
+        expect(&sent(page, "/stop", &[("number", number)]), 303, &[]);
+        listed(page, "ended with exit code 130");
+    }
+    stop(running);
+}
+
+/// Of the only run in progress in this directory.
+fn environment_of_what_runs(place: &Place) -> String {
+    let here = place.path().canonicalize().unwrap();
+    let read = |process: &Path, name: &str| {
+        let bytes = std::fs::read(process.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let mut here = processes.filter(|process| {
+        std::fs::read_link(process.join("cwd")).is_ok_and(|directory| directory == here)
+    });
+    let run = here.find(|process| read(process, "cmdline").contains("\0run\0"));
+    read(&run.unwrap(), "environ")
 }

@@ -93,3 +93,57 @@ fn judged(outcome: Outcome, rows: u64) -> Sent {
         error => Sent::Unclear(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use highwater_driver::BoxFuture;
+    use highwater_driver::clock::SimulatedTimeline;
+
+    use super::*;
+
+    /// Stores everything, each statement in so much time.
+    struct Stores(Rc<dyn Timeline>, Nanos);
+
+    struct NoText;
+
+    impl Encoder for NoText {
+        fn encode(&mut self, _: &mut Request) {}
+    }
+
+    impl Session for Stores {
+        fn encoder(&self) -> Box<dyn Encoder> {
+            Box::new(NoText)
+        }
+
+        fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+            Box::pin(async {
+                self.0.sleep_until(self.0.now().saturating_add(self.1)).await;
+                Outcome::applied(request.op.rows())
+            })
+        }
+    }
+
+    /// Batches of 30 rows that are sent, of a thousand rows in a second.
+    fn batches(each: Nanos) -> usize {
+        let simulated = SimulatedTimeline::new();
+        let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
+        let sent = simulated.block_on(async move {
+            let session = Box::new(Stores(Rc::clone(&timeline), each));
+            let mut writer = Writer::new(session, 1_000, &timeline, Nanos::SECOND);
+            for sent in 0..100 {
+                let batch = RowBatch { first_row: 30 * sent as u64, rows: 30, columns: Vec::new() };
+                if !matches!(writer.send(OpId(0), batch).await, Sent::Stored) {
+                    return sent;
+                }
+            }
+            100
+        });
+        sent.unwrap()
+    }
+
+    #[test]
+    fn no_more_rows_are_sent_than_may_be_and_none_after_the_end() {
+        assert_eq!(batches(Nanos::from_millis(1)), 33);
+        assert_eq!(batches(Nanos::from_millis(400)), 3);
+    }
+}

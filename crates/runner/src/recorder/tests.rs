@@ -79,13 +79,19 @@ fn latency_belongs_to_the_second_when_due_and_throughput_to_the_second_when_fini
 
 #[test]
 fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
-    let mut recorder = recorder(None, &[]);
+    let bound = Objective::Latency { quantile_ppm: 990_000, max: Nanos::MAX, op: None };
+    let mut recorder = recorder(None, &[bound]);
     let error = |class| OpError { class, code: Some("X1".into()), message: "no".into() };
     recorder.record(&ended([0, 0, 0, 10], &Outcome::refused(10, error(ErrorClass::Constraint))));
     recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(error(ErrorClass::Timeout))));
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
     recorder.record(&ended([0, 0, 0, 1_010], &Outcome::refused(10, error(ErrorClass::Rejected))));
-    let deltas = recorder.take().intervals;
+    let Recorded { intervals: deltas, windows, .. } = recorder.take();
+    let windows = whole(&windows);
+    let above: u64 = windows.over[0].iter().sum();
+    assert_eq!((windows.ended.iter().sum::<u64>(), above), (4, 4), "above any bound");
+    let infinite = deltas.iter().map(|delta| delta.latency.beyond()).sum::<u64>();
+    assert_eq!(infinite, 4, "in their seconds, too");
     let refused = |second| {
         let of_second = deltas.iter().find(|delta| delta.second == second).unwrap();
         [of_second.errors, of_second.rejected, of_second.rows_refused]

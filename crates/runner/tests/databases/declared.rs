@@ -386,6 +386,36 @@ fn values_that_hardly_any_row_has_are_tried_too() {
     on(Database::mariadb(), |database, _| check(database));
 }
 
+/// A table `typed` whose creation is followed by this statement.
+fn typed_and(dialect: &str, columns: &[(&str, &str, &str)], statement: &str) -> String {
+    let key = "\n[tables.typed.key]";
+    typed(dialect, columns)
+        .replacen(&format!("{dialect} = \"CREATE"), &format!("{dialect} = [\"CREATE"), 1)
+        .replacen(key, &format!(", \"{statement}\"]{key}"), 1)
+}
+
+/// A trigger counts inserts where they are not removed with the table.
+#[test]
+fn trying_a_slow_target_takes_a_moment() {
+    const LOAD: u64 = 40;
+    let numbers = "type = \"integer\"\ngenerator = \"uniform\"\nmin = 0\nmax = 9999999";
+    on(Database::postgres(), |database, root| {
+        // Each insert takes half a second: the third one ends after 1.2 s.
+        database.execute(
+            "CREATE SEQUENCE sent; CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             PERFORM nextval('sent'), pg_sleep(0.5); RETURN NULL; END $$",
+        );
+        let trigger = "CREATE TRIGGER slow AFTER INSERT ON typed EXECUTE FUNCTION slow()";
+        let text = typed_and("postgresql", &[("n", numbers, "integer")], trigger);
+        let stop = StopRule { rows: Some(LOAD), ..StopRule::default() };
+        let job = Job { stop, ..job(&text, AuditLevel::Sums) };
+        assert_clean(&job.run_on(database.open(None, None), root).record, "slow");
+        let statements: u64 = answer(database, "SELECT last_value FROM sent").parse().unwrap();
+        let tried = statements - LOAD / 20;
+        assert!((1..=3).contains(&tried), "{tried}");
+    });
+}
+
 /// Share 1 of 2, whose start is so far away.
 fn first_share(job: Job, start_in: Nanos) -> Job {
     Job { share: Share { index: 1, of: 2, start_at: None }, start_in, ..job }

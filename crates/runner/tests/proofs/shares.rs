@@ -8,6 +8,7 @@ use std::sync::Arc;
 use highwater_analysis as analysis;
 use highwater_driver::Target;
 use highwater_driver::clock::SimulatedTimeline;
+use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::{Arrivals, PhaseKind};
 use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
@@ -160,4 +161,18 @@ fn closed_load_over_shares_writes_the_same_rows() {
         assert_eq!(parts.record.audit.missing, 0, "{of} shares");
         assert_eq!(parts.record.audit.found, whole.record.audit.found, "{of} shares");
     }
+}
+
+/// Each share loads its part of the rows before the start, which takes more than a second.
+#[test]
+fn a_share_that_is_not_ready_at_the_start_is_late_by_its_own_record() {
+    let target = one_node("cores=1&service=constant&request=5ms");
+    let mut job = Job::new(&target, &[("insert", open(1_000))]);
+    job.settings.push(("rows", "10000".to_owned()));
+    let invalid = [Nanos::SECOND, Nanos::from_secs(60)].map(|start_in| {
+        let share = Job { start_in, ..job.share_of(1, 2) };
+        let record = share.run().record;
+        record.judgments.measurement.codes().contains(&ReasonCode::SharesApart)
+    });
+    assert_eq!(invalid, [true, false]);
 }

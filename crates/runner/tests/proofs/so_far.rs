@@ -1,5 +1,7 @@
 //! The interim state of a run, read from its files: the same counts as in its final record.
 
+use std::sync::Arc;
+
 use highwater_model::control::Command;
 use highwater_model::judgment::{ObjectiveValue, ReasonCode};
 use highwater_model::plan::Objective;
@@ -8,6 +10,8 @@ use highwater_model::target_telemetry::TargetTelemetry;
 use highwater_model::units::Nanos;
 use highwater_runner::record::SoFar;
 
+use crate::support::faulty::{Faults, in_half};
+use crate::support::hooked::Hooked;
 use crate::support::{At, Job, closed, one_node, open};
 
 fn read(directory: &std::path::Path, before: u64) -> RunRecord {
@@ -53,6 +57,25 @@ fn whole_seconds_add_up_with_the_pace_of_their_phase() {
     let reasons = seen.judgments.measurement.codes();
     assert!(!reasons.contains(&ReasonCode::TooFewSamples), "{reasons:?}");
     assert_eq!(seen.limit, None, "open load that is sustained has none");
+}
+
+/// Every other op stores half of its ten rows. A record of a killed run is made from the same lines.
+#[test]
+fn what_was_acknowledged_in_part_has_not_failed() {
+    let root = tempfile::tempdir().unwrap();
+    let job =
+        Job::new(&one_node("cores=inf&service=constant&request=5ms"), &[("insert", open(1_000))]);
+    let fails_with = Some(in_half as fn(u64) -> _);
+    let hooks = Arc::new(Faults { exhausted: 1, round: 2, fails_with, ..Faults::default() });
+    let inner = job.open_target(root.path());
+    job.run_on(Arc::new(Hooked { inner, hooks }), root.path());
+    let seen = read(&root.path().join("test"), u64::MAX);
+    let result = &seen.results[0];
+    assert_eq!(result.failed_ops(), 0, "{result:?}");
+    let (partial, ops) = (result.partial_ops(), result.acknowledged);
+    // Each of 16 sessions begins with one that is stored as a whole.
+    assert!(ops > 500 && partial.abs_diff(ops - partial) <= 16, "{partial} of {ops}");
+    assert_eq!(result.rows.acknowledged, 10 * ops - 5 * partial);
 }
 
 #[test]

@@ -113,7 +113,9 @@ fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_lengt
     assert_eq!(objective(&few), undecided);
     assert_eq!(exit_code(&judge(&few), Ended::Complete), 3);
     // 1,000 ops and five standard deviations more of them take 1.16 times the phase's ten seconds.
-    let said = judge(&few).objective.reasons[0].sentence();
+    let reason = judge(&few).objective.reasons.remove(0);
+    assert_eq!(reason.hint.as_deref(), Some("measure longer (-d)"), "the rate is not too high");
+    let said = reason.sentence();
     let expected = "p99 cannot be judged: 999 ops measured, 1,000 needed; about 20 s would decide";
     assert!(said.contains(expected), "{said}");
     // What is missed besides is missed.

@@ -71,6 +71,9 @@ fn sessions_are_on_the_servers_that_target_session_attrs_asks_for() {
     }
     let found = sessions(&url(&both, "load_balance_hosts=random")).unwrap();
     assert!(found.iter().all(|(on_standby, host)| *on_standby == (*host == 0)));
+    let hosts: Vec<usize> = found.iter().map(|(_, host)| *host).collect();
+    let is_drawn = hosts != [0; 6] && hosts != [1; 6] && hosts != [0, 1].repeat(3);
+    assert!(is_drawn, "by this seed: {hosts:?}");
     let alone = sessions(&url(&[&primary], "target_session_attrs=prefer-standby")).unwrap();
     assert!(alone.iter().all(|(on_standby, _)| !on_standby));
     let error = sessions(&url(&[&primary], "target_session_attrs=standby")).unwrap_err();

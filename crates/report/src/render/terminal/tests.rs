@@ -71,6 +71,18 @@ fn changes_in_the_cluster_stand_in_the_summary_even_of_a_bad_run() {
 }
 
 #[test]
+fn copies_that_were_not_compared_are_counted_beside_those_that_were() {
+    let compared = |missing| {
+        let mut record = fixture::closed();
+        (record.audit.copies, record.audit.copies_missing) = (8, missing);
+        text_at(&record, "")
+    };
+    let (all, some) = (compared(0), compared(4));
+    assert!(all.contains("8 copies compared"), "{all}");
+    assert!(some.contains("8 of 12 copies compared"), "{some}");
+}
+
+#[test]
 fn a_group_of_which_too_much_failed_begins_with_that() {
     let failed = |of: usize, bound: Option<Objective>| {
         let mut record = fixture::group::grouped();
