@@ -147,6 +147,32 @@ fn built_in_workloads_and_scripts_run_behind_a_pooler_that_check_names() {
     assert!(refused.stderr.contains("behind a pooler"), "{refused:?}");
 }
 
+/// A related database may make the tables, answer the queries, and refuse the rows.
+#[test]
+fn check_sends_a_batch_of_a_built_in_workload() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql(
+        "postgres",
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+         RAISE EXCEPTION 'no rows here' USING ERRCODE = '0A000'; END $$; \
+         CREATE FUNCTION attach() RETURNS event_trigger LANGUAGE plpgsql AS $$ DECLARE made record; BEGIN \
+         FOR made IN SELECT * FROM pg_event_trigger_ddl_commands() \
+         WHERE command_tag = 'CREATE TABLE' AND object_identity LIKE '%\\_cpu' LOOP \
+         EXECUTE format('CREATE TRIGGER refuse BEFORE INSERT ON %s FOR EACH STATEMENT \
+         EXECUTE FUNCTION public.refuse()', made.object_identity); END LOOP; END $$; \
+         CREATE EVENT TRIGGER attach ON ddl_command_end WHEN TAG IN ('CREATE TABLE') \
+         EXECUTE FUNCTION attach()",
+    );
+    let checked = Place::new().call(&["check", &server.url(SUPERUSER, "postgres")]);
+    assert_eq!(checked.code, Some(5), "{checked:?}");
+    checked.prints("NOT cpu: insert: no rows here");
+    let workloads = checked.stdout.lines().find(|line| line.starts_with("workloads"));
+    assert!(workloads.unwrap().contains("kv"), "{checked:?}");
+}
+
 #[test]
 fn check_does_not_pass_what_a_run_of_a_built_in_workload_would_be_refused() {
     if skipped() {

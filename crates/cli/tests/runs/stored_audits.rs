@@ -255,6 +255,9 @@ fn expect_smaller_statements(url: &str, limit: impl FnOnce(), words: &str) {
     let exhausted = again.audit.exhausted.unwrap();
     assert!(exhausted.statements > 0 && !exhausted.ended, "{exhausted:?}");
     assert!(exhausted.error.contains(words), "{exhausted:?}");
+    // Each statement that had no room is a line, also without a terminal.
+    let lines = place.call(&["audit"]).stderr;
+    assert!(lines.contains("no room: ") && lines.contains(words), "{lines}");
 }
 
 #[test]
