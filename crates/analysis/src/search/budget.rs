@@ -2,9 +2,11 @@
 //!
 //! Time is what probes took, not what a clock says.
 
+use highwater_model::numbers::to_f64;
 use highwater_model::search::{ProbePurpose, ProbeRecord};
 
 use super::history::ProbeHistory;
+use super::step::is_same;
 
 /// A search probes for this part of its budget at most, once something passed and something failed.
 const SEARCHING: u64 = 6;
@@ -13,6 +15,8 @@ const SEARCHES: usize = 12;
 /// Where ops are few, a probe and a confirmation take these parts of the budget.
 const PROBE: u64 = 60;
 const CONFIRMATION: u64 = 12;
+/// A candidate may take this part of what is left.
+const TOGETHER: u64 = 2;
 
 impl ProbeHistory<'_> {
     /// Whether this number of probes and confirmations still fits the budget at the expected units per second.
@@ -73,6 +77,34 @@ impl ProbeHistory<'_> {
         let fits = one.saturating_sub(self.takes(ProbePurpose::Confirm, 0));
         let needed = units_per_s.map_or(0, |rate| self.policy().needed_ns(rate));
         planned.min(fits.max(needed).max(self.policy().probe_ns))
+    }
+
+    /// Confirmations that a value may take in what others leave: where ops are few, more than asked may show together what
+    /// these do not.
+    pub(super) fn confirmations_of_one(&self, at: Option<f64>) -> u32 {
+        let least = self.policy().confirmations;
+        let Some(budget) = self.policy().budget_ns.filter(|_| self.coarse.is_some()) else {
+            return least;
+        };
+        let others = self.probes.iter().filter(|probe| {
+            probe.purpose != ProbePurpose::Confirm || at.is_none_or(|at| !is_same(probe.at, at))
+        });
+        let (spent, made) = others.fold((0_u64, 0_u32), |(spent, made), probe| {
+            (spent.saturating_add(took(probe)), made + 1)
+        });
+        let one = self.takes(ProbePurpose::Confirm, self.one_confirmation_ns());
+        let in_time = budget.saturating_sub(spent) / TOGETHER / one.max(1);
+        let most = self.policy().probes_max.saturating_sub(made) / 2;
+        u32::try_from(in_time).unwrap_or(u32::MAX).min(most).max(least)
+    }
+
+    /// The same as nanoseconds, of a value that none has been made of.
+    pub(super) fn confirmations_of_one_ns(&self) -> f64 {
+        to_f64(self.one_confirmation_ns()) * f64::from(self.confirmations_of_one(None))
+    }
+
+    fn one_confirmation_ns(&self) -> u64 {
+        self.policy().confirmation_ns.max(self.lengthened_ns(ProbePurpose::Confirm))
     }
 
     /// Length of a probe in nanoseconds at the expected units per second, if `probes` of this length have to fit the

@@ -16,7 +16,7 @@ use highwater_model::search::{Estimate, ProbeRecord, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
 use super::length::units_per_op;
-use super::pooled_exceedance::{MARGIN_ERRORS, MARGIN_MAX, all_ns, steady_share};
+use super::pooled_exceedance::{MARGIN_ERRORS, bursts, bursts_within, steady_share};
 use crate::long_run::solve;
 
 /// Higher shares, by what is allowed, are too far from the crossing to be on the line, or to tell of bursts there.
@@ -39,8 +39,6 @@ const SLOPES: (f64, f64) = (2.0, 400.0);
 const PARTS: u32 = 64;
 /// That bursts are Poisson's is believed as if this many probes had shown it.
 const SCATTER_DEGREES: f64 = 4.0;
-/// See [`bursts`].
-const BEYOND_ROOT: f64 = 1.8;
 /// Fewest bursts that tell anything.
 const FEWEST: f64 = 2.0;
 /// Each end of an interval leaves out this much.
@@ -58,8 +56,8 @@ pub(super) struct Crossing {
     slope: f64,
     /// Nanoseconds of what is allowed that a burst of late ops stands for.
     burst_ns: f64,
-    /// The margin of all confirmations there, as a part of what is allowed.
-    margin: f64,
+    /// The same of confirmations, which scatter as all probes do.
+    scattered_ns: f64,
 }
 
 /// What holds where the slope is this.
@@ -98,13 +96,6 @@ pub(super) fn burst_ns<'a>(
     }
     let (ns, bursts) = if near.1 > 0.0 { near } else { all };
     (bursts > 0.0).then_some(ns / bursts)
-}
-
-/// How many bursts have such a margin, as a part of their number: the upper end of 95% of a Poisson number K is nearly K +
-/// 1.645 √K + 1.8.
-fn bursts(margin: f64) -> f64 {
-    let root = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * BEYOND_ROOT * margin;
-    ((MARGIN_ERRORS + root.sqrt()) / (2.0 * margin)).powi(2)
 }
 
 fn point(probe: &ProbeRecord, search: &SearchRecord, burst_ns: f64) -> Option<Point> {
@@ -168,9 +159,8 @@ pub(super) fn crossing<'a>(
     for part in &mut parts {
         part.weight /= all;
     }
-    let margin = MARGIN_ERRORS * (burst_ns * scatter / all_ns(&search.policy)).sqrt();
     let slope = parts.iter().map(|part| part.weight * part.slope).sum();
-    Some(Crossing { parts, slope, burst_ns, margin: margin.min(MARGIN_MAX) })
+    Some(Crossing { parts, slope, burst_ns, scattered_ns: burst_ns * scatter })
 }
 
 impl Crossing {
@@ -185,10 +175,11 @@ impl Crossing {
             && ops < FEW_OPS
     }
 
-    /// Where confirmations hold together with this probability.
-    pub(super) fn candidate(&self, probability: f64) -> f64 {
-        let lower = (1.0 + self.margin).ln();
-        let chance = self.margin / MARGIN_ERRORS;
+    /// Where confirmations of so many nanoseconds hold together with this probability.
+    pub(super) fn candidate(&self, probability: f64, together_ns: f64) -> f64 {
+        let allowed = together_ns / self.scattered_ns;
+        let within = bursts_within(allowed);
+        let (lower, chance) = ((allowed / within).ln().max(0.0), 1.0 / within.sqrt());
         self.quantile(1.0 - probability, |part| {
             (part.at - lower / part.slope, part.scale.hypot(chance / part.slope))
         })

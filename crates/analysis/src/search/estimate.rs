@@ -18,7 +18,7 @@ use highwater_model::search::{Estimate, ProbePurpose, ProbeRecord, ProbeVerdict,
 use highwater_model::units::Nanos;
 
 use super::history::{ProbeHistory, judged};
-use super::length::units_per_op;
+use super::length::{of_few_ops, units_per_op};
 use crate::long_run::student_quantile;
 
 /// Each end of the interval leaves out this much.
@@ -30,10 +30,13 @@ const NORMAL_95: f64 = 1.645;
 const SCATTER: f64 = 0.003;
 const SCATTER_WEIGHT: f64 = 4.0;
 /// Of few ops intervals are longer by this factor; where no line tells, by the second.
-const WIDENED: f64 = 1.7;
+const WIDENED: f64 = 2.0;
 const WIDENED_WITHOUT_LINE: f64 = 2.5;
 /// A search probe has few ops for a rate to be overloaded by more than chance if they are fewer than this.
 const FEW_OPS: f64 = 30_000.0;
+/// With fewer ops than this, a line reaches so far from the crossing that its bend moves it by this part.
+const MANY_OPS: f64 = 300_000.0;
+const BEND: f64 = 0.008;
 /// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
 /// above it may cost capacity.
 const CLOSE: f64 = 1.5;
@@ -43,36 +46,46 @@ const CLOSE: f64 = 1.5;
 /// It never lies above what was seen: what was reached anywhere, and the rates that were overloaded or whose
 /// confirmations missed. A line or a mean that lies there all the same is refuted, and the bracket is what is left.
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
+    let confirmed = history.confirmed().map_or(0.0, |value| value.at);
     let found = if history.search.objective.allows_a_share() {
-        history
-            .crossing()
-            .map(|crossing| crossing.estimate())
-            .map(|line| capped(line, reached(history).map_or(f64::INFINITY, |of| of.high90)))
+        let line = history.crossing().map(|crossing| crossing.estimate());
+        match reached(history) {
+            Some(reached) if reached.high90 > confirmed => line
+                .filter(|line| line.low90 < reached.high90)
+                .map(|line| capped(line, reached.high90, reached.high90))
+                .or(Some(reached)),
+            _ => line,
+        }
     } else {
         // What was confirmed is sustained, whatever the overloaded probes drew.
-        let confirmed = history.confirmed().map_or(0.0, |value| value.at);
         reached(history).filter(|found| found.value >= confirmed)
     };
     let found = found.map(|found| widened(history, found));
     let (most, missed) = (most_seen(history), lowest_missed(history));
+    let by_chance = missed * (1.0 + missed_by_chance(history, missed));
+    let capped = |found| capped(found, most.min(missed), most.min(by_chance));
     let found = found.filter(|found| found.low90 < missed && found.low90 <= most);
     found
-        .map(|found| capped(found, most.min(missed)))
-        .or_else(|| {
-            let of_bracket = bracket(history, most.min(missed))?;
-            Some(capped(widened(history, of_bracket), most.min(missed)))
-        })
+        .or_else(|| Some(widened(history, bracket(history, most.min(missed))?)))
+        .map(capped)
         .filter(|of| {
             of.high90.is_finite() && 0.0 < of.low90 && of.low90 <= of.value && of.value <= of.high90
         })
 }
 
-/// No rate is sustained above this.
-fn capped(found: Estimate, most: f64) -> Estimate {
+/// Of few ops chance lets confirmations miss below what holds, by as much as it lets others hold above it.
+fn missed_by_chance(history: &ProbeHistory<'_>, missed: f64) -> f64 {
+    let budget = history.policy().budget_ns.filter(|_| has_fewer_ops(history, FEW_OPS));
+    let per_s = missed / units_per_op(history.search);
+    budget.map_or(0.0, |budget| of_few_ops(per_s * Nanos(budget).as_secs_f64()).above)
+}
+
+/// No rate is sustained above this, and for certain none above that.
+fn capped(found: Estimate, most: f64, certain: f64) -> Estimate {
     Estimate {
         value: found.value.min(most),
         low90: found.low90.min(most),
-        high90: found.high90.min(most),
+        high90: found.high90.min(certain),
     }
 }
 
@@ -80,11 +93,12 @@ fn capped(found: Estimate, most: f64) -> Estimate {
 fn widened(history: &ProbeHistory<'_>, found: Estimate) -> Estimate {
     let factor = match &history.coarse {
         Some(_) => WIDENED,
-        None if has_few_ops(history) => WIDENED_WITHOUT_LINE,
+        None if has_fewer_ops(history, FEW_OPS) => WIDENED_WITHOUT_LINE,
         None => 1.0,
     };
+    let bend = 1.0 + if has_fewer_ops(history, MANY_OPS) { BEND } else { 0.0 };
     let wider = |end: f64| found.value * (end / found.value).powf(factor);
-    Estimate { low90: wider(found.low90), high90: wider(found.high90), ..found }
+    Estimate { low90: wider(found.low90) / bend, high90: wider(found.high90) * bend, ..found }
 }
 
 fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
@@ -117,17 +131,19 @@ fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     let missed = judged(history.probes).filter(|probe| {
         probe.verdict == ProbeVerdict::Failed
             && (probe.purpose == ProbePurpose::Confirm
-                || (history.coarse.is_none() && !has_few_ops(history) && is_overloaded(probe)))
+                || (history.coarse.is_none()
+                    && !has_fewer_ops(history, FEW_OPS)
+                    && is_overloaded(probe)))
     });
     missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether the highest rate that passed had so few ops that chance overloads a search probe.
-fn has_few_ops(history: &ProbeHistory<'_>) -> bool {
+/// Whether a search probe of the highest rate that passed had fewer ops than these.
+fn has_fewer_ops(history: &ProbeHistory<'_>, most: f64) -> bool {
     let policy = history.policy();
     let at = history.confirmed().or_else(|| history.low()).map_or(f64::MAX, |value| value.at);
     let ops = at / units_per_op(history.search) * Nanos(policy.probe_ns).as_secs_f64();
-    policy.axis == SearchAxis::Rate && ops < FEW_OPS
+    policy.axis == SearchAxis::Rate && ops < most
 }
 
 /// Not by ops that failed, whose share the line is about.

@@ -46,8 +46,9 @@ pub(super) struct Value {
     pub(super) is_open: bool,
     /// A probe was shown to fail there.
     pub(super) is_shown: bool,
-    /// Confirmations that passed.
+    /// Confirmations that passed, and those that are still to be made.
     pub(super) confirmed: u32,
+    pub(super) lacks: u32,
     /// What all its confirmations would probably show together; of its longest probes.
     pub(super) pressure: Option<f64>,
     /// Units acknowledged per second, of the last probe.
@@ -72,10 +73,11 @@ impl<'a> ProbeHistory<'a> {
         let coarse = crossing(judged(probes), search);
         let coarse = coarse.filter(|crossing| crossing.is_coarse(search));
         let is_coarse = coarse.is_some();
+        let mut history = Self { search, probes, values: Vec::new(), coarse };
         let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
         at.sort_by(f64::total_cmp);
         at.dedup_by(|a, b| is_same(*a, *b));
-        let values = at
+        history.values = at
             .into_iter()
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
@@ -85,10 +87,10 @@ impl<'a> ProbeHistory<'a> {
                     .filter(|_| is_coarse)
                     .filter(|p| p.purpose == ProbePurpose::Confirm && p.at > at && counts(p, true))
                     .collect();
-                value(at, &of_value, &above, (&search.policy, is_coarse))
+                let most = history.confirmations_of_one(Some(at));
+                value(at, &of_value, &above, Rules { policy: &search.policy, is_coarse, most })
             })
             .collect();
-        let mut history = Self { search, probes, values, coarse };
         history.lift();
         history
     }
@@ -149,7 +151,7 @@ impl<'a> ProbeHistory<'a> {
     /// The highest value with all its confirmations, below all that did not pass.
     pub(super) fn confirmed(&self) -> Option<&Value> {
         let passed = self.values.iter().take_while(|v| v.status == Status::Met);
-        passed.filter(|value| value.confirmed >= self.policy().confirmations).last()
+        passed.filter(|value| value.lacks == 0).last()
     }
 
     /// The lowest value above one that failed.
@@ -284,14 +286,12 @@ impl<'a> ProbeHistory<'a> {
     /// The highest value with some confirmations, but not all, below all that did not pass.
     pub(super) fn begun(&self) -> Option<&Value> {
         let passed = self.values.iter().take_while(|v| v.status == Status::Met);
-        let begun = |v: &&Value| 0 < v.confirmed && v.confirmed < self.policy().confirmations;
-        passed.filter(begun).last()
+        passed.filter(|value| value.confirmed > 0 && value.lacks > 0).last()
     }
 
     /// Values with all their confirmations.
     pub(super) fn confirmed_values(&self) -> usize {
-        let confirmations = self.policy().confirmations;
-        self.values.iter().filter(|value| value.confirmed >= confirmations).count()
+        self.values.iter().filter(|value| value.lacks == 0).count()
     }
 
     /// Confirmations that a value has passed.
@@ -301,8 +301,8 @@ impl<'a> ProbeHistory<'a> {
 
     /// Confirmations that a value still lacks; of one that has all, one.
     pub(super) fn missing_at(&self, at: f64) -> u32 {
-        let missing = self.policy().confirmations.saturating_sub(self.confirmed_at(at));
-        missing.max(1)
+        let known = self.values.iter().find(|value| is_same(value.at, at));
+        known.map_or(self.policy().confirmations, |value| value.lacks).max(1)
     }
 
     /// Whether a confirmation counts with the others of its value.
@@ -464,21 +464,27 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
     is(&ReasonCode::ObjectiveLatency) && !beyond_latency.iter().any(is)
 }
 
+/// What the probes of a value are read by.
+#[derive(Clone, Copy)]
+struct Rules<'a> {
+    policy: &'a SearchPolicy,
+    is_coarse: bool,
+    /// Confirmations that a value may take.
+    most: u32,
+}
+
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
 /// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are those of higher
 /// values, of whose ops no fewer were late.
-fn is_refuted(
-    confirmations: &[&ProbeRecord],
-    above: &[&ProbeRecord],
-    (policy, is_coarse): (&SearchPolicy, bool),
-) -> bool {
+fn is_refuted(confirmations: &[&ProbeRecord], above: &[&ProbeRecord], rules: Rules<'_>) -> bool {
+    let Rules { policy, is_coarse, most } = rules;
     let (counting, others): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
         confirmations.iter().partition(|probe| counts(probe, is_coarse));
     let failed: Vec<&ProbeRecord> =
         others.into_iter().filter(|probe| has_failed(probe, policy)).collect();
     let least = usize::try_from(policy.confirmations).unwrap_or(usize::MAX);
     let not_shown = (is_coarse || counting.len() >= least)
-        && !pooled_exceedance::may_hold(&counting, above, policy.confirmations);
+        && !pooled_exceedance::may_hold(&counting, above, most.saturating_sub(number(&counting)));
     match failed[..] {
         [] => not_shown,
         [one] => counting.is_empty() || not_shown || !may_be_a_moment(one),
@@ -486,30 +492,39 @@ fn is_refuted(
     }
 }
 
+fn number(probes: &[&ProbeRecord]) -> u32 {
+    u32::try_from(probes.len()).unwrap_or(u32::MAX)
+}
+
 fn value(
     at: f64,
     probes: &[&ProbeRecord],
     above: &[&ProbeRecord],
-    (policy, is_coarse): (&SearchPolicy, bool),
+    rules: Rules<'_>,
 ) -> Option<Value> {
+    let Rules { policy, is_coarse, .. } = rules;
     let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
         probes.iter().partition(|probe| probe.purpose == ProbePurpose::Confirm);
     let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
-    let held = confirmations.iter().filter(|p| counts(p, is_coarse)).count();
+    let held: Vec<&ProbeRecord> =
+        confirmations.iter().copied().filter(|p| counts(p, is_coarse)).collect();
     let invalid =
         probes.iter().rev().take_while(|probe| probe.verdict == ProbeVerdict::Invalid).count();
     let mut searches = searches.iter().rev();
     let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
-    let status = if is_refuted(&confirmations, above, (policy, is_coarse)) {
+    let status = if is_refuted(&confirmations, above, rules) {
         Status::Failed
     } else if invalid >= INVALID_TIMES {
         Status::Ceiling
-    } else if held > 0 || passes(search?, policy) {
+    } else if !held.is_empty() || passes(search?, policy) {
         Status::Met
     } else {
         Status::Failed
     };
     let last = probes.last()?;
+    // Where ops are few, as many as asked may show too little together: then it takes more.
+    let is_shown = !is_coarse || pooled_exceedance::may_hold(&held, above, 0);
+    let missing = policy.confirmations.saturating_sub(number(&held));
     Some(Value {
         at,
         status,
@@ -518,7 +533,8 @@ fn value(
             && confirmations.is_empty()
             && failed.iter().all(|probe| is_unclear(probe)),
         is_shown: failed.iter().any(|probe| probe.verdict == ProbeVerdict::Failed),
-        confirmed: u32::try_from(held).ok()?,
+        confirmed: number(&held),
+        lacks: missing.max(u32::from(status == Status::Met && !is_shown)),
         pressure: pooled_exceedance::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,
         reasons: failed.last().unwrap_or(&last).reasons.clone(),

@@ -55,11 +55,13 @@ pub fn mark_tolerance(ops_per_s: f64, budget: Nanos) -> Option<MarkTolerance> {
         return Some(MarkTolerance { below: LEAST_BELOW, above: LEAST_ABOVE });
     }
     let ops = ops_per_s * budget.as_secs_f64();
+    (ops >= FEWEST_OPS).then(|| of_few_ops(ops))
+}
+
+/// Of so many ops, however few: what is not promised below [`FEWEST_OPS`].
+pub(super) fn of_few_ops(ops: f64) -> MarkTolerance {
     let by = |(of, power): (f64, f64)| of * (TOLERANCE_OPS / ops).powf(power);
-    (ops >= FEWEST_OPS).then(|| MarkTolerance {
-        below: by(BELOW).max(LEAST_BELOW),
-        above: by(ABOVE).max(LEAST_ABOVE),
-    })
+    MarkTolerance { below: by(BELOW).max(LEAST_BELOW), above: by(ABOVE).max(LEAST_ABOVE) }
 }
 
 /// Ops per second of a search at this many units per second, and how near to the truth they bring its mark; absent where

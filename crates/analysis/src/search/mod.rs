@@ -307,8 +307,8 @@ fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
 /// A value above the lower end of the bracket, and perhaps beyond an upper end that did not fail
 /// clearly, which confirmations would probably hold; before the lower end is confirmed, or after.
 fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f64> {
-    let (confirmations, width) = (history.policy().confirmations, history.policy().width);
-    let begun = 0 < low.confirmed && low.confirmed < confirmations;
+    let width = history.policy().width;
+    let begun = low.confirmed > 0 && low.lacks > 0;
     if begun
         || history.failed_candidates() >= FAILED_CANDIDATES
         || history.confirmed_values() > RAISES
@@ -361,7 +361,9 @@ fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probab
     let refuted = below(history.refuted().next().map(|value| value.at), widened);
     let most = refuted.min(below(history.failed_clearly(), width * GAIN / 2.0));
     let least = history.below_refuted(failed + 1).map_or(0.0, |least| least.min(most));
-    history.value(crossing.candidate(probability).min(most).max(least))
+    history.value(
+        crossing.candidate(probability, history.confirmations_of_one_ns()).min(most).max(least),
+    )
 }
 
 /// The next candidate, where candidates failed before and none was confirmed. That probes passed what
@@ -395,7 +397,7 @@ fn raised(history: &ProbeHistory<'_>, confirmed: &Value, low: &Value) -> Step {
 }
 
 fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
-    if low.confirmed < history.policy().confirmations {
+    if low.lacks > 0 {
         return Step::Confirm { at: low.at };
     }
     Step::End(SearchOutcome::Mark(mark(history, low)))
@@ -446,7 +448,7 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
         return Step::End(ended(history, why));
     }
     let confirmations = history.policy().confirmations;
-    let missing = confirmations.saturating_sub(history.confirmed_at(at));
+    let missing = history.missing_at(at);
     let low = history.low();
     let sure = last_resort(history);
     // One that may fail leaves time for the one that will hold; a better one that is hoped for leaves more.

@@ -18,6 +18,10 @@ pub(super) const MARGIN_ERRORS: f64 = 1.645;
 /// A candidate is left where its confirmations will hold together less often than by this many standard errors: one in
 /// five.
 const HOPELESS: f64 = 0.84;
+/// See [`bursts`].
+const BEYOND_ROOT: f64 = 1.8;
+/// Fewer bursts than this are not aimed at.
+const FEWEST_WITHIN: f64 = 0.5;
 
 /// The share of late ops by what is allowed, and its margin at 95%.
 pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
@@ -116,39 +120,61 @@ impl Sums {
     }
 }
 
-/// Shares of late ops over a time, and their margin.
+/// Shares of late ops over a time. Late ops come in bursts, whose number K is Poisson's: of `ns`, the upper end of 95%
+/// is `share` and a part that shrinks with the root of the time, and one that shrinks with the time.
 #[derive(Clone, Copy)]
 struct Pooled {
     share: f64,
-    margin: f64,
+    root: f64,
+    beyond_root: f64,
     ns: f64,
 }
 
-/// The mean of independent shares of late ops, each by its time, has the root of the summed squares of their margins as its
-/// margin. Absent where there are none, or one is not known.
-fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
-    let (mut late, mut margins, mut ns) = (0.0, 0.0, 0.0);
-    for probe in probes {
-        let (share, margin) = share(probe)?;
-        let weight = to_f64(probe.measured_ns);
-        late += weight * share;
-        margins += (weight * margin).powi(2);
-        ns += weight;
-    }
-    (ns > 0.0).then(|| Pooled { share: late / ns, margin: margins.sqrt() / ns, ns })
+/// How many bursts have such a margin, as a part of their number: the upper end of 95% of a Poisson number K is nearly K +
+/// 1.645 √K + 1.8.
+pub(super) fn bursts(margin: f64) -> f64 {
+    let root = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * BEYOND_ROOT * margin;
+    ((MARGIN_ERRORS + root.sqrt()) / (2.0 * margin)).powi(2)
 }
 
-/// Whether confirmations of a value show together what each may not, or still may. Those of higher values count with them
-/// where that helps: no fewer of their ops were late.
-pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], least: u32) -> bool {
+/// The number of bursts that is shown to be within so many, with the same margin; not below what a few confirmations can
+/// see.
+pub(super) fn bursts_within(allowed: f64) -> f64 {
+    let square = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * (allowed - BEYOND_ROOT).max(0.0);
+    ((square.sqrt() - MARGIN_ERRORS) / 2.0).powi(2).max(FEWEST_WITHIN)
+}
+
+/// The bursts of all probes are counted together, as a sum of Poisson numbers is one: margins that are added one by one
+/// would leave out their skew. Absent where there are none, or one is not known.
+fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
+    let (mut late_ns, mut number, mut ns, mut none) = (0.0, 0.0, 0.0, 0.0);
+    for probe in probes {
+        let (late, margin) = share(probe)?;
+        let measured_ns = to_f64(probe.measured_ns);
+        late_ns += late * measured_ns;
+        ns += measured_ns;
+        if late > 0.0 {
+            number += bursts(margin / late);
+        } else {
+            none += 1.0 / margin;
+        }
+    }
+    let burst = if number > 0.0 { late_ns / number / ns } else { 0.0 };
+    let root = MARGIN_ERRORS * burst * number.sqrt();
+    let beyond_root = if number > 0.0 { BEYOND_ROOT * burst } else { 1.0 / none };
+    (ns > 0.0).then(|| Pooled { share: late_ns / ns, root, beyond_root, ns })
+}
+
+/// Whether confirmations of a value show together what each may not, or may after so many more. Those of higher values
+/// count with them where that helps: no fewer of their ops were late.
+pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) -> bool {
     if own.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
         return true;
     }
     let Some(of_own) = pooled(own.iter().copied()) else {
         return false;
     };
-    let missing = f64::from(least) - len_to_f64(own.len());
-    let more_ns = (of_own.ns / len_to_f64(own.len()) * missing).max(0.0);
+    let more_ns = of_own.ns / len_to_f64(own.len()) * f64::from(more);
     let with_above = pooled(own.iter().chain(above).copied());
     holds(of_own, more_ns) || with_above.is_some_and(|all| holds(all, more_ns))
 }
@@ -156,9 +182,10 @@ pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], least: u32)
 /// Whether the margin is within what is allowed, or may be after so much more time.
 fn holds(seen: Pooled, more_ns: f64) -> bool {
     let all = seen.ns + more_ns;
-    let margin = seen.margin * (seen.ns / all).sqrt();
+    let part = seen.ns / all;
+    let margin = seen.root * part.sqrt() + seen.beyond_root * part;
     // What is still to come scatters around what was seen, which is itself known only so well.
-    let error = seen.margin / MARGIN_ERRORS * (more_ns / all).sqrt();
+    let error = seen.root / MARGIN_ERRORS * (more_ns / all).sqrt();
     seen.share + margin <= 1.0 + HOPELESS * error
 }
 

@@ -2,13 +2,19 @@
 
 use std::ops::RangeInclusive;
 
-use highwater_model::numbers::len_to_f64;
-use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::{len_to_f64, round_to_u64};
+use highwater_model::search::{
+    Estimate, ProbePurpose, ProbeVerdict, SearchOutcome, SearchPolicy, SearchRecord,
+};
+use highwater_model::units::Nanos;
 
+use crate::exceedance::exceedance;
 use crate::fixture::S;
 use crate::search::PROBES_OF_NINE_IN_TEN;
+use crate::search::accuracy::harness::{Shown, Target, find};
 use crate::search::accuracy::{Kind, Levels, cluster, levels};
-use crate::synthetic::seeds_of_version;
+use crate::synthetic::{Noise, seeds_of_version};
 
 /// Least part of confirmed values from 3% below the truth to 2% above, and most above that.
 const NEAR_LEAST: f64 = 0.90;
@@ -18,6 +24,8 @@ const TOO_HIGH_MOST: f64 = 0.02;
 const AS_ANNOUNCED: f64 = 0.9;
 const WITHIN_5: f64 = 0.75;
 const WITHOUT_MOST: f64 = 0.2;
+/// At 60 to 100 ops per second with 15 minutes.
+const BY_CHANCE: f64 = 0.15;
 /// Of the intervals of estimates those that hold the truth, all kinds of targets together; the stated
 /// level is 90%.
 const HELD: std::ops::RangeInclusive<f64> = 0.86..=0.94;
@@ -88,13 +96,84 @@ fn a_target_that_stalls_every_few_seconds_has_a_mark_in_the_time_that_there_is()
         );
         marks += 1;
         near += u32::from((0.5..=1.3).contains(&(mark.confirmed / truth)));
-        // No estimate lies above a rate that a confirmation missed.
+        // No estimate lies above a rate that a confirmation missed, but for what chance lets one miss of so few ops.
         let missed = confirms.filter(|probe| probe.verdict == ProbeVerdict::Failed);
         let missed = missed.map(|probe| probe.at).filter(|at| *at > mark.confirmed);
         let lowest = missed.fold(f64::INFINITY, f64::min);
-        assert!(mark.estimate.is_none_or(|found| found.high90 <= lowest), "{seed}: {mark:?}");
+        let is_below = |of: Estimate| of.value <= lowest && of.high90 <= lowest * (1.0 + BY_CHANCE);
+        assert!(mark.estimate.is_none_or(is_below), "{seed}: {mark:?}");
     }
     assert!(marks >= 12 && near >= 10, "{marks} marks, {near} near");
+}
+
+/// A PostgreSQL on two cores as `find cpu --quick --p99 50ms` saw it: batches of 1,000 rows, of which a hundredth is late
+/// at some 66,000 rows per second, half of it at 53,000, in bursts of one to five.
+struct Bursty(Noise);
+
+impl Bursty {
+    const MARK: f64 = 66_000.0;
+}
+
+impl Target for Bursty {
+    fn closed(&mut self) -> f64 {
+        160_600.0
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        let ops_per_window = at / 1_000.0 / 10.0;
+        let bursts_per_window = 0.01 * (at / Self::MARK).powi(3) * ops_per_window / 3.0;
+        let windows = (seconds * 10.0).floor();
+        let mut late = 0;
+        let (mut totals, mut over) = (Vec::new(), Vec::new());
+        for _ in 0..round_to_u64(windows) {
+            for _ in 0..self.0.poisson(bursts_per_window) {
+                late += 1 + self.0.bits() % 5;
+            }
+            let due = round_to_u64(ops_per_window * len_to_f64(totals.len() + 1));
+            totals.push(due - totals.iter().sum::<u64>());
+            over.push(late.min(totals[totals.len() - 1]));
+            late -= over[over.len() - 1];
+        }
+        let bound = exceedance(&totals, &over);
+        Shown::of_share(&bound, 0.01, ReasonCode::ObjectiveLatency).reaching(at, at)
+    }
+}
+
+/// As the preview announces it: 8 minutes.
+fn first_search() -> SearchRecord {
+    let mut search = super::with_p99(Nanos::from_millis(50));
+    search.policy = SearchPolicy {
+        lowest: 666.7,
+        width: 0.05,
+        confirmations: 3,
+        probes_max: 25,
+        budget_ns: Some(480 * S),
+        probe_ns: 15 * S,
+        confirmation_ns: 30 * S,
+        around_ns: 5 * S,
+        units_needed: 1_159_000.0,
+        longest_ns: 44 * S,
+        ..search.policy
+    };
+    search
+}
+
+#[test]
+fn the_first_search_of_a_newcomer_ends_with_a_mark() {
+    let (mut marks, mut near) = (0, 0);
+    for seed in seeds_of_version(40) {
+        let found = find(&first_search(), &mut Bursty(Noise::new(seed)));
+        let took: u64 = found.probes.iter().map(|probe| probe.took_ns).sum();
+        assert!(took <= 480 * S, "{seed}: {took}");
+        let SearchOutcome::Mark(mark) = &found.outcome else {
+            println!("{seed}: {}", found.story());
+            continue;
+        };
+        println!("{seed}: {} in {} probes, {} s", mark.confirmed, found.probes.len(), took / S);
+        marks += 1;
+        near += u32::from((0.5..=1.1).contains(&(mark.confirmed / Bursty::MARK)));
+    }
+    assert!(marks >= 38 && near >= 36, "{marks} marks, {near} near");
 }
 
 /// Of clusters by their ranges of rates; what is claimed may be missed by three standard deviations.
