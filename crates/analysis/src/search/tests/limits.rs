@@ -306,6 +306,7 @@ fn where_no_time_is_enough_the_search_ends_as_soon_as_a_rate_failed_above_one_th
     let no_mark = found.no_mark();
     assert_eq!(no_mark.why, NoMarkReason::TooFewOps, "{}", found.story());
     assert!(no_mark.highest_met.is_some(), "{}", found.story());
+    assert_eq!(found.probes.last().unwrap().verdict, ProbeVerdict::Failed, "{}", found.story());
     let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
     assert!(spent <= 200 * S, "{}", found.story());
 }
