@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
+use highwater_cluster::{Cluster, Options};
 use highwater_driver::interrupts::Interrupts;
 use highwater_driver::metrics::Endpoint;
 use highwater_model::cluster::{ClusterSpec, parse};
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 
-use crate::failure::Failure;
 use crate::prepare::target;
 use crate::workload_file::{report_errors, text_of};
-use crate::{ceiling, exit, secret_variables, terminal};
+use crate::{ceiling, secret_variables, terminal};
 
 /// Timeout of one attempt to connect to a starting node.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(2);
@@ -30,7 +29,7 @@ pub struct ClusterFlags {
 }
 
 /// Reads a cluster file.
-pub fn read(path: &Path) -> Result<ClusterSpec, Failure> {
+pub fn read(path: &Path) -> Result<ClusterSpec, UserError> {
     let text = text_of(path)?;
     parse(&text).map_err(|errors| report_errors(&errors, &path.display().to_string(), &text))
 }
@@ -41,8 +40,8 @@ pub fn open(
     spec: ClusterSpec,
     flags: ClusterFlags,
     interrupts: Interrupts,
-) -> Result<Cluster, Failure> {
-    let disk = |error| Failure::usage(format!("cannot find {}: {error}", path.display()));
+) -> Result<Cluster, UserError> {
+    let disk = |error| UserError::usage(format!("cannot find {}: {error}", path.display()));
     let path = path.canonicalize().map_err(disk)?;
     let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
     let options = Options {
@@ -60,7 +59,7 @@ pub fn open(
         }),
         report: Rc::new(|line: &str| terminal::note(&format!("{line}\n"))),
     };
-    Ok(Cluster::new(spec, &state_of(&path)?, options, interrupts)?)
+    Cluster::new(spec, &state_of(&path)?, options, interrupts)
 }
 
 /// Metrics endpoints of the nodes, at these URLs.
@@ -69,9 +68,9 @@ pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, UserError> {
 }
 
 /// Directory of a cluster's state, one per cluster file, by the file's path.
-fn state_of(path: &Path) -> Result<PathBuf, Failure> {
+fn state_of(path: &Path) -> Result<PathBuf, UserError> {
     let states = ceiling::directory().ok_or_else(|| {
-        Failure::usage("there is no directory for the state of a cluster")
+        UserError::usage("there is no directory for the state of a cluster")
             .with_hint("set HOME or XDG_STATE_HOME")
     })?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -86,17 +85,6 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
-}
-
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
-        let exit = match error.kind {
-            ClusterErrorKind::Usage => exit::USAGE,
-            ClusterErrorKind::Failed => exit::TARGET,
-            ClusterErrorKind::Interrupted => exit::INTERRUPTED,
-        };
-        Self::usage(error.message).hinted(error.hint).with_exit(exit)
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use std::thread;
 
 use highwater_driver::interrupts::Interrupter;
 use highwater_model::control::{Command, CommandSender};
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::control::{self, Controller, Controls};
 
-use crate::failure::Failure;
 use crate::intent::{LineStream, RunIntent};
 use crate::terminal;
 
@@ -28,7 +28,7 @@ const LINE_MAX: u64 = 16 * 1_024;
 pub fn open(
     settings: &RunIntent,
     interrupter: Interrupter,
-) -> Result<(Option<Controller>, Controls), Failure> {
+) -> Result<(Option<Controller>, Controls), UserError> {
     let from_page = settings.output.live.control;
     if settings.control.is_none() && !from_page {
         return Ok((None, Controls::default()));
@@ -41,12 +41,12 @@ pub fn open(
 }
 
 /// Reads from a source in a separate thread.
-fn read(source: &LineStream, controller: Controller) -> Result<(), Failure> {
+fn read(source: &LineStream, controller: Controller) -> Result<(), UserError> {
     let file = match source {
         LineStream::Standard => None,
         LineStream::File(path) => Some(file(path).map_err(|error| {
             let message = format!("--control: cannot read {}: {error}", path.display());
-            Failure::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
+            UserError::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
         })?),
     };
     let reader = thread::Builder::new().name("control".to_owned());
@@ -54,7 +54,7 @@ fn read(source: &LineStream, controller: Controller) -> Result<(), Failure> {
         Some(file) => obey_all(BufReader::new(file), &controller),
         None => obey_all(io::stdin().lock(), &controller),
     });
-    let started = reader.map_err(|error| Failure::usage(format!("--control: {error}")));
+    let started = reader.map_err(|error| UserError::usage(format!("--control: {error}")));
     started.map(drop)
 }
 

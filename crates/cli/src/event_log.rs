@@ -18,11 +18,11 @@ use highwater_model::json;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_report::{self as report, Summary};
 use highwater_runner::observer::{Observer, Observers};
 
 use crate::exit;
-use crate::failure::Failure;
 use crate::intent::{LineStream, RunOutput};
 use crate::progress::WarningsOnly;
 use crate::{output_file, terminal};
@@ -46,19 +46,19 @@ impl EventLog {
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub fn open(sink: Option<&LineStream>) -> Result<Option<Rc<Self>>, Failure> {
+    pub fn open(sink: Option<&LineStream>) -> Result<Option<Rc<Self>>, UserError> {
         let out: Box<dyn Write + Send> = match sink {
             None => return Ok(None),
             Some(LineStream::Standard) => Box::new(io::stdout()),
             Some(LineStream::File(path)) => {
                 Box::new(output_file::create(path).map_err(|error| {
                     let message = format!("--events: cannot write {}: {error}", path.display());
-                    Failure::usage(message).with_hint("name a file in a directory that is there")
+                    UserError::usage(message).with_hint("name a file in a directory that is there")
                 })?)
             }
         };
         let log = Self::to(out);
-        let log = log.map_err(|error| Failure::usage(format!("--events: {error}")))?;
+        let log = log.map_err(|error| UserError::usage(format!("--events: {error}")))?;
         Ok(Some(Rc::new(log)))
     }
 
@@ -138,7 +138,7 @@ fn write_lines(
 }
 
 /// Prints the record that is stored in `directory`; returns its exit code.
-pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
+pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, UserError> {
     if output.json && output.events == Some(LineStream::Standard) {
         terminal::note(&json::print(record));
     } else if output.json {
@@ -150,7 +150,7 @@ pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Res
 }
 
 /// Prints a summary on stdout, or on stderr if events go to stdout.
-pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), Failure> {
+pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), UserError> {
     if output.events == Some(LineStream::Standard) {
         terminal::summary_note(summary, output.verbose);
         return Ok(());

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file;
 use highwater_model::record::{ExperimentRecord, Record, RecordRef};
+use highwater_model::user_error::UserError;
 use highwater_runner::{record, store};
 use highwater_sizing::series::{self, SeriesSet};
 
-use crate::failure::Failure;
 use crate::workload_file;
 
 /// Maximum bytes of a file of figures.
@@ -20,7 +20,7 @@ const LARGEST: u64 = 16 << 20;
 const MOST_RUNS: usize = 10_000;
 
 /// The points of everything that is named, in its order. `out` is the run store, for looking up IDs.
-pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, Failure> {
+pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, UserError> {
     let mut set = SeriesSet::default();
     for name in names {
         set.append(of(name, out)?);
@@ -28,7 +28,7 @@ pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, Failure> {
     Ok(set)
 }
 
-fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
+fn of(name: &str, out: &Path) -> Result<SeriesSet, UserError> {
     let path = Path::new(name);
     let extension = path.extension().and_then(OsStr::to_str);
     if path.is_file() && extension != Some("json") {
@@ -39,13 +39,13 @@ fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
     }
     if !path.exists() && extension == Some("csv") {
         let cause = format!("cannot read {name}: there is no such file");
-        return Err(Failure::usage(cause));
+        return Err(UserError::usage(cause));
     }
     run(&store::find(out, Some(name))?)
 }
 
 /// Points of a record; for a group of runs, those of each.
-fn run(path: &Path) -> Result<SeriesSet, Failure> {
+fn run(path: &Path) -> Result<SeriesSet, UserError> {
     let record = record::read(path)?;
     let group = RecordRef::from(&record).experiment();
     let Some(group) = group.and_then(ExperimentRecord::group) else {
@@ -64,9 +64,10 @@ fn of_record(record: &Record) -> SeriesSet {
 }
 
 /// The runs of a directory, in the order of their names and therefore of their times; at most one more than `most`.
-pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, Failure> {
-    let entries = fs::read_dir(directory)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", directory.display())))?;
+pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, UserError> {
+    let entries = fs::read_dir(directory).map_err(|error| {
+        UserError::usage(format!("cannot read {}: {error}", directory.display()))
+    })?;
     let mut runs: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|run| run.join("plan.json").exists())
@@ -77,14 +78,14 @@ pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// All runs of a directory.
-fn directory(path: &Path) -> Result<SeriesSet, Failure> {
+fn directory(path: &Path) -> Result<SeriesSet, UserError> {
     let shown = path.display();
     let runs = runs(path, MOST_RUNS)?;
     if runs.len() > MOST_RUNS {
-        return Err(Failure::usage(format!("{shown} holds more than {MOST_RUNS} runs")));
+        return Err(UserError::usage(format!("{shown} holds more than {MOST_RUNS} runs")));
     }
     if runs.is_empty() {
-        return Err(Failure::usage(format!("{shown} holds no runs"))
+        return Err(UserError::usage(format!("{shown} holds no runs"))
             .with_hint("name a CSV file, a run, or a directory of runs"));
     }
     let mut set = SeriesSet::default();
@@ -94,9 +95,9 @@ fn directory(path: &Path) -> Result<SeriesSet, Failure> {
     Ok(set)
 }
 
-fn csv(path: &Path) -> Result<SeriesSet, Failure> {
+fn csv(path: &Path) -> Result<SeriesSet, UserError> {
     let name = path.display().to_string();
     let text = regular_file::read_text(path, LARGEST)
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| UserError::usage(format!("cannot read {name}: {error}")))?;
     series::read(&text).map_err(|errors| workload_file::report_errors(&errors, &name, &text))
 }

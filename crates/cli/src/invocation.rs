@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::failure::Failure;
+use highwater_model::user_error::UserError;
 
 /// Prefix of all environment variables of Highwater.
 pub const PREFIX: &str = "HIGHWATER_";
@@ -24,12 +24,12 @@ impl Invocation {
     pub fn new(
         arguments: impl Iterator<Item = OsString>,
         environment: impl Iterator<Item = (OsString, OsString)>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, UserError> {
         let arguments = arguments
             .enumerate()
             .map(|(number, word)| {
                 word.into_string()
-                    .map_err(|_| Failure::usage(format!("argument {number} is not UTF-8")))
+                    .map_err(|_| UserError::usage(format!("argument {number} is not UTF-8")))
             })
             .collect::<Result<_, _>>()?;
         let mut ours = Vec::new();
@@ -37,8 +37,9 @@ impl Invocation {
             let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
                 continue;
             };
-            let value =
-                value.into_string().map_err(|_| Failure::usage(format!("{name} is not UTF-8")))?;
+            let value = value
+                .into_string()
+                .map_err(|_| UserError::usage(format!("{name} is not UTF-8")))?;
             ours.push((name.to_owned(), value));
         }
         ours.sort();

@@ -8,10 +8,10 @@ use highwater_live::{
     ListenError, Live, LiveSettings, OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpSettings, OtlpUrl,
     PageSettings,
 };
+use highwater_model::user_error::UserError;
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
 
-use crate::failure::Failure;
 use crate::intent::{LiveRequest, PageAddress};
 use crate::terminal;
 
@@ -33,7 +33,7 @@ pub(crate) fn place(at: PageAddress) -> (SocketAddr, bool) {
 pub fn of_run(
     request: &LiveRequest,
     controller: Option<Controller>,
-) -> Result<Option<Rc<Live>>, Failure> {
+) -> Result<Option<Rc<Live>>, UserError> {
     let rights = match controller {
         Some(_) => LiveRights::Control,
         None => LiveRights::View,
@@ -48,7 +48,7 @@ pub fn of_run(
 pub fn of_trials(
     request: &LiveRequest,
     interrupter: &Interrupter,
-) -> Result<Option<Rc<Live>>, Failure> {
+) -> Result<Option<Rc<Live>>, UserError> {
     if !request.control {
         return start(request, LiveRights::View, None);
     }
@@ -60,7 +60,7 @@ fn start(
     request: &LiveRequest,
     rights: LiveRights,
     controller: Option<Controller>,
-) -> Result<Option<Rc<Live>>, Failure> {
+) -> Result<Option<Rc<Live>>, UserError> {
     if request.page.is_none() && request.metrics.is_none() && request.otlp.is_none() {
         return Ok(None);
     }
@@ -86,7 +86,7 @@ fn start(
 
 /// A collector, with the headers in OpenTelemetry's variables. They are secrets: they are not in any layer, so no flag
 /// or file can contain them, and no message shows them.
-fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, Failure> {
+fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, UserError> {
     let set = |name: &'static str| Some((name, std::env::var_os(name)?));
     let mut set = OTLP_HEADER_VARIABLES.into_iter().filter_map(set);
     let headers = match set.find(|(_, value)| !value.is_empty()) {
@@ -100,16 +100,16 @@ fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, Failure> {
     Ok(OtlpSettings { url, headers, warn: terminal::warn })
 }
 
-fn no_headers(variable: &str, why: &str) -> Failure {
-    Failure::usage(format!("{variable}: {why}")).with_hint(
+fn no_headers(variable: &str, why: &str) -> UserError {
+    UserError::usage(format!("{variable}: {why}")).with_hint(
         "give name=value, several separated by commas, with values percent-encoded, such as \
          Authorization=Bearer%20TOKEN",
     )
 }
 
-pub(crate) fn failure(failed: &ListenError) -> Failure {
+pub(crate) fn failure(failed: &ListenError) -> UserError {
     let ListenError { address, error } = failed;
-    Failure::usage(format!("cannot listen on {address}: {error}")).with_hint(
+    UserError::usage(format!("cannot listen on {address}: {error}")).with_hint(
         "name another address or port with --ui=ADDR, --listen ADDR, or --metrics-listen ADDR",
     )
 }

@@ -3,19 +3,20 @@
 use std::process::ExitCode;
 
 use highwater_cli::commands::{self, manual};
-use highwater_cli::failure::Failure;
+use highwater_cli::error_text::without_passwords_of;
 use highwater_cli::grammar::{self, Arguments, CommandSpec, Request};
 use highwater_cli::invocation::Invocation;
 use highwater_cli::sources::file::ConfigFile;
 use highwater_cli::sources::gather;
 use highwater_cli::{exit, process_title, terminal, tuned};
+use highwater_model::user_error::UserError;
 
 fn main() -> ExitCode {
     let code = start().unwrap_or_else(|failure| terminal::fail(&failure));
     ExitCode::from(code)
 }
 
-fn start() -> Result<u8, Failure> {
+fn start() -> Result<u8, UserError> {
     let (invocation, warning) = process_title::invocation()?;
     if invocation.without_color() {
         terminal::without_color();
@@ -26,11 +27,11 @@ fn start() -> Result<u8, Failure> {
     answer(&invocation).map_err(|failure| {
         let variables = invocation.environment.iter().map(|(_, value)| value);
         let words = invocation.arguments.iter().chain(variables);
-        failure.without_passwords_of(words.map(String::as_str))
+        without_passwords_of(failure, words.map(String::as_str))
     })
 }
 
-fn answer(invocation: &Invocation) -> Result<u8, Failure> {
+fn answer(invocation: &Invocation) -> Result<u8, UserError> {
     match grammar::parse(commands::ALL, &invocation.arguments)? {
         Request::Text(text) => terminal::styled(&text.ansi().to_string()).map(|()| exit::SUCCESS),
         Request::Completions(shell) => manual::completions(commands::ALL, &shell),
@@ -45,7 +46,7 @@ fn execute(
     command: &CommandSpec,
     arguments: Arguments,
     invocation: &Invocation,
-) -> Result<u8, Failure> {
+) -> Result<u8, UserError> {
     let named = arguments.flags.get("config").and_then(|files| files.last());
     let files = ConfigFile::all(named.map(String::as_str))?;
     let environment = &invocation.environment;

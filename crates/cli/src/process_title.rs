@@ -9,13 +9,13 @@
 //! Linux only; elsewhere, the user is warned. The time before the restart cannot be hidden.
 
 use highwater_driver::redaction::{redacted, without_passwords as without_passwords_in};
+use highwater_model::user_error::UserError;
 
-use crate::failure::Failure;
 use crate::invocation::Invocation;
 
 /// The invocation of this process, which shows no passwords from outside. Does not return if the process restarts
 /// itself. Also returns a warning, if there is one.
-pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
+pub fn invocation() -> Result<(Invocation, Option<String>), UserError> {
     let given = Invocation::new(std::env::args_os(), std::env::vars_os())?;
     if let Some(original) = platform::handed_over(&given)? {
         return Ok((original, None));
@@ -57,14 +57,14 @@ mod platform {
 
     use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 
-    use super::{Failure, Invocation};
+    use super::{Invocation, UserError};
     use crate::invocation::HANDOVER;
 
     /// More than the kernel accepts as arguments and environment of a process.
     const LARGEST: u64 = 8 << 20;
 
     /// The original invocation, if this process was started by [`start_again`].
-    pub(super) fn handed_over(given: &Invocation) -> Result<Option<Invocation>, Failure> {
+    pub(super) fn handed_over(given: &Invocation) -> Result<Option<Invocation>, UserError> {
         let mine = format!("{}:", std::process::id());
         let variable = given.environment.iter().find(|(name, _)| name == HANDOVER);
         // Children inherit the variable, but it contains this process' ID.
@@ -75,7 +75,7 @@ mod platform {
         let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
         restore_stdin(stdin);
         let fail = |cause: String| {
-            Failure::usage(format!("cannot read the words of this command again: {cause}"))
+            UserError::usage(format!("cannot read the words of this command again: {cause}"))
         };
         read.map_err(|error| fail(error.to_string()))?;
         let (arguments, environment) =
@@ -129,9 +129,9 @@ mod platform {
 mod platform {
     //! Not supported.
 
-    use super::{Failure, Invocation};
+    use super::{Invocation, UserError};
 
-    pub(super) fn handed_over(_: &Invocation) -> Result<Option<Invocation>, Failure> {
+    pub(super) fn handed_over(_: &Invocation) -> Result<Option<Invocation>, UserError> {
         Ok(None)
     }
 

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use highwater_cluster::Cluster;
 use highwater_driver::TargetUrl;
+use highwater_model::user_error::UserError;
 use highwater_runner::request::TelemetryRequest;
 
 use crate::cluster_file::{self, ClusterFlags};
-use crate::failure::Failure;
 use crate::intent::{parsers, resolve};
 use crate::layers::{Layers, Origin};
 use crate::prepare;
 
 /// The same layers, with the nodes of their cluster as the target, unless there is no cluster, or a layer with higher
 /// precedence has a target. A target with the same precedence must belong to the cluster, such as one of its nodes.
-pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
+pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, UserError> {
     let mut layers = layers.clone();
     let strength = layers.strength("cluster");
     let (Some(given), Some(own)) = (layers.value("cluster").cloned(), strength) else {
@@ -50,20 +50,20 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
 }
 
 /// URLs of the nodes to load, at least one.
-fn nodes_of(cluster: &mut Cluster, path: &Path) -> Result<Vec<TargetUrl>, Failure> {
+fn nodes_of(cluster: &mut Cluster, path: &Path) -> Result<Vec<TargetUrl>, UserError> {
     let is_up = cluster.size() > 0;
     let urls = if is_up { cluster.urls()? } else { Vec::new() };
     if urls.is_empty() {
         let shown = path.display();
         let cause = format!("--cluster: the cluster of {shown} is not up");
         let hint = format!("start it with `highwater cluster up {shown}`");
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
-    urls.iter().map(|url| Ok(TargetUrl::parse(url)?)).collect()
+    urls.iter().map(|url| TargetUrl::parse(url)).collect()
 }
 
 /// Fails if a given target does not belong to the cluster.
-fn check_targets(layers: &Layers, urls: &[TargetUrl], path: &Path) -> Result<(), Failure> {
+fn check_targets(layers: &Layers, urls: &[TargetUrl], path: &Path) -> Result<(), UserError> {
     let given = resolve::targets(layers, layers.list("target"))?;
     let Some(other) = given.iter().find(|url| !is_of(url, urls)) else {
         return Ok(());
@@ -72,7 +72,7 @@ fn check_targets(layers: &Layers, urls: &[TargetUrl], path: &Path) -> Result<(),
         "TARGET: `{other}` is not of the cluster of {}, which --cluster names",
         path.display()
     );
-    Err(Failure::usage(cause)
+    Err(UserError::usage(cause)
         .with_hint("leave one of them out: the cluster's own URLs are the target"))
 }
 

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use highwater_model::user_error::UserError;
 use highwater_runner::store;
 
-use crate::failure::Failure;
 use crate::intent::parsers;
 use crate::layers::{Layers, Strength};
 
@@ -13,7 +13,7 @@ use crate::layers::{Layers, Strength};
 const NAMES_TARGET: [&str; 2] = ["target", "cluster"];
 
 /// The experiment that `--resume` names.
-pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, Failure> {
+pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, UserError> {
     let name = layers.parse("resume", parsers::word)?;
     let out = layers.value("out").map(|out| PathBuf::from(&out.text));
     // A missing experiment is reported by the code that reads it.
@@ -26,16 +26,16 @@ pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, Failure> {
 }
 
 /// Fails if other users may have written a run, unless the command line names the target.
-pub(crate) fn of_settings(layers: &Layers, run: &Path) -> Result<(), Failure> {
+pub(crate) fn of_settings(layers: &Layers, run: &Path) -> Result<(), UserError> {
     let is_named = |name: &&str| layers.strength(name) == Some(Strength::CommandLine);
     of_target(run, NAMES_TARGET.iter().any(is_named))
 }
 
 /// As [`of_settings`], if it is known whether the target `is_named`.
-pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), Failure> {
+pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), UserError> {
     let why = store::others_may_write(run).filter(|_| !is_named);
     why.map_or(Ok(()), |why| {
         let cause = format!("{why}: what the record says does not decide what is connected to");
-        Err(Failure::usage(cause).with_hint("name the target on the command line"))
+        Err(UserError::usage(cause).with_hint("name the target on the command line"))
     })
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::tune::TuneOutcome;
+use highwater_model::user_error::UserError;
 use highwater_runner::{record, store};
 
-use crate::failure::Failure;
 use crate::layers::{Layers, Origin, Strength};
 use crate::trust;
 
@@ -21,7 +21,7 @@ pub(crate) const SIM: &str = "sim.";
 pub(crate) const SIM_PARAMETERS: &str = "sim";
 
 /// Adds the values of the tuning that `--tuned` names, if any.
-pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
+pub fn apply(layers: &mut Layers) -> Result<(), UserError> {
     let Some(given) = layers.value("tuned").cloned() else {
         return Ok(());
     };

@@ -5,13 +5,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
-use highwater_model::user_error::{RefusedStatement, UserError, UserErrorKind};
-use highwater_runner::run::RunError;
+use highwater_model::user_error::{Place, RefusedStatement, UserError, UserErrorKind};
 use highwater_workload::{
     CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
 };
 
-use crate::failure::{Failure, Place, did_you_mean, suggestion};
+use crate::error_text::{did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
 use crate::terminal;
 
@@ -19,7 +18,7 @@ use crate::terminal;
 pub fn choose(
     choice: &WorkloadChoice,
     parameters: &BTreeMap<String, String>,
-) -> Result<WorkloadSpec, Failure> {
+) -> Result<WorkloadSpec, UserError> {
     match choice {
         WorkloadChoice::File(path) => read(path),
         WorkloadChoice::Scripts(files) => scripts(files, parameters),
@@ -28,17 +27,17 @@ pub fn choose(
 }
 
 /// A built-in workload.
-pub fn builtin_named(name: &str) -> Result<&'static CatalogEntry, Failure> {
+pub fn builtin_named(name: &str) -> Result<&'static CatalogEntry, UserError> {
     let names = || catalog().iter().map(|entry| entry.name);
     builtin(name).ok_or_else(|| {
         let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
         let hint = suggestion(did_you_mean(name, names()), all);
-        Failure::usage(format!("unknown workload `{name}`")).with_hint(hint)
+        UserError::usage(format!("unknown workload `{name}`")).with_hint(hint)
     })
 }
 
 /// Reads a workload file.
-pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
+pub fn read(path: &Path) -> Result<WorkloadSpec, UserError> {
     parse(&path.display().to_string(), &text_of(path)?)
 }
 
@@ -46,7 +45,7 @@ pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
 fn scripts(
     files: &[(PathBuf, u32)],
     parameters: &BTreeMap<String, String>,
-) -> Result<WorkloadSpec, Failure> {
+) -> Result<WorkloadSpec, UserError> {
     let texts: Vec<String> =
         files.iter().map(|(path, _)| text_of(path)).collect::<Result<_, _>>()?;
     let scripts: Vec<Script<'_>> = files
@@ -71,46 +70,43 @@ fn scripts(
 }
 
 /// The text of a file written by a person.
-pub fn text_of(path: &Path) -> Result<String, Failure> {
+pub fn text_of(path: &Path) -> Result<String, UserError> {
     regular_file::read_text(path, WRITTEN_BYTES_MAX)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+        .map_err(|error| UserError::usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Shows all failures except the last one, which is returned.
-fn last_of(mut failures: Vec<Failure>) -> Failure {
+fn last_of(mut failures: Vec<UserError>) -> UserError {
     let last = failures.pop();
     for failure in failures {
         terminal::fail(&failure);
         terminal::note("\n");
     }
-    last.unwrap_or_else(|| Failure::usage("the files cannot be read"))
+    last.unwrap_or_else(|| UserError::usage("the files cannot be read"))
 }
 
-fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
+fn parse(name: &str, text: &str) -> Result<WorkloadSpec, UserError> {
     WorkloadSpec::parse(text).map_err(|errors| report_errors(&errors, name, text))
 }
 
 /// Shows all errors of a file except the last one, which is returned.
-pub fn report_errors(errors: &[InputError], name: &str, text: &str) -> Failure {
+pub fn report_errors(errors: &[InputError], name: &str, text: &str) -> UserError {
     last_of(errors.iter().map(|m| failure(m, name, text)).collect())
 }
 
-fn failure(error: &InputError, name: &str, text: &str) -> Failure {
+fn failure(error: &InputError, name: &str, text: &str) -> UserError {
     let in_file = error.line > 0;
-    Failure::usage(&error.message)
+    UserError::usage(&error.message)
         .at(in_file.then(|| Place::new(name, text, &error.span)))
         .hinted(error.hint.as_ref())
 }
 
 /// A failed run; if the target rejected a statement of a file, with its place there.
-pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) -> Failure {
-    let place = match &error {
-        RunError::Target(UserError { kind: UserErrorKind::Preparation(refused), .. }) => {
-            place_of(*refused, choice, workload)
-        }
-        _ => None,
-    };
-    Failure::from(error).at(place)
+pub fn located(error: UserError, choice: &WorkloadChoice, workload: &Workload) -> UserError {
+    match error.kind {
+        UserErrorKind::Preparation(refused) => error.at(place_of(refused, choice, workload)),
+        _ => error,
+    }
 }
 
 /// The place of a statement in its file; absent if the file contains it in another form.
@@ -142,11 +138,4 @@ fn place_of(
     let span = found.next()?;
     // With several dialects it is unknown here which one the target uses.
     found.next().is_none().then(|| Place::new(&name, &text, &span))
-}
-
-impl From<InputError> for Failure {
-    /// An error in the use of a workload, outside its file.
-    fn from(error: InputError) -> Self {
-        failure(&error, "", "")
-    }
 }

@@ -4,8 +4,8 @@ use highwater_driver::clock::RealClock;
 use highwater_model::cluster::{CommandsFile, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::error::{ClusterError, ClusterErrorKind};
 use super::node::Node;
 use super::site::{Shell, Site};
 use super::state::UpState;
@@ -29,7 +29,7 @@ impl Commands {
     }
 
     /// Ends a cluster left by an earlier Highwater that was killed.
-    pub(super) fn sweep(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn sweep(&mut self, site: &mut Site) -> Result<(), UserError> {
         if site.file.state.up.as_ref().is_some_and(|up| !up.kept) {
             site.note("the cluster was left by a Highwater that was killed; ending it");
             return self.down(site);
@@ -44,7 +44,7 @@ impl Commands {
 
     /// Starts the cluster, or changes its size, and waits until it is ready. If starting fails, the cluster is ended;
     /// if resizing a running one fails, it is left as it is.
-    pub(super) fn resize(&mut self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
+    pub(super) fn resize(&mut self, site: &mut Site, nodes: u32) -> Result<(), UserError> {
         let before = site.file.state.up.clone();
         let was_kept = before.as_ref().is_some_and(|up| up.kept);
         site.file.state.up = Some(UpState {
@@ -67,7 +67,7 @@ impl Commands {
         Err(error)
     }
 
-    fn change(&mut self, site: &mut Site, nodes: u32, is_up: bool) -> Result<(), ClusterError> {
+    fn change(&mut self, site: &mut Site, nodes: u32, is_up: bool) -> Result<(), UserError> {
         let (name, text) = match &self.spec.resize {
             Some(resize) if is_up => ("`resize`", resize.clone()),
             _ => ("`up`", self.spec.up.clone()),
@@ -82,7 +82,7 @@ impl Commands {
     }
 
     /// Waits until `ready` succeeds.
-    fn wait(&self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
+    fn wait(&self, site: &mut Site, nodes: u32) -> Result<(), UserError> {
         let Some(ready) = self.spec.ready.clone() else {
             return Ok(());
         };
@@ -96,7 +96,7 @@ impl Commands {
             if clock.now() > self.spec.within.0 {
                 let limit = span(self.spec.within.0.0);
                 let message = format!("`ready` did not end well within {limit} for {nodes} nodes");
-                return Err(ClusterError::failed(message)
+                return Err(UserError::cluster(message)
                     .with_hint("run it by hand to see why, or raise `within` of [commands]"));
             }
             let pause = RealClock::start();
@@ -108,10 +108,10 @@ impl Commands {
     }
 
     /// Reads the URLs of a running cluster.
-    pub(super) fn read(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn read(&mut self, site: &mut Site) -> Result<(), UserError> {
         self.urls = lines(&self.run(site, "`urls`", &self.spec.urls, true)?);
         if self.urls.is_empty() {
-            return Err(ClusterError::failed("`urls` printed no URL")
+            return Err(UserError::cluster("`urls` printed no URL")
                 .with_hint("print the URLs of the nodes, one per line"));
         }
         if let Some(metrics) = &self.spec.metrics {
@@ -121,7 +121,7 @@ impl Commands {
     }
 
     /// Ends the cluster, if it may be up.
-    pub(super) fn down(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn down(&mut self, site: &mut Site) -> Result<(), UserError> {
         if site.file.state.up.is_none() {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl Commands {
         }
         site.file.write()?;
         let done = self.run(site, "`down`", &self.spec.down, false);
-        self.given_up = matches!(&done, Err(error) if error.kind == ClusterErrorKind::Interrupted);
+        self.given_up = matches!(&done, Err(error) if error.kind == UserErrorKind::Interrupted);
         done?;
         site.file.state.up = None;
         self.urls.clear();
@@ -142,14 +142,14 @@ impl Commands {
     }
 
     /// Ends a cluster that was started by commands no longer in the file.
-    pub(super) fn end_former(site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn end_former(site: &mut Site) -> Result<(), UserError> {
         let Some(up) = site.file.state.up.clone() else {
             return Ok(());
         };
         if up.down.is_empty() {
             let message =
                 "the cluster was started by [commands] that the file does not have any more";
-            return Err(ClusterError::usage(message).with_hint(
+            return Err(UserError::usage(message).with_hint(
                 "write them into it again, and end the cluster with `highwater cluster down FILE`",
             ));
         }
@@ -162,7 +162,7 @@ impl Commands {
     }
 
     /// Keeps the cluster running after Highwater ends.
-    pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn keep(site: &mut Site) -> Result<(), UserError> {
         if let Some(up) = &mut site.file.state.up {
             up.kept = true;
         }
@@ -189,7 +189,7 @@ impl Commands {
         name: &str,
         text: &str,
         heeds_stop: bool,
-    ) -> Result<String, ClusterError> {
+    ) -> Result<String, UserError> {
         let nodes = Self::nodes(site).unwrap_or(0);
         let text = filled(site, text, nodes)?;
         let shell = of_cluster(site, name, &text, nodes, self.spec.within.0);
@@ -216,13 +216,13 @@ pub(super) fn of_cluster<'a>(
 }
 
 /// A command with its placeholders filled.
-pub(super) fn filled(site: &Site, text: &str, nodes: u32) -> Result<String, ClusterError> {
+pub(super) fn filled(site: &Site, text: &str, nodes: u32) -> Result<String, UserError> {
     let value = |name: &str| match name {
         "nodes" => Some(nodes.to_string()),
         "dir" => Some(site.options.directory.display().to_string()),
         _ => None,
     };
-    expand(text, value).map_err(|error| ClusterError::usage(error.to_string()))
+    expand(text, value).map_err(|error| UserError::usage(error.to_string()))
 }
 
 fn lines(printed: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::error::ClusterError;
+use highwater_model::user_error::UserError;
 
 /// Quota period in microseconds: short, so that a node never pauses for long.
 const PERIOD_US: u32 = 20_000;
@@ -29,7 +29,7 @@ pub(super) struct Hierarchies(Vec<PathBuf>);
 impl Hierarchies {
     /// The hierarchies of this machine with `controllers`, such as `cpu` and `memory`, and with an optional one, which
     /// version 2 includes in another.
-    pub(super) fn find(controllers: &[&str], optional: Option<&str>) -> Result<Self, ClusterError> {
+    pub(super) fn find(controllers: &[&str], optional: Option<&str>) -> Result<Self, UserError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut parents = Vec::new();
@@ -40,7 +40,7 @@ impl Hierarchies {
                     let message = format!(
                         "this machine has no control groups with the controller `{controller}`"
                     );
-                    ClusterError::usage(message)
+                    UserError::usage(message)
                         .with_hint("add --no-quota to start the nodes without quotas")
                 })?;
             if !parents.contains(&parent) {
@@ -66,11 +66,11 @@ impl Hierarchies {
 }
 
 /// Creates a group.
-pub(super) fn create(group: &[PathBuf]) -> Result<(), ClusterError> {
+pub(super) fn create(group: &[PathBuf]) -> Result<(), UserError> {
     for path in group {
         fs::create_dir(path).map_err(|error| {
             let place = path.display();
-            ClusterError::usage(format!("cannot make the control group {place}: {error}"))
+            UserError::usage(format!("cannot make the control group {place}: {error}"))
                 .with_hint(NO_RIGHTS)
         })?;
     }
@@ -78,13 +78,13 @@ pub(super) fn create(group: &[PathBuf]) -> Result<(), ClusterError> {
 }
 
 /// Moves a process into a group, with all its future children.
-pub(super) fn add(group: &[PathBuf], pid: u32) -> Result<(), ClusterError> {
+pub(super) fn add(group: &[PathBuf], pid: u32) -> Result<(), UserError> {
     let mut paths = group.iter();
     paths.try_for_each(|path| write(&path.join("cgroup.procs"), &pid.to_string()))
 }
 
 /// Limits the cores that a group uses.
-pub(super) fn limit_cpu(group: &[PathBuf], cores: f64) -> Result<(), ClusterError> {
+pub(super) fn limit_cpu(group: &[PathBuf], cores: f64) -> Result<(), UserError> {
     let short = cores * f64::from(PERIOD_US) >= QUOTA_US_MIN;
     let period = if short { PERIOD_US } else { LONG_PERIOD_US };
     let quota = format!("{:.0}", (cores * f64::from(period)).max(QUOTA_US_MIN));
@@ -108,7 +108,7 @@ pub(super) fn cpu_limit(group: &[PathBuf]) -> Option<f64> {
 }
 
 /// Limits the memory of a group.
-pub(super) fn limit_memory(group: &[PathBuf], bytes: u64) -> Result<(), ClusterError> {
+pub(super) fn limit_memory(group: &[PathBuf], bytes: u64) -> Result<(), UserError> {
     let path = of_controller(group, "memory.max", "memory.limit_in_bytes")?;
     write(&path, &bytes.to_string())?;
     let set = read(&path);
@@ -136,19 +136,19 @@ pub(super) fn remove(group: &[PathBuf]) -> bool {
 }
 
 /// A file of the group's controller by its name in version 2 or 1, whichever exists.
-fn of_controller(group: &[PathBuf], two: &str, one: &str) -> Result<PathBuf, ClusterError> {
+fn of_controller(group: &[PathBuf], two: &str, one: &str) -> Result<PathBuf, UserError> {
     let mut files = group.iter().flat_map(|path| [path.join(two), path.join(one)]);
     files.find(|file| file.exists()).ok_or_else(|| {
         let place = group.first().map(|path| path.display().to_string()).unwrap_or_default();
-        ClusterError::usage(format!("the control group {place} has neither `{two}` nor `{one}`"))
+        UserError::usage(format!("the control group {place} has neither `{two}` nor `{one}`"))
             .with_hint("add --no-quota to start the nodes without quotas")
     })
 }
 
-fn write(path: &Path, text: &str) -> Result<(), ClusterError> {
+fn write(path: &Path, text: &str) -> Result<(), UserError> {
     fs::write(path, text).map_err(|error| {
         let place = path.display();
-        ClusterError::usage(format!("cannot write {text} to {place}: {error}")).with_hint(NO_RIGHTS)
+        UserError::usage(format!("cannot write {text} to {place}: {error}")).with_hint(NO_RIGHTS)
     })
 }
 
@@ -164,7 +164,7 @@ fn lists(path: &Path, controller: &str) -> bool {
 }
 
 /// Writes a quota, and compares it with the value read back.
-fn write_checked(path: &Path, text: &str) -> Result<(), ClusterError> {
+fn write_checked(path: &Path, text: &str) -> Result<(), UserError> {
     write(path, text)?;
     let set = read(path);
     if set.trim() == text {
@@ -173,9 +173,9 @@ fn write_checked(path: &Path, text: &str) -> Result<(), ClusterError> {
     Err(ignored(path, text, set.trim()))
 }
 
-fn ignored(path: &Path, written: &str, set: &str) -> ClusterError {
+fn ignored(path: &Path, written: &str, set: &str) -> UserError {
     let place = path.display();
-    ClusterError::usage(format!(
+    UserError::usage(format!(
         "the kernel ignores a quota: {written} was written to {place}, which is `{set}`"
     ))
     .with_hint("add --no-quota to start the nodes without quotas")

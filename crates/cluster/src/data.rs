@@ -8,8 +8,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
-use super::error::ClusterError;
+use highwater_model::user_error::UserError;
+
 use super::launch::User;
+use super::state::disk;
 
 /// The file that names the owner of the data directories next to it.
 const MARK: &str = ".highwater-cluster";
@@ -52,7 +54,7 @@ impl DataDirectories {
     }
 
     /// Recreates the directory of a node.
-    pub(super) fn make(&self, number: u32) -> Result<(), ClusterError> {
+    pub(super) fn make(&self, number: u32) -> Result<(), UserError> {
         self.claim()?;
         let path = self.of_node(number);
         let made =
@@ -61,7 +63,7 @@ impl DataDirectories {
     }
 
     /// Writes a file of a node, by its path in the node's directory.
-    pub(super) fn write(&self, number: u32, name: &str, text: &str) -> Result<(), ClusterError> {
+    pub(super) fn write(&self, number: u32, name: &str, text: &str) -> Result<(), UserError> {
         let directory = self.of_node(number);
         let path = directory.join(name);
         let written = || {
@@ -82,20 +84,20 @@ impl DataDirectories {
             self.give(&new)?;
             fs::rename(&new, &path)
         };
-        written().map_err(|error| ClusterError::disk(format!("write {}", path.display()), &error))
+        written().map_err(|error| disk(format!("write {}", path.display()), &error))
     }
 
     /// Removes all directories of the cluster's nodes, if there are any.
-    pub(super) fn remove(&self) -> Result<(), ClusterError> {
+    pub(super) fn remove(&self) -> Result<(), UserError> {
         if !self.is_ours() {
             return Ok(());
         }
         let done = removed(&self.root);
-        done.map_err(|error| ClusterError::disk(format!("remove {}", self.root.display()), &error))
+        done.map_err(|error| disk(format!("remove {}", self.root.display()), &error))
     }
 
     /// Creates the root, or verifies that it belongs to this cluster.
-    fn claim(&self) -> Result<(), ClusterError> {
+    fn claim(&self) -> Result<(), UserError> {
         if self.is_ours() {
             return Ok(());
         }
@@ -106,7 +108,7 @@ impl DataDirectories {
                 .map_err(|error| Self::failed(&self.root, &error)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let message = format!("the directory {place} is there, and not this cluster's");
-                Err(ClusterError::usage(message)
+                Err(UserError::usage(message)
                     .with_hint("remove it, or set another `data` or `name` in the cluster file"))
             }
             Err(error) => Err(Self::failed(&self.root, &error)),
@@ -135,8 +137,8 @@ impl DataDirectories {
         }
     }
 
-    fn failed(path: &Path, error: &io::Error) -> ClusterError {
-        ClusterError::disk(format!("make the data directory {}", path.display()), error)
+    fn failed(path: &Path, error: &io::Error) -> UserError {
+        disk(format!("make the data directory {}", path.display()), error)
             .with_hint("set `data` of [node] to a directory on a disk with room")
     }
 }

@@ -12,10 +12,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use highwater_model::user_error::UserError;
 use rustix::fs::OFlags;
 
-use super::error::ClusterError;
 use super::processes::{MARK, ProcessId};
+use super::state::disk;
 
 /// File mode: only the owner can read and write.
 const PRIVATE: u32 = 0o600;
@@ -58,10 +59,10 @@ pub(super) struct Gated {
 
 impl Launch<'_> {
     /// Starts the process in a separate process group, up to the gate.
-    pub(super) fn start(&self) -> Result<Gated, ClusterError> {
+    pub(super) fn start(&self) -> Result<Gated, UserError> {
         let name = self.words.first().map_or("", String::as_str);
         let failed = |error: io::Error| {
-            ClusterError::failed(format!("cannot start `{name}`: {error}"))
+            UserError::cluster(format!("cannot start `{name}`: {error}"))
                 .with_hint("correct `command` or `user` in the cluster file")
         };
         let log = opened(File::options().append(true), self.log)?;
@@ -96,7 +97,7 @@ impl Launch<'_> {
 
 /// Opens a file for a process's output, such as URLs with passwords: only this user can read it, and links are not
 /// followed.
-fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, ClusterError> {
+fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, UserError> {
     let no_link = OFlags::NOFOLLOW.bits().cast_signed();
     let options = options.create(true).mode(PRIVATE).custom_flags(no_link);
     let opened = options.open(path).and_then(|file| {
@@ -104,15 +105,15 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, ClusterError> 
         file.set_permissions(Permissions::from_mode(PRIVATE))?;
         Ok(file)
     });
-    opened.map_err(|error| ClusterError::disk(format!("open {}", path.display()), &error))
+    opened.map_err(|error| disk(format!("open {}", path.display()), &error))
 }
 
 impl Gated {
     /// Lets the process continue.
-    pub(super) fn release(mut self) -> Result<Child, ClusterError> {
+    pub(super) fn release(mut self) -> Result<Child, UserError> {
         if let Some(mut gate) = self.child.stdin.take() {
             gate.write_all(b"go\n").map_err(|error| {
-                ClusterError::failed(format!("cannot start process {}: {error}", self.id.pid))
+                UserError::cluster(format!("cannot start process {}: {error}", self.id.pid))
             })?;
         }
         Ok(self.child)
@@ -125,7 +126,7 @@ impl Gated {
 }
 
 /// The user of that name, or of `UID:GID`; `None` if this process is not root, because it then cannot change the user.
-pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
+pub(super) fn user(given: Option<&str>) -> Result<Option<User>, UserError> {
     let Some(name) = given.filter(|_| rustix::process::geteuid().is_root()) else {
         return Ok(None);
     };
@@ -133,7 +134,7 @@ pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
     let user = numbers(name).or_else(|| listed(&users, name));
     user.map(Some).ok_or_else(|| {
         let message = format!("`user` of [node] is `{name}`, which this machine does not have");
-        ClusterError::usage(message)
+        UserError::usage(message)
             .with_hint("install the server, or write its user's numbers as \"UID:GID\"")
     })
 }

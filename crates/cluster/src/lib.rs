@@ -7,7 +7,6 @@
 mod commands;
 mod control_group;
 mod data;
-mod error;
 mod launch;
 mod node;
 mod nodes;
@@ -26,9 +25,9 @@ use highwater_driver::interrupts::Interrupts;
 use highwater_driver::telemetry::LimitedNode;
 use highwater_model::cluster::{ClusterSpec, NODES_MAX, Provider};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use self::commands::{Commands, filled, of_cluster};
-pub use self::error::{ClusterError, ClusterErrorKind};
 pub use self::node::Node;
 use self::nodes::Processes;
 use self::site::Site;
@@ -63,7 +62,7 @@ impl Cluster {
         state: &Path,
         options: Options,
         interrupts: Interrupts,
-    ) -> Result<Self, ClusterError> {
+    ) -> Result<Self, UserError> {
         let takes_over = options.takes_over;
         let mut site = Site::new(options, StateFile::open(state)?, interrupts);
         site.end_command()?;
@@ -82,7 +81,7 @@ impl Cluster {
             && !takes_over
             && known.any(|node| node.prepared && node.process.is_none())
         {
-            return Err(ClusterError::usage(
+            return Err(UserError::usage(
                 "data of an earlier cluster of this file were kept, and this one begins without any",
             )
             .with_hint("remove them with `highwater cluster down FILE --remove-data`"));
@@ -95,7 +94,7 @@ impl Cluster {
         if nodes > 0 && !takes_over {
             let message = format!("the cluster is up already, with {nodes} nodes");
             return Err(
-                ClusterError::usage(message).with_hint("end it with `highwater cluster down FILE`")
+                UserError::usage(message).with_hint("end it with `highwater cluster down FILE`")
             );
         }
         Ok(cluster)
@@ -126,7 +125,7 @@ impl Cluster {
         }
     }
 
-    fn end_former(&mut self) -> Result<(), ClusterError> {
+    fn end_former(&mut self) -> Result<(), UserError> {
         let removes_data = self.site.options.remove_data;
         match &self.kind {
             Kind::Processes(_) => Commands::end_former(&mut self.site),
@@ -138,13 +137,13 @@ impl Cluster {
     ///
     /// # Errors
     /// A node or a command fails or takes too long, or the user stops it: nodes started by this call are then ended.
-    pub fn resize(&mut self, nodes: u32) -> Result<Vec<Node>, ClusterError> {
+    pub fn resize(&mut self, nodes: u32) -> Result<Vec<Node>, UserError> {
         check_size(nodes)?;
         if self.has_former() {
             let message = "the cluster is up as the file described it before: \
                            its nodes are not those of [node] or [commands] now";
             return Err(
-                ClusterError::usage(message).with_hint("end it with `highwater cluster down FILE`")
+                UserError::usage(message).with_hint("end it with `highwater cluster down FILE`")
             );
         }
         match &mut self.kind {
@@ -158,7 +157,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::down`] and [`Cluster::resize`].
-    pub fn fresh(&mut self, nodes: u32) -> Result<Vec<Node>, ClusterError> {
+    pub fn fresh(&mut self, nodes: u32) -> Result<Vec<Node>, UserError> {
         check_size(nodes)?;
         self.down()?;
         self.remove_data()?;
@@ -169,7 +168,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::fresh`]; nodes of the user's own commands have no number.
-    pub fn alone(&mut self, node: u32) -> Result<Vec<Node>, ClusterError> {
+    pub fn alone(&mut self, node: u32) -> Result<Vec<Node>, UserError> {
         check_size(node)?;
         self.down()?;
         self.remove_data()?;
@@ -177,7 +176,7 @@ impl Cluster {
             Kind::Processes(processes) => processes.resize(&mut self.site, node, 1)?,
             Kind::Commands(_) => {
                 let message = "the user's own commands start no node alone";
-                return Err(ClusterError::usage(message));
+                return Err(UserError::usage(message));
             }
         }
         self.nodes()
@@ -187,7 +186,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A command that prints URLs fails.
-    pub fn nodes(&mut self) -> Result<Vec<Node>, ClusterError> {
+    pub fn nodes(&mut self) -> Result<Vec<Node>, UserError> {
         match &mut self.kind {
             Kind::Processes(processes) => processes.list(&self.site),
             Kind::Commands(commands) => {
@@ -203,7 +202,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::nodes`].
-    pub fn urls(&mut self) -> Result<Vec<String>, ClusterError> {
+    pub fn urls(&mut self) -> Result<Vec<String>, UserError> {
         let has_processes = matches!(self.kind, Kind::Processes(_));
         let running = self
             .nodes()?
@@ -216,7 +215,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The file cannot be resolved for this node.
-    pub fn is_ready(&self, number: u32) -> Result<Option<bool>, ClusterError> {
+    pub fn is_ready(&self, number: u32) -> Result<Option<bool>, UserError> {
         match &self.kind {
             Kind::Processes(processes) => processes.is_ready(&self.site, number).map(Some),
             Kind::Commands(_) => Ok(None),
@@ -235,7 +234,7 @@ impl Cluster {
     ///
     /// # Errors
     /// They cannot be set.
-    pub fn begin_quota(&mut self) -> Result<(), ClusterError> {
+    pub fn begin_quota(&mut self) -> Result<(), UserError> {
         match &self.kind {
             Kind::Processes(processes) => processes.limit(&mut self.site),
             Kind::Commands(_) => Ok(()),
@@ -254,7 +253,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The command fails.
-    pub fn restore(&mut self) -> Result<bool, ClusterError> {
+    pub fn restore(&mut self) -> Result<bool, UserError> {
         let Some(restore) = self.restore.clone() else {
             return Ok(false);
         };
@@ -274,7 +273,7 @@ impl Cluster {
     ///
     /// # Errors
     /// Something cannot be ended; the rest is still ended.
-    pub fn down(&mut self) -> Result<(), ClusterError> {
+    pub fn down(&mut self) -> Result<(), UserError> {
         if self.has_former() {
             self.end_former()?;
         }
@@ -292,7 +291,7 @@ impl Cluster {
     ///
     /// # Errors
     /// It cannot be recorded.
-    pub fn keep(&mut self) -> Result<(), ClusterError> {
+    pub fn keep(&mut self) -> Result<(), UserError> {
         match &self.kind {
             Kind::Processes(_) => Processes::keep(&mut self.site),
             Kind::Commands(_) => Commands::keep(&mut self.site),
@@ -304,7 +303,7 @@ impl Cluster {
         &self.site.file.state.history
     }
 
-    fn remove_data(&mut self) -> Result<(), ClusterError> {
+    fn remove_data(&mut self) -> Result<(), UserError> {
         match &self.kind {
             Kind::Processes(processes) => processes.remove_data(&mut self.site),
             // Data of nodes that the file described before it was changed.
@@ -314,7 +313,7 @@ impl Cluster {
     }
 
     /// Ends everything that is not kept.
-    fn end_unkept(&mut self) -> Result<(), ClusterError> {
+    fn end_unkept(&mut self) -> Result<(), UserError> {
         let is_kept = match &mut self.kind {
             Kind::Processes(processes) => {
                 processes.end_all(&mut self.site, |node| !node.kept)?;
@@ -336,11 +335,11 @@ impl Cluster {
 }
 
 /// Rejects an impossible size.
-fn check_size(nodes: u32) -> Result<(), ClusterError> {
+fn check_size(nodes: u32) -> Result<(), UserError> {
     if (1..=NODES_MAX).contains(&nodes) {
         return Ok(());
     }
-    Err(ClusterError::usage(format!("a cluster file has no cluster of {nodes} nodes"))
+    Err(UserError::usage(format!("a cluster file has no cluster of {nodes} nodes"))
         .with_hint(format!("it has from 1 to {NODES_MAX} nodes")))
 }
 

@@ -8,11 +8,11 @@ use highwater_driver::telemetry::LimitedNode;
 use highwater_model::cluster::{Condition, NodeFile, QuotaStart, StopSignal, Targets, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use rustix::process::Signal;
 
 use super::control_group::{Hierarchies, cpu_limit, limit_cpu};
 use super::data::DataDirectories;
-use super::error::ClusterError;
 use super::launch::{User, user};
 use super::node::Node;
 use super::processes::{Ended, ProcessId};
@@ -38,14 +38,14 @@ pub(super) struct Processes {
 
 impl Processes {
     /// The nodes of this machine as the file describes them.
-    pub(super) fn new(spec: NodeFile, name: &str, site: &Site) -> Result<Self, ClusterError> {
+    pub(super) fn new(spec: NodeFile, name: &str, site: &Site) -> Result<Self, UserError> {
         let user = user(spec.user.as_deref())?;
         let directory = &site.options.directory;
         let here = directory.display().to_string();
         let given = spec.data.as_deref().map(|given| expand(given, |_| Some(here.clone())));
         let given = given
             .transpose()
-            .map_err(|error| ClusterError::usage(error.to_string()))?
+            .map_err(|error| UserError::usage(error.to_string()))?
             .map(|given| directory.join(given));
         Ok(Self {
             data: DataDirectories::new(site.file.directory(), given, user),
@@ -58,7 +58,7 @@ impl Processes {
     }
 
     /// Ends nodes left by an earlier Highwater that was killed, and cleans up after nodes that ended by themselves.
-    pub(super) fn sweep(&self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn sweep(&self, site: &mut Site) -> Result<(), UserError> {
         let nodes = site.file.state.nodes.clone();
         for (number, node) in nodes.iter().rev() {
             let Some(started) = &node.process else {
@@ -91,14 +91,14 @@ impl Processes {
         &self,
         site: &mut Site,
         ends: fn(&NodeState) -> bool,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), UserError> {
         let ended = numbers_of(site, ends).into_iter().rev().map(|number| self.end(site, number));
-        let failed: Vec<ClusterError> = ended.filter_map(Result::err).collect();
+        let failed: Vec<UserError> = ended.filter_map(Result::err).collect();
         failed.into_iter().next_back().map_or(Ok(()), Err)
     }
 
     /// Ends nodes that were started by a [node] section no longer in the file, and removes their data if requested.
-    pub(super) fn end_former(site: &mut Site, removes_data: bool) -> Result<(), ClusterError> {
+    pub(super) fn end_former(site: &mut Site, removes_data: bool) -> Result<(), UserError> {
         for (number, node) in site.file.state.nodes.clone().iter().rev() {
             if let Some(started) = &node.process {
                 site.end(started, FORMER_WITHIN, |family| family.signal(Signal::TERM))?;
@@ -117,14 +117,14 @@ impl Processes {
     }
 
     /// Removes the data of ended nodes.
-    pub(super) fn remove_data(&self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn remove_data(&self, site: &mut Site) -> Result<(), UserError> {
         self.data.remove()?;
         site.file.state.nodes.clear();
         site.file.write()
     }
 
     /// Keeps all nodes running after Highwater ends.
-    pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn keep(site: &mut Site) -> Result<(), UserError> {
         let nodes = site.file.state.nodes.values_mut();
         nodes.for_each(|node| node.kept = node.process.is_some());
         site.file.write()
@@ -137,7 +137,7 @@ impl Processes {
     }
 
     /// Starts the CPU quota, if the file has one.
-    pub(super) fn limit(&self, site: &mut Site) -> Result<(), ClusterError> {
+    pub(super) fn limit(&self, site: &mut Site) -> Result<(), UserError> {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         let Some((cores, begins)) = quota.and_then(|quota| Some((quota.cpu?, quota.begins))) else {
             return Ok(());
@@ -168,7 +168,7 @@ impl Processes {
     }
 
     /// The nodes, as seen by other modules. A stopped node is omitted if the changed file no longer describes it.
-    pub(super) fn list(&self, site: &Site) -> Result<Vec<Node>, ClusterError> {
+    pub(super) fn list(&self, site: &Site) -> Result<Vec<Node>, UserError> {
         let running = Self::running(site);
         let listed = site
             .file
@@ -183,7 +183,7 @@ impl Processes {
             .collect()
     }
 
-    fn listed(&self, site: &Site, number: u32, running: &[u32]) -> Result<Node, ClusterError> {
+    fn listed(&self, site: &Site, number: u32, running: &[u32]) -> Result<Node, UserError> {
         let values = self.values(site, self.count_of(running));
         let state = site.file.state.nodes.get(&number);
         let id = state.and_then(NodeState::id);
@@ -200,7 +200,7 @@ impl Processes {
     }
 
     /// Whether a running node responds as ready.
-    pub(super) fn is_ready(&self, site: &Site, number: u32) -> Result<bool, ClusterError> {
+    pub(super) fn is_ready(&self, site: &Site, number: u32) -> Result<bool, UserError> {
         let count = self.count_of(&Self::running(site));
         // The log may be of this start, or of an earlier one.
         let waiting = self.waiting(site, number, count, 0)?;
@@ -231,7 +231,7 @@ impl Processes {
         count: u32,
         command: Command<'_>,
         heeds_stop: bool,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), UserError> {
         let values = self.values(site, count);
         let text = values.fill(number, command.text)?;
         let shell = Shell {
@@ -252,7 +252,7 @@ impl Processes {
         number: u32,
         count: u32,
         log_begin: u64,
-    ) -> Result<Option<Waiting>, ClusterError> {
+    ) -> Result<Option<Waiting>, UserError> {
         let node = site.file.state.nodes.get(&number);
         let Some(id) = node.and_then(NodeState::id) else {
             return Ok(None);
@@ -277,7 +277,7 @@ impl Processes {
     }
 
     /// Ends a node with all its processes, if it was started.
-    pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), ClusterError> {
+    pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), UserError> {
         let node = site.file.state.nodes.get(&number);
         let Some(started) = node.and_then(|node| node.process.clone()) else {
             return Ok(());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
-use super::error::ClusterError;
+use highwater_model::user_error::UserError;
 
 /// The ports of a node on a host by name, derived from those of node 1 in the file. Ports in `before` are reused if
 /// they are free.
@@ -13,7 +13,7 @@ pub(super) fn of_node(
     named: &BTreeMap<String, u16>,
     before: &BTreeMap<String, u16>,
     held: &mut Vec<TcpListener>,
-) -> Result<BTreeMap<String, u16>, ClusterError> {
+) -> Result<BTreeMap<String, u16>, UserError> {
     let mut ports = BTreeMap::new();
     for (name, first) in named {
         let fixed = match first {
@@ -28,7 +28,7 @@ pub(super) fn of_node(
         let bound = listener.and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
         let (port, listener) = bound.map_err(|error| {
             let place = fixed.map_or(host.to_owned(), |port| format!("{host}:{port}"));
-            ClusterError::usage(format!(
+            UserError::usage(format!(
                 "port `{name}` of node {number} cannot be used: {place}: {error}"
             ))
             .with_hint(format!(
@@ -43,10 +43,10 @@ pub(super) fn of_node(
 }
 
 /// The port of a node from that of node 1.
-fn following(first: u16, number: u32, name: &str) -> Result<u16, ClusterError> {
+fn following(first: u16, number: u32, name: &str) -> Result<u16, UserError> {
     let port = u32::from(first).saturating_add(number).saturating_sub(1);
     u16::try_from(port).map_err(|_| {
-        ClusterError::usage(format!("port `{name}` of node {number} would be {port}"))
+        UserError::usage(format!("port `{name}` of node {number} would be {port}"))
             .with_hint("begin with a lower port; 65535 is the highest")
     })
 }

@@ -8,9 +8,9 @@ use highwater_driver::clock::RealClock;
 use highwater_model::cluster::{QuotaFile, QuotaStart, Size};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::control_group::{Hierarchies, add, create, limit_cpu, limit_memory};
-use super::error::ClusterError;
 use super::launch::Launch;
 use super::site::Site;
 use super::state::Started;
@@ -27,7 +27,7 @@ const WATCHED: Nanos = Nanos::from_millis(400);
 const TICKS_PER_S: f64 = 100.0;
 
 /// The hierarchies required by a quota.
-pub(super) fn hierarchies(quota: &QuotaFile) -> Result<Hierarchies, ClusterError> {
+pub(super) fn hierarchies(quota: &QuotaFile) -> Result<Hierarchies, UserError> {
     let cpu = quota.cpu.map(|_| "cpu");
     let memory = quota.memory.map(|_| "memory");
     let controllers: Vec<&str> = cpu.into_iter().chain(memory).collect();
@@ -36,7 +36,7 @@ pub(super) fn hierarchies(quota: &QuotaFile) -> Result<Hierarchies, ClusterError
 }
 
 /// Creates the control group of a node before its start.
-pub(super) fn make(group: &[PathBuf], quota: &QuotaFile) -> Result<(), ClusterError> {
+pub(super) fn make(group: &[PathBuf], quota: &QuotaFile) -> Result<(), UserError> {
     create(group)?;
     if let Some(Size(bytes)) = quota.memory {
         limit_memory(group, bytes)?;
@@ -52,7 +52,7 @@ pub(super) fn try_kernel(
     site: &mut Site,
     hierarchies: &Hierarchies,
     name: &str,
-) -> Result<(), ClusterError> {
+) -> Result<(), UserError> {
     try_by(site, hierarchies, name, busy)
 }
 
@@ -61,8 +61,8 @@ fn try_by(
     site: &mut Site,
     hierarchies: &Hierarchies,
     name: &str,
-    busy: impl FnOnce(&mut Site, &[PathBuf], &str) -> Result<f64, ClusterError>,
-) -> Result<(), ClusterError> {
+    busy: impl FnOnce(&mut Site, &[PathBuf], &str) -> Result<f64, UserError>,
+) -> Result<(), UserError> {
     let mark = site.mark();
     let groups = hierarchies.group(&format!("highwater-{name}-trial-{mark}"));
     site.file.state.command =
@@ -74,18 +74,18 @@ fn try_by(
 }
 
 /// Whether a process that used this many cores was limited by its quota.
-fn kept_to(cores: f64) -> Result<(), ClusterError> {
+fn kept_to(cores: f64) -> Result<(), UserError> {
     if cores < IGNORED_CORES {
         return Ok(());
     }
     let message = format!(
         "the kernel ignores quotas: a process with {TRIED_CORES} cores used {cores:.2} of them"
     );
-    Err(ClusterError::usage(message).with_hint("add --no-quota to start the nodes without quotas"))
+    Err(UserError::usage(message).with_hint("add --no-quota to start the nodes without quotas"))
 }
 
 /// The cores that a busy process uses under its quota.
-fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, ClusterError> {
+fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, UserError> {
     create(groups)?;
     limit_cpu(groups, TRIED_CORES)?;
     let launch = Launch {

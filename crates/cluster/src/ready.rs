@@ -13,7 +13,6 @@ use highwater_model::display::{foreign, span};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::error::ClusterError;
 use super::processes::ProcessId;
 use super::site::{OpenTarget, Site, from, tail_of};
 
@@ -47,7 +46,7 @@ pub(super) fn wait(
     site: &mut Site,
     mut waiting: Vec<Waiting>,
     limit: Nanos,
-) -> Result<(), ClusterError> {
+) -> Result<(), UserError> {
     let clock = RealClock::start();
     loop {
         let mut rest = Vec::with_capacity(waiting.len());
@@ -65,7 +64,7 @@ pub(super) fn wait(
                 Err(NotReady::Ever(error)) => {
                     let message = format!("node {}: {error}", node.number);
                     let hint = "correct `url` or `ready` in the cluster file".to_owned();
-                    return Err(ClusterError::usage(message).with_hint(error.hint.unwrap_or(hint)));
+                    return Err(UserError::usage(message).with_hint(error.hint.unwrap_or(hint)));
                 }
             }
         }
@@ -82,17 +81,17 @@ pub(super) fn is_ready(node: &Waiting, open: &OpenTarget) -> bool {
     node.id.is_alive() && tried(node, open).is_ok()
 }
 
-fn ended(node: &Waiting) -> ClusterError {
+fn ended(node: &Waiting) -> UserError {
     let (number, last) = (node.number, tail_of(&node.log, node.log_begin));
-    ClusterError::failed(format!("node {number} ended while it was starting{last}"))
+    UserError::cluster(format!("node {number} ended while it was starting{last}"))
         .with_hint(format!("see its log, {}", node.log.display()))
 }
 
-fn too_late(node: &Waiting, limit: Nanos, why: &str) -> ClusterError {
+fn too_late(node: &Waiting, limit: Nanos, why: &str) -> UserError {
     let (number, limit) = (node.number, span(limit.0));
     let last = tail_of(&node.log, node.log_begin);
     let message = format!("node {number} is not ready after {limit}: {why}{last}");
-    ClusterError::failed(message).with_hint(format!(
+    UserError::cluster(message).with_hint(format!(
         "see its log, {}, or raise `within` of [node.ready]",
         node.log.display()
     ))

@@ -6,9 +6,9 @@ use std::fs;
 
 use highwater_model::cluster::{CommandLine, StartOrder};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::control_group::add;
-use super::error::ClusterError;
 use super::launch::Launch;
 use super::nodes::{Command, Processes, log_of};
 use super::ready::wait;
@@ -28,7 +28,7 @@ impl Processes {
         site: &mut Site,
         first: u32,
         count: u32,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), UserError> {
         let requested = first..first.saturating_add(count);
         let running = Self::running(site);
         let others = running.iter().rev();
@@ -55,7 +55,7 @@ impl Processes {
         Err(error)
     }
 
-    fn start(&mut self, site: &mut Site, count: u32, missing: &[u32]) -> Result<(), ClusterError> {
+    fn start(&mut self, site: &mut Site, count: u32, missing: &[u32]) -> Result<(), UserError> {
         if missing.is_empty() {
             return self.write_files(site, count);
         }
@@ -85,13 +85,13 @@ impl Processes {
                 let message = format!("node {number} ended once it was ready");
                 let log = log_of(site, *number);
                 let hint = format!("see its log, {}", log.display());
-                Err(ClusterError::failed(message).with_hint(hint))
+                Err(UserError::cluster(message).with_hint(hint))
             }
         }
     }
 
     /// Determines once whether quotas can be set, and whether the kernel enforces them.
-    fn find_hierarchies(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+    fn find_hierarchies(&mut self, site: &mut Site) -> Result<(), UserError> {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         let Some(quota) = quota.filter(|_| self.hierarchies.is_none()) else {
             return Ok(());
@@ -105,7 +105,7 @@ impl Processes {
     }
 
     /// Assigns ports and data directories to nodes.
-    fn plan(&self, site: &mut Site, missing: &[u32]) -> Result<(), ClusterError> {
+    fn plan(&self, site: &mut Site, missing: &[u32]) -> Result<(), UserError> {
         let mut held = Vec::new();
         for number in missing {
             let host = host(&self.spec, *number);
@@ -123,7 +123,7 @@ impl Processes {
     }
 
     /// Creates the data directory of a node, unless it exists from an earlier start.
-    fn make_data(&self, site: &mut Site, number: u32) -> Result<(), ClusterError> {
+    fn make_data(&self, site: &mut Site, number: u32) -> Result<(), UserError> {
         let node = site.file.state.nodes.entry(number).or_default();
         if node.prepared && node.data.is_dir() {
             return Ok(());
@@ -134,7 +134,7 @@ impl Processes {
     }
 
     /// Writes the files of all nodes: those of running nodes also list their new peers.
-    fn write_files(&self, site: &Site, count: u32) -> Result<(), ClusterError> {
+    fn write_files(&self, site: &Site, count: u32) -> Result<(), UserError> {
         let values = self.values(site, count);
         for number in values.numbers() {
             for (name, text) in &self.spec.files {
@@ -145,7 +145,7 @@ impl Processes {
     }
 
     /// Prepares a new data directory.
-    fn prepare(&self, site: &mut Site, number: u32, count: u32) -> Result<(), ClusterError> {
+    fn prepare(&self, site: &mut Site, number: u32, count: u32) -> Result<(), UserError> {
         let node = site.file.state.nodes.get(&number);
         if node.is_some_and(|node| node.prepared) {
             return Ok(());
@@ -164,7 +164,7 @@ impl Processes {
         site.file.write()
     }
 
-    fn launch(&self, site: &mut Site, number: u32, count: u32) -> Result<(), ClusterError> {
+    fn launch(&self, site: &mut Site, number: u32, count: u32) -> Result<(), UserError> {
         let mark = site.mark();
         let hierarchies = self.hierarchies.as_ref().filter(|_| !site.options.no_quota);
         let group = format!("highwater-{}-{number}-{mark}", self.name);
@@ -203,7 +203,7 @@ impl Processes {
 }
 
 /// Records a process before it starts.
-fn record(site: &mut Site, number: u32, started: Started) -> Result<(), ClusterError> {
+fn record(site: &mut Site, number: u32, started: Started) -> Result<(), UserError> {
     let node = site.file.state.nodes.entry(number).or_default();
     node.process = Some(started);
     site.file.write()

@@ -24,7 +24,6 @@ use highwater_model::user_error::UserError;
 use rustix::process::Signal;
 
 use super::control_group;
-use super::error::ClusterError;
 use super::launch::{Launch, User};
 use super::processes::{Ended, Family};
 use super::state::{Started, StateFile};
@@ -107,7 +106,7 @@ impl Site {
     }
 
     /// Adds an error that is returned to the caller to the history; its first line is the event.
-    pub(super) fn keep(&mut self, error: &ClusterError) {
+    pub(super) fn keep(&mut self, error: &UserError) {
         let line = error.message.lines().next().unwrap_or_default();
         self.file.note(without_passwords(line));
     }
@@ -130,9 +129,9 @@ impl Site {
     }
 
     /// Fails if the user has requested a stop.
-    pub(super) fn check(&self, during: &str) -> Result<(), ClusterError> {
+    pub(super) fn check(&self, during: &str) -> Result<(), UserError> {
         if self.is_stopped() {
-            return Err(ClusterError::interrupted(during));
+            return Err(UserError::interrupted(format!("interrupted while {during}")));
         }
         Ok(())
     }
@@ -160,7 +159,7 @@ impl Site {
         started: &Started,
         within: Nanos,
         gently: impl FnOnce(&Family<'_>),
-    ) -> Result<Ended, ClusterError> {
+    ) -> Result<Ended, UserError> {
         let mut ended = Ended::Before;
         if let Some(leader) = started.id {
             let family = Family { leader, mark: &started.mark, groups: &started.groups };
@@ -169,7 +168,7 @@ impl Site {
         self.reap();
         if let Ended::Not(left) = ended {
             let message = format!("{left} processes did not end when they were killed");
-            return Err(ClusterError::failed(message).with_hint(
+            return Err(UserError::cluster(message).with_hint(
                 "they wait for the kernel, such as for a disk: run `highwater cluster down` again \
                  once it responds",
             ));
@@ -178,15 +177,13 @@ impl Site {
             let groups: Vec<String> =
                 started.groups.iter().map(|group| group.display().to_string()).collect();
             let message = format!("cannot remove the control groups {}", groups.join(", "));
-            return Err(
-                ClusterError::failed(message).with_hint("run `highwater cluster down` again")
-            );
+            return Err(UserError::cluster(message).with_hint("run `highwater cluster down` again"));
         }
         Ok(ended)
     }
 
     /// Ends the current command, if any.
-    pub(super) fn end_command(&mut self) -> Result<(), ClusterError> {
+    pub(super) fn end_command(&mut self) -> Result<(), UserError> {
         if let Some(started) = self.file.state.command.clone() {
             self.end(&started, STOP_WITHIN, |family| {
                 family.signal(Signal::TERM);
@@ -200,7 +197,7 @@ impl Site {
     /// Runs a shell command to completion. A stop by the user, or the time limit, ends all its processes.
     ///
     /// `heeds_stop` is false for a command that must run although the user has stopped; a second stop ends it.
-    pub(super) fn run(&mut self, shell: &Shell<'_>, heeds_stop: bool) -> Result<Ran, ClusterError> {
+    pub(super) fn run(&mut self, shell: &Shell<'_>, heeds_stop: bool) -> Result<Ran, UserError> {
         let name = shell.name;
         let log = self.file.directory().join("commands.log");
         let output = self.file.directory().join("commands.out");
@@ -238,17 +235,17 @@ impl Site {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    break ClusterError::failed(format!("cannot wait for {name}: {error}"));
+                    break UserError::cluster(format!("cannot wait for {name}: {error}"));
                 }
             }
             let hurries = self.is_in_a_hurry() && !hurried_before;
             if (heeds_stop && self.is_stopped()) || hurries {
-                break ClusterError::interrupted(format!("{name} was running"));
+                break UserError::interrupted(format!("interrupted while {name} was running"));
             }
             if clock.now() > shell.within {
                 let limit = span(shell.within.0);
                 let message = format!("{name} did not end within {limit}{}", tail_of(&log, begin));
-                break ClusterError::failed(message);
+                break UserError::cluster(message);
             }
             self.pause();
         };
@@ -262,7 +259,7 @@ impl Site {
         &mut self,
         shell: &Shell<'_>,
         heeds_stop: bool,
-    ) -> Result<String, ClusterError> {
+    ) -> Result<String, UserError> {
         let ran = self.run(shell, heeds_stop)?;
         if ran.code == Some(0) {
             return Ok(ran.printed);
@@ -273,7 +270,7 @@ impl Site {
         };
         let words = if ran.errors.trim().is_empty() { &ran.printed } else { &ran.errors };
         let message = format!("{} {ended}{}", shell.name, tail(words));
-        Err(ClusterError::failed(message).with_hint("run the command by hand to see more"))
+        Err(UserError::cluster(message).with_hint("run the command by hand to see more"))
     }
 }
 

@@ -3,8 +3,9 @@
 //! It is written before anything starts, and after it has ended. Must not start or end anything.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,9 +15,9 @@ use highwater_driver::clock::{RealClock, wall_clock};
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use serde::{Deserialize, Serialize};
 
-use super::error::ClusterError;
 use super::processes::ProcessId;
 
 /// Version of the file format.
@@ -112,9 +113,9 @@ pub(super) struct StateFile {
 
 impl StateFile {
     /// Opens the state of a cluster in its directory, which is created.
-    pub(super) fn open(directory: &Path) -> Result<Self, ClusterError> {
+    pub(super) fn open(directory: &Path) -> Result<Self, UserError> {
         let place = directory.display();
-        let disk = |what: &str, error| ClusterError::disk(format!("{what} {place}"), &error);
+        let disk = |what: &str, error| disk(format!("{what} {place}"), &error);
         fs::create_dir_all(directory)
             .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(PRIVATE)))
             .map_err(|error| disk("make the directory", error))?;
@@ -141,7 +142,7 @@ impl StateFile {
     }
 
     /// Writes it completely or not at all.
-    pub(super) fn write(&self) -> Result<(), ClusterError> {
+    pub(super) fn write(&self) -> Result<(), UserError> {
         let path = self.directory.join("state.json");
         let new = self.directory.join("state.json.new");
         let written = serde_json::to_string_pretty(&self.state)
@@ -149,7 +150,7 @@ impl StateFile {
             .and_then(|text| File::create(&new)?.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&new, &path));
         let what = || format!("write {}", path.display());
-        written.map_err(|error| ClusterError::disk(what(), &error))
+        written.map_err(|error| disk(what(), &error))
     }
 
     /// Adds a sentence to the history, which is written with the next change.
@@ -162,10 +163,10 @@ impl StateFile {
     }
 }
 
-fn read(text: &str, path: &Path) -> Result<State, ClusterError> {
+fn read(text: &str, path: &Path) -> Result<State, UserError> {
     let state: State = serde_json::from_str(text).map_err(|error| {
         let place = path.display();
-        ClusterError::usage(format!("cannot read {place}: {error}"))
+        UserError::usage(format!("cannot read {place}: {error}"))
             .with_hint("end what this cluster left by hand, and delete the file")
     })?;
     if state.version == VERSION {
@@ -173,15 +174,20 @@ fn read(text: &str, path: &Path) -> Result<State, ClusterError> {
     }
     let place = path.display();
     let message = format!("{place} has version {}, not {VERSION}", state.version);
-    Err(ClusterError::usage(message)
+    Err(UserError::usage(message)
         .with_hint("end the cluster with the version of Highwater that started it"))
+}
+
+/// An error of a file operation.
+pub(super) fn disk(what: impl Display, error: &io::Error) -> UserError {
+    UserError::usage(format!("cannot {what}: {error}"))
 }
 
 /// Locks a cluster; the file names the holder. A lock released by this process may be held a moment longer by a process
 /// that it is starting, which inherits all open files until it executes its program.
-fn locked(directory: &Path) -> Result<File, ClusterError> {
+fn locked(directory: &Path) -> Result<File, UserError> {
     let path = directory.join("lock");
-    let disk = |error| ClusterError::disk(format!("open {}", path.display()), &error);
+    let disk = |error| disk(format!("open {}", path.display()), &error);
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(false);
     let mut file = options.open(&path).map_err(disk)?;
@@ -197,7 +203,7 @@ fn locked(directory: &Path) -> Result<File, ClusterError> {
         file.read_to_string(&mut holder).map_err(disk)?;
         if holder != std::process::id().to_string() || clock.now() > GIVEN_BACK_WITHIN {
             let message = format!("the cluster is in use by another Highwater, process {holder}");
-            return Err(ClusterError::usage(message)
+            return Err(UserError::usage(message)
                 .with_hint("wait until it has ended, or end it with Ctrl-C"));
         }
         thread::sleep(PAUSE);

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use highwater_model::cluster::{NodeFile, expand};
+use highwater_model::user_error::UserError;
 
-use super::error::ClusterError;
 use super::state::NodeState;
 
 /// The values for filling in the texts of a cluster's nodes.
@@ -24,22 +24,18 @@ pub(super) struct Values<'a> {
 
 impl Values<'_> {
     /// A text of a node with its placeholders filled.
-    pub(super) fn fill(&self, node: u32, text: &str) -> Result<String, ClusterError> {
+    pub(super) fn fill(&self, node: u32, text: &str) -> Result<String, UserError> {
         expand(text, |name| self.value(node, name))
-            .map_err(|error| ClusterError::usage(error.to_string()))
+            .map_err(|error| UserError::usage(error.to_string()))
     }
 
     /// Several of them.
-    pub(super) fn fill_all(
-        &self,
-        node: u32,
-        texts: &[String],
-    ) -> Result<Vec<String>, ClusterError> {
+    pub(super) fn fill_all(&self, node: u32, texts: &[String]) -> Result<Vec<String>, UserError> {
         texts.iter().map(|text| self.fill(node, text)).collect()
     }
 
     /// The variables of a node's processes.
-    pub(super) fn environment(&self, node: u32) -> Result<BTreeMap<String, String>, ClusterError> {
+    pub(super) fn environment(&self, node: u32) -> Result<BTreeMap<String, String>, UserError> {
         let mut all = variables(self.count);
         for (name, text) in &self.spec.environment {
             all.insert(name.clone(), self.fill(node, text)?);

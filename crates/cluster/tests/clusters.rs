@@ -11,12 +11,13 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-use highwater_cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
+use highwater_cluster::{Cluster, Options};
 use highwater_driver::TargetOptions;
 use highwater_driver::clock::RealClock;
 use highwater_driver::interrupts::{self, Interrupter};
 use highwater_model::cluster::parse;
 use highwater_model::units::{Nanos, Seed};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use tempfile::TempDir;
 
 /// A cluster's file and state, and its reports.
@@ -65,7 +66,7 @@ impl Lab {
         }
     }
 
-    fn open_with(&self, options: Options) -> (Result<Cluster, ClusterError>, Interrupter) {
+    fn open_with(&self, options: Options) -> (Result<Cluster, UserError>, Interrupter) {
         let (interrupter, interrupts) = interrupts::channel();
         let state = self.place.path().join("lab-state");
         let cluster = Cluster::new(parse(&self.text).unwrap(), &state, options, interrupts);
@@ -194,7 +195,7 @@ fn a_second_interrupt_waits_for_nothing() {
     let pid = cluster.resize(1).unwrap()[0].pid.unwrap();
     interrupter.interrupt();
     let error = cluster.resize(2).unwrap_err();
-    assert_eq!(error.kind, ClusterErrorKind::Interrupted);
+    assert_eq!(error.kind, UserErrorKind::Interrupted);
     interrupter.interrupt();
     // A graceful end would take ten seconds.
     drop(cluster);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_driver::interrupts::Interrupts;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::observer::Observer;
 
 use crate::trial_loop::{Experiment, ExperimentRun, Running};
@@ -24,7 +25,7 @@ pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
     observer: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,
     choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
-) -> Result<Vec<Option<ExperimentRecord>>, M::Error> {
+) -> Result<Vec<Option<ExperimentRecord>>, UserError> {
     let count = sides.len();
     let running = sides.into_iter().map(|side| Running::new(side, settle, observer, interrupts));
     let mut all = Sides {
@@ -51,7 +52,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
     fn finish(
         &mut self,
         choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
-    ) -> Result<(), M::Error> {
+    ) -> Result<(), UserError> {
         for side in &mut self.running {
             side.begin()?;
         }
@@ -75,7 +76,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
     }
 
     /// Runs the next trial of an unfinished side; returns whether it completed the side.
-    fn advance(&mut self, at: usize) -> Result<bool, M::Error> {
+    fn advance(&mut self, at: usize) -> Result<bool, UserError> {
         let is_empty = self.running[at].trials.is_empty();
         let mut others = self.running.iter();
         // The very first trial reports itself what stopped it.

@@ -7,13 +7,15 @@ use std::rc::Rc;
 use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupts;
 use highwater_model::control::InterventionRecord;
+use highwater_model::display::duration;
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::observer::Observer;
-use highwater_runner::request::{RunError, RunRequest};
+use highwater_runner::request::RunRequest;
 use highwater_runner::store::{PROBES, RunDirectory};
 
 use crate::trial_maker::{PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace};
@@ -115,7 +117,7 @@ pub trait Experiment: Clone {
 ///
 /// # Errors
 /// No trial is possible.
-pub fn check<E: Experiment>(experiment: &E) -> Result<(), RunError> {
+pub fn check<E: Experiment>(experiment: &E) -> Result<(), UserError> {
     first(&mut experiment.clone()).map(drop)
 }
 
@@ -142,7 +144,7 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
     settle: Nanos,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
-) -> Result<ExperimentRecord, M::Error> {
+) -> Result<ExperimentRecord, UserError> {
     let mut running = Running::new(run, settle, observer, interrupts);
     let end = running.finish();
     running.trials.close();
@@ -151,14 +153,19 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
 
 /// The first trial of this process. There is no earlier record in memory that could represent the whole, so a completed
 /// experiment is resumed by repeating its last trial.
-fn first<E: Experiment>(experiment: &mut E) -> Result<UpcomingTrial<E::Trial>, RunError> {
+fn first<E: Experiment>(experiment: &mut E) -> Result<UpcomingTrial<E::Trial>, UserError> {
     let mut upcoming = experiment.next();
     if upcoming.is_none() && experiment.take_back() {
         upcoming = experiment.next();
     }
     upcoming.ok_or_else(|| {
         let BudgetShortfall { probe, confirmations } = experiment.budget_shortfall();
-        RunError::Budget { probe, confirmations }
+        let beside = match confirmations {
+            0 => String::new(),
+            trials => format!(" beside the {trials} that confirm"),
+        };
+        let message = format!("--budget: not one trial of {} fits{beside}", duration(probe.0));
+        UserError::usage(message).with_hint("raise --budget, or use shorter probes with --quick")
     })
 }
 
@@ -191,7 +198,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn begin(&mut self) -> Result<(), RunError> {
+    pub(crate) fn begin(&mut self) -> Result<(), UserError> {
         self.upcoming = Some(first(&mut self.experiment)?);
         Ok(())
     }
@@ -202,7 +209,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     }
 
     /// Runs the next trial, and writes the experiment's record, which is returned if this was the end.
-    pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, M::Error> {
+    pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, UserError> {
         let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
             Some(next) => Some(run_trial(experiment, trials, *maker, next)?),
@@ -220,7 +227,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
         Ok(None)
     }
 
-    fn finish(&mut self) -> Result<ExperimentRecord, M::Error> {
+    fn finish(&mut self) -> Result<ExperimentRecord, UserError> {
         self.begin()?;
         loop {
             if let Some(record) = self.advance()? {
@@ -237,7 +244,7 @@ fn run_trial<E: Experiment, M: TrialMaker<E::Trial>>(
     trials: &mut Trials<'_>,
     maker: &M,
     upcoming: UpcomingTrial<E::Trial>,
-) -> Result<Option<Event>, M::Error> {
+) -> Result<Option<Event>, UserError> {
     let (number, name) = (upcoming.number, upcoming.name);
     let Some(requested) = trials.requested(&name, number, upcoming.trial)? else {
         return Ok(None);
@@ -288,7 +295,7 @@ fn trial_request<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     requested: &Requested<E::Trial>,
     place: &TrialPlace,
-) -> Result<TrialRequest, M::Error> {
+) -> Result<TrialRequest, UserError> {
     let Some(prepared) = trials.reached(maker.prepare(requested, place))? else {
         let is_stopped = trials.is_stopped();
         return Ok(if is_stopped { TrialRequest::Stopped } else { TrialRequest::Unreached });
@@ -312,7 +319,7 @@ fn run_nested<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     requested: Requested<E::Trial>,
     place: &TrialPlace,
-) -> Result<Option<Event>, M::Error> {
+) -> Result<Option<Event>, UserError> {
     let (started_at, begun) = (print_instant(wall_clock()), trials.now());
     let record = trials.reached(maker.nested(&requested, place))?;
     if record.is_none() && trials.is_stopped() {

@@ -8,9 +8,10 @@ use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::WarmUpRun;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::observer::Observer;
-use highwater_runner::request::{RunError, RunRequest};
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_runner::request::RunRequest;
+use highwater_runner::store::RunDirectory;
 
 /// A trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,22 +40,6 @@ pub struct TrialPlace {
     pub ready: RefCell<TargetPreparation>,
 }
 
-/// Errors of a trial.
-pub trait TrialError: From<RunError> + From<StoreError> {
-    /// The message if the target was unreachable, or if the user stopped before the load; otherwise `None`.
-    fn unreachable(&self) -> Option<String>;
-}
-
-impl TrialError for RunError {
-    fn unreachable(&self) -> Option<String> {
-        match self {
-            Self::Target(error) if error.may_pass() => Some(error.to_string()),
-            Self::Interrupted => Some(self.to_string()),
-            _ => None,
-        }
-    }
-}
-
 /// Preparation of a trial's target before its run, other than by the run itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetPreparation {
@@ -65,20 +50,20 @@ pub struct TargetPreparation {
 }
 
 /// Makes the request of a run with this plan, which is stored in this directory.
-type MakeRequest<'a, E> = Box<dyn FnOnce(Plan, RunDirectory) -> Result<RunRequest, E> + 'a>;
+type MakeRequest<'a> = Box<dyn FnOnce(Plan, RunDirectory) -> Result<RunRequest, UserError> + 'a>;
 
 /// A trial whose target is ready.
-pub struct PreparedTrial<'a, E> {
+pub struct PreparedTrial<'a> {
     /// The plan of its run. A search determines how long a probe measures.
     pub plan: Plan,
-    pub(crate) request: MakeRequest<'a, E>,
+    pub(crate) request: MakeRequest<'a>,
 }
 
-impl<'a, E> PreparedTrial<'a, E> {
+impl<'a> PreparedTrial<'a> {
     /// `request` makes the run of the plan, with its length as the experiment needs it, in the trial's directory.
     pub fn new(
         plan: Plan,
-        request: impl FnOnce(Plan, RunDirectory) -> Result<RunRequest, E> + 'a,
+        request: impl FnOnce(Plan, RunDirectory) -> Result<RunRequest, UserError> + 'a,
     ) -> Self {
         Self { plan, request: Box::new(request) }
     }
@@ -86,17 +71,14 @@ impl<'a, E> PreparedTrial<'a, E> {
 
 /// Makes the runs of trials `T`.
 pub trait TrialMaker<T> {
-    /// The error of a trial.
-    type Error: TrialError;
     /// Prepares a trial that is a run.
     fn prepare<'a>(
         &'a self,
         requested: &'a Requested<T>,
         place: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, Self::Error>, Self::Error>;
+    ) -> Result<PreparedTrial<'a>, UserError>;
     /// Makes a nested experiment; required if the experiment has such trials.
-    fn nested(&self, _: &Requested<T>, _: &TrialPlace) -> Result<ExperimentRecord, Self::Error> {
-        let message = "a trial is no experiment of its own";
-        Err(RunError::System(std::io::Error::other(message)).into())
+    fn nested(&self, _: &Requested<T>, _: &TrialPlace) -> Result<ExperimentRecord, UserError> {
+        Err(UserError::usage("cannot run: a trial is no experiment of its own"))
     }
 }

@@ -15,15 +15,16 @@ use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecor
 use highwater_model::units::Nanos;
 
 use crate::progress::loaded;
-use crate::trial_maker::{Requested, TrialError, TrialPlace};
+use crate::trial_maker::{Requested, TrialPlace};
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_runner::leases::KeptLeases;
 use highwater_runner::observer::Observer;
 use highwater_runner::reporting::kept_in;
-use highwater_runner::request::{Ended, RunError, RunRequest};
+use highwater_runner::request::{Ended, RunRequest, cannot_run};
 use highwater_runner::run;
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_runner::store::RunDirectory;
 
 /// Completed trials, and the state for the next one.
 pub(crate) struct Trials<'a> {
@@ -97,7 +98,7 @@ impl<'a> Trials<'a> {
     }
 
     /// Waits while the user holds the experiment; a stop also ends the wait. The time does not count for the budget.
-    fn wait_while_held(&mut self, next: &str) -> Result<(), RunError> {
+    fn wait_while_held(&mut self, next: &str) -> Result<(), UserError> {
         let is_over = |interrupts: &Interrupts| interrupts.requested().is_some();
         if !self.interrupts.is_held() || is_over(self.interrupts) {
             return Ok(());
@@ -111,7 +112,8 @@ impl<'a> Trials<'a> {
                 select(released, std::pin::pin!(stop.next())).await;
             }
             [begin, timeline.now()]
-        })?;
+        })
+        .map_err(|error| cannot_run(&error))?;
         let done = InterventionRecord {
             by: None,
             time_ns: begin.0,
@@ -129,7 +131,7 @@ impl<'a> Trials<'a> {
         name: &str,
         number: u32,
         trial: T,
-    ) -> Result<Option<Requested<T>>, RunError> {
+    ) -> Result<Option<Requested<T>>, UserError> {
         self.wait_while_held(name)?;
         Ok((!self.is_stopped()).then(|| Requested {
             number,
@@ -157,7 +159,7 @@ impl<'a> Trials<'a> {
         request: RunRequest,
         begin: &Event,
         holds_tables: bool,
-    ) -> Result<Option<CompletedRun>, RunError> {
+    ) -> Result<Option<CompletedRun>, UserError> {
         let is_first = self.last.is_none();
         let simulated = request.target.capabilities().simulated_clock;
         let settled =
@@ -175,7 +177,9 @@ impl<'a> Trials<'a> {
         });
         let ran = run::one_of(request, observer, interrupts, leases);
         // A run stopped during preparation does not count; the first trial reports it itself.
-        if matches!(ran, Err(RunError::Interrupted)) && self.is_stopped() {
+        if matches!(&ran, Err(error) if error.kind == UserErrorKind::Interrupted)
+            && self.is_stopped()
+        {
             return Ok(None);
         }
         let end = self.reached(ran)?;
@@ -208,21 +212,21 @@ impl<'a> Trials<'a> {
     ///
     /// # Errors
     /// It is the first trial, or another error.
-    fn unreached<E: TrialError>(&self, error: E) -> Result<(), E> {
-        match error.unreachable() {
-            // After a stop, the user knows why it was not made.
-            Some(_) if self.last.is_some() && self.interrupts.requested().is_some() => Ok(()),
-            Some(message) if self.last.is_some() => {
-                self.observer
-                    .event(&Event::Warning { kind: WarningKind::TargetUnreachable, message });
-                Ok(())
-            }
-            _ => Err(error),
+    fn unreached(&self, error: UserError) -> Result<(), UserError> {
+        let is_unreached = error.may_pass() || error.kind == UserErrorKind::Interrupted;
+        if !is_unreached || self.last.is_none() {
+            return Err(error);
         }
+        // After a stop, the user knows why it was not made.
+        if self.interrupts.requested().is_none() {
+            let (kind, message) = (WarningKind::TargetUnreachable, error.message);
+            self.observer.event(&Event::Warning { kind, message });
+        }
+        Ok(())
     }
 
     /// A prepared trial or a nested experiment, or `None` if the target was unreachable.
-    pub(crate) fn reached<T, E: TrialError>(&self, made: Result<T, E>) -> Result<Option<T>, E> {
+    pub(crate) fn reached<T>(&self, made: Result<T, UserError>) -> Result<Option<T>, UserError> {
         match made {
             Ok(made) => Ok(Some(made)),
             Err(error) => self.unreached(error).map(|()| None),
@@ -262,7 +266,7 @@ impl<'a> Trials<'a> {
     pub(crate) fn write(
         &self,
         conclude: impl FnOnce(RunRecord, String) -> ExperimentRecord,
-    ) -> Result<Option<ExperimentRecord>, StoreError> {
+    ) -> Result<Option<ExperimentRecord>, UserError> {
         let Some(last) = self.last.clone() else {
             return Ok(None);
         };
@@ -292,16 +296,17 @@ impl<'a> Trials<'a> {
     }
 
     /// Leaves the target idle for a while, unless the user stops; returns for how long.
-    fn pause(&self) -> Result<Nanos, RunError> {
+    fn pause(&self) -> Result<Nanos, UserError> {
         if self.settle == Nanos::ZERO {
             return Ok(Nanos::ZERO);
         }
         let (length, mut interrupts) = (self.settle, self.interrupts.clone());
-        Ok(RealTimeline::block_on(RealClock::start(), |timeline| async move {
+        RealTimeline::block_on(RealClock::start(), |timeline| async move {
             let over = timeline.sleep_until(length);
             select(over, std::pin::pin!(interrupts.next())).await;
             timeline.now()
-        })?)
+        })
+        .map_err(|error| cannot_run(&error))
     }
 }
 

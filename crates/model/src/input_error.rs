@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::user_error::UserError;
+
 /// An error in a workload file, in a CSV file of figures, or in a setting given to one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -44,6 +46,13 @@ impl InputError {
     pub fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
+    }
+}
+
+impl From<InputError> for UserError {
+    /// An error in the use of a file, outside of its text.
+    fn from(error: InputError) -> Self {
+        Self::usage(error.message).hinted(error.hint)
     }
 }
 

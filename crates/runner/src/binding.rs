@@ -8,8 +8,6 @@ use highwater_model::stored_form::{DeclaredColumn, StoredForm};
 use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
-use crate::request::RunError;
-
 /// Binds the workload to the first of these dialects that it supports; `literals` writes values into the text of
 /// queries.
 pub(crate) fn bind(
@@ -17,10 +15,10 @@ pub(crate) fn bind(
     literals: bool,
     dialects: &[String],
     style: PlaceholderStyle,
-) -> Result<BoundWorkload, RunError> {
+) -> Result<BoundWorkload, UserError> {
     let bound =
         if literals { workload.bind_literally(dialects) } else { workload.bind(dialects, style) };
-    let mut bound = bound.map_err(|error| RunError::Workload(error.message))?;
+    let mut bound = bound.map_err(|error| UserError::usage(error.message))?;
     let workload = Arc::clone(workload);
     let fill = move |table, first, rows, batch: &mut _| {
         workload.fill_row_batch(table, first, rows, batch);

@@ -6,8 +6,7 @@
 use highwater_model::display;
 use highwater_model::plan::{Pace, Share, StreamPlan};
 use highwater_model::units::Rate;
-
-use crate::plan_error::PlanError;
+use highwater_model::user_error::UserError;
 
 /// Maximum ops per second that one load generator can hand out to a stream's sessions: each op takes a shared lock, and
 /// a lock and unlock take at least 100 ns.
@@ -26,7 +25,7 @@ pub(crate) fn rate_max(units_per_op: u64, shares: u32) -> Rate {
 }
 
 /// Rejects rates that no load generator can offer, whatever free space the target's disk has.
-pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
+pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), UserError> {
     for stream in streams {
         let most = rate_max(stream.units_per_op, share.of);
         let rates = stream.paces.iter().filter_map(|pace| match pace {
@@ -35,7 +34,7 @@ pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), P
         });
         let unit = stream.unit.name();
         if let Some(rate) = rates.max().filter(|rate| *rate > most) {
-            return Err(PlanError::new(
+            return Err(impossible(
                 format!(
                     "stream `{}` is planned at {} {unit}/s, and {} load generator{} can pace \
                      {} {unit}/s at most",
@@ -53,7 +52,7 @@ pub(crate) fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), P
 }
 
 /// Rejects more sessions than a load generator supports.
-pub(crate) fn check_sessions(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
+pub(crate) fn check_sessions(streams: &[StreamPlan], share: &Share) -> Result<(), UserError> {
     let sessions = streams.iter().map(|stream| {
         let each = stream.paces.iter().map(|pace| closed_sessions(pace).unwrap_or(stream.sessions));
         u64::from(share.part_of(each.max().unwrap_or(0)))
@@ -63,7 +62,7 @@ pub(crate) fn check_sessions(streams: &[StreamPlan], share: &Share) -> Result<()
         return Ok(());
     }
     let (all, most) = (display::count(all), display::count(SESSIONS_MAX.into()));
-    Err(PlanError::new(
+    Err(impossible(
         format!("{all} sessions are planned, and a load generator has {most} at most"),
         "lower -c, or the sessions of --stream, or use more load generators (--share)",
     ))
@@ -75,6 +74,11 @@ pub(crate) fn closed_sessions(pace: &Pace) -> Option<u32> {
         Pace::Closed { sessions } => Some(*sessions),
         Pace::Open { .. } => None,
     }
+}
+
+/// The error for a plan that cannot be made.
+pub(crate) fn impossible(message: impl Into<String>, hint: impl Into<String>) -> UserError {
+    UserError::usage(message).with_hint(hint)
 }
 
 #[cfg(test)]

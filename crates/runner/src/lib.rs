@@ -24,7 +24,6 @@ mod misses;
 pub mod observer;
 pub mod pacer;
 mod pass;
-mod plan_error;
 pub mod planner;
 pub mod record;
 pub mod recorder;

@@ -9,11 +9,11 @@ use highwater_model::plan::{
     RetryPlan, Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan,
 };
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_workload::{StreamSpec, Workload};
 
-use crate::generator_bounds::{check_rates, check_sessions, closed_sessions};
+use crate::generator_bounds::{check_rates, check_sessions, closed_sessions, impossible};
 use crate::pacer::time_of;
-pub use crate::plan_error::PlanError;
 use crate::request::rows_per_op;
 
 /// A requested pace; without a number of sessions, the default applies.
@@ -82,7 +82,7 @@ pub fn plan(
     workload: &Workload,
     input: &PlanInput,
     default_sessions: u32,
-) -> Result<Plan, PlanError> {
+) -> Result<Plan, UserError> {
     let sessions = input.sessions.unwrap_or(default_sessions);
     let streams: Vec<StreamPlan> = input
         .streams
@@ -126,7 +126,7 @@ pub fn plan(
 }
 
 /// A share without sessions would wait for the others' end and measure nothing.
-fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
+fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), UserError> {
     let idle = streams.iter().find_map(|stream| {
         let all: Option<Vec<u32>> = stream.paces.iter().map(closed_sessions).collect();
         let most = all?.into_iter().max()?;
@@ -134,7 +134,7 @@ fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     });
     idle.map_or(Ok(()), |(name, sessions)| {
         let Share { index, of, .. } = share;
-        Err(PlanError::new(
+        Err(impossible(
             format!(
                 "--share: share {index} of {of} gets no session of stream `{name}`, which has {sessions}"
             ),
@@ -144,18 +144,18 @@ fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
 }
 
 /// Repeated rows have no unique keys: an audit by key would report them as lost.
-fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
+fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), UserError> {
     let level = input.audit.level;
     let replaces = (0..workload.tables()).any(|table| workload.replacing_column(table).is_some());
     if replaces && input.share.of > 1 && level != AuditLevel::Off {
-        return Err(PlanError::new(
+        return Err(impossible(
             "--share: rows replace each other, and which is the last depends on times that \
              load generators do not share",
             "run it with --audit off, or on one load generator",
         ));
     }
     match workload.distinct_rows() {
-        Some(rows) if level != AuditLevel::Off => Err(PlanError::new(
+        Some(rows) if level != AuditLevel::Off => Err(impossible(
             format!(
                 "workload `{}` repeats {rows} rows, which nothing distinguishes: no audit is possible",
                 workload.name()
@@ -167,11 +167,11 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
 }
 
 /// `--literals` without queries would misdescribe the results.
-fn check_literals(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
+fn check_literals(workload: &Workload, input: &PlanInput) -> Result<(), UserError> {
     if !input.literals || workload.takes_literals() {
         return Ok(());
     }
-    Err(PlanError::new(
+    Err(impossible(
         format!(
             "--literals: workload `{}` has no queries, or transactions, whose values are always \
              parameters",
@@ -186,7 +186,7 @@ fn stream_plan(
     stream: &StreamInput,
     input: &PlanInput,
     sessions: u32,
-) -> Result<StreamPlan, PlanError> {
+) -> Result<StreamPlan, UserError> {
     let spec = find_stream(workload, stream.name.as_deref())?;
     let paces: Vec<Pace> = stream
         .paces
@@ -200,7 +200,7 @@ fn stream_plan(
     if stream.think.is_some() && !closed {
         // In open load, no op waits for the pause of a session.
         let name = &spec.name;
-        return Err(PlanError::new(
+        return Err(impossible(
             format!(
                 "stream `{name}` has a rate, and a think time is the pause of a closed session"
             ),
@@ -220,7 +220,7 @@ fn stream_plan(
     })
 }
 
-fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, PlanError> {
+fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, UserError> {
     let names: Vec<&str> = workload.streams().iter().map(|stream| stream.name.as_str()).collect();
     let found = match name {
         None => workload.streams().first().cloned(),
@@ -229,11 +229,11 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
     found.ok_or_else(|| {
         let file = workload.name();
         match name {
-            Some(name) => PlanError::new(
+            Some(name) => impossible(
                 format!("workload `{file}` has no stream or op `{name}`"),
                 format!("its streams are {}", names.join(", ")),
             ),
-            None => PlanError::new(
+            None => impossible(
                 format!("workload `{file}` declares no stream, so none runs by default"),
                 "name an op with --stream, or declare a stream in the file: `[streams.NAME]`",
             ),
@@ -243,7 +243,7 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
 
 /// Rows per op of a stream that counts rows. All its ops must have the same number; otherwise a rate of rows would not
 /// be a rate of ops.
-fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError> {
+fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, UserError> {
     if spec.unit != Unit::Rows {
         return Ok(1);
     }
@@ -251,7 +251,7 @@ fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError
     let first = rows.next().unwrap_or(0);
     if first == 0 || rows.any(|other| other != first) {
         let name = &spec.name;
-        return Err(PlanError::new(
+        return Err(impossible(
             format!("stream `{name}` counts rows, but its ops write different numbers"),
             "give the stream `unit = \"queries\"`, or ops of one batch size",
         ));
@@ -260,14 +260,14 @@ fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError
 }
 
 /// Two writing streams would give the same indexes to different rows.
-fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), PlanError> {
+fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), UserError> {
     let writers: Vec<&str> = streams
         .iter()
         .filter(|stream| rows_per_op(workload, &stream.name) > 0)
         .map(|stream| stream.name.as_str())
         .collect();
     if let [first, second, ..] = writers.as_slice() {
-        return Err(PlanError::new(
+        return Err(impossible(
             format!("streams `{first}` and `{second}` both insert; one of a run may"),
             "give one stream the sum of their rates, or several paces for steps",
         ));
@@ -276,11 +276,11 @@ fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), Plan
 }
 
 /// Rejects a spawn rate without sessions to start.
-fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), PlanError> {
+fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), UserError> {
     if input.spawn_rate.is_none() || streams.iter().any(|stream| stream.spawn_rate.is_some()) {
         return Ok(());
     }
-    Err(PlanError::new(
+    Err(impossible(
         "a spawn rate is for closed sessions, and every stream is open",
         "leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`",
     ))

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use highwater_driver::metrics::Endpoint;
 use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{Target, TargetFacts};
-use highwater_model::display::duration;
 use highwater_model::plan::Plan;
 pub use highwater_model::record::Ended;
 use highwater_model::record::RunRecord;
@@ -16,7 +15,7 @@ use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::control::Controls;
-use crate::store::{RunDirectory, StoreError};
+use crate::store::RunDirectory;
 
 /// A request for a run.
 pub struct RunRequest {
@@ -135,40 +134,7 @@ pub struct RunEnd {
     pub ended: Ended,
 }
 
-/// Why there is no record.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The target is unusable.
-    #[error(transparent)]
-    Target(#[from] UserError),
-    /// The run's directory cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The workload has no SQL for this target.
-    #[error("{0}")]
-    Workload(String),
-    /// The operating system refused what a run needs.
-    #[error("cannot run: {0}")]
-    System(#[from] std::io::Error),
-    /// The user stopped the run during its preparation.
-    #[error("stopped by the user before the load began: no load was sent, and there is no record")]
-    Interrupted,
-    /// The budget of an experiment does not cover its first trial and the confirmations.
-    #[error("--budget: not one trial of {} fits{}", duration(.probe.0), beside(*.confirmations))]
-    Budget {
-        /// The trial's duration, everything included.
-        probe: Nanos,
-        /// Trials that must be possible after it.
-        confirmations: u32,
-    },
-    /// Every task waits for an event that cannot happen; a bug.
-    #[error("the simulated run stood still")]
-    Stuck,
-}
-
-fn beside(confirmations: u32) -> String {
-    match confirmations {
-        0 => String::new(),
-        trials => format!(" beside the {trials} that confirm"),
-    }
+/// The operating system refused what a run needs.
+pub fn cannot_run(error: &std::io::Error) -> UserError {
+    UserError::usage(format!("cannot run: {error}"))
 }

@@ -14,7 +14,6 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, IncidentKind, Record, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
@@ -24,11 +23,12 @@ use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
 use crate::observer::Observer;
 use crate::record;
-use crate::request::RunError;
-use crate::store::{self, PageRenderer, RunDirectory, StoreError};
+use crate::request::cannot_run;
+use crate::store::{self, PageRenderer, RunDirectory};
 use crate::table_setup::{ExistingTables, end_of, rows_in};
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// The request for the audit of a stored run.
 pub struct StoredAuditRequest {
@@ -53,7 +53,7 @@ pub fn audit_stored(
     request: StoredAuditRequest,
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
-) -> Result<RunRecord, RunError> {
+) -> Result<RunRecord, UserError> {
     let directory = store::reopen(&request.run)?.with_page(request.page);
     let record = plain_run(record::read(&request.run)?)?;
     check(&record, &request)?;
@@ -70,22 +70,21 @@ pub fn audit_stored(
         let audit =
             StoredAudit { request, directory, record, stored, observer, interrupts, timeline };
         audit.whole()
-    })?
+    })
+    .unwrap_or_else(|error| Err(cannot_run(&error)))
 }
 
-fn refused(message: String, hint: &str) -> RunError {
-    UserError::usage(message).with_hint(hint).into()
+fn refused(message: String, hint: &str) -> UserError {
+    UserError::usage(message).with_hint(hint)
 }
 
-fn no_ledger(record: &RunRecord) -> StoreError {
-    StoreError {
-        message: format!("{}: it kept no ledger", record.header.id),
-        hint: Some("a run with --audit off, or of an earlier version, has none".to_owned()),
-    }
+fn no_ledger(record: &RunRecord) -> UserError {
+    UserError::usage(format!("{}: it kept no ledger", record.header.id))
+        .with_hint("a run with --audit off, or of an earlier version, has none")
 }
 
 /// The run, if it was written by Highwater and is not an experiment.
-fn plain_run(record: Record) -> Result<RunRecord, RunError> {
+fn plain_run(record: Record) -> Result<RunRecord, UserError> {
     match record {
         Record::Run(run) => Ok(*run),
         Record::Experiment(_) | Record::Imported(_) => Err(refused(
@@ -96,7 +95,7 @@ fn plain_run(record: Record) -> Result<RunRecord, RunError> {
 }
 
 /// Rejects a run that cannot be audited afterwards.
-fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunError> {
+fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserError> {
     let (id, plan) = (&record.header.id, &record.plan.definition);
     if plan.share.of > 1 {
         let hint = "merge the shares' records with `highwater show`: it compares what they found";
@@ -132,7 +131,7 @@ struct StoredAudit {
 }
 
 impl StoredAudit {
-    async fn whole(mut self) -> Result<RunRecord, RunError> {
+    async fn whole(mut self) -> Result<RunRecord, UserError> {
         let target = Arc::clone(&self.request.target);
         target.configure(&record::settings_given(&self.record))?;
         let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
@@ -157,7 +156,7 @@ impl StoredAudit {
         bound: &BoundWorkload,
         tables: &ExistingTables,
         admin: &mut dyn Admin,
-    ) -> Result<Vec<Ledger>, RunError> {
+    ) -> Result<Vec<Ledger>, UserError> {
         self.observer.event(&Event::Part(Part::LedgerReading));
         let plan = &self.record.plan.definition;
         let mut ledgers = executor::ledgers(plan, bound, &self.directory);
@@ -221,7 +220,7 @@ impl StoredAudit {
     }
 
     /// The record with the audit's findings.
-    fn concluded(self, outcome: AuditOutcome) -> Result<RunRecord, RunError> {
+    fn concluded(self, outcome: AuditOutcome) -> Result<RunRecord, UserError> {
         let mut record = self.record;
         let is_done =
             matches!(outcome.record.status, AuditStatus::Done | AuditStatus::NothingWritten);

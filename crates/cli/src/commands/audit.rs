@@ -7,12 +7,12 @@ use std::sync::Arc;
 use highwater_driver::{Target, TargetOptions, TargetUrl};
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_runner::{record, store};
 use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
-use crate::failure::Failure;
 use crate::grammar::flags::{
     AUDIT, AUDIT_TIMEOUT, CONFIG, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
 };
@@ -56,7 +56,7 @@ const AUDIT_FLAGS: &[Flag] = &[
 ];
 
 /// Audits a stored run; the exit code is that of the run with the findings.
-fn audit(layers: &Layers) -> Result<u8, Failure> {
+fn audit(layers: &Layers) -> Result<u8, UserError> {
     let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let is_run = words.first().is_some_and(|word| !has_scheme(word));
     let (run, rest) = words.split_at(usize::from(is_run));
@@ -64,7 +64,7 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
     if let Some(other) = given.iter().find(|given| !has_scheme(&given.text)) {
         let message = format!("`{}` is no database URL", other.text);
         let hint = "one run at a time is audited; the words behind it are URLs of its database";
-        return Err(Failure::usage(message).with_hint(hint));
+        return Err(UserError::usage(message).with_hint(hint));
     }
     let now_at = match given.as_slice() {
         [] => Vec::new(),
@@ -95,7 +95,7 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
 }
 
 /// The workload of a stored run, from its name or its files.
-fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
+fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, UserError> {
     let plan = &record.plan.definition;
     let given: Vec<&str> =
         record.header.given.get("file").into_iter().flatten().map(String::as_str).collect();
@@ -113,7 +113,7 @@ fn target_of(
     record: &RunRecord,
     mut urls: Vec<TargetUrl>,
     out: &Path,
-) -> Result<Arc<dyn Target>, Failure> {
+) -> Result<Arc<dyn Target>, UserError> {
     if urls.is_empty() {
         let before = record.target.urls.iter().map(|url| TargetUrl::parse(url));
         urls = before.collect::<Result<_, _>>()?;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use highwater_cluster::{Cluster, Node};
 use highwater_model::cluster::schema;
+use highwater_model::user_error::UserError;
 
 use super::check::facts::{Fact, fact, table};
 use crate::cluster_file::{self, ClusterFlags};
-use crate::failure::{Failure, did_you_mean};
+use crate::error_text::did_you_mean;
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
@@ -67,7 +68,7 @@ enum Action {
 }
 
 /// Runs the requested action.
-fn cluster(layers: &Layers) -> Result<u8, Failure> {
+fn cluster(layers: &Layers) -> Result<u8, UserError> {
     let given: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let fresh = layers.switch("fresh")?;
     let (action, path) = match given[..] {
@@ -77,10 +78,10 @@ fn cluster(layers: &Layers) -> Result<u8, Failure> {
         ["resize", file] => (Action::Resize, Path::new(file)),
         ["restore", file] => (Action::Restore, Path::new(file)),
         ["down", file] => (Action::Down, Path::new(file)),
-        [] => return Err(Failure::usage("there is nothing to do").with_hint(hint(""))),
+        [] => return Err(UserError::usage("there is nothing to do").with_hint(hint(""))),
         [first, ..] => {
             return Err(
-                Failure::usage(format!("cannot do `{}`", given.join(" "))).with_hint(hint(first))
+                UserError::usage(format!("cannot do `{}`", given.join(" "))).with_hint(hint(first))
             );
         }
     };
@@ -91,7 +92,7 @@ fn cluster(layers: &Layers) -> Result<u8, Failure> {
     };
     let nodes = layers.parse("nodes", parsers::positive)?;
     if action == Action::Resize && nodes.is_none() {
-        return Err(Failure::usage("--nodes is missing").with_hint("add --nodes N"));
+        return Err(UserError::usage("--nodes is missing").with_hint("add --nodes N"));
     }
     let spec = cluster_file::read(path)?;
     let nodes = nodes.unwrap_or(spec.nodes);
@@ -121,7 +122,7 @@ fn hint(first: &str) -> String {
 }
 
 /// Leaves the nodes running, with their quotas, and prints their URLs.
-fn left_running(cluster: &mut Cluster) -> Result<u8, Failure> {
+fn left_running(cluster: &mut Cluster) -> Result<u8, UserError> {
     cluster.begin_quota()?;
     cluster.keep()?;
     let urls = cluster.urls()?;
@@ -129,13 +130,13 @@ fn left_running(cluster: &mut Cluster) -> Result<u8, Failure> {
     terminal::data(&lines).map(|()| exit::SUCCESS)
 }
 
-fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
+fn restored(cluster: &mut Cluster) -> Result<u8, UserError> {
     if cluster.size() == 0 {
-        return Err(Failure::usage("the cluster is not up")
+        return Err(UserError::usage("the cluster is not up")
             .with_hint("start it with `highwater cluster up FILE`"));
     }
     if !cluster.restore()? {
-        return Err(Failure::usage("the file has no `restore`")
+        return Err(UserError::usage("the file has no `restore`")
             .with_hint("add restore = 'COMMAND' to the cluster file"));
     }
     terminal::data("the data were brought back\n").map(|()| exit::SUCCESS)
@@ -143,7 +144,7 @@ fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
 
 /// Prints the nodes and the latest events. If a running node is not ready, the exit code is that of an unreachable
 /// target.
-fn status(cluster: &mut Cluster) -> Result<u8, Failure> {
+fn status(cluster: &mut Cluster) -> Result<u8, UserError> {
     let mut facts = Vec::new();
     let mut code = exit::SUCCESS;
     for node in cluster.nodes()? {

@@ -11,10 +11,10 @@ use highwater_analysis::growth::SizeChange;
 use highwater_model::group::GroupRecord;
 use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
+use highwater_model::user_error::UserError;
 use highwater_report::{self as report, CompareReport, Group, GrowthsReport, NamedGrowth};
 use highwater_runner::{record, store};
 
-use crate::failure::Failure;
 use crate::grammar::flags::{CONFIG, FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::RunOutput;
@@ -95,7 +95,7 @@ pub(crate) struct CompareIntent {
 }
 
 impl CompareIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         if layers.positionals.is_empty() {
             return Err(too_few());
         }
@@ -107,7 +107,7 @@ impl CompareIntent {
         let threshold = threshold.map_or(PRACTICAL, |ppm| f64::from(ppm.0) / 1e6);
         if threshold <= 0.0 {
             let message = "the threshold is not above 0%";
-            return Err(Failure::usage(message).with_hint("set it to, for example, 5%"));
+            return Err(UserError::usage(message).with_hint("set it to, for example, 5%"));
         }
         Ok(Self {
             groups: layers.positionals.clone(),
@@ -123,9 +123,9 @@ impl CompareIntent {
 }
 
 /// The error for a single group.
-fn too_few() -> Failure {
+fn too_few() -> UserError {
     let message = "compare needs at least two runs, or groups of runs";
-    Failure::usage(message).with_hint("name them, the baseline first")
+    UserError::usage(message).with_hint("name them, the baseline first")
 }
 
 /// Output format of a comparison.
@@ -158,7 +158,7 @@ struct Loaded {
 }
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
-fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
+fn compare(settings: &CompareIntent) -> Result<u8, UserError> {
     let groups = settings
         .groups
         .iter()
@@ -197,7 +197,7 @@ pub(super) fn variants_of_growths(
     output: &RunOutput,
     variants: Vec<NamedGrowth<'_>>,
     directory: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), UserError> {
     let Some(report) = GrowthsReport::beside_first(variants, PRACTICAL) else {
         return Ok(());
     };
@@ -212,10 +212,10 @@ pub(super) fn variants_of_growths(
 }
 
 /// Prints a comparison of growths; the exit code is that of the gate, if one is requested.
-fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, Failure> {
+fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, UserError> {
     if settings.primary.is_some() {
         let message = "--primary: growths are compared by the figure of each size";
-        return Err(Failure::usage(message).with_hint("leave it out"));
+        return Err(UserError::usage(message).with_hint("leave it out"));
     }
     match settings.format {
         Format::Text => {
@@ -231,7 +231,7 @@ fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, F
 }
 
 /// The figure given as primary must exist in all runs.
-fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result<(), Failure> {
+fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result<(), UserError> {
     let Some(named) = &settings.primary else {
         return Ok(());
     };
@@ -241,7 +241,7 @@ fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result
         return Ok(());
     };
     let names: Vec<String> = comparison.figures.iter().map(|c| c.figure.full_name()).collect();
-    let failure = Failure::usage(format!("--primary: not all runs have a figure `{named}`"));
+    let failure = UserError::usage(format!("--primary: not all runs have a figure `{named}`"));
     Err(if names.is_empty() {
         failure.with_hint("no figure is in all of them")
     } else {
@@ -261,11 +261,11 @@ fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
 }
 
 /// The runs of a name. Several names, separated by commas, are one group.
-fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
+fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
     let loaded = name.split(',').filter(|part| !part.is_empty()).map(|part| of_part(part, out));
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?.concat();
     if loaded.is_empty() {
-        return Err(Failure::usage(format!("`{name}` names no runs"))
+        return Err(UserError::usage(format!("`{name}` names no runs"))
             .with_hint("name a run, a directory of runs, or several separated by commas"));
     }
     if !name.contains(',') {
@@ -276,7 +276,7 @@ fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
 }
 
 /// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT` is a single variant.
-fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
+fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
     let given = Path::new(name);
     let is_group = |parent: &&Path| !given.exists() && parent.join("plan.json").exists();
     let group = given.parent().filter(is_group);
@@ -290,7 +290,7 @@ fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
         return variants(group, path, variant);
     }
     if variant.is_some() {
-        return Err(Failure::usage(format!("{name}: no such run"))
+        return Err(UserError::usage(format!("{name}: no such run"))
             .with_hint("name a run, a directory of runs, or a variant of a group"));
     }
     Ok(vec![Loaded { name: name.to_owned(), records }])
@@ -301,7 +301,7 @@ fn variants(
     group: &GroupRecord,
     path: &Path,
     named: Option<&OsStr>,
-) -> Result<Vec<Loaded>, Failure> {
+) -> Result<Vec<Loaded>, UserError> {
     let directory = store::directory_of(path);
     let variants = group
         .variants
@@ -320,7 +320,7 @@ fn variants(
 }
 
 /// A run, or all runs of a directory in the order of their names.
-fn runs(name: &str, out: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn runs(name: &str, out: &Path) -> Result<Vec<PathBuf>, UserError> {
     let path = Path::new(name);
     if !path.is_dir() || path.join("plan.json").exists() {
         return Ok(vec![store::find(out, Some(name))?]);
@@ -328,9 +328,8 @@ fn runs(name: &str, out: &Path) -> Result<Vec<PathBuf>, Failure> {
     let runs = figures::runs(path, MOST_RUNS)?;
     if runs.is_empty() || runs.len() > MOST_RUNS {
         let message = format!("{name} holds {} runs", runs.len());
-        return Err(
-            Failure::usage(message).with_hint(format!("a group has from 1 to {MOST_RUNS} of them"))
-        );
+        return Err(UserError::usage(message)
+            .with_hint(format!("a group has from 1 to {MOST_RUNS} of them")));
     }
     Ok(runs)
 }

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
+use highwater_model::user_error::UserError;
 use highwater_next::quoted;
 
 use super::{find, scale, size};
-use crate::failure::Failure;
 use crate::grammar::CommandSpec;
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT};
 use crate::intent::parsers;
@@ -45,7 +45,7 @@ const SEARCH: &str = "-q --batch 10 -c 512 --probe 10s --confirm 15s";
 const TARGET_RATE: &str = "5k";
 
 /// Runs a search on a cluster, measures its growth, and plans a size.
-fn demo(layers: &Layers) -> Result<u8, Failure> {
+fn demo(layers: &Layers) -> Result<u8, UserError> {
     let out = layers.require("out", parsers::word)?;
     let store = Path::new(&out).join(prepare::id("", "demo", ""));
     let [mark, growth] = ["mark", "growth"].map(|part| store.join(part).display().to_string());

@@ -11,9 +11,9 @@ use highwater_import::{
     self as import, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
 };
 use highwater_model::quantity::QuantityError;
+use highwater_model::user_error::{Place, UserError};
 use highwater_report as report;
 
-use crate::failure::{Failure, Place};
 use crate::grammar::flags::{CONFIG, FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
@@ -75,11 +75,11 @@ fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
 }
 
 /// Makes a record from the files of one run. Highwater does not judge it, so the exit code is 0.
-fn import(layers: &Layers) -> Result<u8, Failure> {
+fn import(layers: &Layers) -> Result<u8, UserError> {
     let names = &layers.positionals;
     if names.is_empty() || names.len() > FILES_MAX {
         let message = format!("import takes from 1 to {FILES_MAX} files");
-        return Err(Failure::usage(message)
+        return Err(UserError::usage(message)
             .with_hint("name the files of one run, such as pgbench_log.4711 and its output"));
     }
     let tool = layers.parse("tool", tool)?;
@@ -102,7 +102,7 @@ fn import(layers: &Layers) -> Result<u8, Failure> {
         files.push([base.into_owned(), format.about().to_owned()]);
     }
     let Some(import) = import else {
-        return Err(Failure::usage("import needs a file"));
+        return Err(UserError::usage("import needs a file"));
     };
     let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
     let plan = import::plan(&imported);
@@ -118,18 +118,19 @@ fn import(layers: &Layers) -> Result<u8, Failure> {
 }
 
 /// Detects the format from the start of the file.
-fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, Failure> {
+fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, UserError> {
     let mut head = Vec::new();
     let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
     let read = Read::by_ref(file).take(most).read_to_end(&mut head);
     read.and_then(|_| file.seek(SeekFrom::Start(0))).map_err(|error| unreadable(name, &error))?;
     let head = String::from_utf8_lossy(&head);
-    import::recognize(&head, tool)
-        .map_err(|wrong| Failure::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint))
+    import::recognize(&head, tool).map_err(|wrong| {
+        UserError::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint)
+    })
 }
 
 /// Passes on each line; fails at a line that is longer than any format has.
-fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
+fn lines(name: &str, file: File, import: &mut Import) -> Result<(), UserError> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
@@ -143,7 +144,7 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
             |text: &str, wrong: &ImportError| Place::of_line(name, number, text, &wrong.span);
         if line.len() == LONGEST_LINE {
             let message = format!("{name}:{number}: a line of more than {LONGEST_LINE} bytes");
-            return Err(Failure::usage(message).with_hint("no known output has such a line"));
+            return Err(UserError::usage(message).with_hint("no known output has such a line"));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -152,10 +153,10 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(wrong: &ImportError, place: Option<Place>) -> Failure {
-    Failure::usage(&wrong.message).at(place).with_hint(&wrong.hint)
+fn failure(wrong: &ImportError, place: Option<Place>) -> UserError {
+    UserError::usage(&wrong.message).at(place).with_hint(&wrong.hint)
 }
 
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("cannot read {name}: {error}"))
+fn unreadable(name: &str, error: &std::io::Error) -> UserError {
+    UserError::usage(format!("cannot read {name}: {error}"))
 }

@@ -2,9 +2,9 @@
 
 use highwater_model::plan::StopRule;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::run;
-use crate::failure::Failure;
 use crate::grammar::flags::{
     AUDIT, AUDITED, CLUSTER, CONFIG, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, PROGRESS, RATE,
     RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
@@ -46,7 +46,7 @@ const ROWS_HELP: &str = "Fill the table to N rows, including those it already ho
 /// A load ends when all rows are written; this limit is never reached.
 const WITHOUT_END: Nanos = Nanos::from_secs(365 * 86_400);
 
-fn intent(layers: &Layers) -> Result<RunIntent, Failure> {
+fn intent(layers: &Layers) -> Result<RunIntent, UserError> {
     let stop = StopRule {
         rows: layers.parse("rows", parsers::positive_long)?,
         fills: true,

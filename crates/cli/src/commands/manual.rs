@@ -4,16 +4,16 @@ use std::path::Path;
 use std::{fs, io};
 
 use clap_complete::Shell;
+use highwater_model::user_error::UserError;
 
 use crate::exit;
-use crate::failure::Failure;
 use crate::grammar::{CommandSpec, command_line};
 use crate::terminal;
 
 /// Prints a shell completion script.
-pub fn completions(commands: &[&CommandSpec], shell: &str) -> Result<u8, Failure> {
+pub fn completions(commands: &[&CommandSpec], shell: &str) -> Result<u8, UserError> {
     let shell: Shell = shell.parse().map_err(|_| {
-        Failure::usage(format!("unknown shell `{shell}`"))
+        UserError::usage(format!("unknown shell `{shell}`"))
             .with_hint("there are bash, elvish, fish, powershell and zsh")
     })?;
     let mut script = Vec::new();
@@ -26,7 +26,7 @@ pub fn manual(
     commands: &[&CommandSpec],
     command: Option<&str>,
     directory: Option<&str>,
-) -> Result<u8, Failure> {
+) -> Result<u8, UserError> {
     let mut program = command_line(commands);
     program.build();
     if let Some(directory) = directory {
@@ -39,7 +39,7 @@ pub fn manual(
     let page = match command {
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
-            Failure::usage(format!("unknown command `{name}`"))
+            UserError::usage(format!("unknown command `{name}`"))
                 .with_hint("`highwater help` lists the commands")
         })?,
     };
@@ -48,7 +48,7 @@ pub fn manual(
     terminal::data(&String::from_utf8_lossy(&text)).map(|()| exit::SUCCESS)
 }
 
-fn cannot_write(place: &str, error: &io::Error) -> Failure {
+fn cannot_write(place: &str, error: &io::Error) -> UserError {
     let place = if place.is_empty() { String::new() } else { format!(" {place}") };
-    Failure::usage(format!("cannot write the manual page{place}: {error}"))
+    UserError::usage(format!("cannot write the manual page{place}: {error}"))
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_live::{self as live, History, HistorySettings, Starter};
+use highwater_model::user_error::UserError;
 
 use super::{find, load, run, scale, tune};
-use crate::failure::Failure;
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, Reach, flag};
 use crate::intent::{PageAddress, parsers};
@@ -71,19 +71,19 @@ static STARTED: &[&CommandSpec] =
     &[&run::COMMAND, &find::COMMAND, &load::COMMAND, &tune::COMMAND, &scale::COMMAND];
 
 /// Serves until it is stopped.
-fn serve(layers: &Layers) -> Result<u8, Failure> {
+fn serve(layers: &Layers) -> Result<u8, UserError> {
     let address = layers.parse("listen", parsers::address)?;
     let (address, may_move) = place(address.map_or(PageAddress::Usual, PageAddress::At));
     let may_start = layers.switch("allow-start")?;
     let may_run_commands = layers.switch("allow-commands")?;
     if may_run_commands && !may_start {
         let cause = "--allow-commands: the page may start nothing";
-        return Err(Failure::usage(cause).with_hint("add --allow-start"));
+        return Err(UserError::usage(cause).with_hint("add --allow-start"));
     }
     let targets = allowed_targets(layers)?;
     if !targets.is_empty() && !may_start {
         let cause = "--allow-target: the page may start nothing";
-        return Err(Failure::usage(cause).with_hint("add --allow-start"));
+        return Err(UserError::usage(cause).with_hint("add --allow-start"));
     }
     let may_delete = layers.switch("allow-delete")?;
     let metrics = layers.parse("metrics-listen", parsers::address)?;
@@ -106,12 +106,12 @@ fn serve(layers: &Layers) -> Result<u8, Failure> {
         terminal::note(&format!("metrics: {url}\n"));
     }
     let served = live::serve(history, interrupts);
-    served.map_err(|error| Failure::usage(format!("cannot serve: {error}")))?;
+    served.map_err(|error| UserError::usage(format!("cannot serve: {error}")))?;
     Ok(exit::SUCCESS)
 }
 
 /// The targets that may be loaded. Their passwords have the same sources as for a run.
-fn allowed_targets(layers: &Layers) -> Result<Vec<TargetUrl>, Failure> {
+fn allowed_targets(layers: &Layers) -> Result<Vec<TargetUrl>, UserError> {
     let given = layers.list("allow-target").iter();
     let urls = given.map(|given| {
         let url = TargetUrl::parse(&given.text)?;

@@ -6,11 +6,11 @@ use highwater_analysis as analysis;
 use highwater_model::json;
 use highwater_model::quantity::QuantityError;
 use highwater_model::record::{Record, RecordRef, RunRecord};
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::record;
-use highwater_runner::store::{self, StoreError};
+use highwater_runner::store;
 
-use crate::failure::Failure;
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Reach, flag, words};
 use crate::intent::parsers::{self, one_of};
@@ -82,7 +82,7 @@ pub(crate) enum Format {
 }
 
 impl ShowIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         Ok(Self {
             runs: layers.positionals.clone(),
             format: layers.require("format", format)?,
@@ -107,7 +107,7 @@ fn format(text: &str) -> Result<Format, QuantityError> {
 }
 
 /// Prints the run in the requested format; the exit code is that of the run.
-fn show(settings: &ShowIntent) -> Result<u8, Failure> {
+fn show(settings: &ShowIntent) -> Result<u8, UserError> {
     let latest = settings.runs.is_empty().then_some(None);
     let paths = settings.runs.iter().map(|name| Some(name.as_str())).chain(latest);
     let paths =
@@ -145,21 +145,15 @@ fn show(settings: &ShowIntent) -> Result<u8, Failure> {
 }
 
 /// Merges the shares of one run.
-fn merge(records: &[Record]) -> Result<RunRecord, Failure> {
+fn merge(records: &[Record]) -> Result<RunRecord, UserError> {
     let shares = records.iter().map(|record| {
         let id = &record.header().id;
         record.run().ok_or_else(|| {
-            Failure::usage(format!("{id} is not a share of a run"))
+            UserError::usage(format!("{id} is not a share of a run"))
                 .with_hint("show experiments and imports one by one, or compare them")
         })
     });
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
     analysis::merge(&shares)
-        .map_err(|error| Failure::usage(error.to_string()).hinted(error.reason().hint))
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::usage(error.to_string()).hinted(error.hint)
-    }
+        .map_err(|error| UserError::usage(error.to_string()).hinted(error.reason().hint))
 }

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
+use highwater_model::user_error::UserError;
 use highwater_report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
 use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::SeriesSet;
-use highwater_sizing::tables::{AxisError, tables};
+use highwater_sizing::tables::tables;
 
-use crate::failure::{Failure, did_you_mean, suggestion};
+use crate::error_text::{did_you_mean, suggestion};
 use crate::grammar::flags::{CONFIG, FIGURES, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
@@ -48,7 +49,7 @@ const OUTPUT_FLAGS: &[Flag] =
     &[flag("--json", "Print tables and warnings as JSON"), OUT, CONFIG, NO_COLOR];
 
 /// The one named setting: other commands vary several at once.
-fn over(layers: &Layers) -> Result<Option<String>, Failure> {
+fn over(layers: &Layers) -> Result<Option<String>, UserError> {
     match layers.list("over") {
         [] => Ok(None),
         [one] => one.parse(parsers::word).map(Some),
@@ -59,7 +60,7 @@ fn over(layers: &Layers) -> Result<Option<String>, Failure> {
 }
 
 /// Prints the tables of everything that is named; without names, of the run store.
-fn table(layers: &Layers) -> Result<u8, Failure> {
+fn table(layers: &Layers) -> Result<u8, UserError> {
     let out = layers.require("out", parsers::word)?;
     let mut from = layers.positionals.clone();
     if from.is_empty() {
@@ -86,7 +87,7 @@ fn table(layers: &Layers) -> Result<u8, Failure> {
 }
 
 /// The requested series, by name or unique prefix; all if none is requested.
-fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure> {
+fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, UserError> {
     if requested.is_empty() {
         return Ok(set);
     }
@@ -107,7 +108,7 @@ fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure
             ref several => {
                 let cause = format!("--series: `{requested}` is the prefix of several series");
                 let hint = format!("there are {}", several.join(", "));
-                return Err(Failure::usage(cause).with_hint(hint));
+                return Err(UserError::usage(cause).with_hint(hint));
             }
         }
     }
@@ -115,14 +116,8 @@ fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure
     Ok(set)
 }
 
-fn no_such(requested: &str, names: &[String]) -> Failure {
+fn no_such(requested: &str, names: &[String]) -> UserError {
     let near = did_you_mean(requested, names.iter().map(String::as_str));
     let hint = suggestion(near, || format!("there are {}", names.join(", ")));
-    Failure::usage(format!("--series: there is no series `{requested}`")).with_hint(hint)
-}
-
-impl From<AxisError> for Failure {
-    fn from(error: AxisError) -> Self {
-        Self::usage(error.message).with_hint(error.hint)
-    }
+    UserError::usage(format!("--series: there is no series `{requested}`")).with_hint(hint)
 }

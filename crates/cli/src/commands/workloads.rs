@@ -8,9 +8,10 @@ use std::path::Path;
 use highwater_driver::TargetUrl;
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, sketch};
 
-use crate::failure::{Failure, did_you_mean};
+use crate::error_text::did_you_mean;
 use crate::grammar::flags::{CONFIG, DATA, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, flag, words};
 use crate::intent::parsers;
@@ -45,14 +46,14 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 };
 
 /// Prints or writes the requested workload.
-fn workloads(layers: &Layers) -> Result<u8, Failure> {
+fn workloads(layers: &Layers) -> Result<u8, UserError> {
     let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let text = match words[..] {
         ["from", ref rest @ ..] => {
             let urls = targets(layers, &as_values("target", rest))?;
             let table = layers.parse("table", parsers::word)?;
             let hint = "add --table NAME";
-            let missing = || Failure::usage("--table is missing").with_hint(hint);
+            let missing = || UserError::usage("--table is missing").with_hint(hint);
             sketched(urls, &table.ok_or_else(missing)?)?
         }
         [] => list(),
@@ -66,19 +67,19 @@ fn workloads(layers: &Layers) -> Result<u8, Failure> {
         [name] if builtin(name).is_some() => file_of(name)?,
         [name] if !ACTIONS.contains(&name) => return Err(unknown(name)),
         [first, ..] => {
-            return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
+            return Err(UserError::usage(format!("cannot do `{}`", words.join(" ")))
                 .with_hint(action_hint(first)));
         }
     };
     terminal::data(&text).map(|()| exit::SUCCESS)
 }
 
-fn file_of(name: &str) -> Result<String, Failure> {
+fn file_of(name: &str) -> Result<String, UserError> {
     Ok(workload_file::builtin_named(name)?.text.to_owned())
 }
 
 /// The error for a word that is neither an action nor a workload.
-fn unknown(word: &str) -> Failure {
+fn unknown(word: &str) -> UserError {
     let names = catalog().iter().map(|entry| entry.name);
     let hint = match (did_you_mean(word, ACTIONS), did_you_mean(word, names)) {
         (None, Some(near)) => format!("did you mean `{near}`?"),
@@ -87,7 +88,7 @@ fn unknown(word: &str) -> Failure {
                          `highwater check FILE`, or `highwater run -f FILE`"
             .to_owned(),
     };
-    Failure::usage(format!("there is no workload `{word}`")).with_hint(hint)
+    UserError::usage(format!("there is no workload `{word}`")).with_hint(hint)
 }
 
 const ACTIONS: [&str; 4] = ["show", "new", "schema", "from"];
@@ -104,16 +105,16 @@ fn action_hint(first: &str) -> String {
 }
 
 /// A workload file made from a table of a target.
-fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
+fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, UserError> {
     let options = target::options("highwater workloads", None, Seed(0));
     let shape = target::opened(urls, &options, |target| {
         if target.capabilities().simulated_clock {
-            return Err(Failure::usage("a simulated cluster has no tables"));
+            return Err(UserError::usage("a simulated cluster has no tables"));
         }
         RealTimeline::block_on(RealClock::start(), |timeline| async move {
             target.administer(timeline).await?.describe(table).await
         })
-        .map_err(|error| Failure::usage(format!("cannot wait for the target: {error}")))
+        .map_err(|error| UserError::usage(format!("cannot wait for the target: {error}")))
     });
     Ok(sketch(&shape?))
 }
@@ -138,11 +139,11 @@ fn list() -> String {
 }
 
 /// Writes the example into a file that must not exist.
-fn create(path: &Path) -> Result<(), Failure> {
+fn create(path: &Path) -> Result<(), UserError> {
     fs::File::create_new(path).and_then(|mut file| file.write_all(EXAMPLE.as_bytes())).map_err(
         |error| {
             let message = format!("cannot write {}: {error}", path.display());
-            Failure::usage(message)
+            UserError::usage(message)
                 .with_hint("choose another name; existing files are never overwritten")
         },
     )

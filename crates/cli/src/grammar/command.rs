@@ -1,8 +1,9 @@
 //! What a command is: how it is called, and what it does. Must not hold any command, or parse
 //! anything.
 
+use highwater_model::user_error::UserError;
+
 use super::flag::{Flag, Reach};
-use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// All that is particular to one command; help, completions, environment, file and parser are made
@@ -25,7 +26,7 @@ pub struct CommandSpec {
     /// The end of the long help: command lines and what they are for.
     pub examples: &'static str,
     /// Does what the words ask for; returns the exit code.
-    pub run: fn(&Layers) -> Result<u8, Failure>,
+    pub run: fn(&Layers) -> Result<u8, UserError>,
 }
 
 /// A positional argument.

@@ -149,6 +149,7 @@ pub(super) fn instead_of(flag: &str, command: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::commands;
+    use crate::error_text::render;
     use crate::grammar::{CommandSpec, parse};
 
     fn command(name: &str) -> &'static CommandSpec {
@@ -222,7 +223,7 @@ mod tests {
         let said = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             let failure = parse(commands::ALL, &words).unwrap_err();
-            (failure.exit, failure.render())
+            (failure.exit_code(), render(&failure))
         };
         let (exit, text) = said(&["highwater", "run", "cpu", "--vus", "50"]);
         assert_eq!(exit, crate::exit::USAGE);

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
+use highwater_model::user_error::UserError;
 
 use super::command::{CommandSpec, Positional};
 use super::flag::Flag;
 use super::{other_tools, parameters, texts};
+use crate::error_text::{did_you_mean, suggestion};
 use crate::exit;
-use crate::failure::{Failure, did_you_mean, suggestion};
 
 /// Names of positional arguments for the parser: the one that is taken once, and all others.
 const FIRST: &str = "first";
@@ -45,7 +46,10 @@ pub struct Arguments {
 }
 
 /// Reads the command line; `arguments` begins with the program's name.
-pub fn parse(commands: &[&'static CommandSpec], arguments: &[String]) -> Result<Request, Failure> {
+pub fn parse(
+    commands: &[&'static CommandSpec],
+    arguments: &[String],
+) -> Result<Request, UserError> {
     let asked_for_help = help_request(arguments);
     let arguments = asked_for_help.as_deref().unwrap_or(arguments);
     let mut parsed = command_line(commands).try_get_matches_from(arguments);
@@ -208,7 +212,7 @@ fn text_or_failure(
     error: &clap::Error,
     commands: &[&'static CommandSpec],
     arguments: &[String],
-) -> Result<Request, Failure> {
+) -> Result<Request, UserError> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
@@ -232,7 +236,7 @@ fn text_or_failure(
         ErrorKind::InvalidSubcommand => {
             let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
             let near = did_you_mean(&word, commands.iter().map(|command| command.name));
-            return Err(Failure::usage(format!("unknown command `{word}`"))
+            return Err(UserError::usage(format!("unknown command `{word}`"))
                 .with_hint(suggestion(near, || help)));
         }
         ErrorKind::UnknownArgument => return Err(unknown_flag(flag, command.copied(), help)),
@@ -246,11 +250,11 @@ fn text_or_failure(
             first.strip_prefix("error: ").unwrap_or(first).to_owned()
         }
     };
-    Err(Failure::usage(cause).with_hint(help))
+    Err(UserError::usage(cause).with_hint(help))
 }
 
 /// A flag that the command does not have: perhaps another tool or command does, or it is misspelled.
-fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Failure {
+fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> UserError {
     let instead = command.and_then(|command| other_tools::instead_of(flag, command.name));
     let hint = instead.map_or_else(
         || {
@@ -263,5 +267,5 @@ fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Fail
         },
         str::to_owned,
     );
-    Failure::usage(format!("unknown flag `{flag}`")).with_hint(hint)
+    UserError::usage(format!("unknown flag `{flag}`")).with_hint(hint)
 }

@@ -6,10 +6,11 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::commands::ALL;
+use crate::error_text::render;
 
 fn failure(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    parse(ALL, &words).unwrap_err().render()
+    render(&parse(ALL, &words).unwrap_err())
 }
 
 #[test]

@@ -4,13 +4,13 @@ use highwater_model::display::{percent_asked, quantile};
 use highwater_model::plan::Objective;
 use highwater_model::quantity::{parse_duration, parse_percent, parse_rate};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::parsers;
-use crate::failure::Failure;
 use crate::layers::{Layers, SettingValue};
 
 /// The bounds of a percentile: `50ms` for each op, `insert<50ms` for one of them.
-fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objective>, Failure> {
+fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objective>, UserError> {
     let mut bounds: Vec<Objective> = Vec::new();
     for given in layers.list(name) {
         let (op, max) = given.parse(parsers::latency_bound)?;
@@ -31,7 +31,7 @@ fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objec
 }
 
 /// A latency of 0 cannot be met.
-fn check(given: &SettingValue, max: Nanos) -> Result<(), Failure> {
+fn check(given: &SettingValue, max: Nanos) -> Result<(), UserError> {
     if max == Nanos::ZERO {
         return Err(given.failure("must be above zero"));
     }
@@ -39,7 +39,7 @@ fn check(given: &SettingValue, max: Nanos) -> Result<(), Failure> {
 }
 
 /// All objectives of the flags, the latencies first.
-pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
+pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, UserError> {
     const P99: u32 = 990_000;
     const QUANTILES: [(&str, u32); 5] =
         [("p50", 500_000), ("p90", 900_000), ("p95", 950_000), ("p99", P99), ("p999", 999_000)];
@@ -69,7 +69,7 @@ pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
 }
 
 /// A failed op ranks as +∞, so a percentile cannot be met if the allowed fraction of errors is as large as its tail.
-fn check_tails(layers: &Layers, objectives: &[Objective]) -> Result<(), Failure> {
+fn check_tails(layers: &Layers, objectives: &[Objective]) -> Result<(), UserError> {
     let mut quantiles = objectives.iter().filter_map(Objective::quantile_ppm);
     let Some(finest) = quantiles.by_ref().max() else {
         return Ok(());

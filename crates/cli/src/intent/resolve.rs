@@ -10,6 +10,7 @@ use highwater_model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
 };
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PlanInput, StreamInput};
 use highwater_runner::request::{RunOptions, TableRequest};
 
@@ -19,7 +20,6 @@ use super::repeated_flags::repeated_flags;
 use super::streams::{Streams, ramp_step, streams, with_think};
 use super::telemetry::telemetry;
 use super::{LineStream, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
-use crate::failure::Failure;
 use crate::layers::{Layers, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
 use crate::tuned::SIM_PARAMETERS;
 
@@ -38,7 +38,7 @@ const RECONNECT_LIMIT: Nanos = Nanos::from_secs(30);
 
 impl RunIntent {
     /// The settings of `highwater run`.
-    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let Streams { inputs, ramp } = streams(layers)?;
         let share = share(layers)?;
         let (duration, stop) = length(layers, &share)?;
@@ -61,7 +61,7 @@ impl RunIntent {
         streams: Vec<StreamInput>,
         step: Nanos,
         stop: StopRule,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, UserError> {
         let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         let streams = with_think(layers, streams)?;
         Ok(Self {
@@ -98,7 +98,7 @@ fn plan(
     streams: Vec<StreamInput>,
     step: Nanos,
     stop: StopRule,
-) -> Result<PlanInput, Failure> {
+) -> Result<PlanInput, UserError> {
     let share = share(layers)?;
     let (warm_up, until_steady) = warm_up(layers, &share)?;
     Ok(PlanInput {
@@ -128,7 +128,7 @@ fn plan(
 }
 
 /// Maximum length of the warm-up, and whether it ends once throughput is steady.
-fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), Failure> {
+fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), UserError> {
     let warm_up = layers.parse("warm-up", parsers::warm_up)?;
     let (length, until_steady) = warm_up.unwrap_or_default();
     match layers.value("warm-up") {
@@ -144,7 +144,7 @@ fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), Failure> {
 }
 
 /// The default for a command that does not judge throughput.
-fn steadiness(layers: &Layers) -> Result<SteadinessRule, Failure> {
+fn steadiness(layers: &Layers) -> Result<SteadinessRule, UserError> {
     let within = layers.parse("steady-within", parse_percent)?;
     let default = SteadinessRule::default();
     Ok(SteadinessRule {
@@ -154,7 +154,7 @@ fn steadiness(layers: &Layers) -> Result<SteadinessRule, Failure> {
 }
 
 /// The part of the plan that this process runs.
-fn share(layers: &Layers) -> Result<Share, Failure> {
+fn share(layers: &Layers) -> Result<Share, UserError> {
     let start_at = match layers.parse("start-at", parsers::start_at)? {
         Some(StartAt::Instant(instant)) => Some(print_instant(instant)),
         Some(StartAt::Delay(_)) | None => None,
@@ -164,7 +164,7 @@ fn share(layers: &Layers) -> Result<Share, Failure> {
 }
 
 /// Output of a run.
-pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
+pub(crate) fn output(layers: &Layers) -> Result<RunOutput, UserError> {
     Ok(RunOutput {
         verbose: layers.switch("verbose")?,
         quiet: layers.switch("quiet")?,
@@ -177,7 +177,7 @@ pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
 }
 
 /// The targets, with the URL parameters that a tuning set.
-fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, Failure> {
+fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, UserError> {
     let parameters = pairs(layers, SIM_PARAMETERS)?;
     for url in &mut urls {
         url.parameters.extend(parameters.clone());
@@ -186,7 +186,7 @@ fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<Targ
 }
 
 /// Destination of events, which must not be that of the record.
-fn events(layers: &Layers) -> Result<Option<LineStream>, Failure> {
+fn events(layers: &Layers) -> Result<Option<LineStream>, UserError> {
     match layers.value("events") {
         Some(given) if given.text == "-" && layers.switch("json")? => Err(given
             .failure("standard output has the record already")
@@ -196,7 +196,7 @@ fn events(layers: &Layers) -> Result<Option<LineStream>, Failure> {
 }
 
 /// Source or destination of lines.
-fn lines(given: &SettingValue) -> Result<LineStream, Failure> {
+fn lines(given: &SettingValue) -> Result<LineStream, UserError> {
     match given.text.as_str() {
         "-" => Ok(LineStream::Standard),
         "" => Err(given.failure("no file is named")),
@@ -205,7 +205,7 @@ fn lines(given: &SettingValue) -> Result<LineStream, Failure> {
 }
 
 /// Tables to drop, from the command line only: a table named in a file would be dropped by every run.
-pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
+pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, UserError> {
     let named = layers.every_layer("drop-foreign");
     named
         .map(|(strength, given)| match strength {
@@ -225,7 +225,7 @@ pub(crate) fn as_values(name: &'static str, words: &[&str]) -> Vec<SettingValue>
         .collect()
 }
 
-pub(crate) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
+pub(crate) fn workload(layers: &Layers) -> Result<WorkloadChoice, UserError> {
     let file = layers.value("file");
     let named = layers.value("workload");
     match (named, file) {
@@ -245,7 +245,7 @@ pub(crate) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
 }
 
 /// One workload file, or SQL files with their weights.
-pub(crate) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
+pub(crate) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, UserError> {
     let mut scripts = Vec::new();
     for one in given {
         let (path, weight) = one.parse(parsers::weighted_file)?;
@@ -261,12 +261,12 @@ pub(crate) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
         }
     }
     if scripts.len() > MOST_SCRIPTS {
-        return Err(Failure::usage(format!("--file: more than {MOST_SCRIPTS} files")));
+        return Err(UserError::usage(format!("--file: more than {MOST_SCRIPTS} files")));
     }
     Ok(WorkloadChoice::Scripts(scripts))
 }
 
-pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
+pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, UserError> {
     let mut parameters = pairs(layers, "set")?;
     for name in ["batch", "shards", "replicas"] {
         let Some(given) = layers.value(name) else {
@@ -300,7 +300,7 @@ pub(crate) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     ["--shards", "--replicas"].into_iter().filter(is_given).collect()
 }
 
-pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, UserError> {
     let mut pairs = BTreeMap::new();
     for (_, given) in layers.every_layer(name) {
         let (key, value) = given.parse(parsers::pair)?;
@@ -313,7 +313,10 @@ pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
 }
 
 /// The targets of these values, or the default one.
-pub(crate) fn targets(layers: &Layers, given: &[SettingValue]) -> Result<Vec<TargetUrl>, Failure> {
+pub(crate) fn targets(
+    layers: &Layers,
+    given: &[SettingValue],
+) -> Result<Vec<TargetUrl>, UserError> {
     let supported = &layers.supported;
     let fallback = supported.default_url.filter(|_| given.is_empty()).map(|url| SettingValue {
         name: "target",
@@ -331,9 +334,9 @@ pub(crate) fn targets(layers: &Layers, given: &[SettingValue]) -> Result<Vec<Tar
         }
     }
     match urls.len() {
-        0 => Err(Failure::usage("no target given").with_hint(schemes_hint(supported))),
+        0 => Err(UserError::usage("no target given").with_hint(schemes_hint(supported))),
         1..=MOST_TARGETS => Ok(urls),
-        _ => Err(Failure::usage(format!("more than {MOST_TARGETS} targets"))),
+        _ => Err(UserError::usage(format!("more than {MOST_TARGETS} targets"))),
     }
 }
 
@@ -341,7 +344,7 @@ fn target(
     given: &SettingValue,
     text: &str,
     supported: &TargetSchemes,
-) -> Result<TargetUrl, Failure> {
+) -> Result<TargetUrl, UserError> {
     if !has_scheme(text) {
         return Err(given
             .failure(format!("`{text}` is not a URL"))
@@ -385,7 +388,7 @@ fn split_targets<'a>(text: &'a str, supported: &TargetSchemes) -> Vec<&'a str> {
 }
 
 /// The duration, and the condition for an earlier end.
-fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), Failure> {
+fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), UserError> {
     let (minimum, duration) = layers.require("duration", parse_duration_range)?;
     let until = layers.parse("until", parsers::predicate)?;
     if let Some(given) = layers.value("until").filter(|_| share.of > 1) {
@@ -414,33 +417,32 @@ fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), Failure> 
 }
 
 /// Whether a run ends when an objective can no longer be met.
-fn on_miss(layers: &Layers, share: &Share) -> Result<bool, Failure> {
+fn on_miss(layers: &Layers, share: &Share) -> Result<bool, UserError> {
     let on_miss = layers.switch("abort-on-miss")?;
     if on_miss && share.of > 1 {
         let message = "--abort-on-miss: each share sees only its own results";
-        return Err(
-            Failure::usage(message).with_hint("remove --abort-on-miss, or use one load generator")
-        );
+        return Err(UserError::usage(message)
+            .with_hint("remove --abort-on-miss, or use one load generator"));
     }
     Ok(on_miss)
 }
 
 /// The length of each step, if there are steps and it is given separately from the duration.
-fn step(layers: &Layers, streams: &[StreamInput]) -> Result<Option<Nanos>, Failure> {
+fn step(layers: &Layers, streams: &[StreamInput]) -> Result<Option<Nanos>, UserError> {
     let Some(step) = duration_above_zero(layers, "step")? else {
         return Ok(None);
     };
     if streams.iter().any(|stream| stream.paces.len() > 1) {
         layers.second_wins("duration", "step").map(|counts| counts.then_some(step))
     } else if layers.strength("step") == Some(Strength::CommandLine) {
-        Err(Failure::usage("--step: no stream has steps")
+        Err(UserError::usage("--step: no stream has steps")
             .with_hint("give a stream several paces, such as --stream NAME@50,100,150"))
     } else {
         Ok(None)
     }
 }
 
-pub(crate) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
+pub(crate) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, UserError> {
     match (layers.parse(name, parse_duration)?, layers.value(name)) {
         (Some(Nanos::ZERO), Some(given)) => Err(given.failure("must be above zero")),
         (duration, _) => Ok(duration),

@@ -2,10 +2,10 @@
 
 use highwater_model::quantity::{QuantityError, parse_duration, parse_rate};
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use super::parsers;
-use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// Maximum number of parallel streams.
@@ -42,7 +42,7 @@ pub(crate) struct Streams {
 
 /// The parallel streams of a run: named ones, or the workload's first, at a rate in its unit or closed. All streams
 /// with several paces must have the same number of them, and the paces of a stream must be all open or all closed.
-pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
+pub(crate) fn streams(layers: &Layers) -> Result<Streams, UserError> {
     let by_name = layers.strength("stream").is_some()
         && (layers.strength("rate").is_none() || layers.second_wins("rate", "stream")?);
     if by_name {
@@ -52,7 +52,7 @@ pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
 }
 
 /// The streams of a command whose runs have their own length.
-pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
+pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, UserError> {
     let Streams { inputs, ramp } = streams(layers)?;
     match (ramp, layers.value("stream")) {
         (Some(_), Some(given)) => Err(given
@@ -63,7 +63,7 @@ pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure>
 }
 
 /// The length of a ramp's steps, unless a setting with higher precedence sets another one.
-pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<Nanos>, Failure> {
+pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<Nanos>, UserError> {
     let Some(step) = ramp else {
         return Ok(None);
     };
@@ -76,7 +76,7 @@ pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<N
 pub(crate) fn with_think(
     layers: &Layers,
     mut streams: Vec<StreamInput>,
-) -> Result<Vec<StreamInput>, Failure> {
+) -> Result<Vec<StreamInput>, UserError> {
     let think = layers.parse("think", parse_think)?;
     let (Some(think), Some(given)) = (think, layers.value("think")) else {
         return Ok(streams);
@@ -94,7 +94,7 @@ pub(crate) fn with_think(
 }
 
 /// The workload's first stream.
-pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
+pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, UserError> {
     let rate = layers.parse("rate", parse_rate)?;
     let pace = rate.map_or(PaceInput::Closed(None), PaceInput::Open);
     Ok(vec![at_one_pace(None, pace)])
@@ -115,7 +115,7 @@ fn is_open(pace: &PaceInput) -> bool {
     matches!(pace, PaceInput::Open(_))
 }
 
-fn named(layers: &Layers) -> Result<Streams, Failure> {
+fn named(layers: &Layers) -> Result<Streams, UserError> {
     let mut streams: Vec<StreamInput> = Vec::new();
     let mut ramp = None;
     for given in layers.list("stream") {

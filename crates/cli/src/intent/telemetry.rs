@@ -1,16 +1,16 @@
 //! The telemetry that is polled during the load. Must not poll.
 
 use highwater_driver::metrics::{Endpoint, Mapping};
+use highwater_model::user_error::UserError;
 use highwater_runner::request::TelemetryRequest;
 
-use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// Maximum number of endpoints, and of mappings.
 const MOST_ENDPOINTS: usize = 8;
 const MOST_MAPPINGS: usize = 64;
 
-pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
+pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, UserError> {
     let mut mappings = Vec::new();
     for given in layers.list("metric") {
         mappings.push(given.parse(Mapping::parse)?);
@@ -21,10 +21,10 @@ pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
     let urls = layers.list("metrics");
     if urls.len() > MOST_ENDPOINTS {
         let cause = format!("--metrics: more than {MOST_ENDPOINTS} of them");
-        return Err(Failure::usage(cause));
+        return Err(UserError::usage(cause));
     }
     if urls.is_empty() && !mappings.is_empty() {
-        return Err(Failure::usage("--metric: no endpoint is given")
+        return Err(UserError::usage("--metric: no endpoint is given")
             .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"));
     }
     let off = layers.switch("no-telemetry")?;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use highwater_model::quantity::QuantityError;
+use highwater_model::user_error::UserError;
 use highwater_runner::request::TelemetryRequest;
 
 use super::schemes::TargetSchemes;
 use super::value::{Next, Origin, SettingValue};
-use crate::failure::Failure;
 
 /// The precedence of a layer; the greater one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,8 +79,8 @@ impl Layers {
     /// The first that `text` makes none of.
     pub(crate) fn with_texts(
         &self,
-        text: impl Fn(&SettingValue) -> Result<String, Failure>,
-    ) -> Result<Self, Failure> {
+        text: impl Fn(&SettingValue) -> Result<String, UserError>,
+    ) -> Result<Self, UserError> {
         let mut layers = self.clone();
         let values = layers.by_strength.values_mut().flat_map(BTreeMap::values_mut);
         for value in values.flatten() {
@@ -136,7 +136,7 @@ impl Layers {
         &self,
         name: &str,
         parser: fn(&str) -> Result<T, QuantityError>,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, UserError> {
         self.value(name).map(|given| given.parse(parser)).transpose()
     }
 
@@ -145,18 +145,18 @@ impl Layers {
         &self,
         name: &str,
         parser: fn(&str) -> Result<T, QuantityError>,
-    ) -> Result<T, Failure> {
-        self.parse(name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
+    ) -> Result<T, UserError> {
+        self.parse(name, parser)?.ok_or_else(|| UserError::usage(format!("--{name} is missing")))
     }
 
     /// Whether a switch is on.
-    pub fn switch(&self, name: &str) -> Result<bool, Failure> {
+    pub fn switch(&self, name: &str) -> Result<bool, UserError> {
         Ok(self.parse(name, parse_switch)?.unwrap_or(false))
     }
 
     /// Whether the second of two settings that exclude each other wins: the stronger layer does.
     /// Both in the same layer are an error.
-    pub fn second_wins(&self, first: &str, second: &str) -> Result<bool, Failure> {
+    pub fn second_wins(&self, first: &str, second: &str) -> Result<bool, UserError> {
         match (self.value(first), self.value(second)) {
             (Some(a), Some(b)) if self.strength(first) == self.strength(second) => {
                 Err(b.failure(format!("cannot be given together with {}", a.label())))

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use highwater_model::quantity::QuantityError;
-
-use crate::failure::{Failure, Place};
+use highwater_model::user_error::{Place, UserError};
 
 /// What becomes of a setting in a command that repeats or continues a run, such as that after `next:`. The record
 /// keeps it for that.
@@ -74,19 +73,19 @@ impl SettingValue {
     }
 
     /// An error of this value, at its place.
-    pub fn failure(&self, cause: impl fmt::Display) -> Failure {
+    pub fn failure(&self, cause: impl fmt::Display) -> UserError {
         let place = match &self.origin {
             Origin::File(place) => Some(place.clone()),
             Origin::CommandLine | Origin::Environment(_) | Origin::Default => None,
         };
-        Failure::usage(format!("{}: {cause}", self.label())).at(place)
+        UserError::usage(format!("{}: {cause}", self.label())).at(place)
     }
 
     /// The value, parsed; an error names its place.
     pub fn parse<T>(
         &self,
         parser: impl FnOnce(&str) -> Result<T, QuantityError>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, UserError> {
         parser(&self.text).map_err(|error| self.failure(&error).with_hint(error.hint))
     }
 }

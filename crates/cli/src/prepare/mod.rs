@@ -16,18 +16,18 @@ use highwater_model::plan::{AuditLevel, Objective, PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_report::objective_bound;
 use highwater_runner::control::Controls;
-use highwater_runner::planner::{self, PlanError, PlanInput, length_needed};
+use highwater_runner::planner::{self, PlanInput, length_needed};
 use highwater_runner::request::RunRequest;
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
 pub use self::rehearsal::{OwnStatements, Rehearsal};
 pub use self::stops::{Stops, signals, stops};
 use self::target::open;
 use crate::ceiling;
-use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
 use crate::{terminal, workload_file};
 
@@ -38,7 +38,7 @@ const HASH_IN_ID: usize = 6;
 
 /// The workload of a run; a start time that follows the clock is fixed here. Otherwise each share would read its own
 /// clock, and generate other rows.
-pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, Failure> {
+pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, UserError> {
     let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
     let now = i64::try_from(wall_clock().0 / 1_000_000).unwrap_or(i64::MAX);
     let stop = &settings.plan.stop;
@@ -50,7 +50,7 @@ pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, Failure> {
         let name = added.map_or("start", |name| name.as_str());
         let message =
             "--share: each load generator would use its own clock for the time of the data";
-        return Err(Failure::usage(message)
+        return Err(UserError::usage(message)
             .with_hint(format!("give all of them the same `--set {name}=…`")));
     }
     Ok(Arc::new(spec.instantiate(&settled, settings.seed)?))
@@ -61,15 +61,14 @@ pub fn plan(
     settings: &RunIntent,
     workload: &Workload,
     urls: &[TargetUrl],
-) -> Result<Plan, Failure> {
+) -> Result<Plan, UserError> {
     let target = open(settings, urls, &settings.out)?;
     let mut input = settings.plan.clone();
     let fills = input.stop.fills;
     if fills {
         fill_input(&mut input, workload)?;
     }
-    let mut plan = planner::plan(workload, &input, target.capabilities().default_sessions)
-        .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
+    let mut plan = planner::plan(workload, &input, target.capabilities().default_sessions)?;
     check_objectives(workload, &plan)?;
     if settings.length_is_open
         && let Some(needed) = length_needed(workload, &plan)
@@ -128,7 +127,7 @@ pub fn report_length(settings: &RunIntent, workload: &Workload, plan: &Plan) {
 }
 
 /// Rejects an objective for an op that no stream runs, and stopping on a miss without any objective.
-fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), Failure> {
+fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), UserError> {
     let mut names: Vec<&str> = Vec::new();
     let specs: Vec<_> =
         plan.streams.iter().filter_map(|stream| workload.stream(&stream.name)).collect();
@@ -143,30 +142,29 @@ fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), Failure> {
     });
     if let Some(op) = unknown {
         let message = format!("an objective is about `{op}`, but no stream or op of this run is");
-        return Err(Failure::usage(message).with_hint(format!("there are {}", names.join(", "))));
+        return Err(UserError::usage(message).with_hint(format!("there are {}", names.join(", "))));
     }
     if plan.stop.on_miss && plan.objectives.is_empty() {
         let message = "--abort-on-miss: there is no objective to miss";
         return Err(
-            Failure::usage(message).with_hint("add one, such as --p99 50ms or --errors 0.1%")
+            UserError::usage(message).with_hint("add one, such as --p99 50ms or --errors 0.1%")
         );
     }
     Ok(())
 }
 
 /// The stream that writes the rows to load, up to their number.
-fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure> {
+fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), UserError> {
     let Some(op) = workload.load_op() else {
         let message = format!("workload `{}` has nothing to load", workload.name());
-        return Err(
-            Failure::usage(message).with_hint("choose a workload whose file has a [load] section")
-        );
+        return Err(UserError::usage(message)
+            .with_hint("choose a workload whose file has a [load] section"));
     };
     let rows = input.stop.rows.or(Some(workload.rows_to_load()));
     input.stop.rows = rows.filter(|rows| *rows > 0);
     if input.stop.rows.is_none() {
         let message = "the number of rows is not set";
-        return Err(Failure::usage(message).with_hint("add --rows, such as --rows 10M"));
+        return Err(UserError::usage(message).with_hint("add --rows, such as --rows 10M"));
     }
     for stream in &mut input.streams {
         stream.name = Some(workload.op_name(op).to_owned());
@@ -192,7 +190,7 @@ impl StoredPlan {
 }
 
 /// The directory of a run or an experiment, whose page is written with its record.
-pub fn directory(root: &Path, name: &str, plan: &Plan) -> Result<RunDirectory, StoreError> {
+pub fn directory(root: &Path, name: &str, plan: &Plan) -> Result<RunDirectory, UserError> {
     Ok(RunDirectory::create(root, name, plan)?.with_page(page))
 }
 
@@ -236,7 +234,7 @@ pub fn request(
     workload: Arc<Workload>,
     stored: StoredPlan,
     urls: &[TargetUrl],
-) -> Result<RunRequest, Failure> {
+) -> Result<RunRequest, UserError> {
     let driver = highwater_drivers::driver_of(urls)?;
     let given = given(settings, &workload);
     Ok(RunRequest {

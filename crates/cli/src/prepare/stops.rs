@@ -4,8 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::interrupts::{self, Interrupter, Interrupts};
-
-use crate::failure::Failure;
+use highwater_model::user_error::UserError;
 
 /// Further signals do not make a stop more urgent.
 const URGENT: u32 = 2;
@@ -30,17 +29,17 @@ pub struct Stops {
 }
 
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
-pub fn signals() -> Result<Interrupts, Failure> {
+pub fn signals() -> Result<Interrupts, UserError> {
     Ok(stops()?.interrupts)
 }
 
 /// As [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal reaches
 /// all of them, including those that begin after it.
-pub fn stops() -> Result<Stops, Failure> {
+pub fn stops() -> Result<Stops, UserError> {
     let mut signals = all();
     if !signals.is_listening {
         ctrlc::set_handler(|| all().arrive())
-            .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
+            .map_err(|error| UserError::usage(format!("cannot listen for interrupts: {error}")))?;
         signals.is_listening = true;
     }
     Ok(signals.open())

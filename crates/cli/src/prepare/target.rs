@@ -14,7 +14,6 @@ use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use super::rehearsal::{OwnStatements, Rehearsal, prepare_own, rehearse};
-use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prompt;
 
@@ -37,16 +36,16 @@ pub fn open(
     settings: &RunIntent,
     urls: &[TargetUrl],
     directory: &Path,
-) -> Result<Arc<dyn Target>, Failure> {
+) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions {
         insert: settings.insert.clone(),
         ..options("highwater", Some(directory), settings.seed)
     };
-    Ok(highwater_drivers::open_urls(urls, &options)?)
+    highwater_drivers::open_urls(urls, &options)
 }
 
 /// The URLs of the target, with a password from a prompt if one is required.
-pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
+pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, UserError> {
     let mut urls = settings.targets.clone();
     let target = open(settings, &urls, &settings.out)?;
     let capabilities = target.capabilities();
@@ -56,7 +55,7 @@ pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
     match inspect(&target, None) {
         Ok(_) => Ok(urls),
         Err(error) if prompt::for_password(&error, &mut urls) => Ok(urls),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -65,15 +64,15 @@ pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
 pub fn opened<T>(
     mut urls: Vec<TargetUrl>,
     options: &TargetOptions,
-    action: impl Fn(&Arc<dyn Target>) -> Result<Result<T, UserError>, Failure>,
-) -> Result<T, Failure> {
+    action: impl Fn(&Arc<dyn Target>) -> Result<Result<T, UserError>, UserError>,
+) -> Result<T, UserError> {
     let mut result = action(&highwater_drivers::open_urls(&urls, options)?)?;
     if let Err(error) = &result
         && prompt::for_password(error, &mut urls)
     {
         result = action(&highwater_drivers::open_urls(&urls, options)?)?;
     }
-    Ok(result?)
+    result
 }
 
 /// The facts of a target, and the privileges of this user.

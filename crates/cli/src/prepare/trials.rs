@@ -6,22 +6,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::interrupts::Interrupts;
-use highwater_experiment::trial_maker::{TrialError, TrialMaker, TrialPlace};
+use highwater_experiment::trial_maker::{TrialMaker, TrialPlace};
 use highwater_experiment::{self as experiment, Experiment, ExperimentRun};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
-use highwater_runner::request::RunError;
-use highwater_runner::store::{self, RunDirectory, StoreError};
+use highwater_runner::store::{self, RunDirectory};
 use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
-use crate::failure::Failure;
-use crate::intent::{RunIntent, RunOutput, WorkloadChoice};
+use crate::intent::{RunIntent, RunOutput};
 use crate::live;
 use crate::prepare::{self, Stops, target};
 use crate::progress::Progress;
@@ -53,7 +52,7 @@ impl TrialOverhead {
         settle: Nanos,
         workload: &Workload,
         plan: &Plan,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, UserError> {
         let warm_up = if run.plan.until_steady {
             Nanos(run.plan.warm_up.0 / STEADY_PART)
         } else {
@@ -90,54 +89,6 @@ pub fn writes(workload: &Workload, plan: &Plan) -> bool {
     ops.any(|(op, _)| workload.rows_per_op(op) > 0)
 }
 
-/// Failures that end an experiment without a record.
-pub enum ProbeFailure {
-    /// A probe's run failed.
-    Run(RunError),
-    /// Another failure.
-    Other(Failure),
-}
-
-impl ProbeFailure {
-    /// The failure; if the target rejected a statement of the workload file, with its place there.
-    pub fn located(self, choice: &WorkloadChoice, workload: &Workload) -> Failure {
-        match self {
-            Self::Run(error) => workload_file::located(error, choice, workload),
-            Self::Other(failure) => failure,
-        }
-    }
-}
-
-impl TrialError for ProbeFailure {
-    fn unreachable(&self) -> Option<String> {
-        match self {
-            Self::Run(error) => error.unreachable(),
-            // The inspection of a target before the first run of a nested experiment, or a preparation that the user
-            // stopped.
-            Self::Other(failure) => matches!(failure.exit, exit::TARGET | exit::INTERRUPTED)
-                .then(|| failure.message.clone()),
-        }
-    }
-}
-
-impl From<RunError> for ProbeFailure {
-    fn from(error: RunError) -> Self {
-        Self::Run(error)
-    }
-}
-
-impl From<StoreError> for ProbeFailure {
-    fn from(error: StoreError) -> Self {
-        Self::Other(error.into())
-    }
-}
-
-impl From<Failure> for ProbeFailure {
-    fn from(failure: Failure) -> Self {
-        Self::Other(failure)
-    }
-}
-
 /// The hash of a stored experiment's definition, and its trials; `None` of another kind.
 pub type StoredTrials<T> = Option<(String, Vec<T>)>;
 
@@ -172,7 +123,7 @@ impl ResumeRequest<'_> {
         of: impl FnOnce(Question) -> StoredTrials<T>,
         ended_early: impl Fn(&T) -> bool,
         run: impl Fn(&mut T) -> &mut String,
-    ) -> Result<Pauses, Failure> {
+    ) -> Result<Pauses, UserError> {
         let Some(name) = self.name else {
             return Ok(Pauses::new());
         };
@@ -183,12 +134,12 @@ impl ResumeRequest<'_> {
         let Some((earlier, mut trials)) = question.and_then(of) else {
             let hint = format!("name the directory or ID of a `highwater {}", self.command);
             let cause = format!("--resume: {id} is not {}", self.what);
-            return Err(Failure::usage(cause).with_hint(hint));
+            return Err(UserError::usage(cause).with_hint(hint));
         };
         if earlier != hash {
             let cause = format!("cannot resume {id}: {} differ", self.definition);
             let hint = format!("use the same flags; only {} may change", self.free);
-            return Err(Failure::usage(cause).with_hint(hint));
+            return Err(UserError::usage(cause).with_hint(hint));
         }
         while trials.last().is_some_and(&ended_early) {
             trials.pop();
@@ -241,9 +192,9 @@ pub struct Prepared<E, M> {
     pub settle: Nanos,
 }
 
-impl<E: Experiment, M: TrialMaker<E::Trial, Error = ProbeFailure>> Prepared<E, M> {
+impl<E: Experiment, M: TrialMaker<E::Trial>> Prepared<E, M> {
     /// Prints the preview.
-    pub fn show(&self) -> Result<u8, Failure> {
+    pub fn show(&self) -> Result<u8, UserError> {
         terminal::data(&self.preview).map(|()| exit::SUCCESS)
     }
 
@@ -255,7 +206,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial, Error = ProbeFailure>> Prepared<E, M
         kind: &str,
         hash: &str,
         stops: &Stops,
-    ) -> Result<(ExperimentRecord, String), Failure> {
+    ) -> Result<(ExperimentRecord, String), UserError> {
         prepare::warn_about_audit(&self.workload, &self.first);
         let observer = observer(&run.output, &self.preview, stops)?;
         let id = prepare::id(kind, &self.first.workload.name, hash);
@@ -265,12 +216,13 @@ impl<E: Experiment, M: TrialMaker<E::Trial, Error = ProbeFailure>> Prepared<E, M
         let record = self.run(directory, &observer, &stops.interrupts);
         // The end of the observer also ends the drawing.
         drop(observer);
-        let record = record.map_err(|failure| failure.located(&run.workload, &workload))?;
+        let record =
+            record.map_err(|error| workload_file::located(error, &run.workload, &workload))?;
         Ok((record, shown))
     }
 
     /// Runs it as a trial of another experiment, in whose directory it is stored.
-    pub fn nest(self, place: &TrialPlace) -> Result<ExperimentRecord, ProbeFailure> {
+    pub fn nest(self, place: &TrialPlace) -> Result<ExperimentRecord, UserError> {
         let directory = place.experiment.create_trial(&place.name, &self.first)?;
         self.run(directory, &place.observer, &place.interrupts)
     }
@@ -280,7 +232,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial, Error = ProbeFailure>> Prepared<E, M
         directory: RunDirectory,
         observer: &Rc<dyn Observer>,
         interrupts: &Interrupts,
-    ) -> Result<ExperimentRecord, ProbeFailure> {
+    ) -> Result<ExperimentRecord, UserError> {
         let Self { experiment, maker, pauses, settle, .. } = self;
         let run = ExperimentRun { experiment, directory, maker: &maker, pauses };
         experiment::run(run, settle, observer, interrupts)
@@ -292,7 +244,7 @@ pub fn observer(
     output: &RunOutput,
     preview: &str,
     stops: &Stops,
-) -> Result<Rc<dyn Observer>, Failure> {
+) -> Result<Rc<dyn Observer>, UserError> {
     let log = EventLog::open(output.events.as_ref())?;
     let live = live::of_trials(&output.live, &stops.interrupter)?;
     Ok(event_log::observer(output, log.as_ref(), live, || {

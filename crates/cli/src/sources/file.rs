@@ -10,12 +10,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
+use highwater_model::user_error::{Place, UserError};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::names::is_list;
 use super::reach::{self, FileKind};
-use crate::failure::{Failure, Place, did_you_mean};
+use crate::error_text::did_you_mean;
 use crate::grammar::{CommandSpec, Reach};
 use crate::layers::{Layers, Origin};
 
@@ -43,7 +44,7 @@ impl ConfigFile {
     ///
     /// # Errors
     /// One of them cannot be read, or the named one is not there.
-    pub fn all(named: Option<&str>) -> Result<Vec<Self>, Failure> {
+    pub fn all(named: Option<&str>) -> Result<Vec<Self>, UserError> {
         let usual = user_directory()
             .map(|directory| (FileKind::User, directory.join(OF_USER)))
             .into_iter()
@@ -53,14 +54,14 @@ impl ConfigFile {
         all.filter_map(|(kind, path)| Self::read(kind, &path).transpose()).collect()
     }
 
-    fn read(kind: FileKind, path: &Path) -> Result<Option<Self>, Failure> {
+    fn read(kind: FileKind, path: &Path) -> Result<Option<Self>, UserError> {
         let name = path.display().to_string();
         match regular_file::read_text(path, WRITTEN_BYTES_MAX) {
             Ok(text) => Ok(Some(Self { kind, name, text })),
             Err(error) if error.kind() == ErrorKind::NotFound && kind != FileKind::Named => {
                 Ok(None)
             }
-            Err(error) => Err(Failure::usage(format!("cannot read {name}: {error}"))),
+            Err(error) => Err(UserError::usage(format!("cannot read {name}: {error}"))),
         }
     }
 
@@ -70,11 +71,11 @@ impl ConfigFile {
         command: &CommandSpec,
         commands: &[&CommandSpec],
         layers: &mut Layers,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), UserError> {
         let table = DeTable::parse(&self.text).map_err(|error| {
             let cause = error.message().lines().next().unwrap_or_default();
             let place = error.span().map(|span| self.place(&span));
-            Failure::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
+            UserError::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
         })?;
         let mut add = |is_table, setting, value: &Value<'_>, texts: Vec<String>| {
             let strength = self.kind.strength(is_table);
@@ -114,7 +115,7 @@ impl ConfigFile {
         key: &Spanned<DeString<'_>>,
         texts: &[String],
         commands: &[&CommandSpec],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), UserError> {
         let reach = commands
             .iter()
             .filter_map(|command| command.reach(setting))
@@ -130,7 +131,7 @@ impl ConfigFile {
         key: &Spanned<DeString<'_>>,
         owners: &[&CommandSpec],
         commands: &[&CommandSpec],
-    ) -> Result<&'static str, Failure> {
+    ) -> Result<&'static str, UserError> {
         let word = key.get_ref().as_ref();
         let mut settings = owners.iter().flat_map(|command| command.settings());
         settings.find(|name| *name == word).ok_or_else(|| self.unknown_key(key, owners, commands))
@@ -141,7 +142,7 @@ impl ConfigFile {
         key: &Spanned<DeString<'_>>,
         owners: &[&CommandSpec],
         commands: &[&CommandSpec],
-    ) -> Failure {
+    ) -> UserError {
         let word = key.get_ref().as_ref();
         let mut others = commands.iter();
         let elsewhere = others.find(|command| command.settings().any(|name| name == word));
@@ -152,7 +153,7 @@ impl ConfigFile {
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => "settings have the names of the long flags".to_owned(),
         };
-        Failure::usage(format!("unknown setting `{word}`"))
+        UserError::usage(format!("unknown setting `{word}`"))
             .at(Some(self.place(&key.span())))
             .with_hint(hint)
     }
@@ -163,10 +164,10 @@ impl ConfigFile {
         setting: &str,
         value: &Value<'_>,
         commands: &[&CommandSpec],
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, UserError> {
         let wrong = |expected: &str| {
             let found = value.get_ref().type_str();
-            Failure::usage(format!("{setting}: expected {expected}, found type {found}"))
+            UserError::usage(format!("{setting}: expected {expected}, found type {found}"))
                 .at(Some(self.place(&value.span())))
         };
         let is_list =

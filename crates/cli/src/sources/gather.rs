@@ -1,6 +1,8 @@
 //! Puts the layers of a command together: command line, environment, file and defaults.
 
-use crate::failure::{Failure, did_you_mean};
+use highwater_model::user_error::UserError;
+
+use crate::error_text::did_you_mean;
 use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
 use crate::invocation::{HANDOVER, PREFIX};
 use crate::layers::{Layers, Origin, Strength, has_scheme};
@@ -17,7 +19,7 @@ pub fn gather(
     arguments: Arguments,
     environment: &[(String, String)],
     files: &[ConfigFile],
-) -> Result<Layers, Failure> {
+) -> Result<Layers, UserError> {
     let mut layers = Layers::default();
     for flag in command.all_flags() {
         layers.next.insert(flag.name, flag.next);
@@ -43,12 +45,12 @@ pub fn gather(
 }
 
 /// The layers of a command from its words alone, without environment and file.
-pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, Failure> {
+pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, UserError> {
     let program = ["highwater"].iter().chain(words);
     let arguments: Vec<String> = program.map(|word| (*word).to_owned()).collect();
     match grammar::parse(&[command], &arguments)? {
         Request::Command(command, words) => gather(command, &[command], words, &[], &[]),
-        _ => Err(Failure::usage("these words are no command")),
+        _ => Err(UserError::usage("these words are no command")),
     }
 }
 
@@ -68,7 +70,7 @@ fn add_environment(
     command: &CommandSpec,
     commands: &[&CommandSpec],
     environment: &[(String, String)],
-) -> Result<(), Failure> {
+) -> Result<(), UserError> {
     let variables: Vec<(&str, String)> = commands
         .iter()
         .flat_map(|command| command.settings())

@@ -3,7 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::failure::Failure;
+use highwater_model::user_error::UserError;
+
 use crate::grammar::Reach;
 use crate::layers::Strength;
 use crate::tuned::WITH;
@@ -39,7 +40,7 @@ pub(super) fn check(
     setting: &str,
     reach: Reach,
     texts: &[String],
-) -> Result<(), Failure> {
+) -> Result<(), UserError> {
     let is_of_directory = kind == FileKind::Directory;
     match reach {
         Reach::Shell if kind != FileKind::Named => Err(of_shell(setting)),
@@ -69,7 +70,7 @@ pub(super) fn check(
 }
 
 /// Fails where the environment may not give a setting.
-pub(super) fn check_variable(variable: &str, reach: Reach) -> Result<(), Failure> {
+pub(super) fn check_variable(variable: &str, reach: Reach) -> Result<(), UserError> {
     match reach {
         Reach::Shell => Err(of_shell(variable)),
         Reach::Settings => Err(of_settings(variable)),
@@ -77,23 +78,25 @@ pub(super) fn check_variable(variable: &str, reach: Reach) -> Result<(), Failure
     }
 }
 
-fn of_shell(name: &str) -> Failure {
-    Failure::usage(format!("`{name}` runs commands, and is not taken from here"))
+fn of_shell(name: &str) -> UserError {
+    UserError::usage(format!("`{name}` runs commands, and is not taken from here"))
         .with_hint("give it on the command line, or in a file that --config names there")
 }
 
-fn of_settings(name: &str) -> Failure {
-    Failure::usage(format!("`{name}` names a file of settings, and is not taken from here"))
+fn of_settings(name: &str) -> UserError {
+    UserError::usage(format!("`{name}` names a file of settings, and is not taken from here"))
         .with_hint("give --config on the command line")
 }
 
-fn beyond(setting: &str, why: &str) -> Failure {
-    Failure::usage(format!("`{setting}` {why}, and is not taken from the working directory's file"))
-        .with_hint(format!(
-            "give it on the command line, as {}, in a file that --config names, or in \
+fn beyond(setting: &str, why: &str) -> UserError {
+    UserError::usage(format!(
+        "`{setting}` {why}, and is not taken from the working directory's file"
+    ))
+    .with_hint(format!(
+        "give it on the command line, as {}, in a file that --config names, or in \
          ~/.config/highwater/config.toml",
-            super::variable(setting)
-        ))
+        super::variable(setting)
+    ))
 }
 
 /// Whether a setting of new tables can name neither a file nor a server: it has words and numbers only.

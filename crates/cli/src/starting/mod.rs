@@ -16,7 +16,7 @@ use highwater_model::user_error::UserError;
 use highwater_next::quoted;
 use highwater_workload::{builtin, catalog};
 
-use crate::failure::Failure;
+use crate::error_text::without_passwords_of;
 use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
 use crate::prepare::target;
 use crate::secret_variables;
@@ -243,12 +243,12 @@ impl Starter for PageStarter {
 
 /// What is wrong with a target, on one line.
 fn said(error: UserError, text: &str) -> String {
-    words(Failure::from(error), &[text.to_owned()])
+    words(error, &[text.to_owned()])
 }
 
 /// A failure on one line, without the passwords of these words.
-fn words(failure: Failure, of: &[String]) -> String {
-    let failure = failure.without_passwords_of(of.iter().map(String::as_str));
+fn words(failure: UserError, of: &[String]) -> String {
+    let failure = without_passwords_of(failure, of.iter().map(String::as_str));
     match failure.hint {
         Some(hint) => format!("{} ({hint})", failure.message),
         None => failure.message,

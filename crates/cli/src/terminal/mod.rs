@@ -13,9 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use block::Block;
 use highwater_driver::redaction::without_passwords;
 use highwater_model::display::harmless;
+use highwater_model::user_error::UserError;
 use highwater_report::{Ink, Summary};
 
-use crate::failure::Failure;
+use crate::error_text::render;
 
 /// Default columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
@@ -31,25 +32,25 @@ pub fn without_color() {
 }
 
 /// Writes data to stdout, without control characters. A closed stdout is not an error.
-pub fn data(text: &str) -> Result<(), Failure> {
+pub fn data(text: &str) -> Result<(), UserError> {
     styled(&harmless(text))
 }
 
 /// Writes Highwater's own text to stdout, with its styles. A closed stdout is not an error.
-pub fn styled(text: &str) -> Result<(), Failure> {
+pub fn styled(text: &str) -> Result<(), UserError> {
     let _below = room();
     let mut stdout = anstream::stdout().lock();
     match write(&mut stdout, text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let message = format!("cannot write to standard output: {error}");
-            Err(Failure::usage(message))
+            Err(UserError::usage(message))
         }
         _ => Ok(()),
     }
 }
 
 /// Writes a summary to stdout, as wide as the terminal, with colors if it supports them.
-pub fn summary(summary: &Summary, verbose: bool) -> Result<(), Failure> {
+pub fn summary(summary: &Summary, verbose: bool) -> Result<(), UserError> {
     styled(&fitted(summary, verbose, stdout_columns()))
 }
 
@@ -102,17 +103,17 @@ fn styled_note(text: &str) {
 }
 
 /// Shows a failure on stderr and returns its exit code.
-pub fn fail(failure: &Failure) -> u8 {
+pub fn fail(failure: &UserError) -> u8 {
     const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
     const HINT: anstyle::Style = anstyle::AnsiColor::Cyan.on_default().bold();
-    let text = failure.render();
+    let text = render(failure);
     let colored = text.replacen("error:", &format!("{ERROR}error:{ERROR:#}"), 1).replacen(
         "\nhint:",
         &format!("\n{HINT}hint:{HINT:#}"),
         1,
     );
     styled_note(&colored);
-    failure.exit
+    failure.exit_code()
 }
 
 /// Columns and rows for a block on stderr; absent if it cannot be redrawn, as in a pipe.

@@ -8,14 +8,14 @@ use std::time::Duration;
 use highwater_driver::clock::RealClock;
 use highwater_driver::interrupts::Interrupts;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 pub(crate) use self::secrets::shown;
 
 use self::secrets::HIDDEN;
-use crate::failure::Failure;
 use crate::intent::parsers;
 use crate::layers::Layers;
-use crate::{exit, secret_variables};
+use crate::secret_variables;
 
 /// Maximum variants of one call.
 pub(crate) const VARIANTS_MAX: usize = 16;
@@ -30,7 +30,7 @@ pub(crate) struct NamedVariant {
 }
 
 /// The given variants; a name without a command is allowed only if no command is needed.
-pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVariant>, Failure> {
+pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVariant>, UserError> {
     let mut variants: Vec<NamedVariant> = Vec::new();
     for given in layers.list("variant") {
         let (name, command) = if needs_command || given.text.contains('=') {
@@ -52,7 +52,7 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
         variants.push(NamedVariant { name, command });
     }
     if variants.len() > VARIANTS_MAX {
-        return Err(Failure::usage(format!("more than {VARIANTS_MAX} variants")));
+        return Err(UserError::usage(format!("more than {VARIANTS_MAX} variants")));
     }
     Ok(variants)
 }
@@ -72,7 +72,7 @@ pub(crate) fn configure(
     name: &str,
     command: Option<&str>,
     interrupts: &Interrupts,
-) -> Result<(), Failure> {
+) -> Result<(), UserError> {
     let Some(command) = command else {
         return Ok(());
     };
@@ -85,12 +85,11 @@ pub(crate) fn configure(
     match shell.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) if is_stopped(interrupts) => {
-            let cause = "interrupted while the command of a variant ran";
-            Err(Failure::usage(cause).with_exit(exit::INTERRUPTED))
+            Err(UserError::interrupted("interrupted while the command of a variant ran"))
         }
-        Ok(status) => Err(Failure::usage(format!("{place}: the command ended with {status}"))
+        Ok(status) => Err(UserError::usage(format!("{place}: the command ended with {status}"))
             .with_hint("make the command configure the target and exit with 0")),
-        Err(error) => Err(Failure::usage(format!("{place}: cannot start a shell: {error}"))),
+        Err(error) => Err(UserError::usage(format!("{place}: cannot start a shell: {error}"))),
     }
 }
 

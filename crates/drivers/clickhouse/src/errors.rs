@@ -90,11 +90,7 @@ impl ServerMessage for ServerError {
             0 => Some("give ClickHouse's HTTP port (mostly 8123, with TLS 8443)"),
             _ => None,
         };
-        UserError {
-            kind,
-            message: format!("{place}: {}", without_secrets(self.message)),
-            hint: hint.map(str::to_owned),
-        }
+        UserError::new(kind, format!("{place}: {}", without_secrets(self.message))).hinted(hint)
     }
 }
 

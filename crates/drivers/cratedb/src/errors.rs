@@ -196,11 +196,7 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> UserErr
         0 | TOO_LONG => String::new(),
         code => format!(" ({code})"),
     };
-    UserError {
-        kind,
-        message: format!("{place}: {}{code}", said(&reason.text)),
-        hint: hint.map(str::to_owned),
-    }
+    UserError::new(kind, format!("{place}: {}{code}", said(&reason.text))).hinted(hint)
 }
 
 #[cfg(test)]

@@ -112,11 +112,8 @@ impl ServerMessage for ServerError {
             3159 => Some("`?sslmode=require` uses TLS"),
             code => failure_hint(code),
         };
-        UserError {
-            kind,
-            message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
-            hint: hint.map(str::to_owned),
-        }
+        UserError::new(kind, format!("{place}: {} ({})", without_secrets(self.message), self.code))
+            .hinted(hint)
     }
 }
 

@@ -119,11 +119,8 @@ impl ServerMessage for ServerError {
             "57P03" => Some("the server is starting up or shutting down; try again"),
             _ => failure_hint(code),
         };
-        UserError {
-            kind,
-            message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
-            hint: hint.map(str::to_owned),
-        }
+        UserError::new(kind, format!("{place}: {} ({})", without_secrets(self.message), self.code))
+            .hinted(hint)
     }
 
     fn position(&self) -> Option<usize> {

@@ -36,11 +36,11 @@ impl SimAdmin {
         // All or nothing: no table is emptied if another one is in the way.
         for table in &workload.tables {
             if !policy.drop && cluster.table(&table.name).is_some() {
-                return Err(UserError {
-                    kind: UserErrorKind::ForeignTable,
-                    message: format!("target `sim:`: table `{}` exists", table.name),
-                    hint: Some("add --drop to recreate it".to_owned()),
-                });
+                return Err(UserError::new(
+                    UserErrorKind::ForeignTable,
+                    format!("target `sim:`: table `{}` exists", table.name),
+                )
+                .with_hint("add --drop to recreate it"));
             }
         }
         for position in 0..workload.tables.len() {
@@ -147,11 +147,10 @@ impl TableReader for SimAdmin {
 impl TableDescriber for SimAdmin {}
 
 fn no_values() -> UserError {
-    UserError {
-        kind: UserErrorKind::Statement,
-        message: "target `sim:`: the workload does not say how its rows are made".to_owned(),
-        hint: None,
-    }
+    UserError::new(
+        UserErrorKind::Statement,
+        "target `sim:`: the workload does not say how its rows are made".to_owned(),
+    )
 }
 
 fn facts_of(parameters: &SimParameters) -> TargetFacts {

@@ -47,9 +47,8 @@ pub(super) fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
 }
 
 pub(super) fn no_table(name: &str) -> UserError {
-    UserError {
-        kind: UserErrorKind::MissingTable,
-        message: format!("target `sim:`: table `{name}` does not exist"),
-        hint: None,
-    }
+    UserError::new(
+        UserErrorKind::MissingTable,
+        format!("target `sim:`: table `{name}` does not exist"),
+    )
 }

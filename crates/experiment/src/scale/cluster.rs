@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_cluster::{self as cluster, ClusterError};
+use highwater_cluster as cluster;
 use highwater_driver::TargetUrl;
 use highwater_driver::clock::RealClock;
 use highwater_driver::telemetry::LimitedNode;
@@ -64,7 +64,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// Something cannot be ended; the rest is still ended.
-    fn end(&mut self) -> Result<(), ClusterError>;
+    fn end(&mut self) -> Result<(), UserError>;
 }
 
 /// A cluster that is started for each size, from a cluster file.
@@ -120,14 +120,14 @@ impl Cluster for StartedCluster {
     }
 
     fn begin_quota(&mut self) -> Result<(), UserError> {
-        self.cluster.begin_quota().map_err(UserError::from)
+        self.cluster.begin_quota()
     }
 
     fn limited_nodes(&self) -> Vec<LimitedNode> {
         self.cluster.limited_nodes()
     }
 
-    fn end(&mut self) -> Result<(), ClusterError> {
+    fn end(&mut self) -> Result<(), UserError> {
         self.cluster.down()
     }
 }
@@ -149,7 +149,7 @@ impl Cluster for ReadyClusters {
         Ok(Resized { urls, metrics: Vec::new(), took: Nanos::ZERO })
     }
 
-    fn end(&mut self) -> Result<(), ClusterError> {
+    fn end(&mut self) -> Result<(), UserError> {
         Ok(())
     }
 }

@@ -12,9 +12,9 @@ use highwater_model::search::{
     SearchPolicy, SearchRecord,
 };
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::planner::PaceInput;
-use highwater_runner::run::RunError;
 use highwater_runner::store::PROBES;
 
 use crate::making::{Jobs, Watched};
@@ -141,12 +141,12 @@ impl Hunt {
         &self,
         root: &Path,
         watched: &Watched,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         self.find_named(root, "search", watched)
     }
 
     /// Runs it as a trial of another experiment.
-    pub(crate) fn nested(&self, place: &TrialPlace) -> Result<ExperimentRecord, RunError> {
+    pub(crate) fn nested(&self, place: &TrialPlace) -> Result<ExperimentRecord, UserError> {
         let watched = Watched::with(Rc::clone(&place.observer), place.interrupts.clone());
         self.find_named(&place.experiment.path().join(PROBES), &place.name, &watched)
     }
@@ -156,7 +156,7 @@ impl Hunt {
         root: &Path,
         name: &str,
         watched: &Watched,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         let jobs = Jobs {
             experiment: self.search(),
             job_of: &|requested: &Requested<Probe>| self.job_of(requested),

@@ -12,11 +12,16 @@ use highwater_model::event::Event;
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::observer::{Observer, Silent};
-use highwater_runner::run::RunError;
 use highwater_runner::store::RunDirectory;
 
 use crate::support::Job;
+
+/// Whether an experiment was refused because its budget does not cover its first trial.
+pub(crate) fn lacks_budget(error: &UserError) -> bool {
+    error.message.starts_with("--budget: not one trial of ")
+}
 
 /// An experiment's observer and stop requests.
 pub(crate) struct Watched {
@@ -89,7 +94,7 @@ impl<E: Experiment> Jobs<'_, E> {
         root: &Path,
         name: &str,
         watched: &Watched,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         let maker = Maker { root, job_of: self.job_of, chances_of: self.chances_of };
         let first = maker.plan(&Requested {
             number: 1,
@@ -122,13 +127,11 @@ impl<T> Maker<'_, T> {
 }
 
 impl<T> TrialMaker<T> for Maker<'_, T> {
-    type Error = RunError;
-
     fn prepare<'a>(
         &'a self,
         requested: &'a Requested<T>,
         _: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, RunError>, RunError> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         Ok(PreparedTrial::new(self.plan(requested), |plan, directory| {
             let job = (self.job_of)(requested);
             let mut with_chances = job.clone();

@@ -12,10 +12,10 @@ use highwater_model::tune::{
     NoBestReason, TrialPurpose, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::record;
-use highwater_runner::run::RunError;
 
-use crate::making::{Jobs, Watched, code};
+use crate::making::{Jobs, Watched, code, lacks_budget};
 use crate::support::{Job, closed, one_node};
 
 const SESSIONS: [u32; 3] = [1, 2, 4];
@@ -57,7 +57,7 @@ fn tune_in(
     root: &Path,
     tuning: TuneRecord,
     watched: &Watched,
-) -> Result<ExperimentRecord, RunError> {
+) -> Result<ExperimentRecord, UserError> {
     tune(root, &simulated(), tuning, Nanos::ZERO, watched)
 }
 
@@ -68,7 +68,7 @@ fn tune(
     tuning: TuneRecord,
     settle: Nanos,
     watched: &Watched,
-) -> Result<ExperimentRecord, RunError> {
+) -> Result<ExperimentRecord, UserError> {
     let job_of = |requested: &Requested<Configuration>| {
         let mut job = pattern.clone();
         job.streams[0].1 = vec![closed(SESSIONS[requested.trial.at[0]])];
@@ -93,7 +93,8 @@ fn a_budget_without_room_for_a_trial_is_refused_and_nothing_is_left() {
     let tuning = tuning(Nanos(4 * TRIAL.0));
     let refused = tune_in(root.path(), tuning, &Watched::silent());
     let refused = refused.unwrap_err();
-    assert!(matches!(refused, RunError::Budget { confirmations: 4, .. }), "{refused}");
+    assert!(lacks_budget(&refused), "{refused}");
+    assert!(refused.message.ends_with(" beside the 4 that confirm"), "{refused}");
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }
 

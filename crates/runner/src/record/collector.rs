@@ -15,6 +15,7 @@ use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::interval_lines::{counts, interval_record, journal_line};
 use super::key_names::KeyNames;
@@ -26,7 +27,7 @@ use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::stop::StopCounts;
-use crate::store::{Journal, RunDirectory, Spool, StoreError};
+use crate::store::{Journal, RunDirectory, Spool};
 use crate::telemetry::{self, Counters};
 
 /// Seconds whose latencies are shown together if one second has too few ops.
@@ -84,7 +85,7 @@ impl<'a> Collector<'a> {
         target: Arc<dyn Target>,
         busiest_cpu: Rc<Cell<Option<f64>>>,
         measures_machine: bool,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, UserError> {
         Ok(Self {
             names: KeyNames::default(),
             open: BTreeMap::new(),
@@ -325,7 +326,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_back<T>(&mut self, read: Result<T, StoreError>) -> Option<T> {
+    fn read_back<T>(&mut self, read: Result<T, UserError>) -> Option<T> {
         read.map_err(|error| self.warn_of(&error.to_string())).ok()
     }
 
@@ -429,7 +430,7 @@ impl<'a> Collector<'a> {
     }
 
     /// If writing fails, the run continues: its measurements are kept in memory and reported.
-    fn write_journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), StoreError>) {
+    fn write_journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), UserError>) {
         if let Some(journal) = &mut self.journal
             && let Err(error) = write(journal)
         {
@@ -444,7 +445,7 @@ impl<'a> Collector<'a> {
         self.ledger = None;
     }
 
-    fn write_ledger(&mut self, write: impl FnOnce(&mut LedgerLog) -> Result<(), StoreError>) {
+    fn write_ledger(&mut self, write: impl FnOnce(&mut LedgerLog) -> Result<(), UserError>) {
         if let Some(ledger) = &mut self.ledger
             && let Err(error) = write(ledger)
         {

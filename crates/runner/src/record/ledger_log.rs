@@ -4,9 +4,11 @@
 //! Bounded: consecutive rows form one span, and beyond a number of spans the file is marked as incomplete. Must not
 //! interpret the outcomes.
 
+use highwater_model::user_error::UserError;
+
 use crate::ledger::spans::{Span, Spans};
 use crate::ledger::stored::line_of;
-use crate::store::{LedgerFile, LedgerHead, LedgerLine, StoreError};
+use crate::store::{LedgerFile, LedgerHead, LedgerLine};
 
 /// Maximum number of spans; about 50 MB.
 const SPANS_MAX: usize = 1 << 20;
@@ -30,7 +32,7 @@ pub(crate) struct LedgerLog {
 
 impl LedgerLog {
     /// Starts the file with its head.
-    pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, StoreError> {
+    pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, UserError> {
         let head = LedgerLine { run: Some(head), ..LedgerLine::default() };
         file.append(std::slice::from_ref(&head))?;
         Ok(Self {
@@ -63,7 +65,7 @@ impl LedgerLog {
     }
 
     /// Writes the pending outcomes.
-    pub(crate) fn write(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self) -> Result<(), UserError> {
         if self.file.bytes() > REWRITE_BYTES.max(2 * self.rewritten_bytes) {
             return self.rewrite(None);
         }
@@ -83,11 +85,11 @@ impl LedgerLog {
     }
 
     /// Writes all outcomes in order, and that the load has ended before this row.
-    pub(crate) fn end(&mut self, next_row: u64) -> Result<(), StoreError> {
+    pub(crate) fn end(&mut self, next_row: u64) -> Result<(), UserError> {
         self.rewrite(Some(next_row))
     }
 
-    fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), StoreError> {
+    fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), UserError> {
         self.pending.fill(Spans::default());
         let lines =
             self.tables.iter().enumerate().map(|(table, spans)| line_of(table, spans.all()));

@@ -33,6 +33,7 @@ use highwater_model::record::{
     SchedulingClass, StreamRecord, TABLE_SETTING, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use self::results::{
     LOAD, MachineUse, availability_record, client_record, measured, phase_beside, phase_record,
@@ -46,13 +47,13 @@ use crate::pass::Passes;
 use crate::record::collector::Collector;
 use crate::request::RunRequest;
 use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
-use crate::store::{self, StoreError, StoredRun};
+use crate::store::{self, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
 /// files.
-pub fn read(path: &Path) -> Result<Record, StoreError> {
+pub fn read(path: &Path) -> Result<Record, UserError> {
     let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
         StoredRun::Killed { draft, lines } => {

@@ -4,10 +4,11 @@
 use highwater_driver::Admin;
 use highwater_model::event::Part;
 use highwater_model::op::BoundWorkload;
+use highwater_model::user_error::UserError;
 
-use super::RunError;
 use super::state::Run;
 use crate::leases::{self, HeldLeases};
+use crate::request::cannot_run;
 use crate::table_setup::writes;
 
 /// Record text if another run took the tables over.
@@ -21,7 +22,7 @@ impl Run {
         &self,
         bound: &BoundWorkload,
         admin: &mut dyn Admin,
-    ) -> Result<Option<HeldLeases>, RunError> {
+    ) -> Result<Option<HeldLeases>, UserError> {
         let capabilities = self.request.target.capabilities();
         let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
         let options = &self.request.options;
@@ -39,7 +40,7 @@ impl Run {
         }
         let watching = |held: Part| self.begin(held);
         let token = leases::take(admin, &tables, plan, timeline, watching).await?;
-        Ok(Some(HeldLeases::keep(&self.request.target, token)?))
+        HeldLeases::keep(&self.request.target, token).map(Some).map_err(|error| cannot_run(&error))
     }
 
     /// Releases the tables, or keeps them for the next run of a search.

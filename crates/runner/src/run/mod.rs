@@ -23,7 +23,6 @@ use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Invariant;
 
 use crate::audit::AuditOutcome;
@@ -43,12 +42,11 @@ use crate::store::LedgerHead;
 use crate::table_setup;
 use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use preparing::unless_stopped;
 use state::Run;
 
-pub use crate::request::{
-    Ended, RunEnd, RunError, RunOptions, RunRequest, TableRequest, TelemetryRequest,
-};
+pub use crate::request::{Ended, RunEnd, RunOptions, RunRequest, TableRequest, TelemetryRequest};
 
 /// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
@@ -63,7 +61,7 @@ pub fn run(
     request: RunRequest,
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
-) -> Result<RunEnd, RunError> {
+) -> Result<RunEnd, UserError> {
     one_of(request, observer, interrupts, None)
 }
 
@@ -73,7 +71,7 @@ pub fn one_of(
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
     kept: Option<KeptLeases>,
-) -> Result<RunEnd, RunError> {
+) -> Result<RunEnd, UserError> {
     let directory = request.directory.clone();
     let clock = RealClock::start();
     let end = if request.target.capabilities().simulated_clock {
@@ -82,14 +80,14 @@ pub fn one_of(
         let executors = Executors::Inline;
         let run = Run::new(request, observer, interrupts, timeline, executors);
         let end = simulated.block_on(run.whole());
-        end.unwrap_or(Err(RunError::Stuck))
+        end.unwrap_or(Err(UserError::usage("the simulated run stood still")))
     } else {
         let end = RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
             let run = Run::new(request, observer, interrupts, timeline, executors);
             Run { kept, ..run }.whole()
         });
-        end.unwrap_or_else(|error| Err(error.into()))
+        end.unwrap_or_else(|error| Err(crate::request::cannot_run(&error)))
     };
     if end.is_err() {
         directory.discard();
@@ -98,7 +96,7 @@ pub fn one_of(
 }
 
 impl Run {
-    async fn whole(mut self) -> Result<RunEnd, RunError> {
+    async fn whole(mut self) -> Result<RunEnd, UserError> {
         let target = Arc::clone(&self.request.target);
         target.configure(&self.request.options.tables.settings)?;
         let opened = target.administer(Rc::clone(&self.timeline));
@@ -107,13 +105,13 @@ impl Run {
         self.request.options.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
         let identity = self.request.workload.row_identity(&facts.dialects);
-        self.row_identity = identity.map_err(|error| RunError::Workload(error.message))?;
+        self.row_identity = identity.map_err(|error| UserError::usage(error.message))?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
         let held = self.hold_tables(&bound, admin.as_mut());
         let leases = unless_stopped(&self.later_interrupts, held).await?;
         let end = Box::pin(self.loaded(facts, bound, &mut admin, leases.as_ref())).await;
-        if matches!(end, Err(RunError::Interrupted)) {
+        if matches!(&end, Err(error) if error.kind == UserErrorKind::Interrupted) {
             self.renew(&mut admin).await;
         }
         if let Some(leases) = leases {
@@ -129,7 +127,7 @@ impl Run {
         bound: Arc<BoundWorkload>,
         admin: &mut Box<dyn Admin>,
         leases: Option<&HeldLeases>,
-    ) -> Result<RunEnd, RunError> {
+    ) -> Result<RunEnd, UserError> {
         let observer = Rc::clone(&self.observer);
         let plan = Arc::new(self.request.plan.clone());
         if plan.share.index == 1 {
@@ -187,7 +185,7 @@ impl Run {
         if let Some(error) = passes.fatal()
             && matches!(error.kind, UserErrorKind::Preparation(_))
         {
-            return Err(error.into());
+            return Err(error);
         }
         if leases.is_some_and(HeldLeases::is_lost) {
             let lost = Incident::new(IncidentKind::TablesLost, holding::LOST);
@@ -196,7 +194,7 @@ impl Run {
         Box::pin(self.conclude(parts, passes, admin, collector)).await
     }
 
-    fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
+    fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, UserError> {
         let style = self.request.target.placeholders();
         let literals = self.request.plan.workload.literals;
         let mut bound = binding::bind(&self.request.workload, literals, dialects, style)?;
@@ -204,9 +202,9 @@ impl Run {
         Ok(Arc::new(bound))
     }
 
-    fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
+    fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, UserError> {
         let found = self.request.workload.invariants(dialects);
-        found.map_err(|error| RunError::Workload(error.message))
+        found.map_err(|error| UserError::usage(error.message))
     }
 
     /// The head of the ledger file.
@@ -237,7 +235,7 @@ impl Run {
         mut passes: Passes,
         admin: &mut Box<dyn Admin>,
         mut collector: Collector<'_>,
-    ) -> Result<RunEnd, RunError> {
+    ) -> Result<RunEnd, UserError> {
         collector.end_ledger(self.tables.rows_end(&self.request, &passes));
         let bound = self.bind(&parts.facts.dialects)?;
         let invariants = self.invariants(&parts.facts.dialects)?;

@@ -27,7 +27,6 @@ use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::sessions::Sessions;
 use crate::source::{Source, SourcePlan};
-use crate::store::StoreError;
 use crate::table_setup;
 
 /// What ends the phases with a pace: rows, if a stream writes any, or time.
@@ -137,7 +136,7 @@ impl Run {
 
     /// Waits for the common start of all shares; the user can stop meanwhile. Writes the start to the draft, the only
     /// place that has it if the run is killed.
-    pub(super) async fn wait_for_start(&mut self, parts: &mut Parts) -> Result<(), StoreError> {
+    pub(super) async fn wait_for_start(&mut self, parts: &mut Parts) -> Result<(), UserError> {
         let (start, now) = (self.request.start_in, self.timeline.now());
         parts.record.incidents.extend(self.late(now));
         let mut draft = parts.record.clone();

@@ -8,30 +8,30 @@ use highwater_driver::{Admin, Connect, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::RunError;
 use super::state::Run;
 use crate::binding::DeclaredTables;
 use crate::deadline::within;
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// Time limit for replacing a connection on which a statement timed out.
 const RENEW_LIMIT: Nanos = Nanos::from_secs(10);
 
+/// Why a run that was stopped before its load has no record.
+const STOPPED: &str =
+    "stopped by the user before the load began: no load was sent, and there is no record";
+
 /// The result of a preparation, unless the user stops the run first.
-pub(super) async fn unless_stopped<T, E>(
+pub(super) async fn unless_stopped<T>(
     interrupts: &Interrupts,
-    preparation: impl Future<Output = Result<T, E>>,
-) -> Result<T, RunError>
-where
-    RunError: From<E>,
-{
+    preparation: impl Future<Output = Result<T, UserError>>,
+) -> Result<T, UserError> {
     let mut interrupts = interrupts.clone();
     tokio::select! {
         biased;
-        prepared = preparation => Ok(prepared?),
-        _ = interrupts.next() => Err(RunError::Interrupted),
+        prepared = preparation => prepared,
+        _ = interrupts.next() => Err(UserError::interrupted(STOPPED)),
     }
 }
 
@@ -69,7 +69,7 @@ impl Run {
         admin: &mut dyn Admin,
         bound: Arc<BoundWorkload>,
         facts: &TargetFacts,
-    ) -> Result<Arc<BoundWorkload>, RunError> {
+    ) -> Result<Arc<BoundWorkload>, UserError> {
         if self.request.plan.audit.level == AuditLevel::Off {
             return Ok(bound);
         }

@@ -8,9 +8,8 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunNote;
 use highwater_model::stored_form::StoredForm;
 use highwater_model::units::Nanos;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::RunError;
 use super::preparing::unless_stopped;
 use super::state::Run;
 use crate::canary::{self, Canary, Uncompared};
@@ -34,7 +33,7 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         bound: Arc<BoundWorkload>,
         facts: &TargetFacts,
-    ) -> Result<Arc<BoundWorkload>, RunError> {
+    ) -> Result<Arc<BoundWorkload>, UserError> {
         if !self.has_canary() {
             return Ok(bound);
         }
@@ -74,7 +73,7 @@ impl Run {
         &mut self,
         admin: &mut Box<dyn Admin>,
         bound: &Arc<BoundWorkload>,
-    ) -> Result<Vec<Uncompared>, RunError> {
+    ) -> Result<Vec<Uncompared>, UserError> {
         let stop = self.later_interrupts.clone();
         let unwritten = self.tables.unwritten(admin.as_mut(), bound);
         let unwritten = unless_stopped(&stop, unwritten).await?;
@@ -98,7 +97,11 @@ impl Run {
             tried.transpose()
         };
         let tried = unless_stopped(&stop, tried).await;
-        if matches!(tried, Ok(None) | Err(RunError::Interrupted)) {
+        let is_given_up = match &tried {
+            Ok(tried) => tried.is_none(),
+            Err(error) => error.kind == UserErrorKind::Interrupted,
+        };
+        if is_given_up {
             // A statement was given up, whose rows may still come.
             self.renew(admin).await;
             let deadline = self.timeline.now().saturating_add(IDLE_LIMIT);
@@ -106,11 +109,11 @@ impl Run {
             if !admin.quiesce(start.unwrap_or(deadline).min(deadline)).await? {
                 // Its rows would be behind those of the load; the next run recreates the tables.
                 tried?;
-                return Err(still_running().into());
+                return Err(still_running());
             }
         }
         if self.request.plan.share.of > 1 && !self.is_alone_for(LAST_MOMENT) {
-            return Err(too_late().into());
+            return Err(too_late());
         }
         let (request, identity) = (&self.request, self.row_identity.clone());
         let ended = self.tables.end_canary(admin.as_mut(), bound, request, &identity);

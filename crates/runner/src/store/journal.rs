@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::record::{FailureRecord, InterventionRecord};
+use highwater_model::user_error::UserError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
+use super::file_error;
 use super::line_tail::LineTail;
 
 /// Additions to one second of one op.
@@ -107,21 +108,21 @@ pub struct Journal {
 
 impl Journal {
     /// Creates it.
-    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
-        let file = File::create(path).map_err(|error| StoreError::new(path, error))?;
+    pub(super) fn create(path: &Path) -> Result<Self, UserError> {
+        let file = File::create(path).map_err(|error| file_error(path, error))?;
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
     /// Adds counts, or a change made by a command; it reaches the disk with the next [`Journal::flush`].
-    pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), UserError> {
         serde_json::to_writer(&mut self.file, line)
             .map_err(std::io::Error::from)
             .and_then(|()| self.file.write_all(b"\n"))
-            .map_err(|error| StoreError::new(&self.path, error))
+            .map_err(|error| file_error(&self.path, error))
     }
 
     /// Passes everything to the operating system.
-    pub fn flush(&mut self) -> Result<(), StoreError> {
-        self.file.flush().map_err(|error| StoreError::new(&self.path, error))
+    pub fn flush(&mut self) -> Result<(), UserError> {
+        self.file.flush().map_err(|error| file_error(&self.path, error))
     }
 }

@@ -8,9 +8,10 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
+use highwater_model::user_error::UserError;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
+use super::file_error;
 use super::whole_file::write_whole;
 
 /// If the first line is longer, the file is not a ledger.
@@ -74,25 +75,25 @@ pub struct LedgerFile {
 
 impl LedgerFile {
     /// Creates it.
-    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
-        let file = File::create(path).map_err(|error| StoreError::new(path, error))?;
+    pub(super) fn create(path: &Path) -> Result<Self, UserError> {
+        let file = File::create(path).map_err(|error| file_error(path, error))?;
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file), bytes: 0 })
     }
 
     /// Appends lines, and passes them to the operating system.
-    pub fn append(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
+    pub fn append(&mut self, lines: &[LedgerLine]) -> Result<(), UserError> {
         let text = text_of(lines);
         self.bytes += text.len() as u64;
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
-        written.map_err(|error| StoreError::new(&self.path, error))
+        written.map_err(|error| file_error(&self.path, error))
     }
 
     /// Replaces the whole content with these lines.
-    pub fn replace(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
+    pub fn replace(&mut self, lines: &[LedgerLine]) -> Result<(), UserError> {
         let text = text_of(lines);
         write_whole(&self.path, text.as_bytes())?;
         let file = File::options().append(true).open(&self.path);
-        let file = file.map_err(|error| StoreError::new(&self.path, error))?;
+        let file = file.map_err(|error| file_error(&self.path, error))?;
         self.file = BufWriter::new(file);
         self.bytes = text.len() as u64;
         Ok(())
@@ -118,15 +119,15 @@ pub(super) fn read_head(path: &Path) -> Option<LedgerHead> {
 }
 
 /// The lines of a file; a truncated last line is omitted. `None` without a file.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
+pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, UserError> {
     let text = match regular_file::read_text(path, MADE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StoreError::new(path, error)),
+        Err(error) => return Err(file_error(path, error)),
     };
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let lines: Result<Vec<LedgerLine>, _> =
         text[..whole].lines().map(serde_json::from_str).collect();
-    let damaged = |error: serde_json::Error| StoreError::new(path, format!("damaged: {error}"));
+    let damaged = |error: serde_json::Error| file_error(path, format!("damaged: {error}"));
     lines.map(Some).map_err(damaged)
 }

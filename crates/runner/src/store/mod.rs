@@ -17,7 +17,6 @@
 //! is in files without a name. A killed process leaves the first four files, and its reports. Errors name the path.
 //! Must not make, interpret, or render a record.
 
-mod error;
 mod journal;
 mod ledger_file;
 mod line_tail;
@@ -45,11 +44,11 @@ use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use error::StoreError;
 pub use journal::{Journal, JournalLine, JournalTail, Written};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use names::PROBES;
@@ -78,7 +77,7 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Creates `root/id`, or `root/id-2` … if that exists, and writes the plan.
-    pub fn create(root: &Path, id: &str, plan: &Plan) -> Result<Self, StoreError> {
+    pub fn create(root: &Path, id: &str, plan: &Plan) -> Result<Self, UserError> {
         const NAMES_MAX: u32 = 1_000;
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
         for number in 1..=NAMES_MAX {
@@ -95,7 +94,7 @@ impl RunDirectory {
                         }
                         Err(error) => {
                             run.discard();
-                            Err(error.hinting("-o DIR names a directory with room"))
+                            Err(error.with_hint("-o DIR names a directory with room"))
                         }
                     };
                 }
@@ -103,7 +102,7 @@ impl RunDirectory {
                 Err(error) => return Err(unwritable(&path, &error)),
             }
         }
-        Err(StoreError::new(root, format!("{NAMES_MAX} runs named {id} exist already")))
+        Err(file_error(root, format!("{NAMES_MAX} runs named {id} exist already")))
     }
 
     /// Writes this page with each record.
@@ -113,7 +112,7 @@ impl RunDirectory {
     }
 
     /// Creates the directory of a trial of this experiment; its record has a page where this one's has.
-    pub fn create_trial(&self, name: &str, plan: &Plan) -> Result<Self, StoreError> {
+    pub fn create_trial(&self, name: &str, plan: &Plan) -> Result<Self, UserError> {
         let trial = Self::create(&self.path.join(PROBES), name, plan)?;
         Ok(Self { page: self.page, ..trial })
     }
@@ -138,7 +137,7 @@ impl RunDirectory {
     }
 
     /// Writes the record without results.
-    pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
+    pub fn write_draft(&self, draft: &RunRecord) -> Result<(), UserError> {
         self.write_whole(DRAFT, json::print(draft).as_bytes())
     }
 
@@ -154,7 +153,7 @@ impl RunDirectory {
     }
 
     /// Opens the journal.
-    pub fn journal(&self) -> Result<Journal, StoreError> {
+    pub fn journal(&self) -> Result<Journal, UserError> {
         Journal::create(&self.path.join(JOURNAL))
     }
 
@@ -164,12 +163,12 @@ impl RunDirectory {
     }
 
     /// Creates the ledger file.
-    pub fn ledger(&self) -> Result<LedgerFile, StoreError> {
+    pub fn ledger(&self) -> Result<LedgerFile, UserError> {
         LedgerFile::create(&self.path.join(LEDGER))
     }
 
     /// Writes the record, its page if it has one, and its histograms.
-    pub fn write_record<'a>(&self, record: impl Into<RecordRef<'a>>) -> Result<(), StoreError> {
+    pub fn write_record<'a>(&self, record: impl Into<RecordRef<'a>>) -> Result<(), UserError> {
         let record = record.into();
         write_whole_by(&self.path.join(RECORD), |file| json::write(record, file))?;
         if let Some(page) = self.page {
@@ -179,11 +178,11 @@ impl RunDirectory {
     }
 
     /// Writes a file completely or not at all.
-    fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), UserError> {
         write_whole(&self.path.join(name), bytes)
     }
 
-    fn write_histogram_log(&self, record: &RunRecord) -> Result<(), StoreError> {
+    fn write_histogram_log(&self, record: &RunRecord) -> Result<(), UserError> {
         write_whole_by(&self.path.join("latency.hlog"), |file| {
             write_log(file, record).map_err(std::io::Error::other)
         })
@@ -192,7 +191,7 @@ impl RunDirectory {
 
 /// Rewrites the page of a record that was read from `run`, and returns its path. The page of merged shares does not
 /// replace that of the first share, which is in the same directory.
-pub fn write_page(run: &Path, page: &str, merged: bool) -> Result<PathBuf, StoreError> {
+pub fn write_page(run: &Path, page: &str, merged: bool) -> Result<PathBuf, UserError> {
     let path = directory_of(run).join(if merged { MERGED_PAGE } else { PAGE });
     write_whole(&path, page.as_bytes())?;
     Ok(path)
@@ -248,7 +247,7 @@ pub enum StoredRun {
 }
 
 /// Reads a run from its directory or its record file.
-pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
+pub fn read(path: &Path) -> Result<StoredRun, UserError> {
     let file = if path.is_dir() { path.join(RECORD) } else { path.to_owned() };
     if path.is_dir() && !file.exists() {
         return read_killed(path);
@@ -257,10 +256,10 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
 }
 
 /// A record, or a draft of one.
-fn parsed(file: &Path) -> Result<Record, StoreError> {
+fn parsed(file: &Path) -> Result<Record, UserError> {
     let text = regular_file::read_text(file, MADE_BYTES_MAX);
-    let text = text.map_err(|error| StoreError::new(file, error))?;
-    json::parse(&text).map_err(|error| StoreError::new(file, error))
+    let text = text.map_err(|error| file_error(file, error))?;
+    json::parse(&text).map_err(|error| file_error(file, error))
 }
 
 /// Tries for a lock held by another process: a process that checks whether a run is in progress holds it for a moment.
@@ -268,14 +267,14 @@ const LOCK_TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// Marks a run as in progress; fails if another process has marked it.
-fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
+fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, UserError> {
     let plan = directory.join(PLAN);
-    let file = regular_file::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
+    let file = regular_file::open(&plan).map_err(|error| file_error(&plan, error))?;
     match try_lock(&file, || std::thread::sleep(BETWEEN_TRIES)) {
         Ok(()) => Ok(Some(Arc::new(file))),
         Err(fs::TryLockError::WouldBlock) => {
-            Err(StoreError::new(directory, "this run is still running")
-                .hinting("wait until it has ended"))
+            Err(file_error(directory, "this run is still running")
+                .with_hint("wait until it has ended"))
         }
         Err(fs::TryLockError::Error(_)) => Ok(None),
     }
@@ -298,14 +297,14 @@ pub fn directory_of(path: &Path) -> &Path {
 }
 
 /// The directory of a run that is not in progress, from its path or that of its record.
-pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
+pub fn reopen(path: &Path) -> Result<RunDirectory, UserError> {
     let directory = directory_of(path);
     let lock = lock(directory)?;
     Ok(RunDirectory { path: directory.to_owned(), spills: Arc::default(), lock, page: None })
 }
 
 /// The lines of the ledger in a run's directory; absent where it has none.
-pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
+pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, UserError> {
     ledger_file::read(&directory.join(LEDGER))
 }
 
@@ -345,24 +344,24 @@ pub fn journal_tail(directory: &Path) -> JournalTail {
 }
 
 /// Reads the files of a run directory without a record.
-fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
+fn read_killed(directory: &Path) -> Result<StoredRun, UserError> {
     if !directory.join(PLAN).exists() {
-        return Err(StoreError::new(directory, "no run is in this directory")
-            .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
+        return Err(file_error(directory, "no run is in this directory")
+            .with_hint("a run's directory holds plan.json; `-o DIR` names the store of several"));
     }
     let draft = directory.join(DRAFT);
     if !draft.exists() {
         return Err(without_draft(directory));
     }
     let Record::Run(mut record) = parsed(&draft)? else {
-        return Err(StoreError::new(&draft, "it is not the draft of a run"));
+        return Err(file_error(&draft, "it is not the draft of a run"));
     };
     record.interventions = journal::lines(&directory.join(JOURNAL));
     Ok(StoredRun::Killed { draft: record, lines: journal::lines(&directory.join(JOURNAL)) })
 }
 
 /// The error for a run or an experiment that had written only its plan.
-fn without_draft(directory: &Path) -> StoreError {
+fn without_draft(directory: &Path) -> UserError {
     // An experiment has no draft; it has a record once its first trial is over.
     let probes = fs::read_dir(directory.join(PROBES))
         .into_iter()
@@ -374,15 +373,15 @@ fn without_draft(directory: &Path) -> StoreError {
         Some(run) => {
             let why = "the program ended in the first of this experiment's runs";
             let hint = format!("`highwater show {}` shows how far that came", run.display());
-            StoreError::new(directory, why).hinting(&hint)
+            file_error(directory, why).with_hint(&hint)
         }
-        None => StoreError::new(directory, "this run ended before its target had answered")
-            .hinting("plan.json in it shows what was intended"),
+        None => file_error(directory, "this run ended before its target had answered")
+            .with_hint("plan.json in it shows what was intended"),
     }
 }
 
 /// Finds a run below `root` by path, id, or unique prefix of the id; the newest for `None`.
-pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
+pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
         return Ok(path.to_owned());
     }
@@ -390,7 +389,7 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     if ids.is_empty() {
         let hint = "`highwater run` makes a first one; -o DIR names another store";
         let cause = format!("no runs yet in {}", root.display());
-        return Err(StoreError::plain(cause).hinting(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     let Some(prefix) = run else {
         let newest = ids.iter().max_by_key(|id| age(root, id));
@@ -398,16 +397,15 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     };
     let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(prefix)).collect();
     match matching.as_slice() {
-        [] => Err(StoreError::new(&root.join(prefix), "no such run").hinting(
+        [] => Err(file_error(&root.join(prefix), "no such run").with_hint(
             "name a run's directory, its record.json, its id, or a unique prefix of the id",
         )),
         [one] => Ok(root.join(one)),
         several if several.iter().any(|id| *id == prefix) => Ok(root.join(prefix)),
-        several => Err(StoreError::new(
-            &root.join(prefix),
-            format!("{} runs begin like this", several.len()),
-        )
-        .hinting("give more of the id")),
+        several => {
+            Err(file_error(&root.join(prefix), format!("{} runs begin like this", several.len()))
+                .with_hint("give more of the id"))
+        }
     }
 }
 
@@ -415,7 +413,7 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn list(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub fn list(root: &Path) -> Result<Vec<PathBuf>, UserError> {
     let mut ids = ids(root)?;
     ids.sort_by_cached_key(|id| std::cmp::Reverse(age(root, id)));
     Ok(ids.iter().map(|id| root.join(id)).collect())
@@ -425,24 +423,24 @@ pub fn list(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
 ///
 /// # Errors
 /// The store has no such run, or it cannot be removed.
-pub fn remove(root: &Path, id: &str) -> Result<(), StoreError> {
+pub fn remove(root: &Path, id: &str) -> Result<(), UserError> {
     let known = ids(root)?;
     let directory = root.join(id);
     if !known.iter().any(|known| known == id) {
-        return Err(StoreError::new(&directory, "no such run"));
+        return Err(file_error(&directory, "no such run"));
     }
-    fs::remove_dir_all(&directory).map_err(|error| StoreError::new(&directory, error))
+    fs::remove_dir_all(&directory).map_err(|error| file_error(&directory, error))
 }
 
 /// Ids of the runs below `root`, unordered; empty if `root` does not exist.
-fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
+fn ids(root: &Path) -> Result<Vec<String>, UserError> {
     match fs::read_dir(root) {
         Ok(entries) => Ok(entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| root.join(name).join(PLAN).exists())
             .collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(StoreError::new(root, error).hinting("-o DIR names another store")),
+        Err(error) => Err(file_error(root, error).with_hint("-o DIR names another store")),
     }
 }
 
@@ -470,15 +468,20 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> StoreError {
+/// An error of a file or directory, named in front of its cause.
+fn file_error(path: &Path, cause: impl std::fmt::Display) -> UserError {
+    UserError::usage(format!("{}: {cause}", path.display()))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> UserError {
     let cause = match error.kind() {
         std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
             "it is not a directory".to_owned()
         }
         _ => error.to_string(),
     };
-    StoreError::new(path, format!("cannot keep runs here: {cause}"))
-        .hinting("-o DIR names a directory that can be written")
+    file_error(path, format!("cannot keep runs here: {cause}"))
+        .with_hint("-o DIR names a directory that can be written")
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use super::error::StoreError;
+use highwater_model::user_error::UserError;
+
+use super::file_error;
 
 /// A file that is created with the first write.
 #[derive(Debug)]
@@ -23,8 +25,8 @@ impl Spill {
     }
 
     /// Appends bytes.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let failed = |error: std::io::Error| StoreError::new(&self.path, error);
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), UserError> {
+        let failed = |error: std::io::Error| file_error(&self.path, error);
         let file = if let Some(file) = &self.file {
             file
         } else {
@@ -40,7 +42,7 @@ impl Spill {
     }
 
     /// Fills the buffer from a position.
-    pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
+    pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), UserError> {
         let missing = || self.failed("nothing was written");
         let file = self.file.as_ref().ok_or_else(missing)?;
         file.read_exact_at(buffer, from).map_err(|error| self.failed(error))
@@ -48,7 +50,7 @@ impl Spill {
 
     /// Reads this many bytes from the start, in order; `None` if nothing was written. Fails if the file has fewer
     /// bytes: its end would be mistaken for the end of the written data.
-    pub(super) fn reader(&self, bytes: u64) -> Result<Option<impl Read + '_>, StoreError> {
+    pub(super) fn reader(&self, bytes: u64) -> Result<Option<impl Read + '_>, UserError> {
         let Some(mut file) = self.file.as_ref() else {
             return Ok(None);
         };
@@ -67,7 +69,7 @@ impl Spill {
     }
 
     /// An error of its file.
-    pub(super) fn failed(&self, error: impl std::fmt::Display) -> StoreError {
-        StoreError::new(&self.path, error)
+    pub(super) fn failed(&self, error: impl std::fmt::Display) -> UserError {
+        file_error(&self.path, error)
     }
 }

@@ -5,10 +5,10 @@
 
 use std::io::BufReader;
 
+use highwater_model::user_error::UserError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::error::StoreError;
 use super::spill::Spill;
 
 /// Values in memory at a time.
@@ -48,7 +48,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
     }
 
     /// Takes all values; an error if the scratch file cannot be read back.
-    pub fn take(&mut self) -> Result<Vec<T>, StoreError> {
+    pub fn take(&mut self) -> Result<Vec<T>, UserError> {
         let mut values = Vec::with_capacity(self.spilled + self.recent.len());
         self.drain(|value| values.push(value))?;
         Ok(values)
@@ -56,7 +56,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
 
     /// Passes on all values one by one, and keeps none. An error if the scratch file cannot be read back, possibly
     /// after some values.
-    pub fn drain(&mut self, mut each: impl FnMut(T)) -> Result<(), StoreError> {
+    pub fn drain(&mut self, mut each: impl FnMut(T)) -> Result<(), UserError> {
         if let Some(written) = self.spill.reader(self.spilled_bytes)? {
             let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
             for value in lines {
@@ -77,7 +77,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
     }
 
     /// Bytes written.
-    fn write(&mut self) -> Result<u64, StoreError> {
+    fn write(&mut self) -> Result<u64, UserError> {
         let mut lines = Vec::new();
         for value in &self.recent {
             serde_json::to_writer(&mut lines, value).map_err(|error| self.spill.failed(error))?;

@@ -4,10 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::StoreError;
+use highwater_model::user_error::UserError;
+
+use super::file_error;
 
 /// Writes a file completely or not at all.
-pub(super) fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), UserError> {
     write_whole_by(whole, |file| file.write_all(bytes))
 }
 
@@ -15,7 +17,7 @@ pub(super) fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), StoreError> 
 pub(super) fn write_whole_by(
     whole: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), StoreError> {
+) -> Result<(), UserError> {
     let mut partial = whole.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
@@ -30,6 +32,6 @@ pub(super) fn write_whole_by(
     written.map_err(|error| {
         // The remains would only take space on a full disk.
         drop(fs::remove_file(&partial));
-        StoreError::new(whole, error)
+        file_error(whole, error)
     })
 }

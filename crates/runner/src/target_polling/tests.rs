@@ -7,11 +7,11 @@ use highwater_model::event::Event;
 use highwater_model::target_telemetry::{
     POINTS_MAX, SERIES_MAX, SeriesKind, TelemetryPoint, TelemetrySeries,
 };
-use highwater_model::user_error::UserErrorKind;
 
 use super::*;
 use crate::observer::Silent;
 use highwater_driver::clock::SimulatedTimeline;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 const S: u64 = 1_000_000_000;
 
@@ -208,11 +208,10 @@ impl TelemetryReader for Scripted {
 }
 
 fn refused(number: u32) -> Result<Vec<MetricSample>, UserError> {
-    Err(UserError {
-        kind: UserErrorKind::Statement,
-        message: format!("question {number} refused{}", ", and why".repeat(100)),
-        hint: None,
-    })
+    Err(UserError::new(
+        UserErrorKind::Statement,
+        format!("question {number} refused{}", ", and why".repeat(100)),
+    ))
 }
 
 fn opener(manner: Manner, polls: Rc<Cell<u32>>) -> Opener {

@@ -20,7 +20,6 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RunRecord, TableRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
-use highwater_runner::run::RunError;
 
 /// Half a second of inserts into a file of this directory.
 fn job(root: &Path) -> Job {
@@ -38,7 +37,7 @@ fn run(job: &Job) -> RunRecord {
 /// Why it is rejected.
 fn refusal(job: &Job, root: &Path) -> String {
     match try_run_on(job, job.open_target(root), root) {
-        Err(RunError::Target(error)) => error.message,
+        Err(error) => error.message,
         _ => panic!("it ran"),
     }
 }

@@ -13,7 +13,6 @@ use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserErrorKind;
 use highwater_runner::observer::Silent;
-use highwater_runner::run::RunError;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_testing::mariadb::{self, MariaDb};
 
@@ -281,8 +280,7 @@ fn refusal_of(
         ..job(&typed(dialect, columns), AuditLevel::Sums)
     };
     let refused = match try_run_on(&changed(job), database.open(None, None), root.path()) {
-        Err(RunError::Target(error)) => error,
-        Err(other) => panic!("{other}"),
+        Err(error) => error,
         Ok(end) => panic!("it ran: {:#?}", end.record.audit),
     };
     assert_eq!(refused.kind, UserErrorKind::Usage, "{refused}");
@@ -518,7 +516,7 @@ fn an_engine_that_keeps_nothing_is_named_as_such() {
     let root = tempfile::tempdir().unwrap();
     let job = job(&typed("mysql", &[("a", COUNTER, "int")]), AuditLevel::Sums);
     let refused = try_run_on(&job, database.open(None, None), root.path());
-    let Err(RunError::Target(error)) = refused else {
+    let Err(error) = refused else {
         panic!("it ran");
     };
     assert!(error.message.contains("the engine BLACKHOLE"), "{error}");

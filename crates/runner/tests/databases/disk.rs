@@ -6,7 +6,6 @@ use std::process::Command;
 use crate::support::{Job, closed, exit_code, measurement_reasons, open, try_run_on};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::units::Nanos;
-use highwater_runner::run::RunError;
 use highwater_testing::programs::report_left_out;
 
 /// A separate file system in memory, removed when dropped.
@@ -72,8 +71,7 @@ fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
     };
     let mut job = disk.job(&[("insert", open(1_000))]);
     job.step = Nanos::from_secs(300);
-    let Err(RunError::Target(error)) = try_run_on(&job, job.open_target(root.path()), root.path())
-    else {
+    let Err(error) = try_run_on(&job, job.open_target(root.path()), root.path()) else {
         panic!("it ran");
     };
     assert!(error.message.contains("would write about"), "{error}");

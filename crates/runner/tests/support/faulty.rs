@@ -174,10 +174,7 @@ impl AdminHooks for Arc<Faults> {
         }
         self.slices_requested.lock().unwrap().push(table.slice);
         if self.refuses_to_count {
-            return Some(UserError {
-                kind: UserErrorKind::Statement,
-                ..UserError::usage("it does not count")
-            });
+            return Some(UserError::new(UserErrorKind::Statement, "it does not count"));
         }
         let slice = table.slice.unwrap_or(KeyRange::ALL);
         let is_too_wide =

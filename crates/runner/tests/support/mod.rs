@@ -23,10 +23,11 @@ use highwater_model::plan::{
 };
 use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_model::user_error::UserError;
 use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunEnd, RunError, RunOptions, RunRequest, TelemetryRequest, run};
+use highwater_runner::run::{RunEnd, RunOptions, RunRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};
 
@@ -334,7 +335,7 @@ pub(crate) fn try_run_on(
     job: &Job,
     target: Arc<dyn Target>,
     root: &Path,
-) -> Result<RunEnd, RunError> {
+) -> Result<RunEnd, UserError> {
     let (_keep, interrupts) = interrupts::channel();
     run(job.request(target, root), Rc::new(Silent), interrupts)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::series::{Point, SeriesSet, Setting, names};
 use highwater_model::input_error::suggest;
+use highwater_model::user_error::UserError;
 
 /// Settings whose units are bought or started: throughput per unit is meaningful.
 const PIECES: [&str; 7] = [
@@ -42,27 +43,14 @@ pub struct Varied {
     pub values: Vec<String>,
 }
 
-/// Why there is no table.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct AxisError {
-    /// Place and cause, lower case.
-    pub message: String,
-    /// The suggested fix.
-    pub hint: String,
-}
-
-impl AxisError {
-    pub(super) fn nowhere(set: &SeriesSet, name: &str) -> Self {
-        let known: Vec<&str> = distinct(set.points.iter().flat_map(|point| point.settings.keys()))
-            .into_iter()
-            .map(|name| set.header(name))
-            .collect();
-        Self {
-            message: format!("no series has the setting `{name}`"),
-            hint: suggest(name, known).unwrap_or_else(|| "there are no settings".to_owned()),
-        }
-    }
+/// The error for a setting that no series has.
+pub(super) fn no_such_setting(set: &SeriesSet, name: &str) -> UserError {
+    let known: Vec<&str> = distinct(set.points.iter().flat_map(|point| point.settings.keys()))
+        .into_iter()
+        .map(|name| set.header(name))
+        .collect();
+    UserError::usage(format!("no series has the setting `{name}`"))
+        .with_hint(suggest(name, known).unwrap_or_else(|| "there are no settings".to_owned()))
 }
 
 impl Axis {
@@ -71,7 +59,7 @@ impl Axis {
         set: &SeriesSet,
         points: &[&Point],
         over: Option<&str>,
-    ) -> Result<Self, AxisError> {
+    ) -> Result<Self, UserError> {
         if let Some(axis) = over {
             let is_named = |name: &str| name == axis || set.header(name) == axis;
             let settings = points.iter().flat_map(|point| point.settings.keys());
@@ -80,11 +68,12 @@ impl Axis {
                 Some(name) if points.iter().all(|p| p.settings.contains_key(name)) => {
                     Ok(Self::named(set, name))
                 }
-                Some(_) => Err(AxisError {
-                    message: format!("`{axis}` is not stated in every row of the series"),
-                    hint: "fill the column, or choose another with --over".to_owned(),
-                }),
-                None => Err(AxisError::nowhere(set, axis)),
+                Some(_) => {
+                    let message = format!("`{axis}` is not stated in every row of the series");
+                    let hint = "fill the column, or choose another with --over";
+                    Err(UserError::usage(message).with_hint(hint))
+                }
+                None => Err(no_such_setting(set, axis)),
             };
         }
         let weight = |name: &String| {
@@ -96,14 +85,15 @@ impl Axis {
         };
         // The first column of equals is chosen.
         let best = numeric(set, points).into_iter().rev().max_by_key(weight);
-        best.map(|name| Self::named(set, &name)).ok_or_else(|| AxisError {
-            message: format!(
+        best.map(|name| Self::named(set, &name)).ok_or_else(|| {
+            UserError::usage(format!(
                 "the series `{}` has no setting with a number in every row",
                 points.first().map_or("", |point| &point.series)
-            ),
-            hint: "a table needs a column such as `nodes` or `batch_rows`; for words name it \
-                       with --over"
-                .to_owned(),
+            ))
+            .with_hint(
+                "a table needs a column such as `nodes` or `batch_rows`; for words name it with \
+                 --over",
+            )
         })
     }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use axis::distinct;
 use highwater_analysis::growth::SizedRate;
 use highwater_model::numbers::len_to_f64;
+use highwater_model::user_error::UserError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -19,7 +20,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::by_op::{OpRate, by_op};
 use crate::series::{Point, SeriesSet, Setting, names};
 
-pub use axis::{Axis, AxisError, Varied};
+use axis::no_such_setting;
+pub use axis::{Axis, Varied};
 
 /// Maximum number of tables per set; more would be unreadable.
 pub const MOST_TABLES: usize = 100;
@@ -50,7 +52,7 @@ pub struct Table {
 /// The tables of a set over the named axis, or over the axis of each series.
 ///
 /// Fails if a series has no numeric setting, or lacks the named one.
-pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisError> {
+pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, UserError> {
     let mut tables = Vec::new();
     for series in set.series() {
         let points: Vec<&Point> = set.of(series).collect();
@@ -67,7 +69,7 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisErr
         }
     }
     if let (true, Some(name)) = (tables.is_empty(), over) {
-        return Err(AxisError::nowhere(set, name));
+        return Err(no_such_setting(set, name));
     }
     tables.truncate(MOST_TABLES);
     Ok(tables)

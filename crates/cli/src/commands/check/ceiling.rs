@@ -5,13 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_driver::interrupts;
+use highwater_model::user_error::UserError;
 use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::observer::Silent;
 use highwater_runner::run::{self as runner, RunRequest};
 
 use crate::ceiling::keep;
 use crate::commands::run;
-use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::{self, StoredPlan};
 use crate::sources;
@@ -26,7 +26,7 @@ pub(super) fn measure(
     sink: &str,
     insert: Option<&String>,
     scratch: &Path,
-) -> Result<Option<Ceiling>, Failure> {
+) -> Result<Option<Ceiling>, UserError> {
     let out = scratch.display().to_string();
     let mut words = vec!["run", sink, "--out", &out];
     words.extend(FLAGS.split(' '));

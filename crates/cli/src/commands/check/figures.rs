@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use highwater_model::display::foreign;
+use highwater_model::user_error::UserError;
 use highwater_report::warnings_text;
 use highwater_sizing::plausibility::{ModelRequest, Weight, audit};
 use highwater_sizing::scaling::ScalingModel;
 use highwater_sizing::series::{Role, SeriesSet};
 
 use super::facts::{Fact, fact, table};
-use crate::failure::Failure;
 use crate::{exit, figures, terminal};
 
 /// Maximum characters of text from a file in a line.
@@ -29,7 +29,7 @@ pub(super) fn check(
     names: &[String],
     model: Option<ScalingModel>,
     out: &Path,
-) -> Result<u8, Failure> {
+) -> Result<u8, UserError> {
     let set = figures::read(names, out)?;
     let warnings = audit(&set, model.map(ModelRequest::of).as_ref());
     terminal::data(&format!("{}\n{}", table(&facts(&set)), warnings_text(&warnings)))?;

@@ -15,12 +15,11 @@ use highwater_model::cluster::is_cluster_file;
 use highwater_model::display::{bytes, duration, rate};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::units::Seed;
-use highwater_runner::run::RunError;
+use highwater_model::user_error::UserError;
 use highwater_sizing::scaling::ScalingModel;
 use highwater_workload::Workload;
 
 use self::facts::{Fact, fact, table};
-use crate::failure::Failure;
 use crate::grammar::flags::{
     CONFIG, DATA, FIGURES, FILE, INSERT, MODEL, NO_COLOR, OUT, OUTPUT, SET,
 };
@@ -95,7 +94,7 @@ pub(crate) enum CheckSubject {
 }
 
 impl CheckIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let given = as_values("target", &words);
         let own = layers.value("file");
@@ -117,7 +116,9 @@ impl CheckIntent {
                 },
                 insert: layers.parse("insert", parsers::word)?,
                 own: own
-                    .map(|_| Ok::<_, Failure>((files(layers.list("file"))?, pairs(layers, "set")?)))
+                    .map(|_| {
+                        Ok::<_, UserError>((files(layers.list("file"))?, pairs(layers, "set")?))
+                    })
                     .transpose()?,
             },
         };
@@ -129,7 +130,7 @@ impl CheckIntent {
 const SEED: Seed = Seed(42);
 
 /// Checks the subject and prints the results.
-fn check(settings: &CheckIntent) -> Result<u8, Failure> {
+fn check(settings: &CheckIntent) -> Result<u8, UserError> {
     let (text, missing) = match &settings.subject {
         CheckSubject::Files { names, model } => match &names[..] {
             [name] if !figures::is_figures(name) => (describe_file(Path::new(name))?, None),
@@ -145,17 +146,18 @@ fn check(settings: &CheckIntent) -> Result<u8, Failure> {
     missing.map_or(Ok(exit::SUCCESS), Err)
 }
 
-fn describe_file(path: &Path) -> Result<String, Failure> {
+fn describe_file(path: &Path) -> Result<String, UserError> {
     if is_cluster_file(&workload_file::text_of(path)?) {
         return Ok(cluster::described(&cluster_file::read(path)?));
     }
     describe_workload(path)
 }
 
-fn describe_workload(path: &Path) -> Result<String, Failure> {
+fn describe_workload(path: &Path) -> Result<String, UserError> {
     let spec = workload_file::read(path)?;
-    let workload =
-        spec.instantiate(&BTreeMap::new(), SEED).map_err(|error| Failure::usage(error.message))?;
+    let workload = spec
+        .instantiate(&BTreeMap::new(), SEED)
+        .map_err(|error| UserError::usage(error.message))?;
     let streams = spec.streams().iter().map(|stream| stream.name.as_str());
     let mut facts = vec![
         fact("workload", format!("{} version {}", spec.name(), spec.version())),
@@ -182,18 +184,17 @@ impl<'a> OwnWorkload<'a> {
     fn read(
         choice: &'a WorkloadChoice,
         parameters: &BTreeMap<String, String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, UserError> {
         let spec = workload_file::choose(choice, parameters)?;
         Ok(Self { choice, workload: Arc::new(spec.instantiate(parameters, SEED)?) })
     }
 
     /// Why a run would be refused, at its place in the file.
-    fn refused(&self, inspection: &TargetInspection) -> Option<Failure> {
+    fn refused(&self, inspection: &TargetInspection) -> Option<UserError> {
         let Some(OwnStatements::Refused(error)) = &inspection.own else {
             return None;
         };
-        let error = RunError::Target(error.clone());
-        Some(workload_file::located(error, self.choice, &self.workload))
+        Some(workload_file::located(error.clone(), self.choice, &self.workload))
     }
 }
 
@@ -202,12 +203,12 @@ fn check_target(
     urls: Vec<TargetUrl>,
     insert: Option<&String>,
     own: Option<&OwnWorkload<'_>>,
-) -> Result<(String, Option<Failure>), Failure> {
+) -> Result<(String, Option<UserError>), UserError> {
     let probe = format!("highwater_check_{}", std::process::id());
     // For an embedded target with a URL without a file.
     let scratch = tempfile::Builder::new().prefix("highwater-check-").tempdir();
     let scratch =
-        scratch.map_err(|error| Failure::usage(format!("cannot create a directory: {error}")))?;
+        scratch.map_err(|error| UserError::usage(format!("cannot create a directory: {error}")))?;
     let options = TargetOptions {
         insert: insert.cloned(),
         ..target::options("highwater check", Some(scratch.path()), SEED)
@@ -233,7 +234,7 @@ fn check_target(
 }
 
 /// The first privilege that a run needs and this user does not have.
-fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
+fn missing(inspection: &TargetInspection, table: &str) -> Option<UserError> {
     let rights = inspection.rights.as_ref()?;
     let refused = rights.iter().find(|right| right.refusal.is_some())?;
     let refusal = refused.refusal.clone()?;
@@ -245,12 +246,11 @@ fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
         String::new()
     };
     let cause = format!("may not {}: {}", refused.name, refusal.message);
-    let failure = Failure::usage(cause).with_hint(format!("{hint}{left}"));
-    Some(failure.with_exit(exit::TARGET))
+    Some(UserError::refused(cause).with_hint(format!("{hint}{left}")))
 }
 
 /// The rate that this machine can send to such a target, measured now.
-fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, Failure> {
+fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, UserError> {
     terminal::note("measuring the load generator's ceiling, a few seconds\n");
     let Some(found) = ceiling::measure(sink, insert, scratch)? else {
         return Ok(format!("not measurable against {sink}"));
@@ -342,7 +342,7 @@ fn own_statements(own: &OwnStatements) -> Fact {
 }
 
 /// The first built-in workload that the target refuses.
-fn refused_workload(inspection: &TargetInspection) -> Option<Failure> {
+fn refused_workload(inspection: &TargetInspection) -> Option<UserError> {
     let mut tried = inspection.workloads.iter();
     tried.find_map(|(name, tried)| match tried {
         Rehearsal::Refused(error) => {
@@ -351,7 +351,7 @@ fn refused_workload(inspection: &TargetInspection) -> Option<Failure> {
             let hint = hint.unwrap_or(
                 "the workloads of the line `workloads` can be run, and your own by --file",
             );
-            Some(Failure::usage(cause).with_hint(hint).with_exit(exit::TARGET))
+            Some(UserError::statement(cause).with_hint(hint))
         }
         _ => None,
     })

@@ -4,10 +4,10 @@ use highwater_model::plan::{Objective, StopRule};
 use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_runner::generator_bounds::SESSIONS_MAX;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
-use crate::failure::Failure;
 use crate::intent::probes::{self, Seconds};
 use crate::intent::streams::{self, MOST_STREAMS};
 use crate::intent::{RunIntent, parsers};
@@ -64,7 +64,7 @@ pub(crate) struct FindIntent {
 }
 
 impl FindIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let axis = layers.require("axis", parsers::axis)?;
         let (streams, searched) = streams(layers, axis)?;
         let probe = probes::length(layers, "probe", PROBE)?;
@@ -107,21 +107,21 @@ impl FindIntent {
 }
 
 /// A rough mark is there soon, or the search says why not.
-fn budget(layers: &Layers) -> Result<Nanos, Failure> {
+fn budget(layers: &Layers) -> Result<Nanos, UserError> {
     let given = layers.require("budget", parse_duration)?;
     let is_default = layers.value("budget").is_some_and(|of| of.origin == Origin::Default);
     let is_rough = is_default && layers.switch("quick")?;
     Ok(if is_rough { given.min(BUDGET_WITH_QUICK) } else { given })
 }
 
-fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
+fn tolerance(layers: &Layers) -> Result<Ppm, UserError> {
     let default = if layers.switch("quick")? { TOLERANCE_WITH_QUICK } else { TOLERANCE };
     let given = layers.parse("tolerance", parsers::tolerance)?;
     Ok(given.unwrap_or(default))
 }
 
 /// A value on the search axis.
-fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, Failure> {
+fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, UserError> {
     match axis {
         SearchAxis::Rate => Ok(layers.parse(name, parse_rate)?.map(Rate::as_f64)),
         SearchAxis::Sessions => {
@@ -139,7 +139,7 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
 
 /// The streams with their fixed paces, and the index of the searched stream; a stream without a name is the workload's
 /// first.
-fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize), Failure> {
+fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize), UserError> {
     let given = layers.list("stream");
     let searched_pace = match axis {
         SearchAxis::Rate => PaceInput::Open(Rate::per_second(1)),
@@ -178,7 +178,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
     }
 }
 
-fn fixed(given: &SettingValue) -> Result<StreamInput, Failure> {
+fn fixed(given: &SettingValue) -> Result<StreamInput, UserError> {
     let stream = given.parse(streams::stream)?.input;
     if stream.paces.len() > 1 {
         let cause = format!("`{}` has several paces", given.text);

@@ -14,13 +14,13 @@ use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 use highwater_model::units::Rate;
+use highwater_model::user_error::UserError;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::record;
 use highwater_workload::Workload;
 
 use self::preview::{Preview, searched};
 use crate::event_log;
-use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
     LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED,
@@ -28,7 +28,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest};
+use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest};
 use crate::prepare::{self, StoredPlan, target};
 use crate::running_cluster::on_cluster;
 
@@ -137,7 +137,7 @@ const LOAD_FLAGS: &[Flag] = &[
 ];
 
 /// Runs the search; returns the exit code.
-fn find(settings: &FindIntent) -> Result<u8, Failure> {
+fn find(settings: &FindIntent) -> Result<u8, UserError> {
     if settings.dry_run {
         return prepared(settings)?.show();
     }
@@ -152,17 +152,17 @@ fn find(settings: &FindIntent) -> Result<u8, Failure> {
 type PreparedSearch<'a> = Prepared<SearchRecord, ProbeRuns<'a>>;
 
 /// Prepares the search.
-pub(super) fn prepared(settings: &FindIntent) -> Result<PreparedSearch<'_>, Failure> {
+pub(super) fn prepared(settings: &FindIntent) -> Result<PreparedSearch<'_>, UserError> {
     prepared_on(settings, target::with_password(&settings.run)?)
 }
 
 /// Prepares the search without a connection.
-pub(super) fn intended(settings: &FindIntent) -> Result<PreparedSearch<'_>, Failure> {
+pub(super) fn intended(settings: &FindIntent) -> Result<PreparedSearch<'_>, UserError> {
     prepared_on(settings, settings.run.targets.clone())
 }
 
 /// Whether the search stored in `directory` has the same definition, so that it can be resumed.
-pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, Failure> {
+pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, UserError> {
     let search = intended(settings)?.experiment;
     let Ok(stored) = record::read(directory) else {
         return Ok(false);
@@ -172,7 +172,10 @@ pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, F
     Ok(stored.is_some_and(|stored| stored.definition_hash == search.definition_hash))
 }
 
-fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<PreparedSearch<'_>, Failure> {
+fn prepared_on(
+    settings: &FindIntent,
+    urls: Vec<TargetUrl>,
+) -> Result<PreparedSearch<'_>, UserError> {
     let workload = prepare::workload(&settings.run)?;
     let mut maker =
         ProbeRuns { settings, workload: Arc::clone(&workload), urls, needs_new_tables: false };
@@ -197,7 +200,7 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<PreparedSe
 }
 
 /// Takes over the probes of the search to resume; returns its pauses.
-fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, Failure> {
+fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, UserError> {
     let request = ResumeRequest {
         out: &settings.run.out,
         name: settings.resume.as_deref(),
@@ -258,7 +261,7 @@ impl ProbeRuns<'_> {
     }
 
     /// The plan of a probe.
-    fn plan(&self, run: &RunIntent, probe: &Probe) -> Result<Plan, Failure> {
+    fn plan(&self, run: &RunIntent, probe: &Probe) -> Result<Plan, UserError> {
         let plan = prepare::plan(run, &self.workload, &self.urls)?;
         if probe.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
             return Ok(plan);
@@ -273,13 +276,11 @@ impl ProbeRuns<'_> {
 }
 
 impl TrialMaker<Probe> for ProbeRuns<'_> {
-    type Error = ProbeFailure;
-
     fn prepare<'a>(
         &'a self,
         request: &'a Requested<Probe>,
         place: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         let mut run = self.run(&request.trial);
         let plan = self.plan(&run, &request.trial)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
@@ -288,7 +289,7 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
             if self.needs_new_tables && in_the_way {
                 let cause = "the tables hold rows, and the search had new tables for each probe";
                 let hint = "drop these rows with --drop, or start a new search";
-                return Err(Failure::usage(cause).with_hint(hint).into());
+                return Err(UserError::usage(cause).with_hint(hint));
             }
             run.options.drop = self.makes_tables(request, &plan);
             // A simulated target gets another seed; rows and ops stay the same.
@@ -296,7 +297,7 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
             run.seed.0 = run.seed.0.wrapping_add(chances);
             run.seed.0 = run.seed.0.wrapping_add(request.number.into());
             let stored = StoredPlan::new(plan, directory, Some(&place.experiment));
-            Ok(prepare::request(&run, Arc::clone(&self.workload), stored, &self.urls)?)
+            prepare::request(&run, Arc::clone(&self.workload), stored, &self.urls)
         }))
     }
 }

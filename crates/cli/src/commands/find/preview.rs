@@ -8,10 +8,10 @@ use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{Pace, Plan, StreamPlan};
 use highwater_model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use super::intent::FindIntent;
-use crate::failure::Failure;
 use crate::prepare::trials::{TrialOverhead, resumed};
 
 /// Number of confirmations of a candidate.
@@ -47,7 +47,7 @@ impl Preview {
         settings: &FindIntent,
         workload: &Workload,
         plan: &Plan,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, UserError> {
         let needed = ops_needed(&plan.objectives);
         let ops = needed.map_or(0.0, |needed| needed.ops);
         let around = TrialOverhead::new(&settings.run, settings.settle, workload, plan)?;
@@ -67,7 +67,7 @@ impl Preview {
                 name_of(needed),
                 duration(longest.0)
             );
-            return Err(Failure::usage(cause).with_hint(TOO_FEW));
+            return Err(UserError::usage(cause).with_hint(TOO_FEW));
         }
         let fixed = slowest.map_or(Nanos::ZERO, |(length, _)| length);
         let (probe, confirm) = (settings.probe.max(fixed), settings.confirm.max(fixed));
@@ -111,7 +111,7 @@ impl Preview {
     }
 
     /// Adds the minimum searched rate, below which a probe has hardly any ops.
-    fn bounded(mut self, stream: &StreamPlan) -> Result<Self, Failure> {
+    fn bounded(mut self, stream: &StreamPlan) -> Result<Self, UserError> {
         let policy = &self.search.policy;
         if policy.axis == SearchAxis::Sessions {
             return Ok(self);
@@ -137,7 +137,7 @@ impl Preview {
                     name_of(self.needed),
                     rate(self.rarest().ceil()),
                 );
-                Err(Failure::usage(cause).with_hint(TOO_FEW))
+                Err(UserError::usage(cause).with_hint(TOO_FEW))
             }
         }
     }

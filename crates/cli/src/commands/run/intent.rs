@@ -3,8 +3,8 @@
 use highwater_driver::TargetUrl;
 use highwater_model::quantity::parse_duration;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
-use crate::failure::Failure;
 use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::Layers;
 use crate::{trust, variants};
@@ -40,7 +40,7 @@ pub(crate) struct Variant {
 }
 
 impl RepeatIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let run = RunIntent::resolve(layers)?;
         let times = layers.require("repeat", parsers::positive)?;
         let variant = |name: &str, targets: &[TargetUrl]| Variant {
@@ -55,7 +55,7 @@ impl RepeatIntent {
         let second = layers.list("interleave");
         if !second.is_empty() && !variants.is_empty() {
             let message = "--interleave cannot be combined with --variant";
-            return Err(Failure::usage(message).with_hint(
+            return Err(UserError::usage(message).with_hint(
                 "use --variant to restart one target, or --interleave to alternate with a second one",
             ));
         }
@@ -83,7 +83,7 @@ impl RepeatIntent {
         once && self.variants[0].command.is_none() && self.resume.is_none() && !self.dry_run
     }
 
-    fn check(self) -> Result<Self, Failure> {
+    fn check(self) -> Result<Self, UserError> {
         let is_plain = self.is_plain();
         let (message, hint) = if !is_plain && self.run.plan.share.of > 1 {
             let message = "--share cannot be combined with several runs";
@@ -97,6 +97,6 @@ impl RepeatIntent {
         } else {
             return Ok(self);
         };
-        Err(Failure::usage(message).with_hint(hint))
+        Err(UserError::usage(message).with_hint(hint))
     }
 }

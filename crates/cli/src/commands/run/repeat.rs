@@ -15,13 +15,13 @@ use highwater_model::incident::Ended;
 use highwater_model::plan::Plan;
 use highwater_model::record::Question;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use super::intent::{RepeatIntent, Variant};
 use super::single;
-use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest, TrialOverhead};
+use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::{ceiling, event_log, variants};
 
@@ -29,7 +29,7 @@ use crate::{ceiling, event_log, variants};
 const LISTED_MAX: usize = 40;
 
 /// Executes one run, or a group of runs and their comparison.
-pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
+pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, UserError> {
     if settings.is_plain() || settings.run.output.plan_only {
         return single::run(&settings.run);
     }
@@ -44,7 +44,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
 }
 
 /// Prepares the group.
-fn prepared(settings: &RepeatIntent) -> Result<Prepared<GroupRecord, VariantRuns<'_>>, Failure> {
+fn prepared(settings: &RepeatIntent) -> Result<Prepared<GroupRecord, VariantRuns<'_>>, UserError> {
     let workload = prepare::workload(&settings.run)?;
     let first = prepare::plan(&settings.run, &workload, &settings.variants[0].targets)?;
     let mut group = group(settings, &workload, &first)?;
@@ -68,7 +68,7 @@ fn group(
     settings: &RepeatIntent,
     workload: &Workload,
     first: &Plan,
-) -> Result<GroupRecord, Failure> {
+) -> Result<GroupRecord, UserError> {
     let records = settings.variants.iter().map(|variant| VariantRecord {
         name: variant.name.clone(),
         urls: variant.targets.iter().map(ToString::to_string).collect(),
@@ -95,7 +95,7 @@ fn group(
 }
 
 /// Takes over the runs of the group to resume; returns its pauses.
-fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Failure> {
+fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, UserError> {
     let request = ResumeRequest {
         out: &settings.run.out,
         name: settings.resume.as_deref(),
@@ -165,7 +165,7 @@ struct VariantRuns<'a> {
 impl VariantRuns<'_> {
     /// The targets of a variant's run. Before the variant's first command, there may be no target that could request a
     /// password.
-    fn urls(&self, variant: usize, run: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
+    fn urls(&self, variant: usize, run: &RunIntent) -> Result<Vec<TargetUrl>, UserError> {
         if let Some(urls) = self.urls.borrow().get(&variant) {
             return Ok(urls.clone());
         }
@@ -180,13 +180,11 @@ impl VariantRuns<'_> {
 }
 
 impl TrialMaker<GroupRun> for VariantRuns<'_> {
-    type Error = ProbeFailure;
-
     fn prepare<'a>(
         &'a self,
         requested: &'a Requested<GroupRun>,
         place: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         let variant = self.variant(requested);
         let plan = prepare::plan(&self.settings.run, &self.workload, &variant.targets)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
@@ -208,7 +206,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
             let round = u64::from(requested.trial.round - 1);
             run.seed.0 = run.seed.0.wrapping_add(round);
             let stored = StoredPlan::new(plan, directory, None);
-            Ok(prepare::request(&run, Arc::clone(&self.workload), stored, &urls)?)
+            prepare::request(&run, Arc::clone(&self.workload), stored, &urls)
         }))
     }
 }

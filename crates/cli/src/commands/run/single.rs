@@ -11,17 +11,17 @@ use highwater_model::display::duration;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::run::{self as runner, RunError, RunRequest};
+use highwater_model::user_error::UserError;
+use highwater_runner::run::{self as runner, RunRequest};
 
 use crate::event_log::{self, EventLog};
-use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
 use crate::prepare::{self, StoredPlan, target};
 use crate::progress::Progress;
 use crate::{ceiling, control, exit, live, terminal, workload_file};
 
 /// Executes the run; returns the exit code.
-pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
+pub(crate) fn run(settings: &RunIntent) -> Result<u8, UserError> {
     let workload = prepare::workload(settings)?;
     let urls = target::with_password(settings)?;
     let plan = prepare::plan(settings, &workload, &urls)?;
@@ -47,18 +47,18 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
 
 /// Shares are parts of one load on one target. A target in this process, or in a new file, would be a different one for
 /// each share, so their results could not be merged.
-fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> {
+fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), UserError> {
     let capabilities = target::open(settings, urls, &settings.out)?.capabilities();
     let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
     if settings.plan.share.of == 1 || !(capabilities.simulated || fresh) {
         return Ok(());
     }
     let own = "--share: each process would load a target of its own";
-    Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
+    Err(UserError::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
 /// Load generators with the same start time must start together; one that cannot reports it.
-fn check_start(settings: &RunIntent) -> Result<(), Failure> {
+fn check_start(settings: &RunIntent) -> Result<(), UserError> {
     let Some(StartAt::Instant(start)) = settings.start_at else {
         return Ok(());
     };
@@ -68,7 +68,7 @@ fn check_start(settings: &RunIntent) -> Result<(), Failure> {
     }
     let message = format!("--start-at: {} was {} ago", print_instant(start), duration(late.0));
     let hint = "give a time at which every load generator is ready, such as a minute from now";
-    Err(Failure::usage(message).with_hint(hint))
+    Err(UserError::usage(message).with_hint(hint))
 }
 
 /// Executes the run, and returns the record and its directory.
@@ -78,7 +78,7 @@ fn execute(
     interrupts: Interrupts,
     log: Option<&Rc<EventLog>>,
     live: Option<Rc<Live>>,
-) -> Result<(RunRecord, String), Failure> {
+) -> Result<(RunRecord, String), UserError> {
     let directory = request.directory.path().display().to_string();
     let observer = event_log::observer(&settings.output, log, live, || {
         Rc::new(Progress::of_run(settings.output.progress))
@@ -89,19 +89,4 @@ fn execute(
     let record = end?.record;
     ceiling::keep(&record);
     Ok((record, directory))
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Target(error) => error.into(),
-            RunError::Store(error) => error.into(),
-            RunError::Interrupted => Self::usage(error.to_string()).with_exit(exit::INTERRUPTED),
-            RunError::Budget { .. } => Self::usage(error.to_string())
-                .with_hint("raise --budget, or use shorter probes with --quick"),
-            RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {
-                Self::usage(error.to_string())
-            }
-        }
-    }
 }

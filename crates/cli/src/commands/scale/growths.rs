@@ -15,6 +15,7 @@ use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{GrowthVariant, ScaleRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_report::NamedGrowth;
 use highwater_runner::store::RunDirectory;
 
@@ -24,7 +25,6 @@ use super::planned_sizes::{
 };
 use super::sized_runs::{SharedCluster, SizedRuns};
 use crate::commands::compare;
-use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Pauses, Prepared};
 use crate::prepare::{self, stops};
@@ -41,7 +41,7 @@ struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    fn new(settings: &'a ScaleIntent) -> Result<Self, Failure> {
+    fn new(settings: &'a ScaleIntent) -> Result<Self, UserError> {
         let (mut scale, first) = planned_growth(settings)?;
         let resumed = settings.resume.as_ref();
         let resumed = resumed.map(|name| own_record(settings, name)).transpose()?;
@@ -70,18 +70,18 @@ impl<'a> Growth<'a> {
     }
 
     /// Its directory; the ID contains the variant's name.
-    fn directory(&self) -> Result<RunDirectory, Failure> {
+    fn directory(&self) -> Result<RunDirectory, UserError> {
         let Prepared { experiment, first, .. } = &self.prepared;
         let mut id = prepare::id("scale", &first.workload.name, &experiment.definition_hash);
         if let Some(variant) = &self.settings.variant {
             id = format!("{id}-{}", variant.name);
         }
-        Ok(prepare::directory(&self.settings.out, &id, first)?)
+        prepare::directory(&self.settings.out, &id, first)
     }
 }
 
 /// Measures at least one growth, and prints the records; returns the exit code.
-pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
+pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, UserError> {
     let mut growths = all.iter().map(Growth::new).collect::<Result<Vec<_>, _>>()?;
     expect_own_rows(&growths)?;
     let settings = growths[0].settings;
@@ -135,7 +135,7 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
 
 /// Rejects variants whose second would append to the first one's rows, because both write into the same tables of a
 /// target.
-fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
+fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), UserError> {
     let mut known: Vec<(&str, TargetUrl)> = Vec::new();
     // A target that is started for a size has no rows.
     for growth in growths.iter().filter(|of| of.settings.cluster.is_none()) {
@@ -157,7 +157,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
                 variant.name
             );
             let hint = "add --drop, or give each a target of its own, with {variant} in it";
-            return Err(Failure::usage(cause).with_hint(hint));
+            return Err(UserError::usage(cause).with_hint(hint));
         }
         known.extend(own.into_iter().map(|url| (variant.name.as_str(), url)));
     }
@@ -165,7 +165,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
 }
 
 /// Whether a run appends to existing rows.
-fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
+fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, UserError> {
     let workload = prepare::workload(run)?;
     let target = prepare::target::open(run, &run.targets, &run.out)?;
     let stores = target.capabilities().stores_values;
@@ -182,11 +182,11 @@ fn place(url: &TargetUrl) -> TargetUrl {
 }
 
 /// If the user stops while nodes are starting, that is not a failure of the nodes.
-fn stopped(failure: Failure, interrupts: &Interrupts) -> Failure {
-    match failure.exit {
-        exit::TARGET if interrupts.requested().is_some() => failure.with_exit(exit::INTERRUPTED),
-        _ => failure,
+fn stopped(mut failure: UserError, interrupts: &Interrupts) -> UserError {
+    if failure.exit_code() == exit::TARGET && interrupts.requested().is_some() {
+        failure.kind = UserErrorKind::Interrupted;
     }
+    failure
 }
 
 fn candidates(trials: &[Option<&SizedTrial>]) -> Vec<Option<Candidate>> {
@@ -239,7 +239,7 @@ fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
 }
 
 /// The clusters of each growth; growths of one cluster file share one.
-fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCluster>, Failure> {
+fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCluster>, UserError> {
     let mut by_path: BTreeMap<&Path, SharedCluster> = BTreeMap::new();
     let mut clusters = Vec::new();
     for settings in all {
@@ -256,7 +256,7 @@ fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCl
     Ok(clusters)
 }
 
-fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cluster>, Failure> {
+fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cluster>, UserError> {
     if let Some(ClusterChoice { path, spec, flags }) = &settings.cluster {
         let started = cluster_file::open(path, spec.clone(), *flags, interrupts.clone())?;
         return Ok(Box::new(StartedCluster::new(started)));
@@ -269,10 +269,10 @@ fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cl
 }
 
 /// Ends all clusters, even if one fails; returns the first failure.
-fn end(clusters: &[SharedCluster]) -> Result<(), Failure> {
+fn end(clusters: &[SharedCluster]) -> Result<(), UserError> {
     let ends: Vec<_> = clusters.iter().map(|cluster| cluster.borrow_mut().end()).collect();
     let failed = ends.into_iter().find_map(Result::err);
-    failed.map_or(Ok(()), |error| Err(error.into()))
+    failed.map_or(Ok(()), Err)
 }
 
 /// Prints the records and, if there are several, their comparison; returns the most severe exit code.
@@ -280,7 +280,7 @@ fn printed(
     settings: &ScaleIntent,
     records: &[Option<ExperimentRecord>],
     directories: &[RunDirectory],
-) -> Result<u8, Failure> {
+) -> Result<u8, UserError> {
     let output = &settings.output;
     let mut code = exit::SUCCESS;
     let mut compared = Vec::new();

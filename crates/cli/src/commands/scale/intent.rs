@@ -13,12 +13,12 @@ use highwater_model::scale::{
     ClusterStart, LeftOut, NODES_LABEL, NodesAlone, ScaleEach, ScaleRecord, ScaleSize,
 };
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 
 use super::{sized_setting, variants};
 use crate::cluster_file::{self, ClusterFlags};
 use crate::commands::find::FindIntent;
 use crate::commands::tune::TuneIntent;
-use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, parsers, probes, resolve, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
 use crate::trust;
@@ -83,7 +83,7 @@ pub(crate) struct ScaleIntent {
 
 impl ScaleIntent {
     /// The growth, or one per variant; at least one.
-    pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, UserError> {
         let variants = variants::variants(layers)?;
         if variants.is_empty() {
             return Ok(vec![Self::resolve(layers)?]);
@@ -96,23 +96,23 @@ impl ScaleIntent {
             growth.variant = Some(of.variant);
             Ok(growth)
         });
-        let all: Vec<Self> = all.collect::<Result<_, Failure>>()?;
+        let all: Vec<Self> = all.collect::<Result<_, UserError>>()?;
         if all.iter().any(|own| own.out != all[0].out) {
             let cause = "--out: variants are stored beside each other";
-            return Err(Failure::usage(cause).with_hint("leave {variant} out of it"));
+            return Err(UserError::usage(cause).with_hint("leave {variant} out of it"));
         }
         Ok(all)
     }
 
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let numbers = layers
             .value("nodes")
-            .ok_or_else(|| Failure::usage("--nodes is missing").with_hint(NODES_HINT))?
+            .ok_or_else(|| UserError::usage("--nodes is missing").with_hint(NODES_HINT))?
             .parse(sizes)?;
         let (fresh, grow) = (layers.switch("fresh")?, layers.switch("grow")?);
         if fresh && grow {
             let cause = "--fresh and --grow exclude each other";
-            return Err(Failure::usage(cause).with_hint("leave one of them out"));
+            return Err(UserError::usage(cause).with_hint("leave one of them out"));
         }
         let each = layers.require("each", each)?;
         check_flags(layers, each)?;
@@ -121,7 +121,7 @@ impl ScaleIntent {
         if cluster.is_some() && largest > NODES_MAX {
             let cause =
                 format!("--nodes: {largest} nodes, but a cluster file has {NODES_MAX} at most");
-            return Err(Failure::usage(cause).with_hint("name smaller sizes"));
+            return Err(UserError::usage(cause).with_hint("name smaller sizes"));
         }
         let mut alone = nodes_alone(layers, cluster.as_ref(), largest)?;
         if alone.nodes > 0 {
@@ -159,7 +159,7 @@ impl ScaleIntent {
     }
 
     /// The search at the size with this index.
-    pub(super) fn find_at(&self, at: usize) -> Result<FindIntent, Failure> {
+    pub(super) fn find_at(&self, at: usize) -> Result<FindIntent, UserError> {
         let mut layers = self.layers_at(at)?;
         layers.add(Strength::Default, "axis", "rate", Origin::Default);
         layers.add(Strength::Default, "budget", "1h", Origin::Default);
@@ -170,10 +170,10 @@ impl ScaleIntent {
     }
 
     /// The run at the size with this index.
-    pub(super) fn run_at(&self, at: usize) -> Result<RunIntent, Failure> {
+    pub(super) fn run_at(&self, at: usize) -> Result<RunIntent, UserError> {
         let layers = self.layers_at(at)?;
         let length = resolve::duration_above_zero(&layers, "duration")?;
-        let length = length.ok_or_else(|| Failure::usage("--duration is missing"))?;
+        let length = length.ok_or_else(|| UserError::usage("--duration is missing"))?;
         let streams = streams::without_ramp(&layers)?;
         let mut run = RunIntent::of(&layers, streams, length, StopRule::default())?;
         self.label(at, &mut run);
@@ -181,7 +181,7 @@ impl ScaleIntent {
     }
 
     /// The tuning at the size with this index. Each of its trials is resolved again, so everything must be a setting.
-    pub(super) fn tune_at(&self, at: usize, drop: bool) -> Result<TuneIntent, Failure> {
+    pub(super) fn tune_at(&self, at: usize, drop: bool) -> Result<TuneIntent, UserError> {
         let mut layers = self.layers_at(at)?;
         layers.add(Strength::Default, "by", "throughput", Origin::Default);
         layers.add(Strength::Default, "budget", "1h", Origin::Default);
@@ -200,7 +200,7 @@ impl ScaleIntent {
     }
 
     /// The common part of a size's search or run: its workload and its target.
-    pub(super) fn common_at(&self, at: usize) -> Result<RunIntent, Failure> {
+    pub(super) fn common_at(&self, at: usize) -> Result<RunIntent, UserError> {
         match self.record.each {
             ScaleEach::Find => Ok(self.find_at(at)?.run),
             ScaleEach::Run => self.run_at(at),
@@ -220,7 +220,7 @@ impl ScaleIntent {
     }
 
     /// The settings of a size.
-    fn layers_at(&self, at: usize) -> Result<Layers, Failure> {
+    fn layers_at(&self, at: usize) -> Result<Layers, UserError> {
         let numbers: Vec<u32> = self.record.sizes.iter().map(|size| size.nodes).collect();
         let mut layers = self.layers.without(&OWN);
         let planned = self.cluster.as_ref();
@@ -259,7 +259,7 @@ fn setting<'a>(name: &str, text: &'a str, numbers: &[u32]) -> Option<(&'a str, &
 }
 
 /// The sizes, with the settings that depend on them.
-fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Failure> {
+fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, UserError> {
     let mut given: Vec<&SettingValue> = Vec::new();
     given.extend(SIZED.iter().filter_map(|name| layers.value(name)));
     given.extend(layers.every_layer("set").map(|(_, given)| given));
@@ -279,13 +279,13 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
 }
 
 /// The targets as given; one of them contains the size.
-fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
+fn targets(layers: &Layers) -> Result<Vec<String>, UserError> {
     let given = layers.list("target");
     if !given.iter().any(|given| given.text.contains(NODES)) {
         let cause = format!("TARGET: scale needs one cluster per size, and no URL has `{NODES}`");
         let hint = "put {nodes} where the clusters' addresses differ by it, such as \
                     `db-{nodes}.example.net`, or let --cluster FILE start the clusters";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     let shown = given
         .iter()
@@ -295,7 +295,7 @@ fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
 }
 
 /// Rejects flags of other experiments.
-fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), Failure> {
+fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), UserError> {
     let is_given = |name: &str| layers.strength(name) == Some(Strength::CommandLine);
     let mut wrong = ONLY.iter().filter(|(_, of)| !of.contains(&each));
     match wrong.find(|(name, _)| is_given(name)) {
@@ -304,7 +304,7 @@ fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), Failure> {
             let of: Vec<&str> = of.iter().map(|each| each.name()).collect();
             let of = of.join(" or ");
             let cause = format!("--{name} is of --each {of}");
-            Err(Failure::usage(cause).with_hint(format!("leave it out, or add `--each {of}`")))
+            Err(UserError::usage(cause).with_hint(format!("leave it out, or add `--each {of}`")))
         }
     }
 }
@@ -357,7 +357,7 @@ impl ClusterChoice {
         format!("{:?} {}", self.spec, self.flags.no_quota)
     }
 
-    pub(super) fn resolve(layers: &Layers) -> Result<Option<Self>, Failure> {
+    pub(super) fn resolve(layers: &Layers) -> Result<Option<Self>, UserError> {
         let no_quota = layers.switch("no-quota")?;
         let Some(path) = layers.parse("cluster", parsers::word)? else {
             return Ok(None);
@@ -376,7 +376,7 @@ impl ClusterChoice {
                   that they may be, so that what is measured can be planned",
                 )
             };
-            return Err(Failure::usage(format!("--cluster: {cause}")).with_hint(hint));
+            return Err(UserError::usage(format!("--cluster: {cause}")).with_hint(hint));
         }
         let flags = ClusterFlags { no_quota, remove_data: true, takes_over: false };
         Ok(Some(Self { path, spec, flags }))
@@ -388,18 +388,18 @@ fn nodes_alone(
     layers: &Layers,
     cluster: Option<&ClusterChoice>,
     largest: u32,
-) -> Result<NodesAlone, Failure> {
+) -> Result<NodesAlone, UserError> {
     let requested = layers.switch("measure-nodes")?;
     let declined = layers.switch("no-measure-nodes")?;
     if requested && declined {
         let cause = "--measure-nodes and --no-measure-nodes exclude each other";
-        return Err(Failure::usage(cause).with_hint("leave one of them out"));
+        return Err(UserError::usage(cause).with_hint("leave one of them out"));
     }
     let Some(cluster) = cluster else {
         let cause = "--measure-nodes: without --cluster, no node is started";
         let hint = "leave it out, or give a cluster file";
         return if requested {
-            Err(Failure::usage(cause).with_hint(hint))
+            Err(UserError::usage(cause).with_hint(hint))
         } else {
             Ok(NodesAlone::default())
         };
@@ -415,7 +415,7 @@ fn nodes_alone(
                 "add `alone = true` to [node] if each does, or leave the flag out",
             ),
         };
-        return Err(Failure::usage(format!("--measure-nodes: {cause}")).with_hint(hint));
+        return Err(UserError::usage(format!("--measure-nodes: {cause}")).with_hint(hint));
     }
     let too_many =
         (!requested && largest > NodesAlone::WITHOUT_REQUEST).then_some(LeftOut::TooMany);

@@ -13,13 +13,13 @@ use highwater_model::scale::{
     GrowthVariant, ScaleEach, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
 };
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::{record, store};
 
 use super::intent::{ClusterChoice, ScaleIntent};
 use crate::commands::{find, tune};
-use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare;
 use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
@@ -44,7 +44,7 @@ struct PlannedSize {
 }
 
 impl PlannedSize {
-    fn new(settings: &ScaleIntent, at: usize) -> Result<Self, Failure> {
+    fn new(settings: &ScaleIntent, at: usize) -> Result<Self, UserError> {
         Ok(match settings.record.each {
             ScaleEach::Find => {
                 let intent = settings.find_at(at)?;
@@ -70,7 +70,7 @@ impl PlannedSize {
 
 /// The growth before its first size, and the plan of its first run. Every size is validated with the workload, so that
 /// a wrong setting is reported before the first measurement.
-pub(super) fn planned_growth(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Failure> {
+pub(super) fn planned_growth(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), UserError> {
     let first = PlannedSize::new(settings, 0)?;
     for at in 1..settings.record.sizes.len() {
         PlannedSize::new(settings, at)?;
@@ -103,7 +103,7 @@ pub(super) fn planned_growth(settings: &ScaleIntent) -> Result<(ScaleRecord, Pla
 }
 
 /// The plan of a run, and its time.
-fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Failure> {
+fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), UserError> {
     let workload = prepare::workload(run)?;
     let plan = prepare::plan(run, &workload, &run.targets)?;
     let overhead = TrialOverhead::new(run, settings.settle, &workload, &plan)?;
@@ -112,7 +112,7 @@ fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Fai
 }
 
 /// The run of a node alone: a short one as at the smallest size, with the settings of one node.
-pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, Failure> {
+pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, UserError> {
     let mut one = settings.clone();
     one.record.sizes[0].nodes = 1;
     let mut run = one.common_at(0)?;
@@ -221,7 +221,7 @@ pub(super) struct UnfinishedSearch {
 
 /// The record of this variant among those of an earlier call, of which `name` is one; absent if none of its sizes was
 /// measured. Without variants, `name` itself.
-pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<String>, Failure> {
+pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<String>, UserError> {
     let Some(own) = &settings.variant else {
         return Ok(Some(name.to_owned()));
     };
@@ -230,7 +230,7 @@ pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<St
     let scale = experiment.as_ref().and_then(ExperimentRecord::scale);
     let Some(variant) = scale.and_then(|scale| scale.variant.as_ref()) else {
         let cause = format!("cannot resume {name}: it is no growth of a variant");
-        return Err(Failure::usage(cause).with_hint("leave --variant out"));
+        return Err(UserError::usage(cause).with_hint("leave --variant out"));
     };
     let place = store::directory_of(&found);
     let beside = place.parent().unwrap_or(place);
@@ -246,7 +246,9 @@ pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<St
     let before = scale.and_then(|scale| scale.variant.as_ref()?.command.clone());
     if before != own.command.as_deref().map(variants::shown) {
         let cause = format!("cannot resume {path}: its variant had another command");
-        return Err(Failure::usage(cause).with_hint("give each variant the same command as before"));
+        return Err(
+            UserError::usage(cause).with_hint("give each variant the same command as before")
+        );
     }
     Ok(Some(path))
 }
@@ -256,7 +258,7 @@ pub(super) fn resume(
     settings: &ScaleIntent,
     name: &str,
     scale: &mut ScaleRecord,
-) -> Result<(Pauses, Option<UnfinishedSearch>), Failure> {
+) -> Result<(Pauses, Option<UnfinishedSearch>), UserError> {
     let request = ResumeRequest {
         out: &settings.out,
         name: Some(name),
@@ -313,19 +315,19 @@ pub(super) fn resume(
 }
 
 /// Rejects sizes that are measured differently, and another machine.
-fn expect_same(name: &str, scale: &ScaleRecord) -> Result<(), Failure> {
+fn expect_same(name: &str, scale: &ScaleRecord) -> Result<(), UserError> {
     let mut trials = scale.trials.iter();
     if let Some(trial) = trials.find(|trial| !scale.sizes.contains(&trial.size)) {
         let nodes = trial.size.nodes;
         let cause =
             format!("cannot resume {name}: {nodes} nodes are not measured now as they were");
         let hint = "name the sizes with the same settings as before";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     if drift(scale).is_some_and(|drift| drift.is_drifted()) {
         let cause = format!("cannot resume {name}: the machine drifted meanwhile");
         let hint = "measure all sizes again, without --resume";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     Ok(())
 }

@@ -14,19 +14,17 @@ use highwater_model::plan::PhaseKind;
 use highwater_model::record::{ExperimentRecord, TableStart};
 use highwater_model::scale::{NODE_LABEL, ScaleEach, ScaleSize, WarmUpRun};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_runner::planner::PaceInput;
-use highwater_runner::request::RunError;
 use highwater_runner::run as runner;
 use highwater_runner::store::PROBES;
 
 use super::intent::ScaleIntent;
 use super::planned_sizes::{UnfinishedSearch, run_alone, shorten};
 use crate::commands::{find, tune};
-use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::trials::ProbeFailure;
 use crate::prepare::{self, StoredPlan, target};
-use crate::{cluster_file, variants};
+use crate::{cluster_file, variants, workload_file};
 
 /// Measured time when a cluster is warm and its quotas are not in effect yet: the minimum that is judged.
 const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
@@ -58,9 +56,9 @@ impl SizedRuns<'_> {
         place: &TrialPlace,
         run: &mut RunIntent,
         searched: Option<usize>,
-    ) -> Result<(), ProbeFailure> {
+    ) -> Result<(), UserError> {
         for other in &self.others {
-            other.borrow_mut().end().map_err(Failure::from)?;
+            other.borrow_mut().end()?;
         }
         if let Some(variant) = &self.settings.variant {
             variants::configure(&variant.name, variant.command.as_deref(), &place.interrupts)?;
@@ -68,12 +66,11 @@ impl SizedRuns<'_> {
         let mut cluster = self.cluster.borrow_mut();
         let start = self.settings.record.start;
         let resized = match trial.node {
-            Some(node) => cluster.alone(node),
-            None => cluster.resize(trial.size.nodes, start),
+            Some(node) => cluster.alone(node)?,
+            None => cluster.resize(trial.size.nodes, start)?,
         };
-        let resized = resized.map_err(RunError::from)?;
         run.targets = resized.urls;
-        let endpoints = cluster_file::endpoints(&resized.metrics).map_err(RunError::from)?;
+        let endpoints = cluster_file::endpoints(&resized.metrics)?;
         run.options.telemetry.endpoints.extend(endpoints);
         run.options.drop |= trial.remakes_tables;
         if trial.keeps_tables {
@@ -88,7 +85,7 @@ impl SizedRuns<'_> {
         }
         // After a stop, a size needs no cluster.
         if place.interrupts.requested().is_none() {
-            cluster.begin_quota().map_err(RunError::from)?;
+            cluster.begin_quota()?;
         }
         run.options.telemetry.limited_nodes = cluster.limited_nodes();
         *place.ready.borrow_mut() = ready;
@@ -106,7 +103,7 @@ impl SizedRuns<'_> {
         &self,
         requested: &Requested<SizedTrial>,
         place: &TrialPlace,
-    ) -> Result<ExperimentRecord, ProbeFailure> {
+    ) -> Result<ExperimentRecord, UserError> {
         let trial = &requested.trial;
         let at = self.at(&trial.size);
         let mut tuning = self.settings.tune_at(at, trial.remakes_tables)?;
@@ -123,27 +120,25 @@ impl SizedRuns<'_> {
     }
 
     /// The failure that ended the growth, with its place in the workload file if it has one.
-    pub(super) fn located(&self, failure: ProbeFailure) -> Failure {
+    pub(super) fn located(&self, failure: UserError) -> UserError {
         // Sizes change values, but never the statements of a file.
         let first = self.settings.common_at(0).and_then(|run| {
             let workload = prepare::workload(&run)?;
             Ok((run, workload))
         });
         match first {
-            Ok((run, workload)) => failure.located(&run.workload, &workload),
+            Ok((run, workload)) => workload_file::located(failure, &run.workload, &workload),
             Err(other) => other,
         }
     }
 }
 
 impl TrialMaker<SizedTrial> for SizedRuns<'_> {
-    type Error = ProbeFailure;
-
     fn prepare<'a>(
         &'a self,
         requested: &'a Requested<SizedTrial>,
         place: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         let trial = &requested.trial;
         let mut run = match trial.node {
             Some(_) => run_alone(self.settings)?,
@@ -160,7 +155,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
             // A simulated target gets another seed; rows and ops stay the same.
             run.seed.0 = run.seed.0.wrapping_add(seed_of(requested.number));
             let stored = StoredPlan::new(plan, directory, None);
-            Ok(prepare::request(&run, workload, stored, &urls)?)
+            prepare::request(&run, workload, stored, &urls)
         }))
     }
 
@@ -168,7 +163,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         &self,
         requested: &Requested<SizedTrial>,
         place: &TrialPlace,
-    ) -> Result<ExperimentRecord, ProbeFailure> {
+    ) -> Result<ExperimentRecord, UserError> {
         if self.settings.record.each == ScaleEach::Tune {
             return self.tuning(requested, place);
         }
@@ -192,7 +187,7 @@ fn warm_up(
     place: &TrialPlace,
     run: &mut RunIntent,
     searched: Option<usize>,
-) -> Result<WarmUpRun, ProbeFailure> {
+) -> Result<WarmUpRun, UserError> {
     let mut warming = run.clone();
     warming.plan.step = BEFORE_QUOTA;
     shorten(&mut warming, BEFORE_QUOTA);

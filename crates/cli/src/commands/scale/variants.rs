@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use highwater_model::scale::ScaleEach;
 use highwater_model::tune::TuneAxis;
+use highwater_model::user_error::UserError;
 
 use crate::commands::tune::axes;
-use crate::failure::Failure;
 use crate::layers::{Layers, Strength};
 use crate::tuned::set_axis;
 use crate::variants::{self, NamedVariant, VARIANTS_MAX};
@@ -21,7 +21,7 @@ pub(super) struct VariantSettings {
 }
 
 impl VariantSettings {
-    fn new(variant: NamedVariant, layers: &Layers) -> Result<Self, Failure> {
+    fn new(variant: NamedVariant, layers: &Layers) -> Result<Self, UserError> {
         let own = |text: &str| text.replace(VARIANT, &variant.name);
         Ok(Self {
             layers: layers.with_texts(|given| Ok(own(&given.text)))?,
@@ -31,7 +31,7 @@ impl VariantSettings {
 }
 
 /// The variants of `--variant`, or of `--over` if no tuning uses it; empty for a single growth.
-pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
+pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, UserError> {
     let named = variants::given(layers, false)?;
     let each = layers.value("each").map(|each| each.text.as_str());
     let is_tuned = each == Some(ScaleEach::Tune.name());
@@ -43,18 +43,18 @@ pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure>
         (true, _) => {
             let cause = "--variant and --over exclude each other, but with --each tune";
             let hint = "give each configuration as a variant, with {variant} in its settings";
-            return Err(Failure::usage(cause).with_hint(hint));
+            return Err(UserError::usage(cause).with_hint(hint));
         }
         (false, 1) => {
             let cause = "--variant: one variant has nothing beside it";
-            return Err(Failure::usage(cause).with_hint("give two, or leave it out"));
+            return Err(UserError::usage(cause).with_hint("give two, or leave it out"));
         }
         (false, _) => "variant",
     };
     if layers.switch("grow")? {
         let cause = format!("--{flag} cannot be combined with --grow");
         let hint = "leave --grow out: each size of each variant has a new cluster";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     if is_over {
         return configurations(layers);
@@ -63,7 +63,7 @@ pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure>
 }
 
 /// Each combination of the axes' values is a variant.
-fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
+fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, UserError> {
     let axes = axes(layers)?;
     let plain = layers.without(&["over"]);
     let mut all = vec![(Vec::new(), plain)];
@@ -81,14 +81,14 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
     if all.len() > VARIANTS_MAX {
         let cause = format!("--over: {} configurations, {VARIANTS_MAX} at most", all.len());
         let hint = "name fewer values, or tune each size with `--each tune`";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     let names: BTreeSet<&Vec<String>> = all.iter().map(|(names, _)| names).collect();
     if names.len() < all.len() {
         let cause = "--over: two configurations would have one name, as their values differ only in what no directory's \
                      name may have";
         let hint = "give them as variants, with {variant} in their settings";
-        return Err(Failure::usage(cause).with_hint(hint));
+        return Err(UserError::usage(cause).with_hint(hint));
     }
     all.into_iter()
         .map(|(names, layers)| {

@@ -7,10 +7,10 @@ use highwater_model::quantity::{
     QuantityError, parse_bytes, parse_count, parse_duration, parse_rate,
 };
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 use highwater_sizing::cluster::{Origin, Reading, Traced};
 use highwater_sizing::scaling::Weighting;
 
-use crate::failure::Failure;
 use crate::intent::parsers::{self, wrong};
 use crate::layers::{self, Layers};
 
@@ -95,7 +95,7 @@ pub(super) struct Conditions {
 }
 
 impl SizeIntent {
-    pub(super) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(super) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         let mut from: Vec<String> = layers.texts("from").collect();
         let (sources, rates) = split(&layers.positionals, !from.is_empty());
         from.extend(sources);
@@ -123,7 +123,7 @@ impl SizeIntent {
 }
 
 impl Conditions {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    fn resolve(layers: &Layers) -> Result<Self, UserError> {
         Ok(Self {
             probability: required(layers, "confidence", inner_part)?,
             headroom: required(layers, "headroom", part_below_one)?,
@@ -148,7 +148,7 @@ fn traced<T>(
     layers: &Layers,
     name: &str,
     parser: fn(&str) -> Result<T, QuantityError>,
-) -> Result<Option<Traced<T>>, Failure> {
+) -> Result<Option<Traced<T>>, UserError> {
     let Some(given) = layers.value(name) else {
         return Ok(None);
     };
@@ -164,8 +164,8 @@ fn required<T>(
     layers: &Layers,
     name: &str,
     parser: fn(&str) -> Result<T, QuantityError>,
-) -> Result<Traced<T>, Failure> {
-    traced(layers, name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
+) -> Result<Traced<T>, UserError> {
+    traced(layers, name, parser)?.ok_or_else(|| UserError::usage(format!("--{name} is missing")))
 }
 
 /// Separates the rates from further files after `--from FILE`, into which a shell expands `--from runs/*`. Names of
@@ -182,11 +182,12 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
 }
 
 /// The rates, each of a different kind.
-fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure> {
+fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserError> {
     let mut requested: Vec<RequestedRate> = Vec::new();
     for text in positionals {
-        let fail =
-            |cause: &str| Failure::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT);
+        let fail = |cause: &str| {
+            UserError::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT)
+        };
         let (number, rows) = kind(text);
         let (least, number) = match number.split_once("..") {
             Some((least, most)) => (Some(least), most),
@@ -209,7 +210,7 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure
     }
     match requested.len() {
         1..=MOST_NEEDS => Ok(requested),
-        _ => Err(Failure::usage("no rate given").with_hint(TARGET_HINT)),
+        _ => Err(UserError::usage("no rate given").with_hint(TARGET_HINT)),
     }
 }
 

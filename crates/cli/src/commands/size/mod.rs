@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use highwater_model::numbers::round_to_u32;
+use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_sizing::Guidance;
 use highwater_sizing::cluster::{
@@ -20,7 +21,7 @@ use highwater_sizing::series::{self, Point, SeriesSet};
 
 use self::flags::FLAGS;
 use self::intent::{Conditions, RequestedRate, SizeIntent};
-use crate::failure::{Failure, did_you_mean, suggestion};
+use crate::error_text::{did_you_mean, suggestion};
 use crate::grammar::{CommandSpec, words};
 use crate::{exit, figures, output_file, terminal};
 
@@ -47,7 +48,7 @@ include_str!("examples.txt").trim_ascii_end(),
 const SIZES_THAT_SHOW_GROWTH: usize = 2;
 
 /// Prints the plan.
-fn size(settings: &SizeIntent) -> Result<u8, Failure> {
+fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     let figures = figures::read(&settings.from, &settings.out)?;
     warn_about(&figures, settings.reading.model);
     let measured = figures.points;
@@ -62,7 +63,7 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
     }
     if needs.iter().any(|need| need.basis.axis != needs[0].basis.axis) {
         let cause = "--from: rows are by nodes and queries by vCPUs, or the other way round";
-        return Err(Failure::usage(cause).with_hint("size each of them alone"));
+        return Err(UserError::usage(cause).with_hint("size each of them alone"));
     }
     let plan = plan(&request(settings, needs));
     if let Some(path) = &settings.html {
@@ -70,7 +71,7 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
         let written =
             output_file::create(path).and_then(|mut file| file.write_all(page.as_bytes()));
         written.map_err(|error| {
-            Failure::usage(format!("--html: cannot write {}: {error}", path.display()))
+            UserError::usage(format!("--html: cannot write {}: {error}", path.display()))
         })?;
     }
     if settings.json {
@@ -105,14 +106,14 @@ fn basis(
     requested: &RequestedRate,
     measured: &[Point],
     published: &[Point],
-) -> Result<Basis, Failure> {
+) -> Result<Basis, UserError> {
     let assumed = assumed(settings, requested, published)?;
     if settings.from.is_empty() {
         return assumed.ok_or_else(|| nothing_to_size_with(settings, requested, published));
     }
     let points = chosen(settings, requested, measured)?;
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
-        Failure::usage(format!("--from: {error}")).with_hint(match error {
+        UserError::usage(format!("--from: {error}")).with_hint(match error {
             BasisError::NoNodes => {
                 "add --nodes N, or a column `nodes` or `vcpus`; runs note it with --label nodes=N"
             }
@@ -141,7 +142,7 @@ fn assumed(
     settings: &SizeIntent,
     requested: &RequestedRate,
     published: &[Point],
-) -> Result<Option<Basis>, Failure> {
+) -> Result<Option<Basis>, UserError> {
     let mut of_kind: Vec<&str> = Vec::new();
     for name in &settings.assume {
         let series = published_series(name, published)?;
@@ -159,7 +160,7 @@ fn assumed(
             let (both, unit) = (of_kind.join(" and "), unit(requested));
             let cause = format!("--assume: {both} are both of {unit}");
             let hint = "assume one series of rows and one of queries";
-            return Err(Failure::usage(cause).with_hint(hint));
+            return Err(UserError::usage(cause).with_hint(hint));
         }
     };
     let points = published
@@ -177,11 +178,11 @@ fn assumed(
     let basis = Basis::new(&points, &reading);
     basis
         .map(|basis| Some(basis.assuming(None)))
-        .map_err(|error| Failure::usage(format!("--assume: {error}")))
+        .map_err(|error| UserError::usage(format!("--assume: {error}")))
 }
 
 /// A published series by its name, if it shows growth.
-fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, Failure> {
+fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, UserError> {
     let names: Vec<&str> = [growing(published, true), growing(published, false)].concat();
     if let Some(series) = names.iter().find(|series| **series == name) {
         return Ok(series);
@@ -189,7 +190,7 @@ fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, F
     let such_as = || format!("such as {}", choice(published, true));
     let hint = suggestion(did_you_mean(name, names), such_as);
     let cause = format!("--assume: no published series `{name}` has several sizes");
-    Err(Failure::usage(cause).with_hint(hint))
+    Err(UserError::usage(cause).with_hint(hint))
 }
 
 /// Names of published series that were measured with several numbers of nodes.
@@ -223,7 +224,7 @@ fn nothing_to_size_with(
     settings: &SizeIntent,
     requested: &RequestedRate,
     published: &[Point],
-) -> Failure {
+) -> UserError {
     let hint = format!(
         "measure some sizes and give them with --from, or take those of a published system: {}",
         choice(published, requested.rows)
@@ -234,7 +235,7 @@ fn nothing_to_size_with(
             format!("--assume: `{}` has no figures for {}", names.join("`, `"), unit(requested))
         }
     };
-    Failure::usage(cause).with_hint(hint)
+    UserError::usage(cause).with_hint(hint)
 }
 
 /// The distinct names, in alphabetical order.
@@ -244,7 +245,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Rejects a name that no series has.
-fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure> {
+fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), UserError> {
     let is_known = |name: &&String| {
         let mut points = measured.iter();
         points.any(|point| point.series.starts_with(name.as_str()))
@@ -254,7 +255,7 @@ fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure
     };
     let names = distinct(measured.iter().map(|point| point.series.as_str()));
     let cause = format!("--series {unknown}: the figures have no series of this name");
-    Err(Failure::usage(cause).with_hint(format!("there are {}", names.join(", "))))
+    Err(UserError::usage(cause).with_hint(format!("there are {}", names.join(", "))))
 }
 
 /// The points of the one selected series.
@@ -262,13 +263,13 @@ fn chosen<'a>(
     settings: &SizeIntent,
     requested: &RequestedRate,
     measured: &'a [Point],
-) -> Result<Vec<&'a Point>, Failure> {
+) -> Result<Vec<&'a Point>, UserError> {
     check_series(settings, measured)?;
     let of_kind: Vec<&Point> =
         measured.iter().filter(|point| counts_same(requested, point)).collect();
     if of_kind.is_empty() {
         let units = distinct(measured.iter().map(|point| point.unit.as_str()));
-        return Err(Failure::usage(format!("--from: no figures for {}", unit(requested)))
+        return Err(UserError::usage(format!("--from: no figures for {}", unit(requested)))
             .with_hint(format!("the figures are in {}", units.join(", "))));
     }
     let named = |point: &&&Point| {
@@ -289,7 +290,7 @@ fn chosen<'a>(
         None => {
             let cause = format!("--from: {} series of {}", names.len(), unit(requested));
             let hint = format!("choose one: --series {}", names.join(" or --series "));
-            Err(Failure::usage(cause).with_hint(hint))
+            Err(UserError::usage(cause).with_hint(hint))
         }
     }
 }

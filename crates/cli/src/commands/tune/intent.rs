@@ -7,8 +7,8 @@ use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration};
 use highwater_model::tune::{TuneAxis, TuneFigure};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
-use crate::failure::Failure;
 use crate::intent::probes::{self, Seconds};
 use crate::intent::{RunIntent, parsers, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
@@ -48,7 +48,7 @@ pub(crate) struct TuneIntent {
 }
 
 impl TuneIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, UserError> {
         Ok(Self {
             run: run(layers)?,
             axes: axes(layers)?,
@@ -63,7 +63,7 @@ impl TuneIntent {
     }
 
     /// The run of a trial: the values of its axes act like flags.
-    pub(crate) fn trial(&self, values: &BTreeMap<String, String>) -> Result<RunIntent, Failure> {
+    pub(crate) fn trial(&self, values: &BTreeMap<String, String>) -> Result<RunIntent, UserError> {
         let mut layers = self.layers.clone();
         for (axis, value) in values {
             set_axis(&mut layers, Strength::CommandLine, axis, value);
@@ -75,7 +75,7 @@ impl TuneIntent {
     }
 }
 
-fn run(layers: &Layers) -> Result<RunIntent, Failure> {
+fn run(layers: &Layers) -> Result<RunIntent, UserError> {
     let probe = probes::length(layers, "probe", PROBE)?;
     let mut layers = layers.clone();
     // Throughput with rejected or failed ops is not comparable.
@@ -91,7 +91,7 @@ fn figure(text: &str) -> Result<TuneFigure, QuantityError> {
 }
 
 /// The axes of `--over`.
-pub(crate) fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
+pub(crate) fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, UserError> {
     let mut axes: Vec<TuneAxis> = Vec::new();
     for given in layers.list("over") {
         let axis = given.parse(axis)?;
@@ -100,16 +100,16 @@ pub(crate) fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
     }
     let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     match axes.len() {
-        0 => Err(Failure::usage("--over is missing").with_hint(HINT)),
+        0 => Err(UserError::usage("--over is missing").with_hint(HINT)),
         _ if configurations < 2 => {
-            Err(Failure::usage("--over: there is only one configuration").with_hint(HINT))
+            Err(UserError::usage("--over: there is only one configuration").with_hint(HINT))
         }
-        _ if configurations > MOST_CONFIGURATIONS => Err(Failure::usage(format!(
+        _ if configurations > MOST_CONFIGURATIONS => Err(UserError::usage(format!(
             "--over: {configurations} configurations, {MOST_CONFIGURATIONS} at most"
         ))
         .with_hint("name fewer values")),
         1..=MOST_AXES => Ok(axes),
-        _ => Err(Failure::usage(format!("--over: more than {MOST_AXES} axes"))),
+        _ => Err(UserError::usage(format!("--over: more than {MOST_AXES} axes"))),
     }
 }
 
@@ -118,7 +118,7 @@ fn check(
     given: &SettingValue,
     axis: &TuneAxis,
     before: &[TuneAxis],
-) -> Result<(), Failure> {
+) -> Result<(), UserError> {
     let is_setting = [WITH, SIM]
         .iter()
         .any(|begin| axis.name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
@@ -146,7 +146,7 @@ fn check(
 }
 
 /// Refuses an axis that this kind of target has by another name, and says which.
-pub(super) fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), Failure> {
+pub(super) fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), UserError> {
     for axis in axes {
         let own = axis.name.strip_prefix(SIM);
         let (cause, name) = match (own, is_simulated) {
@@ -167,7 +167,7 @@ pub(super) fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), F
             _ => continue,
         };
         if let Some(name) = name {
-            let failure = Failure::usage(format!("--over {}: {cause}", axis.name));
+            let failure = UserError::usage(format!("--over {}: {cause}", axis.name));
             return Err(failure.with_hint(format!("write `{}`", over(axis, &name))));
         }
     }

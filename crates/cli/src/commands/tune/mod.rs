@@ -13,10 +13,10 @@ use highwater_model::plan::{Pace, Plan};
 use highwater_model::record::Question;
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::event_log;
-use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
     LOAD, MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES,
@@ -24,7 +24,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Pauses, Prepared, ProbeFailure, ResumeRequest, TrialOverhead};
+use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::running_cluster::on_cluster;
 use crate::tuned::SIM;
@@ -102,7 +102,7 @@ const TUNING_FLAGS: &[Flag] = &[
 const CONFIRMATIONS: u32 = 5;
 
 /// Runs the tuning; returns the exit code.
-fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
+fn tune(settings: &TuneIntent) -> Result<u8, UserError> {
     let prepared = prepared(settings)?;
     if settings.dry_run {
         return prepared.show();
@@ -118,19 +118,19 @@ type PreparedTuning<'a> = Prepared<TuneRecord, TrialRuns<'a>>;
 
 /// Prepares the tuning. Every value of every axis is validated with the workload, so that a wrong one is reported
 /// before the first measurement.
-pub(super) fn prepared(settings: &TuneIntent) -> Result<PreparedTuning<'_>, Failure> {
+pub(super) fn prepared(settings: &TuneIntent) -> Result<PreparedTuning<'_>, UserError> {
     check_axes(settings)?;
     prepared_on(settings, target::with_password(&settings.run)?)
 }
 
 /// Prepares the tuning without a connection.
-pub(super) fn intended(settings: &TuneIntent) -> Result<PreparedTuning<'_>, Failure> {
+pub(super) fn intended(settings: &TuneIntent) -> Result<PreparedTuning<'_>, UserError> {
     prepared_on(settings, settings.run.targets.clone())
 }
 
 /// Refuses axes that the target has by another name; connects nothing. A preview may be of another target than the
 /// tuning will be.
-fn check_axes(settings: &TuneIntent) -> Result<(), Failure> {
+fn check_axes(settings: &TuneIntent) -> Result<(), UserError> {
     if settings.dry_run {
         return Ok(());
     }
@@ -143,7 +143,10 @@ fn all_ns(policy: &TunePolicy) -> u64 {
     u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns)
 }
 
-fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<PreparedTuning<'_>, Failure> {
+fn prepared_on(
+    settings: &TuneIntent,
+    urls: Vec<TargetUrl>,
+) -> Result<PreparedTuning<'_>, UserError> {
     let maker = TrialRuns { settings, urls };
     let mut first = None;
     for (axis, values) in settings.axes.iter().enumerate() {
@@ -156,7 +159,7 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<PreparedTu
         }
     }
     let Some((first, workload)) = first else {
-        return Err(Failure::usage("--over is missing"));
+        return Err(UserError::usage("--over is missing"));
     };
     let mut tune = tuning(settings, &workload, &first)?;
     let pauses = resume(settings, &mut tune)?;
@@ -174,7 +177,11 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<PreparedTu
 }
 
 /// The tuning before its first trial, whose plan is given.
-fn tuning(settings: &TuneIntent, workload: &Workload, first: &Plan) -> Result<TuneRecord, Failure> {
+fn tuning(
+    settings: &TuneIntent,
+    workload: &Workload,
+    first: &Plan,
+) -> Result<TuneRecord, UserError> {
     let overhead = TrialOverhead::new(&settings.run, settings.settle, workload, first)?;
     let cost = overhead.with(settings.run.plan.step);
     let stream = &first.streams[0];
@@ -204,7 +211,7 @@ fn tuning(settings: &TuneIntent, workload: &Workload, first: &Plan) -> Result<Tu
 }
 
 /// Takes over the trials of the tuning to resume; returns its pauses.
-fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failure> {
+fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, UserError> {
     let request = ResumeRequest {
         out: &settings.run.out,
         name: settings.resume.as_deref(),
@@ -259,7 +266,7 @@ pub(super) struct TrialRuns<'a> {
 
 impl TrialRuns<'_> {
     /// The settings of a trial, its workload, and its target.
-    fn trial(&self, at: &[usize]) -> Result<(RunIntent, Arc<Workload>, Vec<TargetUrl>), Failure> {
+    fn trial(&self, at: &[usize]) -> Result<(RunIntent, Arc<Workload>, Vec<TargetUrl>), UserError> {
         let axes = self.settings.axes.iter().zip(at);
         let values = axes.map(|(axis, at)| (axis.name.clone(), axis.values[*at].clone()));
         let run = self.settings.trial(&values.collect())?;
@@ -289,28 +296,25 @@ fn urls_at(axes: &[TuneAxis], urls: &[TargetUrl], at: &[usize]) -> Vec<TargetUrl
 }
 
 impl TrialMaker<Configuration> for TrialRuns<'_> {
-    type Error = ProbeFailure;
-
     fn prepare<'a>(
         &'a self,
         request: &'a Requested<Configuration>,
         place: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, ProbeFailure>, ProbeFailure> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         let (mut run, workload, urls) = self.trial(&request.trial.at)?;
         let plan = prepare::plan(&run, &workload, &urls)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
             if request.tables_kept && !run.options.drop && self.varies_tables() {
                 let cause = "the tables held rows before, and each trial needs new tables";
-                return Err(Failure::usage(cause)
-                    .with_hint("drop these rows with --drop, or tune in another schema")
-                    .into());
+                return Err(UserError::usage(cause)
+                    .with_hint("drop these rows with --drop, or tune in another schema"));
             }
             run.options.drop |= !request.is_first && !request.tables_kept;
             // A simulated target gets another seed; rows and ops stay the same.
             run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
             run.seed.0 = run.seed.0.wrapping_add(request.number.into());
             let stored = StoredPlan::new(plan, directory, Some(&place.experiment));
-            Ok(prepare::request(&run, workload, stored, &urls)?)
+            prepare::request(&run, workload, stored, &urls)
         }))
     }
 }

@@ -1,9 +1,12 @@
 //! `find`: arguments in, settings of a search or an error out.
 
+use highwater_model::user_error::UserError;
+
 use super::*;
 use crate::commands::find::FindIntent;
+use crate::error_text::render;
 
-fn try_find(words: &str) -> Result<FindIntent, Failure> {
+fn try_find(words: &str) -> Result<FindIntent, UserError> {
     let separator = if words.is_empty() { "" } else { "|" };
     let words = format!("find{separator}{words}");
     let (command, layers) = layers(&Sources { words: &words, ..Sources::default() })?;
@@ -26,7 +29,7 @@ fn limits(intent: &FindIntent) -> (Option<u32>, Option<Rate>) {
 }
 
 fn find(words: &str) -> FindIntent {
-    try_find(words).unwrap_or_else(|failure| panic!("{words}: {}", failure.render()))
+    try_find(words).unwrap_or_else(|failure| panic!("{words}: {}", render(&failure)))
 }
 
 #[test]
@@ -99,7 +102,7 @@ fn mistakes_in_a_search_are_reported_with_their_place() {
         .iter()
         .map(|line| match try_find(line) {
             Ok(settings) => panic!("{line} is accepted: {settings:?}"),
-            Err(failure) => failure.render().replace("\n\n", "\n"),
+            Err(failure) => render(&failure).replace("\n\n", "\n"),
         })
         .collect();
     assert_snapshot!(said, @"
@@ -124,7 +127,7 @@ fn what_follows_a_mark_is_a_soak_of_a_length() {
     assert_eq!(find("").soak, None);
     let settings = find("--then|soak=30m");
     assert_eq!(settings.soak, Some(Nanos::from_secs(1_800)));
-    let error = |words| try_find(words).unwrap_err().render();
+    let error = |words| render(&try_find(words).unwrap_err());
     assert_snapshot!([error("--then|rest=1h"), error("--then|soak=0"), error("--then|soak=long")].concat().replace("\n\n", "\n"), @r"
     error: --then: `rest=1h` is nothing that can follow
     hint: write `soak=30m`

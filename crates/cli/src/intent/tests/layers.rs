@@ -1,6 +1,7 @@
 //! Command line, environment, and file: precedence, and places of errors.
 
 use super::*;
+use crate::error_text::render;
 use crate::intent::streams::are_open;
 
 #[test]
@@ -81,7 +82,7 @@ fn switches_of_a_file_can_be_turned_off_by_the_environment() {
 #[test]
 fn an_error_names_the_layer_and_the_place() {
     let text = |environment, file| {
-        resolve(&Sources { words: "run", environment, file }).unwrap_err().render()
+        render(&resolve(&Sources { words: "run", environment, file }).unwrap_err())
     };
     assert_snapshot!(text(&[("HIGHWATER_WARM_UP", "5")], ""), @"
     error: HIGHWATER_WARM_UP: `5` has no unit
@@ -119,7 +120,7 @@ fn an_error_names_the_layer_and_the_place() {
 fn an_error_of_the_file_says_what_it_could_be() {
     let text = |file| {
         let sources = Sources { words: "run", environment: &[], file };
-        resolve(&sources).unwrap_err().render()
+        render(&resolve(&sources).unwrap_err())
     };
     assert_snapshot!(text("[run]\nformat = 'csv'"), @"
     error: unknown setting `format`

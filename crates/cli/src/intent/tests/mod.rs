@@ -16,11 +16,12 @@ use highwater_model::plan::{Arrivals, AuditLevel, Objective, Predicate, Share};
 use highwater_model::quantity::Ppm;
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Rate;
+use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use super::*;
 use crate::commands;
-use crate::failure::Failure;
+use crate::error_text::render;
 use crate::grammar::{self, CommandSpec, Request};
 use crate::layers::{Layers, TargetSchemes};
 use crate::sources::file::ConfigFile;
@@ -34,7 +35,7 @@ struct Sources<'a> {
     file: &'a str,
 }
 
-fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failure> {
+fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), UserError> {
     let mut words = vec!["highwater".to_owned()];
     words.extend(sources.words.split('|').map(|word| word.trim().to_owned()));
     let environment: Vec<(String, String)> = sources
@@ -61,7 +62,7 @@ fn supported() -> TargetSchemes {
     TargetSchemes { schemes: vec!["db", "file"], default_url: Some("file:") }
 }
 
-fn resolve(sources: &Sources<'_>) -> Result<RunIntent, Failure> {
+fn resolve(sources: &Sources<'_>) -> Result<RunIntent, UserError> {
     let (command, layers) = layers(sources)?;
     assert_eq!(command.name, "run");
     RunIntent::resolve(&layers)
@@ -69,10 +70,10 @@ fn resolve(sources: &Sources<'_>) -> Result<RunIntent, Failure> {
 
 /// Settings of `run` with these arguments, separated by `|`.
 fn run(words: &str) -> RunIntent {
-    try_run(words).unwrap_or_else(|failure| panic!("{words}: {}", failure.render()))
+    try_run(words).unwrap_or_else(|failure| panic!("{words}: {}", render(&failure)))
 }
 
-fn try_run(words: &str) -> Result<RunIntent, Failure> {
+fn try_run(words: &str) -> Result<RunIntent, UserError> {
     let separator = if words.is_empty() { "" } else { "|" };
     resolve(&Sources { words: &format!("run{separator}{words}"), ..Sources::default() })
 }
@@ -84,8 +85,8 @@ fn errors(lines: &[&str]) -> String {
         .map(|line| match try_run(line) {
             Ok(settings) => panic!("{line} is accepted: {settings:?}"),
             Err(failure) => {
-                assert_eq!(failure.exit, crate::exit::USAGE);
-                failure.render().replace("\n\n", "\n")
+                assert_eq!(failure.exit_code(), crate::exit::USAGE);
+                render(&failure).replace("\n\n", "\n")
             }
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::commands::find::FindIntent;
+use crate::error_text::render;
 use crate::grammar::Flag;
 use crate::layers::Next;
 
@@ -46,7 +47,7 @@ fn kept(command: &str, flag: &Flag) -> Option<Vec<String>> {
         "find" => Ok(FindIntent::resolve(&layers)?.run),
         _ => RunIntent::resolve(&layers),
     });
-    let run = resolved.unwrap_or_else(|failure| panic!("{words}: {}", failure.render()));
+    let run = resolved.unwrap_or_else(|failure| panic!("{words}: {}", render(&failure)));
     run.repeated_flags.get(flag.name).cloned()
 }
 

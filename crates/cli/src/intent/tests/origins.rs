@@ -1,10 +1,13 @@
 //! Sources of settings: restrictions of the working directory's file, the user's file, and the environment.
 
+use highwater_model::user_error::UserError;
+
 use super::*;
+use crate::error_text::render;
 use crate::grammar::Reach;
 
 /// Result of `run` with one settings file.
-fn with_file(kind: FileKind, text: &str) -> Result<Layers, Failure> {
+fn with_file(kind: FileKind, text: &str) -> Result<Layers, UserError> {
     let file = ConfigFile { kind, name: "a.toml".to_owned(), text: text.to_owned() };
     let words = ["highwater", "run"].map(str::to_owned);
     match grammar::parse(commands::ALL, &words)? {
@@ -16,8 +19,8 @@ fn with_file(kind: FileKind, text: &str) -> Result<Layers, Failure> {
 #[track_caller]
 fn refused(kind: FileKind, text: &str, why: &str) {
     let failure = with_file(kind, text).unwrap_err();
-    let rendered = failure.render();
-    assert_eq!(failure.exit, crate::exit::USAGE);
+    let rendered = render(&failure);
+    assert_eq!(failure.exit_code(), crate::exit::USAGE);
     assert!(rendered.contains(why), "{text}: {rendered}");
     assert!(rendered.contains("--> a.toml:"), "{text}: {rendered}");
 }
@@ -92,7 +95,7 @@ fn the_environment_gives_no_commands_and_no_file_of_settings() {
     ] {
         let failure =
             resolve(&Sources { words: "run", environment: &[(name, "a=true")], file: "" });
-        let rendered = failure.unwrap_err().render();
+        let rendered = render(&failure.unwrap_err());
         assert!(rendered.contains(name) && rendered.contains(why), "{rendered}");
     }
 }

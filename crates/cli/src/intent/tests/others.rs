@@ -5,6 +5,7 @@ use crate::commands::check::{CheckIntent, CheckSubject};
 use crate::commands::compare::{self, CompareIntent};
 use crate::commands::run::RepeatIntent;
 use crate::commands::show::{Format, ShowIntent};
+use crate::error_text::render;
 
 #[test]
 fn show_takes_runs_and_a_format() {
@@ -17,7 +18,7 @@ fn show_takes_runs_and_a_format() {
     assert_eq!(settings.format, Format::Csv);
     assert_eq!(settings.out, Path::new("runs"));
     assert_eq!(show("show").unwrap().format, Format::Text);
-    assert_snapshot!(show("show|--format|pdf").unwrap_err().render(), @"
+    assert_snapshot!(render(&show("show|--format|pdf").unwrap_err()), @"
     error: --format: `pdf` is not a format
 
     hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`
@@ -44,7 +45,7 @@ fn check_takes_targets_or_a_workload_file() {
         let urls: Vec<String> = urls.iter().map(ToString::to_string).collect();
         assert_eq!(urls, expected);
     }
-    assert_snapshot!(check("check|my.toml|db://h", &[]).unwrap_err().render(), @"
+    assert_snapshot!(render(&check("check|my.toml|db://h", &[]).unwrap_err()), @"
     error: TARGET: `my.toml` is not a URL
 
     hint: a target's URL begins with one of `db:`, `file:`
@@ -118,7 +119,7 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
         ("--budget|1h", "are of several runs"),
         ("--repeat|2|--share|1/2|--start-at|+10s", "cannot be combined with several runs"),
     ] {
-        let failure = repeat(words).unwrap_err().render();
+        let failure = render(&repeat(words).unwrap_err());
         assert!(failure.contains(message), "{words}: {failure}");
     }
 }

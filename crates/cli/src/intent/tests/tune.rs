@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::commands::tune::TuneIntent;
+use crate::error_text::render;
 
 fn tune(words: &str) -> TuneIntent {
     let words = format!("tune|--over|batch=500,1000|{words}");
     let sources = Sources { words: words.trim_end_matches('|'), ..Sources::default() };
     let (command, layers) =
-        layers(&sources).unwrap_or_else(|failure| panic!("{}", failure.render()));
+        layers(&sources).unwrap_or_else(|failure| panic!("{}", render(&failure)));
     assert_eq!(command.name, "tune");
-    TuneIntent::resolve(&layers).unwrap_or_else(|failure| panic!("{}", failure.render()))
+    TuneIntent::resolve(&layers).unwrap_or_else(|failure| panic!("{}", render(&failure)))
 }
 
 #[test]
@@ -29,7 +30,7 @@ fn a_cell_is_what_its_values_would_be_as_flags() {
     let values = [("batch", "1000"), ("sessions", "8"), ("with.codec", "b")];
     let values: BTreeMap<String, String> =
         values.into_iter().map(|(axis, value)| (axis.to_owned(), value.to_owned())).collect();
-    let trial = settings.trial(&values).unwrap_or_else(|failure| panic!("{}", failure.render()));
+    let trial = settings.trial(&values).unwrap_or_else(|failure| panic!("{}", render(&failure)));
     assert_eq!(trial.parameters["batch"], "1000");
     assert_eq!(trial.plan.sessions, Some(8));
     let with: Vec<_> = trial.options.tables.settings.iter().collect();

@@ -13,7 +13,7 @@ use highwater_model::plan::{AuditLevel, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ClusterStart, NodesAlone, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
-use highwater_runner::run::RunError;
+use highwater_model::user_error::UserError;
 use highwater_runner::store::RunDirectory;
 
 use crate::hunting::{Hunt, nanos, whole};
@@ -231,7 +231,7 @@ impl Growing {
         &self,
         root: &Path,
         scale: ScaleRecord,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         self.grow_watched(root, scale, &Watched::silent())
     }
 
@@ -254,7 +254,7 @@ impl Growing {
         root: &Path,
         scale: ScaleRecord,
         watched: &Watched,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         let side = ExperimentRun { experiment: scale, ..self.side(root) };
         run(side, Nanos::ZERO, &watched.observer, &watched.interrupts)
     }
@@ -284,13 +284,11 @@ impl Growing {
 }
 
 impl TrialMaker<SizedTrial> for Growing {
-    type Error = RunError;
-
     fn prepare<'a>(
         &'a self,
         requested: &'a Requested<SizedTrial>,
         _: &'a TrialPlace,
-    ) -> Result<PreparedTrial<'a, RunError>, RunError> {
+    ) -> Result<PreparedTrial<'a>, UserError> {
         let nodes = requested.trial.size.nodes;
         let target = match requested.trial.node {
             Some(node) => {
@@ -311,7 +309,7 @@ impl TrialMaker<SizedTrial> for Growing {
         &self,
         requested: &Requested<SizedTrial>,
         place: &TrialPlace,
-    ) -> Result<ExperimentRecord, RunError> {
+    ) -> Result<ExperimentRecord, UserError> {
         let nodes = requested.trial.size.nodes;
         let mut hunt = Hunt::new(&self.next_target(nodes), "insert");
         hunt.job.settings = vec![("batch", BATCH.to_string())];

@@ -8,15 +8,13 @@ use highwater_experiment::{SizedTrial, check, run_side_by_side};
 use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::units::Nanos;
-use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
-use highwater_runner::run::RunError;
 
 use super::cluster::{Growing, Shape};
 use super::order;
-use crate::making::{Watched, code};
+use crate::making::{Watched, code, lacks_budget};
 
 #[test]
 fn the_record_of_a_growth_is_stored_with_that_of_each_size_below_it() {
@@ -103,7 +101,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
     let none = tempfile::tempdir().unwrap();
     let growing = Growing { gone: Some(1), ..Growing::new(Shape::Linear, &[1, 2]) };
     let refused = growing.grow(none.path(), growing.scale());
-    assert!(matches!(refused, Err(RunError::Target(UserError { .. }))));
+    assert_eq!(refused.unwrap_err().exit_code(), 5);
     assert_eq!(std::fs::read_dir(none.path()).unwrap().count(), 0);
 }
 
@@ -111,7 +109,7 @@ fn a_size_that_does_not_answer_ends_a_growth_and_those_before_it_stay() {
 fn a_budget_without_room_for_one_size_is_refused() {
     let growing = Growing::new(Shape::Linear, &[1, 2]);
     let scale = ScaleRecord { budget_ns: Some(1), trial_cost_ns: 2, ..growing.scale() };
-    assert!(matches!(check(&scale), Err(RunError::Budget { .. })));
+    assert!(lacks_budget(&check(&scale).unwrap_err()));
 }
 
 #[test]

@@ -9,7 +9,6 @@ use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
 use highwater_model::user_error::UserErrorKind;
-use highwater_runner::run::RunError;
 
 use super::database::{Database, on, on_both};
 use super::plans::job;
@@ -191,7 +190,7 @@ fn an_expression_for_a_value_that_the_target_refuses_is_named() {
 fn assert_named_before_the_load(text: &str, database: &Database, root: &Path, parts: [&str; 2]) {
     let mut job = job(AuditLevel::Sums);
     job.text = Some(Box::leak(text.to_owned().into_boxed_str()));
-    let Err(RunError::Target(error)) = try_run_on(&job, database.open(None, None), root) else {
+    let Err(error) = try_run_on(&job, database.open(None, None), root) else {
         panic!("it ran");
     };
     assert_eq!(error.kind, UserErrorKind::Usage, "{error}");

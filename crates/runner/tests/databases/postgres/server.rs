@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use highwater_driver::{Target, TargetOptions};
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::run::{RunEnd, RunError};
+use highwater_model::user_error::UserError;
+use highwater_runner::run::RunEnd;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::beside::wait_for;
@@ -82,7 +83,7 @@ pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<d
 }
 
 /// Runs, with `--drop` or without.
-pub(crate) fn try_run(job: &Job, target: Arc<dyn Target>, drop: bool) -> Result<RunEnd, RunError> {
+pub(crate) fn try_run(job: &Job, target: Arc<dyn Target>, drop: bool) -> Result<RunEnd, UserError> {
     let root = tempfile::tempdir().unwrap();
     let job = Job { drop_tables: drop, ..job.clone() };
     try_run_on(&job, target, root.path())
