@@ -31,7 +31,7 @@ pub struct ClusterFlags {
 /// Reads a cluster file.
 pub fn read(path: &Path) -> Result<ClusterSpec, UserError> {
     let text = text_of(path)?;
-    parse(&text).map_err(|errors| report_errors(&errors, &path.display().to_string(), &text))
+    parse(&text).map_err(|errors| report_errors(errors, &path.display().to_string()))
 }
 
 /// The cluster of a file, with its state in the user's state directory.

@@ -99,5 +99,5 @@ fn csv(path: &Path) -> Result<SeriesSet, UserError> {
     let name = path.display().to_string();
     let text = regular_file::read_text(path, LARGEST)
         .map_err(|error| UserError::usage(format!("cannot read {name}: {error}")))?;
-    series::read(&text).map_err(|errors| workload_file::report_errors(&errors, &name, &text))
+    series::read(&text).map_err(|errors| workload_file::report_errors(errors, &name))
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
+use highwater_model::units::Seed;
 use highwater_model::user_error::{Place, RefusedStatement, UserError, UserErrorKind};
-use highwater_workload::{
-    CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
-};
+use highwater_workload::{CatalogEntry, Script, Workload, WorkloadSpec, builtin, catalog};
 
 use crate::error_text::{did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
@@ -58,14 +58,13 @@ fn scripts(
         })
         .collect();
     WorkloadSpec::from_scripts(&scripts, parameters).map_err(|errors| {
-        let failures = errors.iter().map(|(number, error)| {
-            let file = number.and_then(|number| files.get(number).zip(texts.get(number)));
-            match file {
-                Some(((path, _), text)) => failure(error, &path.display().to_string(), text),
-                None => failure(error, "", ""),
+        let named = errors.into_iter().map(|(number, error)| {
+            match number.and_then(|number| files.get(number)) {
+                Some((path, _)) => error.in_file(&path.display().to_string()),
+                None => error,
             }
         });
-        last_of(failures.collect())
+        last_of(named.collect())
     })
 }
 
@@ -86,19 +85,28 @@ fn last_of(mut failures: Vec<UserError>) -> UserError {
 }
 
 fn parse(name: &str, text: &str) -> Result<WorkloadSpec, UserError> {
-    WorkloadSpec::parse(text).map_err(|errors| report_errors(&errors, name, text))
+    WorkloadSpec::parse(text).map_err(|errors| report_errors(errors, name))
 }
 
 /// Shows all errors of a file except the last one, which is returned.
-pub fn report_errors(errors: &[InputError], name: &str, text: &str) -> UserError {
-    last_of(errors.iter().map(|m| failure(m, name, text)).collect())
+pub fn report_errors(errors: Vec<UserError>, name: &str) -> UserError {
+    last_of(errors.into_iter().map(|error| error.in_file(name)).collect())
 }
 
-fn failure(error: &InputError, name: &str, text: &str) -> UserError {
-    let in_file = error.line > 0;
-    UserError::usage(&error.message)
-        .at(in_file.then(|| Place::new(name, text, &error.span)))
-        .hinted(error.hint.as_ref())
+/// A workload with its parameters. A setting can make another place of the file wrong, which is reported there.
+pub fn instantiate(
+    spec: &WorkloadSpec,
+    choice: &WorkloadChoice,
+    parameters: &BTreeMap<String, String>,
+    seed: Seed,
+) -> Result<Arc<Workload>, UserError> {
+    let made = spec.instantiate(parameters, seed).map_err(|error| match choice {
+        WorkloadChoice::File(path) => error.in_file(&path.display().to_string()),
+        WorkloadChoice::Named(name) => error.in_file(&format!("the workload {name}")),
+        // The text that was made of the files is not theirs.
+        WorkloadChoice::Scripts(_) => error.at(None),
+    });
+    made.map(Arc::new)
 }
 
 /// A failed run; if the target rejected a statement of a file, with its place there.

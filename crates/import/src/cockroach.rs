@@ -9,13 +9,13 @@ use highwater_model::histogram::LatencyHistogram;
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use serde::Deserialize;
 
 use super::averages::{Average, Averages};
 use super::averages::{count, millis, nanos, number};
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::ImportError;
-use super::output_reader::OutputReader;
+use super::output_reader::{OutputReader, wrong_file, wrong_line};
 
 pub(super) const TOOL: &str = "cockroach workload";
 const HINT: &str = "give what `cockroach workload run` printed, to its last line";
@@ -148,19 +148,19 @@ fn total(rest: &[&str]) -> Option<ParsedOp> {
 }
 
 impl OutputReader for Reader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         self.read(line)
-            .ok_or_else(|| ImportError::new("this line cannot be read", HINT).at(0..line.len()))
+            .ok_or_else(|| wrong_line(line, 0..line.len(), "this line cannot be read", HINT))
     }
 
-    fn end(mut self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(mut self: Box<Self>) -> Result<ImportedRun, UserError> {
         if self.end_tick().is_none()
             || self.ops.is_empty()
             || self.seconds <= 0.0
             || !self.has_result
         {
             let message = "its totals (`__total` and `__result`) are missing: it was cut";
-            return Err(ImportError::new(message, HINT));
+            return Err(wrong_file(message, HINT));
         }
         let mut run = empty_run();
         match &mut self.ops[..] {
@@ -279,17 +279,16 @@ impl JsonReader {
 }
 
 impl OutputReader for JsonReader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if line.trim().is_empty() {
             return Ok(());
         }
-        self.read(line).ok_or_else(|| {
-            ImportError::new("this line cannot be read", JSON_HINT).at(0..line.len())
-        })
+        self.read(line)
+            .ok_or_else(|| wrong_line(line, 0..line.len(), "this line cannot be read", JSON_HINT))
     }
 
-    fn end(mut self: Box<Self>) -> Result<ImportedRun, ImportError> {
-        let wrong = || ImportError::new("it holds no op", JSON_HINT);
+    fn end(mut self: Box<Self>) -> Result<ImportedRun, UserError> {
+        let wrong = || wrong_file("it holds no op", JSON_HINT);
         self.end_interval().ok_or_else(wrong)?;
         self.ops.retain(|_, histogram| histogram.count() > 0);
         if self.ops.is_empty() {

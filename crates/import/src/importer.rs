@@ -2,11 +2,12 @@
 //!
 //! Must not open files.
 
+use highwater_model::user_error::UserError;
+
 use super::averages::TimeUnit;
 use super::format::Format;
 use super::imported_run::ImportedRun;
-use super::output_reader::ImportError;
-use super::output_reader::OutputReader;
+use super::output_reader::{OutputReader, wrong_file};
 use super::{cockroach, hdr, ingest_bench, k6, locust, pgbench, sysbench};
 
 /// Maximum bytes of a line, more than any format needs.
@@ -71,7 +72,7 @@ fn only_one(format: Format) -> Option<&'static str> {
 ///
 /// # Errors
 /// If it is not a supported format.
-pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> {
+pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, UserError> {
     let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
     let formats = || Format::ALL.iter().filter(of_tool).copied();
     let found = formats().find(|format| recognizes(*format, head));
@@ -86,7 +87,7 @@ pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> 
         } else {
             format!("supported: {}; {AS_CSV}", tools().join(", "))
         };
-        ImportError::new(message, &hint)
+        wrong_file(message, &hint)
     })
 }
 
@@ -119,17 +120,17 @@ impl Import {
     ///
     /// # Errors
     /// If it cannot belong to the files before it.
-    pub fn begin(&mut self, format: Format) -> Result<(), ImportError> {
+    pub fn begin(&mut self, format: Format) -> Result<(), UserError> {
         if format.tool() != self.tool {
             let (tool, first) = (format.tool(), self.tool);
             let message = format!("this is of {tool}, the first file of {first}");
             let hint = "import the files of one run at a time";
-            return Err(ImportError::new(message, hint));
+            return Err(wrong_file(message, hint));
         }
         self.files += 1;
         if let (2.., Some(tool)) = (self.files, only_one(format)) {
             let message = format!("{tool} writes one file a run, and this is the second");
-            return Err(ImportError::new(message, "import each of them by itself"));
+            return Err(wrong_file(message, "import each of them by itself"));
         }
         self.reader.begin(format);
         Ok(())
@@ -139,17 +140,18 @@ impl Import {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.reader
-            .line(line)
-            .map_err(|wrong| ImportError { hint: format!("{}; {AS_CSV}", wrong.hint), ..wrong })
+    pub fn line(&mut self, line: &str) -> Result<(), UserError> {
+        self.reader.line(line).map_err(|mut wrong| {
+            wrong.hint = wrong.hint.map(|hint| format!("{hint}; {AS_CSV}"));
+            wrong
+        })
     }
 
     /// The run that the files report together.
     ///
     /// # Errors
     /// If there is not enough data for a record.
-    pub fn end(self) -> Result<ImportedRun, ImportError> {
+    pub fn end(self) -> Result<ImportedRun, UserError> {
         self.reader.end()
     }
 }

@@ -8,11 +8,11 @@ use highwater_model::display;
 use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
+use highwater_model::user_error::UserError;
 
 use super::averages::{count, nanos, number};
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::output_reader::ImportError;
-use super::output_reader::OutputReader;
+use super::output_reader::{OutputReader, wrong_file};
 
 pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";
@@ -70,7 +70,7 @@ impl Reader {
 }
 
 impl OutputReader for Reader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         let text = line.trim();
         self.in_results |= text == RESULTS;
         if let Some((name, value)) = text.split_once(": ")
@@ -91,14 +91,14 @@ impl OutputReader for Reader {
         Ok(())
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         if self.nothing {
             let message = "no rows were inserted";
-            return Err(ImportError::new(message, "look at its errors"));
+            return Err(wrong_file(message, "look at its errors"));
         }
         let Some((time, rows, speed)) = self.figures() else {
             let message = "time, rows and speed are not there, or do not fit each other";
-            return Err(ImportError::new(message, HINT));
+            return Err(wrong_file(message, HINT));
         };
         let batch = self.option("batchSize");
         let sessions = self.option("concurrentRequests");

@@ -12,6 +12,7 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::hex;
 use highwater_model::quantity::parse_instant;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -19,8 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::averages::nanos;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::output_reader::ImportError;
-use crate::output_reader::OutputReader;
+use crate::output_reader::{OutputReader, wrong_file, wrong_line};
 
 pub(crate) const TOOL: &str = "k6";
 /// The time of a request, without connecting.
@@ -136,24 +136,24 @@ impl Metrics {
 }
 
 impl OutputReader for SummaryReader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if self.text.len() + line.len() > LARGEST {
-            return Err(ImportError::new("it is longer than 16 MiB", SUMMARY_HINT));
+            return Err(wrong_file("it is longer than 16 MiB", SUMMARY_HINT));
         }
         self.text += line;
         self.text.push('\n');
         Ok(())
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         let all = serde_json::from_str(&self.text)
-            .map_err(|error| ImportError::new(format!("it is no JSON: {error}"), SUMMARY_HINT))?;
+            .map_err(|error| wrong_file(format!("it is no JSON: {error}"), SUMMARY_HINT))?;
         let metrics = Metrics { all };
         let mut run = empty_run();
         let op = metrics.op(&mut run.notes);
         let Some(op) = op.filter(|op| op.sent > 0) else {
             let message = "it counts neither HTTP requests nor iterations";
-            return Err(ImportError::new(message, SUMMARY_HINT));
+            return Err(wrong_file(message, SUMMARY_HINT));
         };
         let state = metrics.all.get("state");
         let took = state.and_then(|state| state.get("testRunDurationMs")?.as_f64());
@@ -284,11 +284,11 @@ fn name_of(tags: &BTreeMap<String, String>) -> String {
 }
 
 impl OutputReader for LineReader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if line.is_empty() {
             return Ok(());
         }
-        let wrong = |message: String| ImportError::new(message, LINE_HINT).at(0..line.len());
+        let wrong = |message: String| wrong_line(line, 0..line.len(), message, LINE_HINT);
         let used = [DURATION, DROPPED, "vus"];
         let read: Line = serde_json::from_str(line)
             .map_err(|error| wrong(format!("it is no sample: {error}")))?;
@@ -306,10 +306,10 @@ impl OutputReader for LineReader {
         }
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         if self.timeline.is_empty() {
             let message = format!("there is no sample of {DURATION}");
-            return Err(ImportError::new(message, LINE_HINT));
+            return Err(wrong_file(message, LINE_HINT));
         }
         let mut run = empty_run();
         run.sessions = (self.vus > 0).then_some(self.vus);

@@ -24,5 +24,4 @@ pub use averages::TimeUnit;
 pub use format::Format;
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
-pub use output_reader::ImportError;
 pub use record::{Stamp, plan, record};

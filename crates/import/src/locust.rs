@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use highwater_model::display;
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::{round_to_u32, round_to_u64, to_f64};
+use highwater_model::user_error::UserError;
 
 use super::averages::{Average, Averages};
 use super::averages::{nanos, number};
 use super::format::Format;
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::ImportError;
-use super::output_reader::OutputReader;
+use super::output_reader::{OutputReader, wrong_file, wrong_line};
 
 pub(super) const TOOL: &str = "Locust";
 const HINT: &str =
@@ -192,7 +192,7 @@ impl OutputReader for Reader {
         self.columns.clear();
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if self.columns.is_empty() {
             self.columns = cells(line.trim_start_matches('\u{feff}'));
             return Ok(());
@@ -201,10 +201,10 @@ impl OutputReader for Reader {
             return Ok(());
         }
         self.read(line)
-            .ok_or_else(|| ImportError::new("this line cannot be read", HINT).at(0..line.len()))
+            .ok_or_else(|| wrong_line(line, 0..line.len(), "this line cannot be read", HINT))
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         let from_times =
             self.times.map(|(first, last)| last - first).filter(|length| *length > 0.0);
         let Self { all, ops, lines, last, users, .. } = *self;
@@ -215,7 +215,7 @@ impl OutputReader for Reader {
         });
         let Some((all, per_s)) = all.filter(|(all, per_s)| all.sent > 0 && *per_s > 0.0) else {
             let message = "it has no requests, or no row of all of them (`Aggregated`)";
-            return Err(ImportError::new(message, HINT));
+            return Err(wrong_file(message, HINT));
         };
         let failed = all.sent - all.acknowledged;
         let failed = (failed > 0).then(|| {

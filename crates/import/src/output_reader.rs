@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use highwater_model::user_error::UserError;
+
 use super::averages::TimeUnit;
 use super::format::Format;
 use super::imported_run::ImportedRun;
@@ -15,31 +17,22 @@ pub(super) trait OutputReader {
     /// Begins another file.
     fn begin(&mut self, _format: Format) {}
     /// Adds the file's next line, without its end.
-    fn line(&mut self, line: &str) -> Result<(), ImportError>;
+    fn line(&mut self, line: &str) -> Result<(), UserError>;
     /// The run that the files report together.
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError>;
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError>;
 }
 
-/// An error in a line, or in the content of a file as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ImportError {
-    /// The cause, lower case.
-    pub message: String,
-    /// Advice.
-    pub hint: String,
-    /// Byte range of the error in the line; empty if it does not concern a single line.
-    pub span: Range<usize>,
+/// An error in a file as a whole.
+pub(super) fn wrong_file(message: impl Into<String>, hint: &str) -> UserError {
+    UserError::usage(message).with_hint(hint)
 }
 
-impl ImportError {
-    /// An error in a file as a whole.
-    pub(super) fn new(message: impl Into<String>, hint: &str) -> Self {
-        Self { message: message.into(), hint: hint.to_owned(), span: 0..0 }
-    }
-
-    /// The same error at a place of the line.
-    pub(super) fn at(self, span: Range<usize>) -> Self {
-        Self { span, ..self }
-    }
+/// An error in a part of a line.
+pub(super) fn wrong_line(
+    line: &str,
+    span: Range<usize>,
+    message: impl Into<String>,
+    hint: &str,
+) -> UserError {
+    UserError::in_text(line, &span, &message.into()).with_hint(hint)
 }

@@ -10,14 +10,14 @@ use highwater_model::display::{self, duration, percent, ratio};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use crate::averages::{Average, Averages};
 use crate::averages::{count, millis, nanos, number, seconds};
 use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::output_reader::ImportError;
-use crate::output_reader::OutputReader;
+use crate::output_reader::{OutputReader, wrong_file, wrong_line};
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]
@@ -45,11 +45,11 @@ impl OutputReader for Reader {
         }
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if self.in_output { self.output.line(line) } else { self.log.line(line) }
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         if self.log.is_empty() {
             return self.output.imported_run();
         }
@@ -157,14 +157,14 @@ impl Log {
         self.timeline.is_empty()
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if line.is_empty() {
             return Ok(());
         }
         let read = self.read(line)?;
         if self.clients.len() == CLIENTS_MAX && !self.clients.contains_key(&read.client) {
             let message = format!("more than {CLIENTS_MAX} clients");
-            return Err(ImportError::new(message, LOG_HINT).at(0..line.len()));
+            return Err(wrong_line(line, 0..line.len(), message, LOG_HINT));
         }
         let client = self.clients.entry(read.client).or_default();
         *client = (client.0 + 1, client.1.max(read.number));
@@ -188,13 +188,13 @@ impl Log {
                 "this is more than {} from the other lines, or the {OPS_MAX}th script is passed",
                 duration(SPAN_MAX.0)
             );
-            Err(ImportError::new(message, "cut the log into parts").at(0..line.len()))
+            Err(wrong_line(line, 0..line.len(), message, "cut the log into parts"))
         }
     }
 
-    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, ImportError> {
+    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, UserError> {
         let figures: Vec<&str> = line.split(' ').collect();
-        let whole = |message: &str, hint: &str| ImportError::new(message, hint).at(0..line.len());
+        let whole = |message: &str, hint: &str| wrong_line(line, 0..line.len(), message, hint);
         if figures.first().copied().and_then(count) >= Some(EPOCH) {
             let hint = "log without --aggregate-interval";
             return Err(whole("a log of sums has no latency of single ops", hint));
@@ -214,7 +214,7 @@ impl Log {
                 let from: usize = figures.iter().take(at).map(|f| f.len() + 1).sum();
                 let shown: String = text.chars().take(40).collect();
                 let message = format!("`{shown}` is not a whole number");
-                ImportError::new(message, LOG_HINT).at(from..from + text.len())
+                wrong_line(line, from..from + text.len(), message, LOG_HINT)
             })
         };
         let rest = |at: usize| (figures.len() > at).then(|| number(at)).transpose();
@@ -334,10 +334,10 @@ fn is_own(line: &str) -> bool {
 }
 
 impl Output {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         let wrong = |what: &str| {
             let message = format!("this {what} cannot be read");
-            ImportError::new(message, OUTPUT_HINT).at(0..line.len())
+            wrong_line(line, 0..line.len(), message, OUTPUT_HINT)
         };
         if let Some(rest) = line.strip_prefix("progress: ") {
             return self.progress(rest).ok_or_else(|| wrong("progress line"));
@@ -471,7 +471,7 @@ impl Output {
     }
 
     /// All figures, if there is no log.
-    fn imported_run(self) -> Result<ImportedRun, ImportError> {
+    fn imported_run(self) -> Result<ImportedRun, UserError> {
         let mut run = self.empty_run(self.lag_average.is_some());
         run.intervals.clone_from(&self.progress.intervals);
         run.notes.extend(self.progress.notes());
@@ -480,7 +480,7 @@ impl Output {
             return self.of_progress(run);
         };
         let Some(ops_per_s) = self.ops_per_s else {
-            return Err(ImportError::new("there is no line `tps = …`", OUTPUT_HINT));
+            return Err(wrong_file("there is no line `tps = …`", OUTPUT_HINT));
         };
         // The printed duration includes connecting, but the time that `tps` is computed with does not.
         run.duration = if ops_per_s > 0.0 {
@@ -526,10 +526,10 @@ impl Output {
     }
 
     /// Only progress lines: a run that was aborted, or its standard error.
-    fn of_progress(self, mut run: ImportedRun) -> Result<ImportedRun, ImportError> {
+    fn of_progress(self, mut run: ImportedRun) -> Result<ImportedRun, UserError> {
         if run.intervals.is_empty() {
             let message = "there is neither a summary nor a progress line";
-            return Err(ImportError::new(message, OUTPUT_HINT));
+            return Err(wrong_file(message, OUTPUT_HINT));
         }
         let sum = |of: fn(&highwater_model::record::IntervalRecord) -> u64| -> u64 {
             run.intervals.iter().map(of).sum()

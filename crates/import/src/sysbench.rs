@@ -6,12 +6,12 @@
 use highwater_model::display;
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::units::{Nanos, Rate};
+use highwater_model::user_error::UserError;
 
 use super::averages::{Average, Averages};
 use super::averages::{count, millis, number, rate, seconds};
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::ImportError;
-use super::output_reader::OutputReader;
+use super::output_reader::{OutputReader, wrong_file, wrong_line};
 
 pub(super) const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";
@@ -175,15 +175,15 @@ impl Reader {
 }
 
 impl OutputReader for Reader {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         self.read(line)
-            .ok_or_else(|| ImportError::new("this line cannot be read", HINT).at(0..line.len()))
+            .ok_or_else(|| wrong_line(line, 0..line.len(), "this line cannot be read", HINT))
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         let (Some(events), Some(total)) = (self.events, self.total) else {
             let message = "there is no `total number of events` or no `total time`: it was cut";
-            return Err(ImportError::new(message, HINT));
+            return Err(wrong_file(message, HINT));
         };
         let (latency, [note, caveat]) = self.latency(events);
         let mut notes = vec!["one op is one event, a transaction of its script".to_owned()];

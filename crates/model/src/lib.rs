@@ -15,7 +15,6 @@ pub mod header;
 pub mod histogram;
 pub mod import_record;
 pub mod incident;
-pub mod input_error;
 pub mod json;
 pub mod judgment;
 pub mod key_range;

@@ -22,7 +22,7 @@ pub struct UserError {
 /// A part of a line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file's path as the user would write it.
+    /// The file's path as the user would write it; empty if only the caller knows it.
     pub file: String,
     /// From 1.
     pub line: usize,
@@ -131,6 +131,12 @@ impl UserError {
         Self::new(UserErrorKind::Refused, message)
     }
 
+    /// An error in a byte range of a text that a user wrote; a range beyond its end is moved to the end. The caller
+    /// knows [in which file](Self::in_file) the text is.
+    pub fn in_text(text: &str, range: &Range<usize>, message: &str) -> Self {
+        Self::usage(one_line(message)).at(Some(Place::new("", text, range)))
+    }
+
     /// A node or a command of a cluster failed.
     pub fn cluster(message: impl Into<String>) -> Self {
         Self::new(UserErrorKind::Cluster, message)
@@ -175,6 +181,19 @@ impl UserError {
         self
     }
 
+    /// The same error, with the name of the file of its place, if it has one.
+    pub fn in_file(mut self, file: &str) -> Self {
+        if let Some(place) = &mut self.place {
+            file.clone_into(&mut place.file);
+        }
+        self
+    }
+
+    /// Line and column of its place, from 1; zeros without a place, which sorts it first.
+    pub fn position(&self) -> (usize, usize) {
+        self.place.as_ref().map_or((0, 0), |place| (place.line, place.column))
+    }
+
     /// The exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         self.kind.exit_code()
@@ -203,6 +222,55 @@ impl Place {
     }
 }
 
+/// A message on one line, even if it quotes names from a damaged file.
+pub fn one_line(message: &str) -> String {
+    let line: Vec<&str> = message.lines().map(str::trim).collect();
+    line.join("; ").chars().take(MAX_MESSAGE).collect()
+}
+
+/// Maximum number of characters of a message.
+const MAX_MESSAGE: usize = 400;
+
+/// `did you mean …?` if a known word is similar or has the word as a prefix, otherwise the list of known words.
+pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(longer) = known.iter().find(|known| word.len() > 1 && known.starts_with(word)) {
+        return Some(format!("did you mean `{longer}`?"));
+    }
+    let nearest = known.iter().map(|candidate| (distance(word, candidate), *candidate)).min();
+    match nearest {
+        None => None,
+        Some((distance, candidate)) if distance <= 1 + candidate.len() / 4 => {
+            Some(format!("did you mean `{candidate}`?"))
+        }
+        Some(_) => Some(format!("known here: {}", known.join(", "))),
+    }
+}
+
+/// Edit distance with insertions, deletions, replacements, and swaps of neighbors (optimal string alignment). Words of
+/// more than 64 letters have a large distance.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    if from.len() > 64 || to.len() > 64 {
+        return usize::MAX;
+    }
+    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
+    for i in 1..=from.len() {
+        let mut row = vec![i; to.len() + 1];
+        for j in 1..=to.len() {
+            let change = usize::from(from[i - 1] != to[j - 1]);
+            let mut least =
+                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row[j] = least;
+        }
+        rows.push(row);
+    }
+    rows[from.len()][to.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +283,30 @@ mod tests {
         assert_eq!((place.line, place.column, place.width), (2, 9, 1));
         let beyond = Place::new("f", text, &(99..120));
         assert_eq!((beyond.line, beyond.column, beyond.width), (3, 2, 1));
+    }
+    #[test]
+    fn distances_count_letters_and_swaps() {
+        for (from, to, letters) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("uniform", "unifrom", 1),
+            ("hosts", "host", 1),
+            ("kitten", "sitting", 3),
+            ("straße", "strasse", 2),
+        ] {
+            assert_eq!(distance(from, to), letters, "{from} {to}");
+            assert_eq!(distance(to, from), letters, "{to} {from}");
+        }
+        assert_eq!(distance(&"a".repeat(65), "a"), usize::MAX);
+    }
+
+    #[test]
+    fn a_near_word_is_suggested_a_far_one_gets_the_list() {
+        let known = ["uniform", "normal"];
+        let near = suggest("unifrom", known).unwrap();
+        assert_eq!(near, "did you mean `uniform`?");
+        let far = suggest("zipfian", known).unwrap();
+        assert_eq!(far, "known here: uniform, normal");
+        assert_eq!(suggest("x", []), None);
     }
 }

@@ -16,9 +16,11 @@ pub(crate) fn bind(
     dialects: &[String],
     style: PlaceholderStyle,
 ) -> Result<BoundWorkload, UserError> {
-    let bound =
-        if literals { workload.bind_literally(dialects) } else { workload.bind(dialects, style) };
-    let mut bound = bound.map_err(|error| UserError::usage(error.message))?;
+    let mut bound = if literals {
+        workload.bind_literally(dialects)?
+    } else {
+        workload.bind(dialects, style)?
+    };
     let workload = Arc::clone(workload);
     let fill = move |table, first, rows, batch: &mut _| {
         workload.fill_row_batch(table, first, rows, batch);

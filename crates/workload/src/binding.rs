@@ -7,12 +7,12 @@ use super::generators::columns::{ColumnGenerator, Object};
 use super::instance::Workload;
 use super::sql::Sql;
 use super::table::{Column, Table};
-use highwater_model::input_error::InputError;
 use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
     PlaceholderStyle,
 };
 use highwater_model::stored_form::DeclaredColumn;
+use highwater_model::user_error::UserError;
 
 impl Workload {
     /// The workload in SQL: each table and op uses the first of `dialects` that it supports.
@@ -20,12 +20,12 @@ impl Workload {
         &self,
         dialects: &[String],
         style: PlaceholderStyle,
-    ) -> Result<BoundWorkload, InputError> {
+    ) -> Result<BoundWorkload, UserError> {
         self.bind_as(dialects, Some(style))
     }
 
     /// The same with values in the text of queries; see [`Workload::takes_literals`].
-    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, InputError> {
+    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, UserError> {
         self.bind_as(dialects, None)
     }
 
@@ -43,7 +43,7 @@ impl Workload {
         &self,
         dialects: &[String],
         style: Option<PlaceholderStyle>,
-    ) -> Result<BoundWorkload, InputError> {
+    ) -> Result<BoundWorkload, UserError> {
         let tables = self.definition.tables.iter().map(|table| {
             let place = format!("table `{}`", table.name);
             Ok(BoundTable {
@@ -83,8 +83,8 @@ impl Workload {
             Ok(BoundOp { name, kind })
         });
         Ok(BoundWorkload {
-            tables: tables.collect::<Result<_, InputError>>()?,
-            ops: ops.collect::<Result<_, InputError>>()?,
+            tables: tables.collect::<Result<_, UserError>>()?,
+            ops: ops.collect::<Result<_, UserError>>()?,
             rows: None,
         })
     }
@@ -120,8 +120,8 @@ impl Workload {
     }
 }
 
-fn no_literals(op: &str) -> InputError {
-    InputError::elsewhere(format!("op `{op}` is a transaction, whose values are always parameters"))
+fn no_literals(op: &str) -> UserError {
+    UserError::usage(format!("op `{op}` is a transaction, whose values are always parameters"))
 }
 
 /// A statement of a transaction with its own placeholders, and the positions of their values among the op's.

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::input_error::InputError;
 use highwater_model::op::{ColumnType, OpId};
+use highwater_model::user_error::UserError;
 use serde::Serialize;
 
 use super::entity::Entity;
@@ -251,16 +251,14 @@ pub(super) fn preferred<'m, T>(
     of: &'m BTreeMap<String, T>,
     dialects: &[String],
     place: &str,
-) -> Result<&'m T, InputError> {
+) -> Result<&'m T, UserError> {
     dialects.iter().find_map(|dialect| of.get(dialect)).or_else(|| of.get(ANY_DIALECT)).ok_or_else(
         || {
             let dialects_of_target = dialects.join(", ");
             let present: Vec<&str> = of.keys().map(String::as_str).collect();
             let hint = format!("it has {}; add the dialect to the file", present.join(", "));
-            InputError::elsewhere(format!(
-                "{place} has no SQL for this target ({dialects_of_target})"
-            ))
-            .with_hint(Some(hint))
+            UserError::usage(format!("{place} has no SQL for this target ({dialects_of_target})"))
+                .with_hint(hint)
         },
     )
 }

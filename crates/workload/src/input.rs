@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use highwater_model::display;
-use highwater_model::input_error::{InputError, suggest};
+use highwater_model::user_error::{UserError, suggest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -23,7 +23,7 @@ const MAX_ERRORS: usize = 50;
 pub(crate) struct Reader<'t> {
     pub(crate) text: &'t str,
     pub(crate) settings: RefCell<BTreeMap<String, Setting>>,
-    pub(crate) errors: RefCell<Vec<InputError>>,
+    pub(crate) errors: RefCell<Vec<UserError>>,
 }
 
 /// A suggested fix, if any.
@@ -52,11 +52,11 @@ impl Hint for Option<String> {
 impl Reader<'_> {
     /// Reports an error at a position of the text.
     pub(crate) fn report(&self, at: Range<usize>, message: impl Into<String>, hint: impl Hint) {
-        self.note(InputError::at(self.text, at, message).with_hint(hint.hint()));
+        self.note(UserError::in_text(self.text, &at, &message.into()).hinted(hint.hint()));
     }
 
     /// Adds an error.
-    pub(crate) fn note(&self, error: InputError) {
+    pub(crate) fn note(&self, error: UserError) {
         let mut errors = self.errors.borrow_mut();
         if errors.len() < MAX_ERRORS {
             errors.push(error);

@@ -12,9 +12,9 @@ use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator
 use super::row_identity::{Creation, GENERATOR_VERSION, digest, row_identity};
 use super::rows::{TableRows, rows_of};
 use super::table::Table;
-use highwater_model::input_error::InputError;
 use highwater_model::op::OpId;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 
 /// Inputs of an op other than seed, stream, and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl Workload {
         definition: Definition,
         unspread: &Definition,
         seed: Seed,
-    ) -> Result<Self, InputError> {
+    ) -> Result<Self, UserError> {
         let missing = "the workload has no fingerprint";
         let unseeded_fingerprint = digest(&(GENERATOR_VERSION, &definition), missing)?;
         let fingerprint = digest(&(GENERATOR_VERSION, seed, &definition), missing)?;
@@ -117,7 +117,7 @@ impl Workload {
     /// and their parameters, seed, and the version of the generators. Workloads that differ only in batch size, shards,
     /// replicas, queries, streams, or other databases' SQL fill the same tables. An error if a table has no SQL for the
     /// target.
-    pub fn row_identity(&self, dialects: &[String]) -> Result<String, InputError> {
+    pub fn row_identity(&self, dialects: &[String]) -> Result<String, UserError> {
         row_identity(&self.definition, &self.creation, dialects, self.seed)
     }
 

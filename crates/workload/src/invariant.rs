@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use highwater_model::input_error::InputError;
+use highwater_model::user_error::UserError;
 
 use super::definition::preferred;
 use super::instance::Workload;
@@ -47,7 +47,7 @@ impl Workload {
     }
 
     /// Its invariants, each in the first of `dialects` that it supports.
-    pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, InputError> {
+    pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, UserError> {
         let bound = self.definition.invariants.iter().map(|invariant| {
             let place = format!("invariant `{}`", invariant.name);
             let sql = preferred(&invariant.sql, dialects, &place)?;

@@ -35,8 +35,6 @@ mod table;
 mod tests;
 mod transaction;
 
-pub use highwater_model::input_error::InputError;
-
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use files::{
     CatalogEntry, EXAMPLE, Script, ScriptError, WorkloadSpec, builtin, catalog, file_schema,

@@ -15,9 +15,9 @@ use super::entity::Entity;
 use super::generators::columns::ColumnGenerator;
 use super::generators::plain::Plain;
 use super::table::Table;
-use highwater_model::input_error::InputError;
 use highwater_model::plan::hex;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 
 /// Part of every fingerprint: incremented when the same file and seed give different rows or ops.
 pub(super) const GENERATOR_VERSION: u32 = 1;
@@ -44,7 +44,7 @@ pub(super) fn row_identity(
     creation: &Creation,
     dialects: &[String],
     seed: Seed,
-) -> Result<String, InputError> {
+) -> Result<String, UserError> {
     let mut tables = definition.tables.clone();
     for (table, creation) in tables.iter_mut().zip(creation) {
         // Finding rows changes none of them.
@@ -69,8 +69,8 @@ pub(super) fn row_identity(
 }
 
 /// SHA-256, in hexadecimal, of a value as JSON; `missing` is the error if it cannot be serialized.
-pub(super) fn digest(content: &impl Serialize, missing: &str) -> Result<String, InputError> {
+pub(super) fn digest(content: &impl Serialize, missing: &str) -> Result<String, UserError> {
     let content = serde_json::to_vec(content)
-        .map_err(|error| InputError::elsewhere(format!("{missing}: {error}")))?;
+        .map_err(|error| UserError::usage(format!("{missing}: {error}")))?;
     Ok(hex(&Sha256::digest(&content)))
 }

@@ -105,7 +105,7 @@ fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, UserError> {
     };
     let parameters = &plan.workload.parameters;
     let spec = workload_file::choose(&choice, parameters)?;
-    Ok(Arc::new(spec.instantiate(parameters, plan.seed)?))
+    workload_file::instantiate(&spec, &choice, parameters, plan.seed)
 }
 
 /// The database of a stored run: at the URL given by the user, or at the recorded one.

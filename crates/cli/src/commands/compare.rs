@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use highwater_analysis::comparison::{Comparison, Criteria, PRACTICAL, Verdict};
 use highwater_analysis::growth::SizeChange;
 use highwater_model::group::GroupRecord;
-use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
+use highwater_model::quantity::{Ppm, parse_percent};
 use highwater_model::record::Record;
 use highwater_model::user_error::UserError;
 use highwater_report::{self as report, CompareReport, Group, GrowthsReport, NamedGrowth};
@@ -139,7 +139,7 @@ pub(crate) enum Format {
     Html,
 }
 
-fn format(text: &str) -> Result<Format, QuantityError> {
+fn format(text: &str) -> Result<Format, UserError> {
     let all = [("text", Format::Text), ("markdown", Format::Markdown), ("html", Format::Html)];
     let hint = "there are `text`, `markdown` and `html`";
     one_of(&all, text, "is not a format", hint)

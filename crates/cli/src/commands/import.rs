@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use highwater_driver::regular_file;
 use highwater_import::{
-    self as import, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
+    self as import, Format, HEAD, Import, LONGEST_LINE, Stamp, TimeUnit, tools,
 };
-use highwater_model::quantity::QuantityError;
 use highwater_model::user_error::{Place, UserError};
 use highwater_report as report;
 
@@ -60,7 +59,7 @@ const FIGURES_FLAGS: &[Flag] = &[
 /// Maximum files of one run: a log for each thread.
 const FILES_MAX: usize = 1_024;
 
-fn tool(text: &str) -> Result<String, QuantityError> {
+fn tool(text: &str) -> Result<String, UserError> {
     if tools().contains(&text) {
         return Ok(text.to_owned());
     }
@@ -69,7 +68,7 @@ fn tool(text: &str) -> Result<String, QuantityError> {
     Err(parsers::wrong(text, &cause, hint))
 }
 
-fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
+fn unit(text: &str) -> Result<TimeUnit, UserError> {
     let cause = "is not a unit of time";
     TimeUnit::parse(text).ok_or_else(|| parsers::wrong(text, cause, "use ns, us, ms, or s"))
 }
@@ -94,9 +93,8 @@ fn import(layers: &Layers) -> Result<u8, UserError> {
         let mut file = regular_file::open(path).map_err(|error| unreadable(name, &error))?;
         let format = format_of(name, &mut file, tool.as_deref())?;
         let import = import.get_or_insert_with(|| Import::new(format));
-        let whole_file = |wrong| failure(&wrong, None);
         import.unit(unit);
-        import.begin(format).map_err(whole_file)?;
+        import.begin(format)?;
         lines(name, file, import)?;
         let base = path.file_name().unwrap_or_default().to_string_lossy();
         files.push([base.into_owned(), format.about().to_owned()]);
@@ -104,7 +102,7 @@ fn import(layers: &Layers) -> Result<u8, UserError> {
     let Some(import) = import else {
         return Err(UserError::usage("import needs a file"));
     };
-    let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
+    let imported = import.end()?;
     let plan = import::plan(&imported);
     let id = prepare::id("", &plan.workload.name, &plan.hash());
     let directory = prepare::directory(&out, &id, &plan)?;
@@ -124,8 +122,9 @@ fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, 
     let read = Read::by_ref(file).take(most).read_to_end(&mut head);
     read.and_then(|_| file.seek(SeekFrom::Start(0))).map_err(|error| unreadable(name, &error))?;
     let head = String::from_utf8_lossy(&head);
-    import::recognize(&head, tool).map_err(|wrong| {
-        UserError::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint)
+    import::recognize(&head, tool).map_err(|mut wrong| {
+        wrong.message = format!("{name}: {}", wrong.message);
+        wrong
     })
 }
 
@@ -140,21 +139,19 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), UserError> {
         if read.map_err(|error| unreadable(name, &error))? == 0 {
             break;
         }
-        let place =
-            |text: &str, wrong: &ImportError| Place::of_line(name, number, text, &wrong.span);
         if line.len() == LONGEST_LINE {
             let message = format!("{name}:{number}: a line of more than {LONGEST_LINE} bytes");
             return Err(UserError::usage(message).with_hint("no known output has such a line"));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        import.line(text).map_err(|wrong| failure(&wrong, Some(place(text, &wrong))))?;
+        import.line(text).map_err(|mut wrong| {
+            let place =
+                wrong.place.take().unwrap_or_else(|| Box::new(Place::new("", text, &(0..0))));
+            wrong.at(Some(Place { file: name.to_owned(), line: number, ..*place }))
+        })?;
     }
     Ok(())
-}
-
-fn failure(wrong: &ImportError, place: Option<Place>) -> UserError {
-    UserError::usage(&wrong.message).at(place).with_hint(&wrong.hint)
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> UserError {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use highwater_analysis as analysis;
 use highwater_model::json;
-use highwater_model::quantity::QuantityError;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::user_error::UserError;
 use highwater_report as report;
@@ -93,7 +92,7 @@ impl ShowIntent {
     }
 }
 
-fn format(text: &str) -> Result<Format, QuantityError> {
+fn format(text: &str) -> Result<Format, UserError> {
     let all = [
         ("text", Format::Text),
         ("json", Format::Json),

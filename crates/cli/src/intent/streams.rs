@@ -1,6 +1,6 @@
 //! Streams and their paces.
 
-use highwater_model::quantity::{QuantityError, parse_duration, parse_rate};
+use highwater_model::quantity::{parse_duration, parse_rate};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PaceInput, StreamInput};
@@ -155,8 +155,8 @@ fn named(layers: &Layers) -> Result<Streams, UserError> {
     Ok(Streams { inputs: streams, ramp })
 }
 
-pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
-    let fail = |message: String| QuantityError { message, hint: STREAM_HINT };
+pub(crate) fn stream(text: &str) -> Result<GivenStream, UserError> {
+    let fail = |message: String| UserError::usage(message).with_hint(STREAM_HINT);
     let (text, think) = match text.split_once(",think=") {
         Some((text, think)) => (text, Some(parse_think(think)?)),
         None => (text, None),
@@ -184,7 +184,7 @@ pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
     Ok(GivenStream { input, ramp })
 }
 
-fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
+fn parse_think(text: &str) -> Result<Nanos, UserError> {
     let hint = "a think time is above zero, such as `1s`";
     match parse_duration(text)? {
         Nanos::ZERO => Err(parsers::wrong(text, "is no pause", hint)),
@@ -193,9 +193,9 @@ fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
 }
 
 /// `50c..200c:10m`, or with rates: the paces of even steps, and the length of each.
-fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Nanos), QuantityError> {
+fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Nanos), UserError> {
     let fail = |cause: &str| parsers::wrong(text, cause, RAMP_HINT);
-    let with_hint = |error: QuantityError| QuantityError { hint: RAMP_HINT, ..error };
+    let with_hint = |error: UserError| error.with_hint(RAMP_HINT);
     let (range, length) =
         text.rsplit_once(':').ok_or_else(|| fail("is a ramp without a length"))?;
     let length = parse_duration(length).map_err(with_hint)?;
@@ -236,10 +236,9 @@ fn between(from: u64, to: u64, step: u64, last: u64) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
-fn pace(text: &str) -> Result<PaceInput, QuantityError> {
-    let with_hint = |error: QuantityError| QuantityError {
-        message: format!("pace {}", error.message),
-        hint: STREAM_HINT,
+fn pace(text: &str) -> Result<PaceInput, UserError> {
+    let with_hint = |error: UserError| {
+        UserError::usage(format!("pace {}", error.message)).with_hint(STREAM_HINT)
     };
     if text == "max" {
         return Ok(PaceInput::Closed(None));

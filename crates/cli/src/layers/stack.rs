@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::quantity::QuantityError;
 use highwater_model::user_error::UserError;
 use highwater_runner::request::TelemetryRequest;
 
@@ -135,7 +134,7 @@ impl Layers {
     pub fn parse<T>(
         &self,
         name: &str,
-        parser: fn(&str) -> Result<T, QuantityError>,
+        parser: fn(&str) -> Result<T, UserError>,
     ) -> Result<Option<T>, UserError> {
         self.value(name).map(|given| given.parse(parser)).transpose()
     }
@@ -144,7 +143,7 @@ impl Layers {
     pub fn require<T>(
         &self,
         name: &str,
-        parser: fn(&str) -> Result<T, QuantityError>,
+        parser: fn(&str) -> Result<T, UserError>,
     ) -> Result<T, UserError> {
         self.parse(name, parser)?.ok_or_else(|| UserError::usage(format!("--{name} is missing")))
     }
@@ -166,13 +165,11 @@ impl Layers {
     }
 }
 
-fn parse_switch(text: &str) -> Result<bool, QuantityError> {
+fn parse_switch(text: &str) -> Result<bool, UserError> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
-        _ => Err(QuantityError {
-            message: format!("`{text}` is neither true nor false"),
-            hint: "a switch is `true` or `false`",
-        }),
+        _ => Err(UserError::usage(format!("`{text}` is neither true nor false"))
+            .with_hint("a switch is `true` or `false`")),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use highwater_model::quantity::QuantityError;
 use highwater_model::user_error::{Place, UserError};
 
 /// What becomes of a setting in a command that repeats or continues a run, such as that after `next:`. The record
@@ -84,9 +83,9 @@ impl SettingValue {
     /// The value, parsed; an error names its place.
     pub fn parse<T>(
         &self,
-        parser: impl FnOnce(&str) -> Result<T, QuantityError>,
+        parser: impl FnOnce(&str) -> Result<T, UserError>,
     ) -> Result<T, UserError> {
-        parser(&self.text).map_err(|error| self.failure(&error).with_hint(error.hint))
+        parser(&self.text).map_err(|error| self.failure(&error).hinted(error.hint))
     }
 }
 

@@ -53,7 +53,7 @@ pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, UserError> {
         return Err(UserError::usage(message)
             .with_hint(format!("give all of them the same `--set {name}=…`")));
     }
-    Ok(Arc::new(spec.instantiate(&settled, settings.seed)?))
+    workload_file::instantiate(&spec, &settings.workload, &settled, settings.seed)
 }
 
 /// The plan of a run.

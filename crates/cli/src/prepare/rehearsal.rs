@@ -60,7 +60,7 @@ pub(super) async fn prepare_own(
 ) -> Result<OwnStatements, UserError> {
     let bound = match workload.bind(&facts.dialects, target.placeholders()) {
         Ok(bound) => Arc::new(bound),
-        Err(error) => return Ok(OwnStatements::Refused(UserError::usage(error.message))),
+        Err(error) => return Ok(OwnStatements::Refused(error)),
     };
     let mut ops = bound.ops.iter();
     let transaction = ops.find(|op| matches!(op.kind, BoundOpKind::Transaction(_)));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use highwater_model::quantity::QuantityError;
+use highwater_model::user_error::UserError;
 
 use super::text::Sample;
 use crate::telemetry::{Measure, MetricSample, units};
@@ -30,13 +30,12 @@ pub struct Mapping {
 
 impl Mapping {
     /// Reads `NAME=METRIC`, `NAME=METRIC{label="value"}` or `NAME[LABEL]=METRIC`.
-    pub fn parse(text: &str) -> Result<Self, QuantityError> {
-        let fail = |cause: &str| QuantityError { message: format!("`{text}` {cause}"), hint: HINT };
+    pub fn parse(text: &str) -> Result<Self, UserError> {
+        let fail = |cause: &str| UserError::usage(format!("`{text}` {cause}")).with_hint(HINT);
         if text.len() > LENGTH_MAX {
-            return Err(QuantityError {
-                message: "a mapping is longer than 500 bytes".to_owned(),
-                hint: HINT,
-            });
+            return Err(
+                UserError::usage("a mapping is longer than 500 bytes".to_owned()).with_hint(HINT)
+            );
         }
         let (left, right) = text.split_once('=').ok_or_else(|| fail("has no `=`"))?;
         let (name, by) = match left.split_once('[') {

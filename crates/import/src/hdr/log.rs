@@ -6,14 +6,14 @@ use hdrhistogram::Histogram;
 
 use crate::averages::{TimeUnit, nanos, number};
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::ImportError;
-use crate::output_reader::OutputReader;
+use crate::output_reader::{OutputReader, wrong_file, wrong_line};
 use highwater_model::display;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::import_record::LatencyBegin;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use super::empty_run;
 use super::{Measure, measures};
@@ -88,8 +88,8 @@ impl Reader {
         self.said = said.map(|(_, unit)| *unit).or(self.said);
     }
 
-    fn interval(&mut self, line: &str) -> Result<(), ImportError> {
-        let wrong = |message: &str| ImportError::new(message, HINT).at(0..line.len());
+    fn interval(&mut self, line: &str) -> Result<(), UserError> {
+        let wrong = |message: &str| wrong_line(line, 0..line.len(), message, HINT);
         let (tag, rest) = match line.strip_prefix("Tag=") {
             Some(tagged) => tagged.split_once(',').ok_or_else(|| wrong("a tag and no more"))?,
             None => ("", line),
@@ -102,7 +102,7 @@ impl Reader {
         let ((start_s, length_s), greatest) = figures.ok_or_else(|| wrong("no figure"))?;
         let values = decode_foreign(payload.trim()).map_err(|error| {
             let at = line.len() - payload.len();
-            ImportError::new(error.to_string(), HINT).at(at..line.len())
+            wrong_line(line, at..line.len(), error.to_string(), HINT)
         })?;
         if self.intervals.len() == INTERVALS_MAX
             || (self.tags.len() == TAGS_MAX && !self.tags.contains_key(tag))
@@ -148,7 +148,7 @@ impl Reader {
     }
 
     /// Its unit, and a note about it.
-    fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), ImportError> {
+    fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), UserError> {
         if let Some(unit) = self.unit.or(self.said) {
             return Ok((unit, None));
         }
@@ -158,7 +158,7 @@ impl Reader {
             return Ok((TimeUnit::Nanoseconds, Some(note.to_owned())));
         }
         let message = "the log does not say the unit of its values";
-        Err(ImportError::new(message, UNIT_HINT))
+        Err(wrong_file(message, UNIT_HINT))
     }
 
     /// Its ops, with the tags that hold their times.
@@ -196,7 +196,7 @@ impl OutputReader for Reader {
         self.unit = unit;
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if line.starts_with('#') {
             self.comment(line);
             return Ok(());
@@ -207,9 +207,9 @@ impl OutputReader for Reader {
         self.interval(line)
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         if self.intervals.is_empty() {
-            return Err(ImportError::new("the log has no interval", HINT));
+            return Err(wrong_file("the log has no interval", HINT));
         }
         let (unit, note) = self.settled_unit()?;
         let mut run = empty_run();

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::import_record::MissingField;
 use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::user_error::UserError;
 
 use crate::averages::{TimeUnit, count, nanos, number};
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::ImportError;
-use crate::output_reader::OutputReader;
+use crate::output_reader::{OutputReader, wrong_file, wrong_line};
 
 pub(super) use log::{Reader as LogReader, is_log};
 
@@ -149,7 +149,7 @@ impl OutputReader for PercentileReader {
         self.unit = unit;
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str) -> Result<(), UserError> {
         if is_head(line) {
             self.in_rows = true;
             return Ok(());
@@ -165,17 +165,17 @@ impl OutputReader for PercentileReader {
         } else {
             self.row(line)
         };
-        read.ok_or_else(|| ImportError::new("this row cannot be read", HINT).at(0..line.len()))
+        read.ok_or_else(|| wrong_line(line, 0..line.len(), "this row cannot be read", HINT))
     }
 
-    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, UserError> {
         let Some(total) = self.total else {
             let message = "there is no `Total count`: it was cut";
-            return Err(ImportError::new(message, HINT));
+            return Err(wrong_file(message, HINT));
         };
         let Some(unit) = self.unit else {
             let message = "the file does not say the unit of its values";
-            return Err(ImportError::new(message, UNIT_HINT));
+            return Err(wrong_file(message, UNIT_HINT));
         };
         let ns = |value: f64| nanos(value, unit.nanos()).0;
         // The first row with enough values below it: its value is the quantile or the next larger printed value.

@@ -10,10 +10,11 @@ mod sysbench;
 
 use std::path::PathBuf;
 
-use super::{HEAD, Import, ImportError, ImportedRun, Stamp, plan, recognize, record};
+use super::{HEAD, Import, ImportedRun, Stamp, plan, recognize, record};
 use highwater_model::import_record::MissingField;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{ImportedRecord, RunRecord};
+use highwater_model::user_error::UserError;
 
 /// A sample by its name.
 fn sample(name: &str) -> String {
@@ -22,7 +23,7 @@ fn sample(name: &str) -> String {
 }
 
 /// The run reported by the texts of one run; for an error, also its line, from 1.
-fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
+fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, UserError)> {
     let mut import: Option<Import> = None;
     for text in texts {
         let head: String = text.chars().take(HEAD).collect();
@@ -40,7 +41,7 @@ fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
 #[track_caller]
 fn fails(texts: &[&str], part: &str) -> usize {
     let (line, wrong) = parsed_run(texts).unwrap_err();
-    let said = format!("{}; {}", wrong.message, wrong.hint);
+    let said = format!("{}; {}", wrong.message, wrong.hint.unwrap_or_default());
     assert!(said.contains(part), "{said}");
     line
 }
@@ -115,7 +116,7 @@ fn ms(ns: Option<u64>) -> f64 {
 fn for_any_other_tool_the_message_names_a_csv_file_and_an_example() {
     let wrong = recognize("[OVERALL], RunTime(ms), 10110\n", None).unwrap_err();
     for part in ["CSV file", "`nodes,sessions,rows_per_s,p99_ms`", "size RATE --from FILE"] {
-        assert!(wrong.hint.contains(part), "{wrong:?}");
+        assert!(wrong.hint.as_deref().unwrap().contains(part), "{wrong:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::quantity::{parse_bytes, parse_duration};
 use crate::units::Nanos;
+use crate::user_error::UserError;
 
 /// How to start, reach, resize, and end a cluster of any size
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -290,12 +291,17 @@ impl TryFrom<String> for Span {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let parsed = parse_duration(&text).map_err(|error| format!("{error}; {}", error.hint))?;
+        let parsed = parse_duration(&text).map_err(with_hint)?;
         if parsed == Nanos::ZERO {
             return Err(format!("`{text}` is no time at all"));
         }
         Ok(Self(parsed))
     }
+}
+
+/// Message and hint: what reads a file keeps one text.
+fn with_hint(error: UserError) -> String {
+    format!("{}; {}", error.message, error.hint.unwrap_or_default())
 }
 
 /// A number of bytes as people write it.
@@ -308,7 +314,7 @@ impl TryFrom<String> for Size {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let parsed = parse_bytes(&text).map_err(|error| format!("{error}; {}", error.hint))?;
+        let parsed = parse_bytes(&text).map_err(with_hint)?;
         Ok(Self(parsed))
     }
 }

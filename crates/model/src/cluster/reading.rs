@@ -9,7 +9,7 @@ use super::file::{
 };
 use super::placeholders::expand;
 use super::{ClusterSpec, NODES_MAX, Provider};
-use crate::input_error::{InputError, suggest};
+use crate::user_error::{UserError, suggest};
 
 /// Format version.
 const FORMAT: u32 = 1;
@@ -36,10 +36,10 @@ pub fn schema() -> String {
 ///
 /// # Errors
 /// All errors in it, but only the first one in its structure.
-pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
+pub fn parse(text: &str) -> Result<ClusterSpec, Vec<UserError>> {
     let file: ClusterFile = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
-        vec![InputError::at(text, span, error.message())]
+        vec![UserError::in_text(text, &span, error.message())]
     })?;
     let mut checker = Checker { text, errors: Vec::new() };
     let spec = checker.cluster(file);
@@ -52,15 +52,15 @@ pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
 /// Collects errors in a text of the right structure.
 struct Checker<'t> {
     text: &'t str,
-    errors: Vec<InputError>,
+    errors: Vec<UserError>,
 }
 
 impl Checker<'_> {
     /// Reports an error at the place of a key or of other words; once, even if they occur several times.
     fn error(&mut self, words: &str, message: impl Into<String>, hint: Option<String>) {
         let start = self.place(words);
-        let error = InputError::at(self.text, start..start + words.len(), message);
-        let error = error.with_hint(hint);
+        let range = start..start + words.len();
+        let error = UserError::in_text(self.text, &range, &message.into()).hinted(hint);
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }

@@ -95,7 +95,8 @@ fn wrong(text: &str, from: &str, to: &str) -> String {
     let errors = parse(&text.replacen(from, to, 1)).unwrap_err();
     let lines = errors.iter().map(|error| {
         let hint = error.hint.as_deref().unwrap_or("");
-        format!("{}:{} {} | {hint}\n", error.line, error.column, error.message)
+        let (line, column) = error.position();
+        format!("{line}:{column} {} | {hint}\n", error.message)
     });
     lines.collect()
 }

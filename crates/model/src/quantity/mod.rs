@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::units::{Nanos, Rate};
+use crate::user_error::UserError;
 
 #[cfg(test)]
 mod tests;
@@ -51,16 +52,6 @@ const BYTES_HINT: &str = "a size is a number with B, kB, MB, GB, TB, KiB, MiB, G
                           it, such as `64MiB`";
 const INSTANT_HINT: &str = "a point in time is written like `2026-11-20T18:30:00Z`";
 
-/// Why a text is not the requested quantity.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct QuantityError {
-    /// The cause, one line, lower case, quoting the text.
-    pub message: String,
-    /// An example of a valid one.
-    pub hint: &'static str,
-}
-
 /// A fraction in millionths; 1% is 10,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ppm(pub u32);
@@ -76,13 +67,13 @@ struct Number<'a> {
 }
 
 /// Parses a count, such as `4212`, `50k`, `1.5M`.
-pub fn parse_count(text: &str) -> Result<u64, QuantityError> {
+pub fn parse_count(text: &str) -> Result<u64, UserError> {
     let fraction = "is not a whole number";
     whole(text, text, COUNT_UNITS, 1, COUNT_HINT, fraction)
 }
 
 /// Parses a rate per second, such as `500`, `50k`, `0.5/s`; must be above zero.
-pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
+pub fn parse_rate(text: &str) -> Result<Rate, UserError> {
     let bare = text.strip_suffix("/s").unwrap_or(text);
     let fraction = "is finer than a millionth per second";
     match whole(text, bare, COUNT_UNITS, 1_000_000, RATE_HINT, fraction)? {
@@ -92,7 +83,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 }
 
 /// Parses a duration, such as `500ms`, `60s`, `1h30m`; units go from large to small.
-pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
+pub fn parse_duration(text: &str) -> Result<Nanos, UserError> {
     let fail = |cause: &str| error(text, cause, DURATION_HINT);
     if text == "0" {
         return Ok(Nanos::ZERO);
@@ -124,7 +115,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
 }
 
 /// Parses `DURATION` as (0, DURATION) and `MIN..MAX` as both ends; MIN must be below MAX.
-pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), QuantityError> {
+pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), UserError> {
     let Some((low, high)) = text.split_once("..") else {
         return Ok((Nanos::ZERO, parse_duration(text)?));
     };
@@ -136,7 +127,7 @@ pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), QuantityError>
 }
 
 /// Parses a percentage between 0 and 100, such as `0.1%`.
-pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
+pub fn parse_percent(text: &str) -> Result<Ppm, UserError> {
     let fail = |cause: &str| error(text, cause, PERCENT_HINT);
     let bare = text.strip_suffix('%').ok_or_else(|| fail("does not end in `%`"))?;
     let number = number(bare).map_err(|cause| fail(&cause))?;
@@ -151,7 +142,7 @@ pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
 }
 
 /// Parses a number of bytes, such as `512`, `64MiB`, `1.5GB`.
-pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
+pub fn parse_bytes(text: &str) -> Result<u64, UserError> {
     let fraction = "is not a whole number of bytes";
     whole(text, text, BYTE_UNITS, 1, BYTES_HINT, fraction)
 }
@@ -165,7 +156,7 @@ fn whole(
     scale: u128,
     hint: &'static str,
     fraction: &str,
-) -> Result<u64, QuantityError> {
+) -> Result<u64, UserError> {
     let fail = |cause: &str| error(text, cause, hint);
     let number = number(bare).map_err(|cause| fail(&cause))?;
     let unit = unit(&number, units).map_err(|cause| fail(&cause))?;
@@ -176,7 +167,7 @@ fn whole(
 }
 
 /// Parses a timestamp (RFC 3339) from 1970 on as the time since 1970-01-01T00:00:00Z.
-pub fn parse_instant(text: &str) -> Result<Nanos, QuantityError> {
+pub fn parse_instant(text: &str) -> Result<Nanos, UserError> {
     let fail = |cause: &str| error(text, cause, INSTANT_HINT);
     if text.len() > LONGEST_TEXT {
         return Err(fail("is too long"));
@@ -338,7 +329,7 @@ fn exactly(number: &Number<'_>, unit: u128) -> Result<u64, Inexact> {
     u64::try_from(scaled / divisor).map_err(|_| Inexact::TooLarge)
 }
 
-fn error(text: &str, cause: &str, hint: &'static str) -> QuantityError {
+fn error(text: &str, cause: &str, hint: &'static str) -> UserError {
     let shown: String = text.chars().take(LONGEST_TEXT).collect();
-    QuantityError { message: format!("`{shown}` {cause}"), hint }
+    UserError::usage(format!("`{shown}` {cause}")).with_hint(hint)
 }

@@ -4,11 +4,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
+use crate::user_error::UserError;
 
-fn causes<T: std::fmt::Debug>(
-    parse: fn(&str) -> Result<T, QuantityError>,
-    texts: &[&str],
-) -> String {
+fn causes<T: std::fmt::Debug>(parse: fn(&str) -> Result<T, UserError>, texts: &[&str]) -> String {
     let lines: Vec<String> = texts.iter().map(|text| parse(text).unwrap_err().message).collect();
     lines.join("\n")
 }

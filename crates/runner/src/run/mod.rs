@@ -104,8 +104,7 @@ impl Run {
         let facts = unless_stopped(&self.later_interrupts, admin.facts()).await?;
         self.request.options.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
-        let identity = self.request.workload.row_identity(&facts.dialects);
-        self.row_identity = identity.map_err(|error| UserError::usage(error.message))?;
+        self.row_identity = self.request.workload.row_identity(&facts.dialects)?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
         let held = self.hold_tables(&bound, admin.as_mut());
@@ -203,8 +202,7 @@ impl Run {
     }
 
     fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, UserError> {
-        let found = self.request.workload.invariants(dialects);
-        found.map_err(|error| UserError::usage(error.message))
+        self.request.workload.invariants(dialects)
     }
 
     /// The head of the ledger file.

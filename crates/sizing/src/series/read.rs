@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use highwater_model::input_error::{InputError, suggest};
+use highwater_model::user_error::{UserError, suggest};
 
 use super::columns::{Bound, NO_UNIT, bind, normalized};
 use super::columns::{Dimension, KNOWN_COLUMNS, Role};
@@ -24,7 +24,7 @@ const UNNAMED: &str = "series";
 const HEADER_HINT: &str = "begin with a line that names the columns, such as `nodes,rows_per_s`";
 
 /// Reads a file; returns its points, or all its errors in the file's order (at most 20).
-pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
+pub fn read(text: &str) -> Result<SeriesSet, Vec<UserError>> {
     let mut reading = Reading {
         text,
         delimiter: delimiter(text),
@@ -46,7 +46,7 @@ struct Reading<'a> {
     text: &'a str,
     delimiter: u8,
     bound: Vec<Bound>,
-    errors: Vec<InputError>,
+    errors: Vec<UserError>,
     notes: Vec<String>,
 }
 
@@ -315,9 +315,8 @@ impl Reading<'_> {
     }
 
     fn error_at(&mut self, span: Range<usize>, message: &str, hint: &str) {
-        let hint = (!hint.is_empty()).then(|| hint.to_owned());
-        let error = InputError::at(self.text, span, message);
-        self.errors.push(error.with_hint(hint));
+        let error = UserError::in_text(self.text, &span, message);
+        self.errors.push(error.hinted((!hint.is_empty()).then_some(hint)));
     }
 
     fn columns(&self) -> Vec<Column> {

@@ -19,7 +19,8 @@ fn errors(text: &str) -> String {
     let errors = read(text).expect_err("the file is wrong");
     let shown = errors.iter().map(|error| {
         let hint = error.hint.as_deref().unwrap_or("no hint");
-        format!("{}:{} {error} | {hint}", error.line, error.column)
+        let (line, column) = error.position();
+        format!("{line}:{column} {error} | {hint}")
     });
     shown.collect::<Vec<_>>().join("\n")
 }

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use highwater_model::user_error::{UserError, suggest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::series::{Point, SeriesSet, Setting, names};
-use highwater_model::input_error::suggest;
-use highwater_model::user_error::UserError;
 
 /// Settings whose units are bought or started: throughput per unit is meaningful.
 const PIECES: [&str; 7] = [

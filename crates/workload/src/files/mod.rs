@@ -6,8 +6,8 @@ mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use highwater_model::input_error::InputError;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 
 use crate::definition::{Definition, StreamSpec};
 use crate::instance::Workload;
@@ -63,7 +63,7 @@ pub struct WorkloadSpec {
 
 impl WorkloadSpec {
     /// Parses a workload file; returns all its errors (at most 50), in the order of the file.
-    pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
+    pub fn parse(text: &str) -> Result<Self, Vec<UserError>> {
         let definition = reading::read(text, &BTreeMap::new())?;
         Ok(Self { text: text.to_owned(), definition })
     }
@@ -116,7 +116,7 @@ impl WorkloadSpec {
         &self,
         settings: &BTreeMap<String, String>,
         seed: Seed,
-    ) -> Result<Workload, InputError> {
+    ) -> Result<Workload, UserError> {
         let definition = self.with(settings)?;
         let mut unspread = settings.clone();
         unspread.retain(|name, _| !SPREADING.contains(&name.as_str()));
@@ -134,14 +134,14 @@ impl WorkloadSpec {
         settings: &BTreeMap<String, String>,
         now: i64,
         rows: Option<u64>,
-    ) -> Result<BTreeMap<String, String>, InputError> {
+    ) -> Result<BTreeMap<String, String>, UserError> {
         Ok(crate::definition::settings_with_start(&self.with(settings)?, settings, now, rows))
     }
 
-    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {
+    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, UserError> {
         reading::read(&self.text, settings).map_err(|errors| {
             let first = errors.into_iter().next();
-            first.unwrap_or_else(|| InputError::elsewhere("the workload cannot be read"))
+            first.unwrap_or_else(|| UserError::usage("the workload cannot be read"))
         })
     }
 }

@@ -12,9 +12,9 @@ use super::WorkloadSpec;
 use crate::entity::quoted;
 use crate::sql::{Sql, SqlInputError, Token, tokens};
 use crate::transaction::{Control, MAX_STATEMENTS, statements};
-use highwater_model::input_error::{InputError, suggest};
 use highwater_model::numbers::signed_to_f64;
 use highwater_model::plan::Unit;
+use highwater_model::user_error::{UserError, one_line, suggest};
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Script<'a> {
 }
 
 /// An error with the number of its file, or without a number if it is in the settings.
-pub type ScriptError = (Option<usize>, InputError);
+pub type ScriptError = (Option<usize>, UserError);
 
 impl WorkloadSpec {
     /// A workload whose ops are the statements of these files, in proportion to their weights. `settings` are values of
@@ -67,7 +67,7 @@ impl WorkloadSpec {
         for name in settings.keys().filter(|name| !used.contains(name)) {
             let message = format!("no file has a parameter `:{name}`");
             let hint = suggest(name, used.iter().map(String::as_str));
-            errors.push((None, InputError::elsewhere(message).with_hint(hint)));
+            errors.push((None, UserError::usage(one_line(&message)).hinted(hint)));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -131,7 +131,7 @@ struct ScriptReader<'a> {
     used: Vec<String>,
     /// Names of settings that are missing, each of which is one error in all files.
     not_given: Vec<String>,
-    errors: Vec<InputError>,
+    errors: Vec<UserError>,
 }
 
 impl ScriptReader<'_> {
@@ -388,8 +388,8 @@ impl ScriptReader<'_> {
     }
 
     fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
-        let error = InputError::at(self.script.text, span, message);
-        self.errors.push(error.with_hint(Some(hint.to_owned())));
+        let error = UserError::in_text(self.script.text, &span, &message.into());
+        self.errors.push(error.with_hint(hint));
     }
 }
 

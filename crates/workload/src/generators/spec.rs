@@ -3,8 +3,8 @@
 //! What must not be here: which generators there are.
 
 use crate::input::Section;
-use highwater_model::input_error::suggest;
 use highwater_model::op::ColumnType;
+use highwater_model::user_error::suggest;
 
 /// A generator as files name it.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ mod table;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use highwater_model::input_error::{InputError, suggest};
 use highwater_model::op::ColumnType;
+use highwater_model::user_error::{UserError, one_line, suggest};
 use op::read_stream;
 use op::{read_load, read_ops};
 use statement::read_sql;
@@ -264,7 +264,7 @@ fn check_value(
 fn note(reader: &Reader<'_>, span: Option<Range<usize>>, message: String, hint: impl Hint) {
     match span {
         Some(span) => reader.report(span, message, hint),
-        None => reader.note(InputError::elsewhere(message).with_hint(hint.hint())),
+        None => reader.note(UserError::usage(one_line(&message)).hinted(hint.hint())),
     }
 }
 
@@ -278,10 +278,10 @@ const FORMAT: i64 = 1;
 pub(crate) fn read(
     text: &str,
     settings: &BTreeMap<String, String>,
-) -> Result<Definition, Vec<InputError>> {
+) -> Result<Definition, Vec<UserError>> {
     if text.len() > MAX_TEXT {
         let message = format!("a workload file has at most {MAX_TEXT} bytes");
-        return Err(vec![InputError::at(text, 0..0, message)]);
+        return Err(vec![UserError::in_text(text, &(0..0), &message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(text);
     let reader = Reader { text, ..Reader::default() };
@@ -303,8 +303,8 @@ pub(crate) fn read(
 }
 
 /// Errors in the order of the file; those outside the file come first.
-fn in_order(mut errors: Vec<InputError>) -> Vec<InputError> {
-    errors.sort_by_key(|error| (error.line, error.column));
+fn in_order(mut errors: Vec<UserError>) -> Vec<UserError> {
+    errors.sort_by_key(UserError::position);
     errors
 }
 

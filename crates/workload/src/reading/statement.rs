@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::user_error::suggest;
+
 use crate::definition::{OpBodyDefinition, QueryParameter};
 use crate::entity::Entity;
 use crate::generators::columns::{ColumnScope, Scope};
@@ -11,7 +13,6 @@ use crate::input::{Entry, Section};
 use crate::sql::{Sql, SqlInputError};
 use crate::table::Table;
 use crate::transaction::{Control, MAX_STATEMENTS};
-use highwater_model::input_error::suggest;
 
 /// The parameters that an op's statements use.
 pub(super) struct Statements {

@@ -8,8 +8,8 @@ use crate::generators::plain::Plain;
 use crate::generators::spec::read_type;
 use crate::input::{Entry, Section};
 use crate::table::{Column, Order, Table};
-use highwater_model::input_error::suggest;
 use highwater_model::op::ColumnType;
+use highwater_model::user_error::suggest;
 
 /// Reads `[tables]`.
 pub(super) fn read_tables(root: &Section<'_>, entities: &[Entity]) -> Vec<Table> {

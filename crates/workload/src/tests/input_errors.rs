@@ -7,20 +7,29 @@ use proptest::prelude::*;
 use crate::generators::columns::OF_COLUMNS;
 use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
-use crate::{InputError, OpContext, WorkloadSpec, builtin};
+use crate::{OpContext, WorkloadSpec, builtin};
 use highwater_model::op::OpBody;
 use highwater_model::units::Seed;
+use highwater_model::user_error::UserError;
 
-fn errors(text: &str) -> Vec<InputError> {
+fn errors(text: &str) -> Vec<UserError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
+}
+
+/// What the place of an error underlines; empty if it is not in the file.
+fn there(error: &UserError) -> String {
+    let underlined = error
+        .place
+        .iter()
+        .flat_map(|place| place.source.chars().skip(place.column - 1).take(place.width));
+    underlined.collect()
 }
 
 /// One line per error: position, text there, cause, hint.
 pub(super) fn shown(text: &str) -> String {
     errors(text).iter().fold(String::new(), |mut all, error| {
-        let there: String = text[error.span.clone()].chars().take(24).collect();
-        let there = there.replace('\n', "⏎");
-        let (line, column) = (error.line, error.column);
+        let there: String = there(error).chars().take(24).collect();
+        let (line, column) = error.position();
         writeln!(all, "{line}:{column} «{there}» {}", error.message).unwrap();
         if let Some(hint) = &error.hint {
             writeln!(all, "    {hint}").unwrap();
@@ -153,7 +162,7 @@ fn no_column_parameter_or_field_is_left_out() {
         };
         assert_eq!(only.message, things);
         // The first one beyond the maximum.
-        assert!(text.get(only.span.clone()).unwrap().starts_with('{'));
+        assert!(there(only).starts_with('{'));
     }
 }
 
@@ -170,7 +179,10 @@ proptest! {
         };
         let damaged = format!("{}{paste}{}", &text[..at(cut)], &text[at(cut + length)..]);
         for error in errors(&damaged) {
-            prop_assert!(damaged.get(error.span.clone()).is_some());
+            let place = error.place.as_ref().unwrap();
+            let line = damaged.lines().nth(place.line - 1).unwrap_or_default();
+            prop_assert_eq!(&place.source, line.trim_end());
+            prop_assert!(place.column <= line.chars().count() + 1);
             prop_assert!(!error.message.is_empty() && !error.message.contains('\n'));
         }
     }

@@ -188,7 +188,10 @@ fn errors_are_shown_at_their_places_in_the_file() {
     let found: Vec<String> = found
         .unwrap_err()
         .iter()
-        .map(|(file, m)| format!("{file:?} {}:{} {}", m.line, m.column, m.message))
+        .map(|(file, error)| {
+            let (line, column) = error.position();
+            format!("{file:?} {line}:{column} {}", error.message)
+        })
         .collect();
     assert_eq!(
         found,

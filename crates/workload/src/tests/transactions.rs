@@ -43,7 +43,8 @@ fn from_script(text: &'static str) -> Result<WorkloadSpec, Vec<String>> {
             .filter(|(file, _)| file.is_some())
             .map(|(_, m)| {
                 assert!(m.hint.is_some(), "{}", m.message);
-                format!("{}:{} {}", m.line, m.column, m.message)
+                let (line, column) = m.position();
+                format!("{line}:{column} {}", m.message)
             })
             .collect()
     })

@@ -155,9 +155,8 @@ fn describe_file(path: &Path) -> Result<String, UserError> {
 
 fn describe_workload(path: &Path) -> Result<String, UserError> {
     let spec = workload_file::read(path)?;
-    let workload = spec
-        .instantiate(&BTreeMap::new(), SEED)
-        .map_err(|error| UserError::usage(error.message))?;
+    let choice = WorkloadChoice::File(path.to_owned());
+    let workload = workload_file::instantiate(&spec, &choice, &BTreeMap::new(), SEED)?;
     let streams = spec.streams().iter().map(|stream| stream.name.as_str());
     let mut facts = vec![
         fact("workload", format!("{} version {}", spec.name(), spec.version())),
@@ -186,7 +185,7 @@ impl<'a> OwnWorkload<'a> {
         parameters: &BTreeMap<String, String>,
     ) -> Result<Self, UserError> {
         let spec = workload_file::choose(choice, parameters)?;
-        Ok(Self { choice, workload: Arc::new(spec.instantiate(parameters, SEED)?) })
+        Ok(Self { choice, workload: workload_file::instantiate(&spec, choice, parameters, SEED)? })
     }
 
     /// Why a run would be refused, at its place in the file.

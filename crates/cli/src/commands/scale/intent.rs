@@ -8,7 +8,7 @@ use highwater_driver::redaction::redacted;
 use highwater_model::cluster::{ClusterSpec, NODES_MAX};
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;
-use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
+use highwater_model::quantity::{parse_count, parse_duration, parse_rate};
 use highwater_model::scale::{
     ClusterStart, LeftOut, NODES_LABEL, NodesAlone, ScaleEach, ScaleRecord, ScaleSize,
 };
@@ -309,16 +309,15 @@ fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), UserError> {
     }
 }
 
-fn each(text: &str) -> Result<ScaleEach, QuantityError> {
+fn each(text: &str) -> Result<ScaleEach, UserError> {
     let cause = "is nothing that can be made at each size";
     let hint = "there are `find`, `run` and `tune`";
     serde_json::from_value(text.into()).map_err(|_| parsers::wrong(text, cause, hint))
 }
 
 /// `1..5`, or `3,6,12,24`: at least two sizes, ascending.
-fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
-    let wrong =
-        |cause: String| QuantityError { message: format!("`{text}` {cause}"), hint: NODES_HINT };
+fn sizes(text: &str) -> Result<Vec<u32>, UserError> {
+    let wrong = |cause: String| UserError::usage(format!("`{text}` {cause}")).with_hint(NODES_HINT);
     let number = |text: &str| match parse_count(text.trim())? {
         nodes @ 1..=MOST_NODES => Ok(u32::try_from(nodes).unwrap_or(u32::MAX)),
         _ => Err(wrong("names a size out of 1 to 100,000".to_owned())),

@@ -1,12 +1,13 @@
 //! A setting that depends on the size of the cluster: a list with a value for each size, or an expression in `n`, such
 //! as `16n` or `8+8n`. Must not depend on the meaning of a setting.
 
-use highwater_model::quantity::{QuantityError, parse_count};
+use highwater_model::quantity::parse_count;
+use highwater_model::user_error::UserError;
 
 const HINT: &str = "write a value for each size (30,30,60), or an expression in n: `16n`, `8+8n`";
 
 /// The value for the size at index `at` of `nodes`; a text that depends on no size is returned for every size.
-pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, QuantityError> {
+pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, UserError> {
     let size = nodes.get(at).copied().unwrap_or(1);
     let values: Vec<&str> = text.split(',').collect();
     let own = match values.as_slice() {
@@ -14,10 +15,8 @@ pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, Quan
         _ if values.len() == nodes.len() => values.get(at).copied().unwrap_or_default(),
         _ => {
             let (given, sizes) = (values.len(), nodes.len());
-            return Err(QuantityError {
-                message: format!("`{text}` has {given} values for {sizes} sizes"),
-                hint: HINT,
-            });
+            return Err(UserError::usage(format!("`{text}` has {given} values for {sizes} sizes"))
+                .with_hint(HINT));
         }
     };
     expression(own, size).unwrap_or_else(|| Ok(own.to_owned()))
@@ -36,7 +35,7 @@ pub(super) fn are_numbers(text: &str, nodes: &[u32]) -> bool {
 }
 
 /// A sum in which `n` is the size; absent if there is no `n` in it, or if it is not a sum.
-fn expression(text: &str, size: u32) -> Option<Result<String, QuantityError>> {
+fn expression(text: &str, size: u32) -> Option<Result<String, UserError>> {
     let mut with_size = false;
     let mut sum = Some(0_u64);
     for term in text.split('+').map(str::trim) {
@@ -56,9 +55,8 @@ fn expression(text: &str, size: u32) -> Option<Result<String, QuantityError>> {
         sum = sum.zip(product).and_then(|(sum, product)| sum.checked_add(product));
     }
     with_size.then(|| {
-        sum.map(|sum| sum.to_string()).ok_or_else(|| QuantityError {
-            message: format!("`{text}` is too large with {size} nodes"),
-            hint: HINT,
+        sum.map(|sum| sum.to_string()).ok_or_else(|| {
+            UserError::usage(format!("`{text}` is too large with {size} nodes")).with_hint(HINT)
         })
     })
 }

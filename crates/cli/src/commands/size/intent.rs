@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use highwater_model::numbers::to_f64;
-use highwater_model::quantity::{
-    QuantityError, parse_bytes, parse_count, parse_duration, parse_rate,
-};
+use highwater_model::quantity::{parse_bytes, parse_count, parse_duration, parse_rate};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 use highwater_sizing::cluster::{Origin, Reading, Traced};
@@ -147,7 +145,7 @@ impl Conditions {
 fn traced<T>(
     layers: &Layers,
     name: &str,
-    parser: fn(&str) -> Result<T, QuantityError>,
+    parser: fn(&str) -> Result<T, UserError>,
 ) -> Result<Option<Traced<T>>, UserError> {
     let Some(given) = layers.value(name) else {
         return Ok(None);
@@ -163,7 +161,7 @@ fn traced<T>(
 fn required<T>(
     layers: &Layers,
     name: &str,
-    parser: fn(&str) -> Result<T, QuantityError>,
+    parser: fn(&str) -> Result<T, UserError>,
 ) -> Result<Traced<T>, UserError> {
     traced(layers, name, parser)?.ok_or_else(|| UserError::usage(format!("--{name} is missing")))
 }
@@ -229,7 +227,7 @@ fn kind(text: &str) -> (&str, bool) {
     }
 }
 
-fn number(text: &str) -> Result<u32, QuantityError> {
+fn number(text: &str) -> Result<u32, UserError> {
     let count = u32::try_from(parse_count(text)?).unwrap_or(u32::MAX);
     if count > MOST {
         return Err(wrong(text, "is too large", "give at most 100000"));
@@ -237,24 +235,24 @@ fn number(text: &str) -> Result<u32, QuantityError> {
     Ok(count)
 }
 
-fn above_zero(text: &str) -> Result<f64, QuantityError> {
+fn above_zero(text: &str) -> Result<f64, UserError> {
     match number(text)? {
         0 => Err(wrong(text, "is not above zero", "give at least 1")),
         number => Ok(f64::from(number)),
     }
 }
 
-fn squares(text: &str) -> Result<Weighting, QuantityError> {
+fn squares(text: &str) -> Result<Weighting, UserError> {
     let hint = "there are `relative` and `absolute`";
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of squares", hint))
 }
 
 /// A percentage as a fraction of 1.
-fn part(text: &str) -> Result<f64, QuantityError> {
+fn part(text: &str) -> Result<f64, UserError> {
     Ok(f64::from(parsers::percent_or_zero(text)?.0) / 1e6)
 }
 
-fn part_below_one(text: &str) -> Result<f64, QuantityError> {
+fn part_below_one(text: &str) -> Result<f64, UserError> {
     let part = part(text)?;
     if part < 1.0 {
         return Ok(part);
@@ -262,7 +260,7 @@ fn part_below_one(text: &str) -> Result<f64, QuantityError> {
     Err(wrong(text, "leaves no capacity", "give less than 100%"))
 }
 
-fn inner_part(text: &str) -> Result<f64, QuantityError> {
+fn inner_part(text: &str) -> Result<f64, UserError> {
     let part = part_below_one(text)?;
     if part > 0.0 {
         return Ok(part);
@@ -270,7 +268,7 @@ fn inner_part(text: &str) -> Result<f64, QuantityError> {
     Err(wrong(text, "is not above zero", "give more than 0%"))
 }
 
-fn seconds(text: &str) -> Result<f64, QuantityError> {
+fn seconds(text: &str) -> Result<f64, UserError> {
     match parse_duration(text)? {
         Nanos::ZERO => Err(wrong(text, "is not above zero", "such as `50ms`")),
         nanos => Ok(nanos.as_secs_f64()),
@@ -278,7 +276,7 @@ fn seconds(text: &str) -> Result<f64, QuantityError> {
 }
 
 /// A retention time in days, weeks, or years. Months are not supported, because they differ in length.
-fn retention(text: &str) -> Result<f64, QuantityError> {
+fn retention(text: &str) -> Result<f64, UserError> {
     const DAY_S: f64 = 86_400.0;
     const UNITS: [(char, f64); 3] = [('d', DAY_S), ('w', 7.0 * DAY_S), ('y', 365.0 * DAY_S)];
     const HINT: &str = "how long rows are kept is a number of days, weeks or years, such as `90d`, \
@@ -300,7 +298,7 @@ fn retention(text: &str) -> Result<f64, QuantityError> {
     Err(wrong(text, "is not above zero", HINT))
 }
 
-fn bytes(text: &str) -> Result<f64, QuantityError> {
+fn bytes(text: &str) -> Result<f64, UserError> {
     match parse_bytes(text)? {
         0 => Err(wrong(text, "is not above zero", "such as `120` or `1kB`")),
         bytes => Ok(to_f64(bytes)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use highwater_drivers::SIMULATION_PARAMETERS;
 use highwater_model::plan::StopRule;
-use highwater_model::quantity::{QuantityError, parse_count, parse_duration};
+use highwater_model::quantity::{parse_count, parse_duration};
 use highwater_model::tune::{TuneAxis, TuneFigure};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -85,7 +85,7 @@ fn run(layers: &Layers) -> Result<RunIntent, UserError> {
     RunIntent::of(&layers, streams, probe, StopRule::default())
 }
 
-fn figure(text: &str) -> Result<TuneFigure, QuantityError> {
+fn figure(text: &str) -> Result<TuneFigure, UserError> {
     let hint = "there are `throughput`, `server_cpu_per_row` and `disk_bytes_per_row`";
     serde_json::from_value(text.into()).map_err(|_| parsers::wrong(text, "is not a figure", hint))
 }
@@ -180,8 +180,8 @@ fn over(axis: &TuneAxis, name: &str) -> String {
 }
 
 /// `batch=500..32k`, `shards=3,9,12`, `with.codec=a,b`.
-fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
-    let wrong = |message: String| QuantityError { message, hint: HINT };
+fn axis(text: &str) -> Result<TuneAxis, UserError> {
+    let wrong = |message: String| UserError::usage(message).with_hint(HINT);
     let (name, values) =
         text.split_once('=').ok_or_else(|| wrong(format!("`{text}` names no values")))?;
     let values = match values.split_once("..") {
@@ -201,7 +201,7 @@ fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
 }
 
 /// A value as the flag takes it: numbers written out.
-fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
+fn plain(name: &str, value: &str) -> Result<String, UserError> {
     let is_count = name == "rows" || FLAGS.contains(&name) && name != "replicas";
     if !is_count {
         return Ok(value.to_owned());
@@ -210,14 +210,12 @@ fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
 }
 
 /// All values of a range: by doubling, or consecutive if there are naturally few values.
-fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, QuantityError> {
+fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, UserError> {
     let (first, last) = (parse_count(first)?, parse_count(last)?);
     let by_one = matches!(name.strip_prefix(SIM).unwrap_or(name), "replicas" | "nodes");
     if first > last || (first == 0 && !by_one) {
-        return Err(QuantityError {
-            message: format!("`{first}..{last}` is no range"),
-            hint: "a range goes up, from 1 on; that of replicas from 0",
-        });
+        return Err(UserError::usage(format!("`{first}..{last}` is no range"))
+            .with_hint("a range goes up, from 1 on; that of replicas from 0"));
     }
     let next = |value: &u64| {
         let next = if by_one { value + 1 } else { value.saturating_mul(2) };
