@@ -202,7 +202,7 @@ fn errors_in_a_transaction_are_found_at_their_places() {
          [ops.both]\nsql = {{ any = \"SELECT 1\" }}\ntransaction = {{ any = [\"SELECT 1\"] }}\n"
     );
     insta::assert_snapshot!(shown(&text), @r#"
-    19:7 «[⏎    "UPDATE accounts S» parameter `:bids` is not used in `transaction` of op `transfer` for `any`
+    19:7 «[» parameter `:bids` is not used in `transaction` of op `transfer` for `any`
         every dialect must use the same parameters
     22:69 «:bid» unknown parameter `:bid` in `transaction` of op `transfer` for `any`
         did you mean `bids`?
