@@ -2,7 +2,7 @@
 //! replaced servers. Pure. Must not judge.
 
 use highwater_model::display::{duration, plain};
-use highwater_model::incident::{Incident, IncidentKind};
+use highwater_model::judgment::{Incident, IncidentKind};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
 
 use crate::telemetry::named;

@@ -6,7 +6,7 @@ use highwater_model::display::span;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::node::Node;
+use super::nodes::Node;
 use super::site::{Shell, Site};
 use super::state::UpState;
 use super::values::variables;

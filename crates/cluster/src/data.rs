@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use highwater_model::user_error::UserError;
 
-use super::launch::User;
+use super::processes::User;
 use super::state::disk;
 
 /// The file that names the owner of the data directories next to it.

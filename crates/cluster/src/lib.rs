@@ -7,14 +7,9 @@
 mod commands;
 mod control_group;
 mod data;
-mod launch;
-mod node;
 mod nodes;
-mod ports;
 mod processes;
-mod quota;
 mod ready;
-mod resizing;
 mod site;
 mod state;
 mod values;
@@ -28,7 +23,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use self::commands::{Commands, filled, of_cluster};
-pub use self::node::Node;
+pub use self::nodes::Node;
 use self::nodes::Processes;
 use self::site::Site;
 pub use self::site::{OpenTarget, Options};

@@ -24,8 +24,8 @@ use highwater_model::user_error::UserError;
 use rustix::process::Signal;
 
 use super::control_group;
-use super::launch::{Launch, User};
 use super::processes::{Ended, Family};
+use super::processes::{Launch, User};
 use super::state::{Started, StateFile};
 
 /// Pause between two checks while waiting.

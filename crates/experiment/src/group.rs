@@ -6,7 +6,7 @@ use highwater_analysis::group as policy;
 use highwater_analysis::group::{GroupStep, seen};
 use highwater_model::event::{Event, Trial};
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 

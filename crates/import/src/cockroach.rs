@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::display;
 use highwater_model::histogram::LatencyHistogram;
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use serde::Deserialize;
 
-use super::averages::{Average, Averages};
-use super::averages::{count, millis, nanos, number};
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file, wrong_line};
+use super::importer::{OutputReader, wrong_file, wrong_line};
+use super::timeline::{Average, Averages};
+use super::timeline::{count, millis, nanos, number};
 
 pub(super) const TOOL: &str = "cockroach workload";
 const HINT: &str = "give what `cockroach workload run` printed, to its last line";

@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::display;
-use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
+use highwater_model::record::{ImportedPace, MissingField};
 use highwater_model::user_error::UserError;
 
-use super::averages::{count, nanos, number};
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file};
+use super::importer::{OutputReader, wrong_file};
+use super::timeline::{count, nanos, number};
 
 pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";

@@ -7,20 +7,20 @@
 use std::collections::BTreeMap;
 
 use highwater_model::display::duration;
-use highwater_model::import_record::{LatencyBegin, MissingField};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::hex;
 use highwater_model::quantity::parse_instant;
+use highwater_model::record::{LatencyBegin, MissingField};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::averages::nanos;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::output_reader::{OutputReader, wrong_file, wrong_line};
+use crate::importer::{OutputReader, wrong_file, wrong_line};
+use crate::timeline::nanos;
+use crate::timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
 
 pub(crate) const TOOL: &str = "k6";
 /// The time of a request, without connecting.

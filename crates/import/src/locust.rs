@@ -5,15 +5,15 @@
 use std::collections::BTreeSet;
 
 use highwater_model::display;
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::{round_to_u32, round_to_u64, to_f64};
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::user_error::UserError;
 
-use super::averages::{Average, Averages};
-use super::averages::{nanos, number};
-use super::format::Format;
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file, wrong_line};
+use super::importer::Format;
+use super::importer::{OutputReader, wrong_file, wrong_line};
+use super::timeline::{Average, Averages};
+use super::timeline::{nanos, number};
 
 pub(super) const TOOL: &str = "Locust";
 const HINT: &str =

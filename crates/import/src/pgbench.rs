@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::display::{self, duration, percent, ratio};
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use crate::averages::{Average, Averages};
-use crate::averages::{count, millis, nanos, number, seconds};
-use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::output_reader::{OutputReader, wrong_file, wrong_line};
+use crate::importer::Format;
+use crate::importer::{OutputReader, wrong_file, wrong_line};
+use crate::timeline::{Average, Averages};
+use crate::timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::timeline::{count, millis, nanos, number, seconds};
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]

@@ -35,9 +35,9 @@ use highwater_runner::{record, store};
 use crate::access::{Access, Refused};
 use crate::followed::{self, Followed};
 use crate::routes::{conflict, live_script, refusal, report_page, style, to_the_list, token_page};
-use crate::shared::lock;
+use crate::server::{self, lock};
 use crate::starting::{self, Starter};
-use crate::{ListenError, bounds, listen, listen_for_metrics, local, metrics, routes, stored};
+use crate::{ListenError, listen, listen_for_metrics, local, metrics, routes};
 
 /// Maximum number of runs that are read; older ones are left to the other commands.
 const RUNS_MAX: usize = 5_000;
@@ -129,9 +129,9 @@ pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         if let Some(listener) = history.metrics {
-            tokio::spawn(bounds::serve(listener, scraped_router(Arc::clone(&history.shared))));
+            tokio::spawn(server::serve(listener, scraped_router(Arc::clone(&history.shared))));
         }
-        let served = bounds::serve(history.listener, router(history.shared));
+        let served = server::serve(history.listener, router(history.shared));
         tokio::select! {
             () = served => {}
             _ = interrupts.next() => {}
@@ -199,7 +199,7 @@ impl Shared {
         if let Some((_, text)) = scraped.as_ref().filter(|(made, _)| is_recent(made)) {
             return text.clone();
         }
-        let text = metrics::text(stored::of_store(&self.rows()));
+        let text = metrics::text(metrics::of_store(&self.rows()));
         *scraped = Some((now, text.clone()));
         text
     }

@@ -5,18 +5,13 @@
 //! judge, or decide the effect of a command: commands are passed on.
 
 mod access;
-mod bounds;
-mod families;
 mod followed;
-mod follower;
 mod history;
 mod metrics;
 mod otlp;
 mod routes;
 mod server;
-mod shared;
 mod starting;
-mod stored;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

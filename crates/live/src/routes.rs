@@ -22,8 +22,8 @@ use highwater_model::record::RecordRef;
 use highwater_report::{self as report, LiveRights};
 
 use crate::access::{Access, Refused};
-use crate::shared::Shared;
-use crate::{families, metrics};
+use crate::metrics;
+use crate::server::Shared;
 
 /// Loads only from this server; charts have no inline style.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -170,7 +170,7 @@ pub(crate) fn report_page(page: String) -> Response {
 }
 
 async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
-    let text = metrics::text(families::of_command(&shared.watched()));
+    let text = metrics::text(metrics::of_command(&shared.watched()));
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 

@@ -1,22 +1,35 @@
-//! The thread that receives events and serves their aggregated state.
+//! The thread that receives events and serves their aggregated state, within bounds: of connections, of the time for a
+//! request and for a reader that does not read, and of the memory of each.
+//!
+//! Must not depend on the served content.
 
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use highwater_report::LiveRights;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use highwater_report::{self as report, LiveRights, Watched};
 use highwater_runner::control::Controller;
 use highwater_runner::record;
 use highwater_runner::store::Reported;
-use tokio::sync::{mpsc, watch};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio_io_timeout::TimeoutStream;
 
 use crate::access::Access;
-use crate::follower::Follower;
+use crate::followed::Follower;
 use crate::otlp::{LAST_WITHIN, Pusher};
-use crate::shared::{Shared, lock};
-use crate::{bounds, routes};
+use crate::routes;
 
 /// Interval of page updates.
 const UPDATE: Duration = Duration::from_secs(1);
@@ -136,7 +149,7 @@ impl Server {
         ];
         for (listener, router) in pages {
             if let Some(listener) = listener {
-                tokio::spawn(bounds::serve(listener, router));
+                tokio::spawn(serve(listener, router));
             }
         }
         let (over, is_over) = watch::channel(false);
@@ -190,5 +203,146 @@ impl Server {
             // Failed pushes have been reported.
             let _ = tokio::time::timeout(LAST_WITHIN, pushing).await;
         }
+    }
+}
+
+/// State for requests.
+pub(crate) struct Shared {
+    /// Absent if only metrics are served.
+    pub(crate) access: Option<Access>,
+    pub(crate) rights: LiveRights,
+    pub(crate) controller: Option<Controller>,
+    pub(crate) watched: Mutex<Watched>,
+    /// The page of the result, once the command is over.
+    pub(crate) report: OnceLock<String>,
+    /// How often it was fetched.
+    pub(crate) reports_sent: AtomicUsize,
+    /// Whether the page was fetched since the last check.
+    pub(crate) fetched: AtomicBool,
+    /// Absent once no more updates follow.
+    pub(crate) parts: Mutex<Option<watch::Sender<Arc<str>>>>,
+}
+
+impl Shared {
+    /// The current state.
+    pub(crate) fn watched(&self) -> Watched {
+        let mut watched = lock(&self.watched).clone();
+        watched.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
+        watched
+    }
+
+    /// Whether a client watches the page, or fetched it since the last call.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.fetched.swap(false, Ordering::Relaxed) || self.viewers() > 0
+    }
+
+    /// Number of clients that watch the page.
+    pub(crate) fn viewers(&self) -> usize {
+        lock(&self.parts).as_ref().map_or(0, watch::Sender::receiver_count)
+    }
+
+    /// Each version of the page's parts, starting with the current one; ends when no more updates follow.
+    pub(crate) fn parts(&self) -> watch::Receiver<Arc<str>> {
+        let parts = lock(&self.parts).as_ref().map(watch::Sender::subscribe);
+        self.update();
+        parts.unwrap_or_else(|| watch::channel(Arc::from("")).1)
+    }
+
+    /// Renders the parts again, if a client watches.
+    pub(crate) fn update(&self) {
+        if let Some(parts) = lock(&self.parts).as_ref().filter(|parts| parts.receiver_count() > 0) {
+            parts.send_replace(Arc::from(report::live_parts(&self.watched())));
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Maximum concurrent connections; further ones are closed immediately.
+const CONNECTIONS_MAX: usize = 256;
+/// Timeout for the head of a request, including the next one on the same connection.
+const HEAD: Duration = Duration::from_secs(10);
+/// Timeout for the body of a request, after its head.
+const BODY: Duration = Duration::from_secs(10);
+/// Maximum bytes of a body.
+const BODY_MAX: usize = 16 * 1_024;
+/// Timeout for a reader that does not read; a browser reconnects, and gets the current state.
+const WRITE: Duration = Duration::from_secs(15);
+/// Maximum headers of a request.
+const HEADERS_MAX: usize = 64;
+/// Maximum bytes buffered per client: the head of its request, and unsent data in addition to the piece that is being
+/// sent.
+const CLIENT_BYTES_MAX: usize = 64 * 1_024;
+/// Pause after the system rejected a connection, for example because no file descriptors are left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts connections until it is dropped.
+#[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
+pub(crate) async fn serve(listener: TcpListener, router: Router) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+        return;
+    };
+    let router = router.layer(middleware::from_fn(whole_body));
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            tokio::spawn(connection(stream, router.clone(), place));
+        }
+    }
+}
+
+/// Forwards a request when its body is complete, so that no handler waits for a missing one.
+async fn whole_body(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(BODY, to_bytes(body, BODY_MAX)).await {
+        Ok(Ok(body)) => next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Err(_)) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(_) => StatusCode::REQUEST_TIMEOUT.into_response(),
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePermit) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(CLIENT_BYTES_MAX)
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    // A broken connection only concerns its client.
+    let _ = served.await;
+    drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_watched_while_it_is_open_and_once_after_it_was_fetched() {
+        let shared = Shared {
+            access: None,
+            rights: LiveRights::View,
+            controller: None,
+            watched: Mutex::default(),
+            report: OnceLock::new(),
+            reports_sent: AtomicUsize::new(0),
+            fetched: AtomicBool::new(false),
+            parts: Mutex::new(Some(watch::Sender::new(Arc::from("")))),
+        };
+        assert!(!shared.is_watched());
+        shared.fetched.store(true, Ordering::Relaxed);
+        assert!(shared.is_watched() && !shared.is_watched());
+        let open = shared.parts();
+        assert!(shared.is_watched() && shared.is_watched());
+        drop(open);
+        assert!(!shared.is_watched());
     }
 }

@@ -1,7 +1,8 @@
-//! Formats numbers for readers: thousands separators, three significant digits, units.
+//! Formats numbers and paces for readers: thousands separators, three significant digits, units.
 //!
 //! Must not know the meaning of a number, or a locale.
 
+use super::plan::{Pace, StreamPlan, Unit};
 use crate::numbers::{round_to_u64, to_f64};
 
 /// Printed for a missing value.
@@ -216,9 +217,49 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// `1,000 rows/s`, `8 sessions`.
+pub fn pace(pace: Pace, unit: Unit) -> String {
+    match pace {
+        Pace::Closed { sessions: 1 } => "1 session".to_owned(),
+        _ => format!("{} {}", figure(pace), unit_of(pace, unit)),
+    }
+}
+
+/// The paces of all steps: `4 sessions`, `50 to 200 queries/s`, with the think time.
+pub fn paces(stream: &StreamPlan) -> String {
+    let (Some(&first), Some(&last)) = (stream.paces.first(), stream.paces.last()) else {
+        return "no pace".to_owned();
+    };
+    let range = if stream.paces.iter().all(|pace| *pace == first) {
+        pace(first, stream.unit)
+    } else {
+        let unit = unit_of(first, stream.unit);
+        format!("{} to {} {unit}", figure(first), figure(last))
+    };
+    match stream.think {
+        Some(think) => format!("{range} with a think time of {}", duration(think.0)),
+        None => range,
+    }
+}
+
+fn figure(pace: Pace) -> String {
+    match pace {
+        Pace::Open { rate } => plain(rate.as_f64()),
+        Pace::Closed { sessions } => count(u64::from(sessions)),
+    }
+}
+
+fn unit_of(pace: Pace, unit: Unit) -> String {
+    match pace {
+        Pace::Open { .. } => format!("{}/s", unit.name()),
+        Pace::Closed { .. } => "sessions".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Nanos, Rate};
 
     #[test]
     fn bytes_have_a_unit_and_few_digits() {
@@ -296,5 +337,28 @@ mod tests {
         let found = harmless("a\tb\n\u{1b}[m\u{2066}");
         assert_eq!(found, "a\tb\n\u{fffd}[m\u{fffd}");
         assert_eq!(harmless("Ä 👩\u{200d}🔧"), "Ä 👩\u{200d}🔧");
+    }
+
+    fn closed(sessions: &[u32]) -> StreamPlan {
+        let paces = sessions.iter();
+        StreamPlan {
+            unit: Unit::Rows,
+            paces: paces.map(|&sessions| Pace::Closed { sessions }).collect(),
+            ..StreamPlan::default()
+        }
+    }
+
+    #[test]
+    fn the_paces_of_a_stream_are_one_or_a_range() {
+        assert_eq!(paces(&closed(&[])), "no pace");
+        assert_eq!(paces(&closed(&[1])), "1 session");
+        assert_eq!(paces(&closed(&[4, 4])), "4 sessions");
+        assert_eq!(paces(&closed(&[1, 5_000])), "1 to 5,000 sessions");
+        assert_eq!(paces(&closed(&[8, 1])), "8 to 1 sessions");
+        let thinking = StreamPlan { think: Some(Nanos::from_millis(1_500)), ..closed(&[4]) };
+        assert_eq!(paces(&thinking), "4 sessions with a think time of 1.50 s");
+        let rate = Rate::per_second(20_000);
+        let open = StreamPlan { paces: vec![Pace::Open { rate }], ..closed(&[]) };
+        assert_eq!(paces(&open), "20,000 rows/s");
     }
 }

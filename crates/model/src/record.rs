@@ -1,22 +1,28 @@
 //! The stored record of a run, an experiment, or another tool's output: `record.json`.
 //!
 //! A common header and a part specific to its kind; the JSON Schema is generated from here. Readers take only the part
-//! that they need.
+//! that they need. Must not hold figures of an experiment's runs: each is a record below the experiment's directory;
+//! only the last run is kept whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::group::GroupRecord;
+use super::judgment::Judgments;
+use super::scale::ScaleRecord;
+use super::search::SearchRecord;
+use super::tune::TuneRecord;
+use super::units::is_default;
 
 pub use super::audit_record::{
     AuditExample, AuditRecord, AuditStatus, Expectation, ExpectedBucket, Fault, FoundBucket,
     InvariantRecord, Resolved,
 };
 pub use super::control::{Change, InterventionRecord};
-pub use super::experiment_record::{ExperimentRecord, Question};
-pub use super::header::{Header, ProgramRecord, RECORD_SCHEMA};
-pub use super::import_record::{ImportRecord, ImportedRecord};
-pub use super::incident::{Ended, Incident, IncidentKind};
+pub use super::judgment::{Ended, Incident, IncidentKind};
 pub use super::result_record::{
     AnsweredRecord, FailureRecord, Histograms, ResultRecord, RowCounts, Steadiness, StreamRecord,
     ThroughputRecord, WINDOW_NS, Windows,
@@ -27,8 +33,6 @@ pub use super::run_record::{
     RunNote, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, TABLE_SETTING,
     TableRecord, TableStart, TargetRecord, TelemetrySample, WorkloadRecord,
 };
-
-use super::judgment::Judgments;
 
 /// A stored record.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -187,5 +191,238 @@ impl Deref for MeasuredRun<'_> {
 
     fn deref(&self) -> &RunRecord {
         self.run
+    }
+}
+
+/// Version of the record format.
+pub const RECORD_SCHEMA: &str = "highwater-record/2";
+
+/// The beginning of a record.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Name of the directory of the run or the experiment.
+    pub id: String,
+    /// Who measured, or read what another tool measured.
+    pub highwater: ProgramRecord,
+    /// Wall clock at the start of the first phase, RFC 3339, UTC.
+    pub started_at: String,
+    /// Machine and system.
+    pub environment: BTreeMap<String, String>,
+    /// What the user noted with `--label`.
+    pub labels: BTreeMap<String, String>,
+    /// What the user gave that the plan does not show as such, by flag: the workload file, its
+    /// parameters, the insert mode, the seed … Said again, it goes on with this run.
+    pub given: BTreeMap<String, Vec<String>>,
+    /// Others than its user can have written what was read. Nothing of it is proposed as a command.
+    #[serde(skip)]
+    pub is_of_others: bool,
+    /// The working directory's file of settings, where it decided anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_file: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// Its version.
+    pub version: String,
+}
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExperimentRecord {
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub header: Header,
+    /// What to make of the whole.
+    pub judgments: Judgments,
+    /// What cut it short; judgments read it.
+    pub incidents: Vec<Incident>,
+    /// What its user did to it while it went on: pauses between two trials, those of its nested experiments included.
+    /// Their times count from its begin, and behind a resumption from that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interventions: Vec<InterventionRecord>,
+    /// What it is to answer, what was tried, and the answer.
+    pub question: Question,
+    /// Of the time of its runs, what filling tables took, nanoseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loaded_ns: u64,
+    /// The last run of it: of a search that found a mark the last confirmation or the soak.
+    pub last_run: Box<RunRecord>,
+}
+
+/// What an experiment is to answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// The highest value that meets an objective.
+    Search(SearchRecord),
+    /// The best setting.
+    Tune(TuneRecord),
+    /// Whether variants differ.
+    Group(GroupRecord),
+    /// How a target grows with its nodes.
+    Scale(ScaleRecord),
+}
+
+impl ExperimentRecord {
+    /// The search; absent for another kind of experiment.
+    pub fn search(&self) -> Option<&SearchRecord> {
+        match &self.question {
+            Question::Search(search) => Some(search),
+            Question::Tune(_) | Question::Group(_) | Question::Scale(_) => None,
+        }
+    }
+
+    /// The tuning; absent for another kind of experiment.
+    pub fn tune(&self) -> Option<&TuneRecord> {
+        match &self.question {
+            Question::Tune(tune) => Some(tune),
+            Question::Search(_) | Question::Group(_) | Question::Scale(_) => None,
+        }
+    }
+
+    /// The group of runs; absent for another kind of experiment.
+    pub fn group(&self) -> Option<&GroupRecord> {
+        match &self.question {
+            Question::Group(group) => Some(group),
+            Question::Search(_) | Question::Tune(_) | Question::Scale(_) => None,
+        }
+    }
+
+    /// The growth; absent for another kind of experiment.
+    pub fn scale(&self) -> Option<&ScaleRecord> {
+        match &self.question {
+            Question::Scale(scale) => Some(scale),
+            Question::Search(_) | Question::Tune(_) | Question::Group(_) => None,
+        }
+    }
+}
+
+/// What another tool measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportedRecord {
+    /// Which tool measured, and what it does not report.
+    pub origin: ImportRecord,
+    /// What it tells, as a run of ours would.
+    #[serde(flatten)]
+    pub run: RunRecord,
+}
+
+/// Another tool's output as the origin of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportRecord {
+    /// Which tool measured.
+    pub tool: String,
+    /// Its version, where its output says so.
+    pub version: Option<String>,
+    /// Names of the files, without their directories, each with what it is.
+    pub files: Vec<[String; 2]>,
+    /// Where latency begins.
+    pub begin: LatencyBegin,
+    /// Who set the pace.
+    pub pace: ImportedPace,
+    /// What the output does not report, so that the record's figures for it are empty.
+    #[serde(alias = "untold")]
+    pub missing_fields: BTreeSet<MissingField>,
+    /// What changes the figures: the files hold a part of what was measured, or contradict each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
+}
+
+/// Where a tool's latency begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyBegin {
+    /// At the intended start: waiting counts.
+    Intended,
+    /// At the sending: waiting before it does not count.
+    Sent,
+    /// The output does not report it.
+    #[serde(alias = "untold")]
+    #[default]
+    NotReported,
+}
+
+/// Who set the pace of what was imported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportedPace {
+    /// Arrivals at random at a rate.
+    Open,
+    /// Each session sent its next op when the previous one was completed.
+    Closed,
+    /// The output does not report it.
+    #[serde(alias = "untold")]
+    #[default]
+    NotReported,
+}
+
+/// What an output does not report.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingField {
+    /// How many ops were intended and sent.
+    Offered,
+    /// How many were acknowledged: those that failed are among them.
+    Acknowledged,
+    /// How many failed, and why.
+    Errors,
+    /// How long it was measured, and so how much a second.
+    Throughput,
+    /// How long anything took.
+    Latency,
+    /// The distribution: some percentiles are there, and nothing between them.
+    Distribution,
+    /// What happened in which second.
+    Seconds,
+    /// Whether there was a time without responses.
+    Availability,
+    /// How many sessions sent ops.
+    Sessions,
+    /// The requested rate.
+    Rate,
+    /// When it began.
+    Start,
+    /// Which target it was.
+    Target,
+}
+
+impl MissingField {
+    /// The phrase for lists in sentences.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Offered => "how many ops were intended and sent",
+            Self::Acknowledged => "how many ops failed, which are counted as done",
+            Self::Errors => "errors",
+            Self::Throughput => "how long it measured, and so the throughput",
+            Self::Latency => "latency",
+            Self::Distribution => "the distribution between the percentiles that it prints",
+            Self::Seconds => "the figures over time",
+            Self::Availability => "times without responses",
+            Self::Sessions => "the number of sessions",
+            Self::Rate => "the requested rate",
+            Self::Start => "when it began",
+            Self::Target => "the target",
+        }
+    }
+}
+
+impl ImportRecord {
+    /// The tool with its version.
+    pub fn tool_and_version(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{} {version}", self.tool),
+            None => self.tool.clone(),
+        }
+    }
+
+    /// Whether the output lacks this field.
+    pub fn leaves_out(&self, what: MissingField) -> bool {
+        self.missing_fields.contains(&what)
     }
 }

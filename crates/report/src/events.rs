@@ -1,10 +1,10 @@
 //! Events and responses to commands in words, one line each, and the schemas of events and commands.
 
 use highwater_model::control::{Change, Command, CommandSender, Refusal};
+use highwater_model::display::pace;
 use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
 use highwater_model::event::{AuditProgress, Event, Part, TimedEvent, Trial, WarningKind};
 use highwater_model::json::{self, pretty};
-use highwater_model::pace_text::pace;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{EstimateRecord, InterventionRecord};
 use highwater_model::scale::{PredictedRate, ScalePurpose};

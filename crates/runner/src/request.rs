@@ -39,7 +39,7 @@ pub struct RunRequest {
     pub controls: Controls,
     /// Delay before the first phase with a pace.
     pub start_in: Nanos,
-    /// See [`highwater_model::header::Header::given`].
+    /// See [`highwater_model::record::Header::given`].
     pub given: BTreeMap<String, Vec<String>>,
     /// Version of Highwater.
     pub version: String,

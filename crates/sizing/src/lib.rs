@@ -3,9 +3,7 @@
 //!
 //! Everything is a pure function of its arguments: no I/O, clock, async, or global randomness.
 
-pub mod axis_line;
 mod batch_finding;
-mod by_op;
 pub mod cluster;
 pub mod growth;
 mod guidance;
@@ -15,5 +13,5 @@ pub mod series;
 pub mod tables;
 
 pub use batch_finding::batch_too_small;
-pub use by_op::{OpRate, by_op};
 pub use guidance::Guidance;
+pub use tables::{OpRate, by_op};

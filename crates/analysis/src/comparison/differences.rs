@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use highwater_model::display::paces;
 use highwater_model::display::span;
-use highwater_model::import_record::{ImportedPace, LatencyBegin};
-use highwater_model::pace_text::paces;
+use highwater_model::group::{Kind, Sample, Trait};
 use highwater_model::plan::{PhaseKind, Plan};
+use highwater_model::record::{ImportedPace, LatencyBegin};
 use highwater_model::record::{Question, RecordRef};
-use highwater_model::sample::{Kind, Sample, Trait};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]

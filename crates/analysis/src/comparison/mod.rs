@@ -16,12 +16,12 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+use highwater_model::group::Sample;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::record::RecordRef;
-use highwater_model::sample::Sample;
 
 pub use differences::Difference;
-pub use highwater_model::sample::{Better, Figure, Kind, Scale};
+pub use highwater_model::group::{Better, Figure, Kind, Scale};
 pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 
 use figures::{FigureOfBoth, figures, is_finite, practical as matters, primary};

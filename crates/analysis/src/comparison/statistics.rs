@@ -8,8 +8,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+use highwater_model::group::Scale;
 use highwater_model::numbers::len_to_f64;
-use highwater_model::sample::Scale;
 
 use super::figures::Value;
 

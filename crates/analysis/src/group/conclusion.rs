@@ -1,7 +1,7 @@
 //! The record of a group of runs: the gravest of each run's judgments, and the last run. Must not compare runs.
 
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::judgment::{Judgment, Measurement};
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 

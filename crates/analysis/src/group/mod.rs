@@ -7,10 +7,10 @@ mod conclusion;
 #[cfg(test)]
 mod tests;
 
+use highwater_model::group::Sample;
 use highwater_model::group::{GroupOutcome, GroupRecord};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::record::{RecordRef, RunRecord};
-use highwater_model::sample::Sample;
 
 use crate::comparison::{Comparison, Criteria, compare_samples, sample};
 use crate::judge::{MeasuredStream, measured_streams};

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
 use crate::{exit_code, fixture};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, SizeFigures};

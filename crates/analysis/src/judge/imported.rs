@@ -1,7 +1,7 @@
 //! Judgments of what another tool measured: none, with what is missing for one.
 
-use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
+use highwater_model::record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 
 use super::reasons::{judgment, reason};
 

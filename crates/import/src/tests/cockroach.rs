@@ -1,7 +1,7 @@
 //! `cockroach workload run`: samples that were made anew after public reports, because they were recorded elsewhere.
 
 use super::{close, fails, imported, leave_out, ms, noted, parsed_run, sample};
-use highwater_model::import_record::MissingField;
+use highwater_model::record::MissingField;
 
 #[test]
 fn totals_and_seconds_are_those_that_it_printed() {

@@ -2,7 +2,7 @@
 
 use super::{close, fails, imported, ms, noted, parsed_run, sample};
 use crate::{Import, TimeUnit, recognize};
-use highwater_model::import_record::{LatencyBegin, MissingField};
+use highwater_model::record::{LatencyBegin, MissingField};
 
 /// The run of a file whose values have this unit.
 fn in_unit(name: &str, unit: TimeUnit) -> super::ImportedRun {

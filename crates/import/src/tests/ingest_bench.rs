@@ -1,8 +1,8 @@
 //! nodeIngestBench: a sample that was written from its source code, because it is in no registry.
 
 use super::{close, fails, imported, leave_out, noted, parsed_run, printed_report, sample};
-use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::plan::Unit;
+use highwater_model::record::{ImportedPace, MissingField};
 
 #[test]
 fn rows_and_speed_are_those_of_its_global_results() {

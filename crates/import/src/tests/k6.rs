@@ -1,7 +1,7 @@
 //! k6 1.8.1: summaries in both shapes, and lines compared with the summary of the same run.
 
 use super::{close, fails, imported, leave_out, ms, parsed_run, sample};
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail() {

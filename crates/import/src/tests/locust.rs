@@ -1,7 +1,7 @@
 //! Locust: samples that were made anew after public reports, because they were recorded elsewhere.
 
 use super::{close, fails, imported, leave_out, ms, noted, parsed_run, sample};
-use highwater_model::import_record::{ImportedPace, MissingField};
+use highwater_model::record::{ImportedPace, MissingField};
 
 #[test]
 fn totals_are_those_of_the_file_of_statistics() {

@@ -11,8 +11,8 @@ mod sysbench;
 use std::path::PathBuf;
 
 use super::{HEAD, Import, ImportedRun, Stamp, plan, recognize, record};
-use highwater_model::import_record::MissingField;
 use highwater_model::numbers::to_f64;
+use highwater_model::record::MissingField;
 use highwater_model::record::{ImportedRecord, RunRecord};
 use highwater_model::user_error::UserError;
 

@@ -4,10 +4,10 @@ use super::{
     close, counted, fails, imported, leave_out, ms, noted, parsed_run, printed, printed_report,
     printed_summary, sample,
 };
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};
 use highwater_model::quantity::parse_instant;
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 
 /// Relative tolerance: times in microseconds and their means are exact, but pgbench prints three decimals of a
 /// millisecond.

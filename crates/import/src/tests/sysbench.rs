@@ -1,7 +1,7 @@
 //! sysbench 1.0.20: its printed figures, and its histogram compared with its own percentile.
 
 use super::{close, counted, fails, imported, leave_out, ms, noted, printed, sample};
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn a_histogram_gives_the_percentile_that_sysbench_prints() {

@@ -4,10 +4,8 @@
 
 use std::path::{Component, Path};
 
-use super::file::{
-    ClusterFile, CommandLine, CommandsFile, NodeFile, QuotaFile, QuotaStart, ReadyFile,
-};
-use super::placeholders::expand;
+use super::expand;
+use super::{ClusterFile, CommandLine, CommandsFile, NodeFile, QuotaFile, QuotaStart, ReadyFile};
 use super::{ClusterSpec, NODES_MAX, Provider};
 use crate::user_error::{UserError, suggest};
 

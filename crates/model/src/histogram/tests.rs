@@ -11,8 +11,8 @@ use proptest::prelude::*;
 
 use std::io::Read;
 
-use super::payload::{COMPRESSED_COOKIE, MAX_TEXT, PLAIN_COOKIE};
 use super::*;
+use super::{COMPRESSED_COOKIE, MAX_TEXT, PLAIN_COOKIE};
 
 fn of(values: impl IntoIterator<Item = u64>, beyond: u64) -> LatencyHistogram {
     let mut histogram = LatencyHistogram::fine();

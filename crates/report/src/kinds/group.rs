@@ -6,7 +6,7 @@ use highwater_analysis::comparison::Comparison;
 use highwater_analysis::group::comparisons;
 use highwater_model::display::{duration, foreign, percent, rate};
 use highwater_model::group::{GroupRecord, GroupTrial};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::plan::Objective;

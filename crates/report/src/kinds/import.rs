@@ -1,10 +1,11 @@
-//! What another tool measured: its method, as far as it is reported. Must not make up a figure that is not in its output.
+//! What another tool measured: its method, as far as it is reported. Must not make up a figure that is not in its
+//! output.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
-use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
-use highwater_model::pace_text::paces;
+use highwater_model::display::paces;
 use highwater_model::record::RunRecord;
+use highwater_model::record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 
 use super::run::load::{batches, measured_time};
 use crate::layout::list;

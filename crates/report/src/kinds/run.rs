@@ -14,10 +14,10 @@ pub(crate) use load::{of_target, phases, short_hash};
 use highwater_analysis::judge::{MeasuredStream, failed_work, measured_streams};
 use highwater_model::display::{bytes, count, duration, foreign, plain, rate};
 use highwater_model::histogram::LatencySummary;
-use highwater_model::import_record::MissingField;
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
+use highwater_model::record::MissingField;
 use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef, ResultRecord};
 
 use super::{import, notes};

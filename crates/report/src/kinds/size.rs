@@ -1,5 +1,5 @@
-//! A size plan: the number of nodes and why not fewer, what the answer rests on, the alternatives, the growth behind it,
-//! and all inputs.
+//! A size plan: the number of nodes and why not fewer, what the answer rests on, the alternatives, the growth behind
+//! it, and all inputs.
 //!
 //! Must not compute.
 

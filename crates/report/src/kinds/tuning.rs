@@ -11,8 +11,8 @@ use highwater_model::tune::{
     BestConfiguration, NoBestReason, RunnerUp, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome,
     TuneRecord,
 };
-use highwater_sizing::axis_line::{along, base};
 use highwater_sizing::series::setting_of;
+use highwater_sizing::tables::axis::{along, base};
 use highwater_sizing::tables::{Table, tables};
 
 use super::run::load;

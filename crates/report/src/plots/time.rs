@@ -1,9 +1,9 @@
 //! Throughput, failures and latency over the time of a run.
 
 use highwater_model::display::{quantile, span};
-use highwater_model::import_record::LatencyBegin;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
+use highwater_model::record::LatencyBegin;
 use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
 
 use super::machines::rejections;

@@ -3,7 +3,7 @@
 use highwater_model::tune::{
     TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
-use highwater_sizing::axis_line::{base, is_along};
+use highwater_sizing::tables::axis::{base, is_along};
 
 use super::search::{Kind, of_kinds};
 use crate::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, Strip};

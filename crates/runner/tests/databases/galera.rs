@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use highwater_model::incident::IncidentKind;
+use highwater_model::judgment::IncidentKind;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::units::Nanos;
 use highwater_report as report;

@@ -1,7 +1,7 @@
 //! A finding about a tuning from all its configurations. `highwater-analysis` has the findings of single records.
 
-use crate::axis_line::{along, base};
 use crate::series::setting_of;
+use crate::tables::axis::{along, base};
 use crate::tables::{BatchCostModel, tables};
 use highwater_analysis::findings::RuleFinding;
 use highwater_analysis::judge::measured_streams;

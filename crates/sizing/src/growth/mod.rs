@@ -16,12 +16,12 @@ use highwater_analysis::growth::{
 use highwater_model::plan::Unit;
 use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
 
-use crate::by_op::{OpRate, by_op};
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
 use crate::scaling::{
     Average, Growth, Identifiability, Placement, Point, PooledGrowth, Sweep, Weighting,
     assumed_replica_cost, replicas_leave,
 };
+use crate::tables::{OpRate, by_op};
 
 /// Seconds of an hour, and rows or queries that a price is for.
 const HOUR_S: f64 = 3_600.0;

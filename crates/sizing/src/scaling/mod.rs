@@ -7,21 +7,17 @@ mod average;
 mod curve;
 mod fit;
 mod forecast;
-mod growth;
 mod sweep;
 
 #[cfg(test)]
 mod tests;
 
-pub use average::{Average, Member};
-pub use average::{Placement, PooledGrowth};
-pub use curve::{Curve, Peak, ScalingModel};
-pub use fit::{Fit, Parameter, Weighting, fit};
-pub use fit::{Identifiability, Range};
+pub use average::{Average, Member, Placement, PooledGrowth};
+pub use curve::{Curve, FARTHEST, Growth, Peak, ScalingModel};
+pub use fit::{Fit, Identifiability, Parameter, Range, Weighting, fit};
 pub use forecast::{
-    Copies, ReplicaCost, assumed_replica_cost, measured_replica_cost, replicas_leave,
+    Copies, Forecast, LEVEL, Prediction, ReplicaCost, assumed_replica_cost, measured_replica_cost,
+    replicas_leave,
 };
 pub(crate) use forecast::{DEVIATIONS, known};
-pub use forecast::{Forecast, LEVEL, Prediction};
-pub use growth::{FARTHEST, Growth};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

@@ -3,13 +3,13 @@
 //! Points in, tables out: value, throughput, change from the previous step, efficiency, per node, the best value, where
 //! the curve flattens, and for amounts their cost model. Must not predict; scaling models do.
 
-mod axis;
+pub mod axis;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use axis::distinct;
+use axis::{distinct, no_such_setting};
 use highwater_analysis::growth::SizedRate;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::user_error::UserError;
@@ -17,10 +17,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::by_op::{OpRate, by_op};
 use crate::series::{Point, SeriesSet, Setting, names};
 
-use axis::no_such_setting;
 pub use axis::{Axis, Varied};
 
 /// Maximum number of tables per set; more would be unreadable.
@@ -515,4 +513,34 @@ fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
         }
     }
     found
+}
+
+/// What one op makes at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct OpRate {
+    /// Per second, in the unit of all ops together.
+    pub per_s: f64,
+    /// Throughput more than at the first size, as a fraction of that; absent at the first size, and where the op made
+    /// nothing there.
+    pub gain: Option<f64>,
+}
+
+/// The rates of each op by name; sizes in the order given.
+pub fn by_op<'a>(
+    sizes: impl IntoIterator<Item = &'a BTreeMap<String, f64>>,
+) -> Vec<BTreeMap<String, OpRate>> {
+    let mut first: Option<&BTreeMap<String, f64>> = None;
+    let mut rates = Vec::new();
+    for size in sizes {
+        let rate = |op: &String, per_s: f64| OpRate {
+            per_s,
+            gain: first
+                .and_then(|first| first.get(op))
+                .filter(|base| **base > 0.0)
+                .map(|base| per_s / base - 1.0),
+        };
+        rates.push(size.iter().map(|(op, per_s)| (op.clone(), rate(op, *per_s))).collect());
+        first = first.or(Some(size));
+    }
+    rates
 }

@@ -1,7 +1,7 @@
 //! Fractions of failed ops and of seconds without responses: most of them are 0, so ratios are useless.
 
 use super::*;
-use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
+use highwater_model::record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 use highwater_model::record::{ImportedRecord, Record};
 
 /// A run in which `failed` of the fixture's ops failed.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use highwater_model::group::Kind;
 use highwater_model::record::{ExperimentRecord, RecordRef};
-use highwater_model::sample::Kind;
 use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
 
 /// A growth with its record.

@@ -5,9 +5,9 @@ use crate::fixture;
 use crate::fixture::growth::grown;
 use crate::growth::conclude;
 use crate::synthetic::Noise;
+use highwater_model::group::Kind;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ExperimentRecord, Question};
-use highwater_model::sample::Kind;
 use highwater_model::scale::{ClusterStart, ScaleEach, SizeVerdict};
 
 const LINEAR: [(u32, f64); 3] = [(1, 100.0), (2, 200.0), (3, 300.0)];

@@ -11,7 +11,7 @@ use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, Tr
 use highwater_experiment::{self as experiment, GroupRun};
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
-use highwater_model::incident::Ended;
+use highwater_model::judgment::Ended;
 use highwater_model::plan::Plan;
 use highwater_model::record::Question;
 use highwater_model::units::Nanos;

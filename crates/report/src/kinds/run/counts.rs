@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{ABSENT, count, percent_of, rate};
-use highwater_model::import_record::MissingField;
 use highwater_model::plan::Unit;
+use highwater_model::record::MissingField;
 use highwater_model::record::{AuditStatus, MeasuredRun, ResultRecord};
 
 use crate::blocks::{Block, Section, Table};

@@ -6,9 +6,9 @@ use highwater_model::display::{
     ABSENT, bytes, count, duration, foreign, percent_of, plain, rate, ratio,
 };
 use highwater_model::histogram::LatencySummary;
-use highwater_model::import_record::{ImportRecord, MissingField};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Objective, Unit};
+use highwater_model::record::{ImportRecord, MissingField};
 use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 
 use crate::answer::plural;

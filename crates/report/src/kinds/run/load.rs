@@ -2,8 +2,8 @@
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::memory::data_in_memory;
+use highwater_model::display::paces;
 use highwater_model::display::{count, duration, foreign, span};
-use highwater_model::pace_text::paces;
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 

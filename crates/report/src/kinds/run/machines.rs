@@ -11,8 +11,8 @@ use highwater_analysis::telemetry::{TimeRange, mean, measured, named, rejected, 
 use highwater_model::display::{
     bytes, count, duration, foreign, percent, plain, rate, significant,
 };
-use highwater_model::import_record::MissingField;
 use highwater_model::numbers::round_to_u64;
+use highwater_model::record::MissingField;
 use highwater_model::record::{AvailabilityRecord, MeasuredRun, RunRecord, SchedulingClass};
 use highwater_model::target_telemetry::{SERIES_MAX, TargetTelemetry, names};
 
