@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use highwater_model::checksum::{self, KEY_PRIME, NULL_RESIDUE, VALUE_PRIME};
 use highwater_model::op::{BoundColumn, ColumnData, Dictionary, RowBatch};
-use highwater_model::stored::StoredForm;
+use highwater_model::stored_form::StoredForm;
 
 /// Rows whose products fit without overflow: weights below 2¹⁷ and values below 2²⁸ are added before the sum is taken
 /// modulo 2⁶⁴.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use highwater_model::user_error::UserError;
 
 use super::processes::User;
-use super::state::disk;
 
 /// The file that names the owner of the data directories next to it.
 const MARK: &str = ".highwater-cluster";
@@ -84,7 +83,7 @@ impl DataDirectories {
             self.give(&new)?;
             fs::rename(&new, &path)
         };
-        written().map_err(|error| disk(format!("write {}", path.display()), &error))
+        written().map_err(|error| UserError::cannot(format!("write {}", path.display()), &error))
     }
 
     /// Removes all directories of the cluster's nodes, if there are any.
@@ -93,7 +92,7 @@ impl DataDirectories {
             return Ok(());
         }
         let done = removed(&self.root);
-        done.map_err(|error| disk(format!("remove {}", self.root.display()), &error))
+        done.map_err(|error| UserError::cannot(format!("remove {}", self.root.display()), &error))
     }
 
     /// Creates the root, or verifies that it belongs to this cluster.
@@ -138,7 +137,7 @@ impl DataDirectories {
     }
 
     fn failed(path: &Path, error: &io::Error) -> UserError {
-        disk(format!("make the data directory {}", path.display()), error)
+        UserError::cannot(format!("make the data directory {}", path.display()), error)
             .with_hint("set `data` of [node] to a directory on a disk with room")
     }
 }

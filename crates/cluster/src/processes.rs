@@ -22,8 +22,6 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-use super::state::disk;
-
 /// The environment variable that identifies the node of a process. Unlike a setting, it does not begin with
 /// `HIGHWATER_`.
 pub(super) const MARK: &str = "_HIGHWATER_CLUSTER";
@@ -373,7 +371,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, UserError> {
         file.set_permissions(Permissions::from_mode(PRIVATE))?;
         Ok(file)
     });
-    opened.map_err(|error| disk(format!("open {}", path.display()), &error))
+    opened.map_err(|error| UserError::cannot(format!("open {}", path.display()), &error))
 }
 
 impl Gated {

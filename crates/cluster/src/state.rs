@@ -3,9 +3,8 @@
 //! It is written before anything starts, and after it has ended. Must not start or end anything.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -115,7 +114,7 @@ impl StateFile {
     /// Opens the state of a cluster in its directory, which is created.
     pub(super) fn open(directory: &Path) -> Result<Self, UserError> {
         let place = directory.display();
-        let disk = |what: &str, error| disk(format!("{what} {place}"), &error);
+        let disk = |what: &str, error| UserError::cannot(format!("{what} {place}"), &error);
         fs::create_dir_all(directory)
             .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(PRIVATE)))
             .map_err(|error| disk("make the directory", error))?;
@@ -150,7 +149,7 @@ impl StateFile {
             .and_then(|text| File::create(&new)?.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&new, &path));
         let what = || format!("write {}", path.display());
-        written.map_err(|error| disk(what(), &error))
+        written.map_err(|error| UserError::cannot(what(), &error))
     }
 
     /// Adds a sentence to the history, which is written with the next change.
@@ -178,16 +177,11 @@ fn read(text: &str, path: &Path) -> Result<State, UserError> {
         .with_hint("end the cluster with the version of Highwater that started it"))
 }
 
-/// An error of a file operation.
-pub(super) fn disk(what: impl Display, error: &io::Error) -> UserError {
-    UserError::usage(format!("cannot {what}: {error}"))
-}
-
 /// Locks a cluster; the file names the holder. A lock released by this process may be held a moment longer by a process
 /// that it is starting, which inherits all open files until it executes its program.
 fn locked(directory: &Path) -> Result<File, UserError> {
     let path = directory.join("lock");
-    let disk = |error| disk(format!("open {}", path.display()), &error);
+    let disk = |error| UserError::cannot(format!("open {}", path.display()), &error);
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(false);
     let mut file = options.open(&path).map_err(disk)?;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
-use highwater_model::stored::DeclaredColumn;
 use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;

@@ -22,7 +22,7 @@ use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_runner::leases::KeptLeases;
 use highwater_runner::observer::Observer;
 use highwater_runner::reporting::kept_in;
-use highwater_runner::request::{Ended, RunRequest, cannot_run};
+use highwater_runner::request::{Ended, RunRequest};
 use highwater_runner::run;
 use highwater_runner::store::RunDirectory;
 
@@ -113,7 +113,7 @@ impl<'a> Trials<'a> {
             }
             [begin, timeline.now()]
         })
-        .map_err(|error| cannot_run(&error))?;
+        .map_err(|error| UserError::cannot("run", &error))?;
         let done = InterventionRecord {
             by: None,
             time_ns: begin.0,
@@ -306,7 +306,7 @@ impl<'a> Trials<'a> {
             select(over, std::pin::pin!(interrupts.next())).await;
             timeline.now()
         })
-        .map_err(|error| cannot_run(&error))
+        .map_err(|error| UserError::cannot("run", &error))
     }
 }
 

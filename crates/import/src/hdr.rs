@@ -15,7 +15,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::importer::{OutputReader, wrong_file, wrong_line};
+use crate::output_reader::{OutputReader, wrong_file, wrong_line};
 use crate::timeline::{TimeUnit, count, nanos, number};
 
 pub(crate) const TOOL: &str = "HdrHistogram";

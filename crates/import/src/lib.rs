@@ -10,6 +10,7 @@ mod importer;
 mod ingest_bench;
 mod k6;
 mod locust;
+mod output_reader;
 mod pgbench;
 mod sysbench;
 #[cfg(test)]
@@ -17,5 +18,6 @@ mod tests;
 mod timeline;
 
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp, Stamp, plan, record};
-pub use importer::{Format, HEAD, Import, LONGEST_LINE, recognize, tools};
+pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
+pub use output_reader::Format;
 pub use timeline::TimeUnit;

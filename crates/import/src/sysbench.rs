@@ -9,7 +9,7 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::importer::{OutputReader, wrong_file, wrong_line};
+use super::output_reader::{OutputReader, wrong_file, wrong_line};
 use super::timeline::{Average, Averages};
 use super::timeline::{count, millis, number, rate, seconds};
 

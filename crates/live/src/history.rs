@@ -35,9 +35,9 @@ use highwater_runner::{record, store};
 use crate::access::{Access, Refused};
 use crate::followed::{self, Followed};
 use crate::routes::{conflict, live_script, refusal, report_page, style, to_the_list, token_page};
-use crate::server::{self, lock};
+use crate::shared::lock;
 use crate::starting::{self, Starter};
-use crate::{ListenError, listen, listen_for_metrics, local, metrics, routes};
+use crate::{ListenError, listen, listen_for_metrics, local, metrics, routes, server};
 
 /// Maximum number of runs that are read; older ones are left to the other commands.
 const RUNS_MAX: usize = 5_000;

@@ -11,6 +11,7 @@ mod metrics;
 mod otlp;
 mod routes;
 mod server;
+mod shared;
 mod starting;
 
 use std::io;

@@ -473,7 +473,6 @@ pub(crate) fn apart(up_to: &[u64]) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::text;
     use highwater_model::judgment::Judgments;
     use highwater_model::plan::Unit;
     use highwater_report::{HistoryAnswer, HistoryKind, HistoryProgress};

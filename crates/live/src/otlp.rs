@@ -37,7 +37,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::access::random_digits;
 use crate::metrics::{self, Family, Label, PREFIX, Point, Points, apart, sum_s};
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// Interval of pushes.
 const PUSH: Duration = Duration::from_secs(5);

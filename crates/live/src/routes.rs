@@ -23,7 +23,7 @@ use highwater_report::{self as report, LiveRights};
 
 use crate::access::{Access, Refused};
 use crate::metrics;
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// Loads only from this server; charts have no inline style.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::audit_record::AuditRecord;
 use super::control::InterventionRecord;
+use super::header::Header;
 use super::judgment::Incident;
 use super::judgment::Judgments;
 use super::limit::Limit;
 use super::plan::{PhaseKind, Plan};
-use super::record::Header;
 use super::result_record::{ResultRecord, StreamRecord};
 use super::target_telemetry::TargetTelemetry;
 use super::units::Seed;

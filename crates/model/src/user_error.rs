@@ -1,9 +1,10 @@
-//! What a user is shown when a command fails: the place and cause, and what to do. The kind decides the exit code, and is
-//! what programs decide upon; nothing may decide by the text.
+//! What a user is shown when a command fails: the place and cause, and what to do. The kind decides the exit code, and
+//! is what programs decide upon; nothing may decide by the text.
 //!
 //! Must not print.
 
 use std::ops::Range;
+use std::{fmt, io};
 
 /// An error that the user can act upon. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,6 +136,11 @@ impl UserError {
     /// knows [in which file](Self::in_file) the text is.
     pub fn in_text(text: &str, range: &Range<usize>, message: &str) -> Self {
         Self::usage(one_line(message)).at(Some(Place::new("", text, range)))
+    }
+
+    /// The operating system refused an operation.
+    pub fn cannot(what: impl fmt::Display, error: &io::Error) -> Self {
+        Self::usage(format!("cannot {what}: {error}"))
     }
 
     /// A node or a command of a cluster failed.

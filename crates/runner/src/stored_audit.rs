@@ -23,7 +23,6 @@ use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
 use crate::observer::Observer;
 use crate::record;
-use crate::request::cannot_run;
 use crate::store::{self, PageRenderer, RunDirectory};
 use crate::table_setup::{ExistingTables, end_of, rows_in};
 use highwater_driver::clock::{RealClock, RealTimeline};
@@ -71,7 +70,7 @@ pub fn audit_stored(
             StoredAudit { request, directory, record, stored, observer, interrupts, timeline };
         audit.whole()
     })
-    .unwrap_or_else(|error| Err(cannot_run(&error)))
+    .unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
 }
 
 fn refused(message: String, hint: &str) -> UserError {

@@ -11,7 +11,7 @@ use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
     PlaceholderStyle,
 };
-use highwater_model::stored::DeclaredColumn;
+use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::user_error::UserError;
 
 impl Workload {

@@ -3,7 +3,7 @@
 //! Must be the only place that knows what a declared type does to a value.
 
 use highwater_model::op::{BoundTable, ColumnType};
-use highwater_model::stored::{DeclaredColumn, StoredForm, TimeRounding};
+use highwater_model::stored_form::{DeclaredColumn, StoredForm, TimeRounding};
 
 use super::dialect::{DeclaredTypes, Dialect};
 use crate::sql_query::Texts;

@@ -4,8 +4,8 @@
 //! Must not decide which rows should be there.
 
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
-use highwater_model::stored::StoredForm;
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
+use highwater_model::stored_form::StoredForm;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::patient::{Next, Waits};

@@ -8,7 +8,6 @@ use highwater_model::user_error::UserError;
 
 use super::state::Run;
 use crate::leases::{self, HeldLeases};
-use crate::request::cannot_run;
 use crate::table_setup::writes;
 
 /// Record text if another run took the tables over.
@@ -40,7 +39,9 @@ impl Run {
         }
         let watching = |held: Part| self.begin(held);
         let token = leases::take(admin, &tables, plan, timeline, watching).await?;
-        HeldLeases::keep(&self.request.target, token).map(Some).map_err(|error| cannot_run(&error))
+        HeldLeases::keep(&self.request.target, token)
+            .map(Some)
+            .map_err(|error| UserError::cannot("run", &error))
     }
 
     /// Releases the tables, or keeps them for the next run of a search.

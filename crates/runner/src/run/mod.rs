@@ -87,7 +87,7 @@ pub fn one_of(
             let run = Run::new(request, observer, interrupts, timeline, executors);
             Run { kept, ..run }.whole()
         });
-        end.unwrap_or_else(|error| Err(crate::request::cannot_run(&error)))
+        end.unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
     };
     if end.is_err() {
         directory.discard();

@@ -10,8 +10,8 @@ use highwater_model::user_error::UserError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::file_error;
 use super::line_tail::LineTail;
+use super::whole_file::file_error;
 
 /// Additions to one second of one op.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,8 +11,7 @@ use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::user_error::UserError;
 use serde::{Deserialize, Serialize};
 
-use super::file_error;
-use super::whole_file::write_whole;
+use super::whole_file::{file_error, write_whole};
 
 /// If the first line is longer, the file is not a ledger.
 const HEAD_BYTES_MAX: u64 = 1 << 16;

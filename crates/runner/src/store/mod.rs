@@ -58,7 +58,7 @@ pub use reports::{ReportFile, ReportTail, Reported};
 pub use spill::Spill;
 pub use spool::Spool;
 pub use underway::{Underway, at_work, underway};
-use whole_file::{write_whole, write_whole_by};
+use whole_file::{file_error, write_whole, write_whole_by};
 
 /// The page of a record.
 pub type PageRenderer = fn(RecordRef<'_>) -> String;
@@ -466,11 +466,6 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
-/// An error of a file or directory, named in front of its cause.
-fn file_error(path: &Path, cause: impl std::fmt::Display) -> UserError {
-    UserError::usage(format!("{}: {cause}", path.display()))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> UserError {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use highwater_model::user_error::UserError;
 
-use super::file_error;
+use super::whole_file::file_error;
 
 /// A file that is created with the first write.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Writes a file so that readers never see part of it. Must not know its content.
+//! Writes a file so that readers never see part of it, and says why it cannot. Must not know its content.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use highwater_model::user_error::UserError;
 
-use super::file_error;
+/// An error of a file or directory, named in front of its cause.
+pub(super) fn file_error(path: &Path, cause: impl std::fmt::Display) -> UserError {
+    UserError::usage(format!("{}: {cause}", path.display()))
+}
 
 /// Writes a file completely or not at all.
 pub(super) fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), UserError> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::basis::SizeAxis;
 use super::request::Request;
-use super::request::{Origin, Traced};
+use super::traced::{Origin, Traced};
 use crate::scaling::{FARTHEST, Forecast, Prediction};
 
 /// Hours per month, for prices.

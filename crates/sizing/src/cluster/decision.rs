@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counting::{HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve, price};
 use super::request::Request;
-use super::request::{Origin, Traced};
+use super::traced::{Origin, Traced};
 use crate::scaling::{Prediction, known, replicas_leave};
 
 /// Growth per month that is tried if none is stated.

@@ -10,7 +10,7 @@ use highwater_model::numbers::round_to_u32;
 
 use super::basis::SizeAxis;
 use super::request::Request;
-use super::request::Traced;
+use super::traced::Traced;
 
 /// Candidate partition lengths in days, longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];

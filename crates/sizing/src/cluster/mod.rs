@@ -11,8 +11,10 @@ mod decision;
 pub mod fixture;
 mod layout;
 mod plan;
+mod planning;
 mod prose;
 mod request;
+mod traced;
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +25,9 @@ pub use decision::{
     Assumption, AssumptionWeight, Condition, Decision, Regret, ReplicaEffect, SHORTAGE, Scenario,
 };
 pub use layout::{Disk, Network, Shards, length};
-pub use plan::{
-    Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint, size,
-};
-pub(crate) use plan::{curve, models};
+pub use plan::{Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint};
+pub use planning::size;
+pub(crate) use planning::{curve, models};
 pub use prose::estimate;
-pub use request::{Estimate, Input, Need, Origin, Request, Traced};
+pub use request::{Estimate, Need, Request};
+pub use traced::{Input, Origin, Traced};

@@ -8,7 +8,7 @@ use super::counting::NodeCounts;
 use super::layout::length;
 use super::plan::{NeedPlan, SizePlan};
 use super::request::{Estimate, Need, Request};
-use super::request::{Input, Origin, Traced};
+use super::traced::{Input, Origin, Traced};
 use crate::scaling::{DEVIATIONS, Growth, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.

@@ -12,8 +12,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use average::{Average, Member, Placement, PooledGrowth};
-pub use curve::{Curve, FARTHEST, Growth, Peak, ScalingModel};
+pub use average::{Average, FARTHEST, Growth, Member, Placement, PooledGrowth};
+pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Identifiability, Parameter, Range, Weighting, fit};
 pub use forecast::{
     Copies, Forecast, LEVEL, Prediction, ReplicaCost, assumed_replica_cost, measured_replica_cost,
