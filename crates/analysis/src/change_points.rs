@@ -4,17 +4,19 @@
 
 use std::collections::BTreeMap;
 
-use super::availability::whole_seconds;
-use super::changes::changes;
-use super::judge::{MeasuredStream, measured_streams};
-use super::periodicity::periodic_slowdown;
-use super::telemetry::{self, TimeRange};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::plan::Unit;
 use highwater_model::record::{IntervalRecord, RunRecord};
 use highwater_model::target_telemetry::{
     SeriesKind, TargetTelemetry, TelemetrySeries, names, units,
 };
+
+use super::availability::whole_seconds;
+use super::changes::changes;
+use super::judge::{MeasuredStream, measured_streams};
+use super::periodicity::periodic_slowdown;
+use super::telemetry::{self, TimeRange};
+use crate::long_run::student_quantile;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Telemetry is compared over this time on both sides of a change.
@@ -314,4 +316,43 @@ fn level(
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((mean, (squares / (n - 1.0) / n).sqrt()))
+}
+
+/// With fewer runs the spread is unknown.
+const RUNS_MIN: usize = 3;
+/// Probability that the next run is above the range, and that it is below.
+const TAIL: f64 = 0.025;
+
+/// The 95% prediction interval of the next run's figure, from earlier runs of the same definition; absent with fewer
+/// than three. No figure is below 0.
+///
+/// The prediction interval of one further normal value: mean ± t(0.975, n − 1) · s · √(1 + 1/n). Source: G. J. Hahn, W.
+/// Q. Meeker, *Statistical Intervals* (1991), section 4.7.
+pub fn next_run_within(earlier: &[f64]) -> Option<[f64; 2]> {
+    if earlier.len() < RUNS_MIN {
+        return None;
+    }
+    let n = len_to_f64(earlier.len());
+    let mean = earlier.iter().sum::<f64>() / n;
+    let squares = earlier.iter().map(|figure| (figure - mean).powi(2));
+    let deviation = (squares.sum::<f64>() / (n - 1.0)).sqrt();
+    let half = student_quantile(TAIL, n - 1.0) * deviation * (1.0 + 1.0 / n).sqrt();
+    Some([(mean - half).max(0.0), mean + half])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_run_lies_within_the_spread_of_those_before() {
+        assert_eq!(next_run_within(&[1.0, 2.0]), None);
+        // s = 10, t(0.975, 2) = 4.302653, √(4/3) = 1.154701.
+        let [low, high] = next_run_within(&[90.0, 100.0, 110.0]).unwrap();
+        let half = 10.0 * 4.302_653 * 1.154_701;
+        assert!((low - (100.0 - half)).abs() < 1e-3, "{low}");
+        assert!((high - (100.0 + half)).abs() < 1e-3, "{high}");
+        assert_eq!(next_run_within(&[5.0; 4]), Some([5.0, 5.0]));
+        assert!(next_run_within(&[0.0, 0.0, 30.0]).unwrap()[0].abs() < 1e-9);
+    }
 }

@@ -22,12 +22,10 @@ pub mod limit;
 mod long_run;
 pub mod memory;
 mod merge;
-pub mod noise;
 pub mod periodicity;
 pub mod queueing;
 pub mod recovery;
 pub mod search;
-mod skewness;
 pub mod sums;
 #[cfg(any(test, feature = "fixture"))]
 pub mod synthetic;

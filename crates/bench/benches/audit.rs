@@ -15,8 +15,8 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
+use highwater_runner::request::{Observer, Silent};
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");

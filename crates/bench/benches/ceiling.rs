@@ -10,7 +10,7 @@ use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, worklo
 use highwater_bench::sending::{Parts, parts};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 
 const ROUNDS: usize = 5;
 const BATCH: u32 = 1_000;

@@ -16,7 +16,7 @@ use highwater_bench::sending::{parts, requests};
 use highwater_driver::Target;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_testing::clickhouse::{ClickHouse, SUPERUSER};
 use highwater_testing::programs::CLICKHOUSE_CLIENT;
 use highwater_workload::Workload;

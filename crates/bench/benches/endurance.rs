@@ -13,8 +13,8 @@ use highwater_bench::meters::{PeakMemory, resident_bytes};
 use highwater_model::event::Event;
 use highwater_model::numbers::to_f64;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::observer::Observer;
 use highwater_runner::planner::PaceInput;
+use highwater_runner::request::Observer;
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
 const SIMULATED: &str =

@@ -22,8 +22,8 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{AuditLevel, Unit};
 use highwater_model::units::{Nanos, Rate};
 use highwater_report::LiveRights;
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
+use highwater_runner::request::{Observer, Silent};
 
 /// A cluster that takes no time, a fifth of a millisecond away.
 const TARGET: &str = "sim:?clock=real&nodes=1&cores=inf&shards=1&replicas=0&request=0&row=0\

@@ -13,8 +13,8 @@ use highwater_model::numbers::to_f64;
 use highwater_model::op::ColumnData;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
+use highwater_runner::request::{Observer, Silent};
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
 /// A simulated cluster that easily handles a million rows per second.

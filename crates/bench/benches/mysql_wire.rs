@@ -12,7 +12,7 @@ use highwater_bench::meters::{ended_children_cpu, process_cpu};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_testing::mariadb::{DATABASE, MariaDb, SUPERUSER};
 use highwater_testing::programs::SYSBENCH;
 

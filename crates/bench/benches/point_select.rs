@@ -12,7 +12,7 @@ use highwater_bench::meters::{ended_children_cpu, process_cpu};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 const WORKLOAD: &str = include_str!("point_select.toml");

@@ -14,7 +14,7 @@ use highwater_driver::{Connect, Encoder, Request, TablePolicy, Timeline};
 use highwater_model::numbers::to_f64;
 use highwater_model::op::{Op, OpBody, OpId, RowBatch};
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 use highwater_workload::Workload;
 

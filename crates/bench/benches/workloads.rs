@@ -11,7 +11,7 @@ use highwater_model::display::rate;
 use highwater_model::plan::{AuditLevel, PhaseKind};
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_workload::builtin;
 
 const ROUNDS: usize = 3;

@@ -20,7 +20,7 @@ use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_report::{self as report, Summary};
-use highwater_runner::observer::{Observer, Observers};
+use highwater_runner::request::{Observer, Observers};
 
 use crate::exit;
 use crate::intent::{LineStream, RunOutput};

@@ -1,5 +1,5 @@
-//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as lines, one for
-//! each second at first, and one for each part without a rate. Must not compute figures.
+//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as lines, one
+//! for each second at first, and one for each part without a rate. Must not compute figures.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,7 +7,7 @@ use highwater_model::event::{AuditProgress, AuditStage, Event, Part, SecondProgr
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 use highwater_report::{self as report, Filling, Interval};
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 use crate::screen::Screen;
 use crate::terminal;

@@ -5,18 +5,18 @@
 use std::collections::BTreeMap;
 
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
+use highwater_model::record::MemoryRecord;
 use highwater_model::stored::{KeyRange, StoredRow};
 use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use crate::disk::DiskSpace;
 use crate::future::Response;
-use crate::lease::{Lease, LeaseAction};
-use crate::rights::Right;
+use crate::regular_file::DiskSpace;
+use crate::table_registry::Right;
+use crate::table_registry::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
-use crate::target_facts::TargetFacts;
 
 /// All operations on a target before and after the load.
 pub trait Admin: ServerAdmin + TableAdmin + TableReader + TableDescriber {}
@@ -220,4 +220,37 @@ pub trait TableDescriber {
         let error = UserError::usage("this target cannot describe a table");
         Box::pin(std::future::ready(Err(error)))
     }
+}
+
+/// Facts about a target, as it reports them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TargetFacts {
+    /// Product and version on one line, such as the response to `SELECT version()`.
+    pub version: String,
+    /// Names of supported SQL dialects, best first.
+    pub dialects: Vec<String>,
+    /// Settings needed to repeat a run: durability, changed ones, insert mode.
+    pub settings: BTreeMap<String, String>,
+    /// Memory in which it can cache data; unreadable sizes are omitted.
+    pub memory: MemoryRecord,
+    /// A few words for the summary's first line, such as `one writer`.
+    pub traits: Vec<String>,
+    /// Supported table options.
+    pub tables: TableFeatures,
+    /// Several statements can be one transaction.
+    pub transactions: bool,
+    /// A batch insert is applied as a whole or not at all, in this insert mode.
+    pub atomic_batches: bool,
+    /// The most that a load generator sends to it, rows or queries per second, where the target simulates that too:
+    /// a ceiling that nobody needs to measure.
+    pub generator_ceiling: Option<u64>,
+}
+
+/// Table options other than columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableFeatures {
+    /// It has shards with replicas: `--shards`, `--replicas`.
+    pub shards: bool,
+    /// It has other settings: `--with`.
+    pub settings: bool,
 }

@@ -20,10 +20,9 @@ use highwater_model::user_error::UserError;
 
 pub use crate::admin::{
     Admin, BucketSums, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin,
-    TableDescriber, TableReader,
+    TableDescriber, TableFeatures, TableReader, TargetFacts,
 };
 pub use crate::future::{BoxFuture, Response};
-pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
 

@@ -1,33 +1,25 @@
-//! The contract between Highwater and databases: the driver traits, code shared by drivers, the program's clock, and stop
-//! requests.
+//! The contract between Highwater and databases: the driver traits, code shared by drivers, the program's clock, and
+//! stop requests.
 //!
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
 //! `sql` may name a database.
 
 mod admin;
-pub mod calendar;
 pub mod cell;
 pub mod clock;
 pub mod contract;
-pub mod disk;
 pub mod failure;
 mod future;
 pub mod hosts;
 pub mod http;
 pub mod interrupts;
-pub mod lease;
-pub mod lingering;
 pub mod metrics;
 pub mod network;
-pub mod outcomes;
-pub mod private_file;
 pub mod redaction;
 pub mod regular_file;
-pub mod rights;
 pub mod sql;
 pub mod sql_query;
 pub mod table_registry;
-mod target_facts;
 pub mod target_url;
 pub mod telemetry;
 pub mod time_limit;
@@ -37,9 +29,7 @@ pub use contract::{
     Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
     TableFeatures, TableReader, Target, TargetFacts, TargetOptions, Timeline,
 };
-pub use disk::DiskSpace;
-pub use lease::{Lease, LeaseAction};
-pub use rights::Right;
-pub use table_registry::{RegistryEntry, TablePolicy};
+pub use regular_file::DiskSpace;
+pub use table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};
 pub use target_url::{Secret, TargetUrl};
 pub use telemetry::{MetricSample, TelemetryReader};

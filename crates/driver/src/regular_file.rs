@@ -1,10 +1,16 @@
-//! Reads files named by a user, a record, or an environment: regular files up to a maximum size, so that neither a pipe
-//! without a writer nor an endless device blocks the program. Must not know any format.
+//! Files named by a user, a record, or an environment: regular ones up to a maximum size, so that neither a pipe
+//! without a writer nor an endless device blocks the program; those with passwords only if no other user may read them;
+//! and free space.
+//!
+//! Must not know a format, or decide how much space is enough.
 
+use std::fs;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use highwater_model::user_error::UserError;
 
 /// Maximum bytes of a file written by a person: a workload, statements, certificates, settings, a cluster.
 pub const WRITTEN_BYTES_MAX: u64 = 1 << 20;
@@ -81,6 +87,65 @@ fn bound(bytes: u64) -> String {
     }
 }
 
+/// A kind of such a file, for errors.
+#[derive(Debug, Clone, Copy)]
+pub struct PrivateFile {
+    /// Its name in messages, such as `password file`.
+    pub name: &'static str,
+    /// The alternative to the file.
+    pub hint: &'static str,
+}
+
+impl PrivateFile {
+    /// The file's text; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Others may read it, or it is not a regular file of at most 1 MiB.
+    pub fn read(self, path: &Path) -> Result<Option<String>, UserError> {
+        let bytes = match read(path, WRITTEN_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.unreadable(path, &error.to_string())),
+        };
+        let about = fs::metadata(path);
+        let about = about.map_err(|error| self.unreadable(path, &error.to_string()))?;
+        if about.permissions().mode() & 0o077 != 0 {
+            let error = self.unreadable(path, "others may read it");
+            return Err(error.with_hint(format!("chmod 0600 {}", path.display())));
+        }
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn unreadable(self, path: &Path, cause: &str) -> UserError {
+        UserError::refused(format!("{} `{}`: {cause}", self.name, path.display()))
+            .with_hint(self.hint)
+    }
+}
+
+/// Free space on the disk of a target's tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// A path or the name of a node, for display.
+    pub place: String,
+    /// Bytes that an ordinary user can still write.
+    pub free_bytes: u64,
+    /// Total bytes.
+    pub total_bytes: u64,
+}
+
+impl DiskSpace {
+    /// Space of the file system of a path on this machine; `None` if the path does not exist.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let found = rustix::fs::statvfs(path).ok()?;
+        Some(Self {
+            place: path.display().to_string(),
+            free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+            total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +194,23 @@ mod tests {
         drop(writer);
         let path = format!("/dev/fd/{}", reader.as_raw_fd());
         assert_eq!(read_text(Path::new(&path), 5).unwrap(), "12345");
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let file = PrivateFile { name: "password file", hint: "none is needed" };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("passwords");
+        fs::write(&path, "geheim").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = file.read(&path).unwrap_err();
+        assert!(error.hint.as_ref().unwrap().contains("chmod 0600"));
+        assert!(!format!("{error:?}").contains("geheim"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(file.read(&path).unwrap().as_deref(), Some("geheim"));
+        let absent = directory.path().join("absent");
+        assert!(file.read(&absent).unwrap().is_none());
+        let error = file.read(directory.path()).unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("none is needed"));
     }
 }

@@ -1,7 +1,11 @@
-//! A time limit on requests to a server before and after the load, so that a silent one does not block forever. Must
-//! not retry.
+//! Requests to a server before and after the load: a time limit, so that a silent server does not block forever, and
+//! backends whose client disconnected but that may still process requests.
+//!
+//! Must not retry.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{Either, select};
 use highwater_model::units::Nanos;
@@ -74,4 +78,78 @@ pub async fn connected<T>(
 /// this request.
 pub fn unanswered(place: &str) -> UserError {
     UserError::unreachable(format!("{place}: an earlier question on this connection got no answer"))
+}
+
+/// Maximum number of backends kept; beyond that, the lowest ids are dropped.
+const BACKENDS_MAX: usize = 65_536;
+
+/// Ids of one server's backends, as the server lists them, from the end of Highwater's connection until they are gone.
+#[derive(Debug, Default)]
+pub struct LingeringBackends(Mutex<BTreeSet<i64>>);
+
+impl LingeringBackends {
+    /// Adds the backend of a connection that has ended.
+    pub fn add(&self, backend: i64) {
+        let mut listed = self.listed();
+        listed.insert(backend);
+        if listed.len() > BACKENDS_MAX {
+            listed.pop_first();
+        }
+    }
+
+    /// These backends are gone, or their ids belong to new connections.
+    pub fn forget(&self, backends: &[i64]) {
+        self.listed().retain(|backend| !backends.contains(backend));
+    }
+
+    /// All backends that were not forgotten.
+    pub fn list(&self) -> Vec<i64> {
+        self.listed().iter().copied().collect()
+    }
+
+    fn listed(&self) -> MutexGuard<'_, BTreeSet<i64>> {
+        // A set of numbers stays consistent whatever happened to the thread that held the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request in flight; runs a function if it is abandoned before it has ended.
+pub struct UnderWay<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> UnderWay<F> {
+    /// The request begins.
+    pub fn new(abandoned: F) -> Self {
+        Self(Some(abandoned))
+    }
+
+    /// The request was answered.
+    pub fn ended(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<F: FnOnce()> Drop for UnderWay<F> {
+    fn drop(&mut self) {
+        if let Some(abandoned) = self.0.take() {
+            abandoned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_are_listed_until_they_are_forgotten_and_bounded() {
+        let lingering = LingeringBackends::default();
+        lingering.add(7);
+        lingering.add(8);
+        lingering.forget(&[7]);
+        assert_eq!(lingering.list(), [8]);
+        for backend in 0..70_000 {
+            lingering.add(backend);
+        }
+        assert_eq!(lingering.list().len(), BACKENDS_MAX);
+    }
 }

@@ -8,7 +8,7 @@ use highwater_driver::interrupts::Interrupts;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 use crate::trial_loop::{Experiment, ExperimentRun, Running};
 use crate::trial_maker::TrialMaker;

@@ -14,7 +14,7 @@ use highwater_model::quantity::print_instant;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 use highwater_runner::request::RunRequest;
 use highwater_runner::store::{PROBES, RunDirectory};
 

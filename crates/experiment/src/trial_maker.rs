@@ -9,7 +9,7 @@ use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::WarmUpRun;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 use highwater_runner::request::RunRequest;
 use highwater_runner::store::RunDirectory;
 

@@ -25,7 +25,7 @@ use highwater_model::event::Event;
 use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 use highwater_runner::store::Reported;
 use tokio::sync::mpsc;
 

@@ -28,7 +28,7 @@ use highwater_model::target_telemetry::{
 };
 use highwater_model::units::Nanos;
 use highwater_report::LiveRights;
-use highwater_runner::observer::Observer as _;
+use highwater_runner::request::Observer as _;
 use highwater_runner::store::{Journal, JournalLine, RunDirectory};
 
 /// Longer than any update takes; a test that waits longer has failed.

@@ -11,7 +11,7 @@ use highwater_live::{Live, LiveSettings, OtlpSettings};
 use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
 };

@@ -18,7 +18,7 @@ use highwater_model::plan::{Objective, Unit};
 use highwater_model::target_telemetry::{SeriesKind, TelemetryPoint, TelemetryValue};
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 /// Longer than any response takes; a test that waits longer has failed.
 const LIMIT: Duration = Duration::from_mins(1);

@@ -13,8 +13,8 @@ use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{CeilingBound, Ended, RunRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::environment;
 use crate::planner::sessions_of;
+use crate::telemetry;
 
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -70,7 +70,7 @@ impl CeilingKey {
     /// The key of a plan against a target with the same protocol as this sink.
     pub fn new(plan: &Plan, sink: &str, insert: &str, version: &str) -> Self {
         Self {
-            machine: environment::machine(),
+            machine: telemetry::machine(),
             sink: sink.to_owned(),
             fingerprint: plan.workload.fingerprint.clone(),
             insert: insert.to_owned(),

@@ -9,7 +9,7 @@ use highwater_model::units::{Nanos, Rate};
 
 use crate::control::{Controls, Received};
 use crate::executor::Pass;
-use crate::generator_bounds::{SESSIONS_MAX, rate_max};
+use crate::planner::{SESSIONS_MAX, rate_max};
 use crate::schedule::{NewPhase, NoChange, Schedule, ScheduledPhase, SessionRamp};
 use crate::sessions::Appearance;
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
-use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
+use highwater_driver::table_registry::{HEARTBEAT, Holder, Owner, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::Part;

@@ -1,21 +1,27 @@
 //! The request for a run, and its result.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::clock::wall_clock;
 use highwater_driver::metrics::Endpoint;
 use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{Target, TargetFacts};
+use highwater_model::event::Event;
 use highwater_model::plan::Plan;
-pub use highwater_model::record::Ended;
 use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::control::Controls;
-use crate::store::RunDirectory;
+use crate::store::{ReportFile, Reported, RunDirectory};
+
+pub use highwater_model::record::Ended;
 
 /// A request for a run.
 pub struct RunRequest {
@@ -137,4 +143,63 @@ pub struct RunEnd {
 /// The operating system refused what a run needs.
 pub fn cannot_run(error: &std::io::Error) -> UserError {
     UserError::usage(format!("cannot run: {error}"))
+}
+
+/// Receives events.
+pub trait Observer {
+    /// Called once per event. It must not wait.
+    fn event(&self, event: &Event);
+
+    /// Called about once a second with telemetry of target and host. It is not an event, because it is large and not
+    /// logged; it is built only for observers that call `point`.
+    fn telemetry(&self, _point: &dyn Fn() -> TelemetryPoint) {}
+}
+
+/// Ignores all events.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _event: &Event) {}
+}
+
+/// Several observers; each receives every event.
+pub struct Observers(pub Vec<Rc<dyn Observer>>);
+
+impl Observer for Observers {
+    fn event(&self, event: &Event) {
+        for observer in &self.0 {
+            observer.event(event);
+        }
+    }
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        for observer in &self.0 {
+            observer.telemetry(point);
+        }
+    }
+}
+
+/// Writes events to a file.
+struct Kept(RefCell<ReportFile>);
+
+impl Kept {
+    fn append(&self, reported: &Reported) {
+        self.0.borrow_mut().append(wall_clock(), reported);
+    }
+}
+
+impl Observer for Kept {
+    fn event(&self, event: &Event) {
+        self.append(&Reported::Event(Box::new(event.clone())));
+    }
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        self.append(&Reported::Telemetry(point()));
+    }
+}
+
+/// Forwards events to an observer, and stores them for other processes until it is dropped.
+pub fn kept_in(directory: &RunDirectory, observer: Rc<dyn Observer>) -> Rc<dyn Observer> {
+    let kept = Kept(RefCell::new(directory.reports()));
+    Rc::new(Observers(vec![observer, Rc::new(kept)]))
 }

@@ -14,7 +14,7 @@ use highwater_model::display::duration;
 use highwater_model::record::{STALL_NS, StallKind, StallRecord};
 use highwater_model::units::Nanos;
 
-use crate::scheduling::Scheduling;
+use crate::executor::Scheduling;
 use highwater_driver::clock::{ClockReadings, RealClock};
 
 /// Time between two wake-ups.

@@ -3,11 +3,15 @@
 //! Read from the kernel's process files once a second. If files are missing (another system), values are absent, never
 //! invented.
 
+use std::collections::BTreeMap;
+
 use highwater_model::record::TelemetrySample;
 use highwater_model::units::Nanos;
-use procfs::{CpuTime, CurrentSI};
+use procfs::{CpuTime, Current, CurrentSI, FromBufRead};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+use crate::telemetry;
 
 /// Counters at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -117,6 +121,38 @@ fn read_kernel(text: &str) -> procfs::ProcResult<procfs::KernelStats> {
         is_little_endian: true,
     };
     procfs::KernelStats::from_buf_read(text.as_bytes(), &system)
+}
+
+/// System, processor, cores, memory. Nothing that identifies the user or the machine.
+pub(crate) fn describe() -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut note = |name: &str, value: String| {
+        facts.insert(name.to_owned(), value);
+    };
+    let system = rustix::system::uname();
+    note("system", system.sysname().to_string_lossy().into_owned());
+    note("kernel", system.release().to_string_lossy().into_owned());
+    note("architecture", system.machine().to_string_lossy().into_owned());
+    note("cores", telemetry::cores().to_string());
+    if let Ok(memory) = procfs::Meminfo::current() {
+        note("memory_bytes", memory.mem_total.to_string());
+    }
+    if let Some(model) = processor() {
+        note("processor", model);
+    }
+    facts
+}
+
+/// Processor and cores: distinguishes one user's load generators.
+pub(crate) fn machine() -> String {
+    let processor = processor().unwrap_or_else(|| "unknown processor".to_owned());
+    format!("{processor}, {} cores", telemetry::cores())
+}
+
+fn processor() -> Option<String> {
+    let text = std::fs::read("/proc/cpuinfo").ok()?;
+    let info = procfs::CpuInfo::from_buf_read(text.as_slice()).ok()?;
+    info.model_name(0).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -17,14 +17,11 @@ mod files;
 mod generators;
 mod input;
 mod instance;
-mod invariant;
 mod layout;
-mod op_mix;
 mod ops;
 mod parameter;
 pub mod random;
 mod reading;
-mod replaced_keys;
 mod row_identity;
 mod rows;
 mod sketch;
@@ -33,16 +30,14 @@ mod statements;
 mod table;
 #[cfg(test)]
 mod tests;
-mod transaction;
 
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use files::{
     CatalogEntry, EXAMPLE, Script, ScriptError, WorkloadSpec, builtin, catalog, file_schema,
 };
-pub use instance::{OpContext, Workload};
-pub use invariant::Invariant;
+pub use instance::{Invariant, OpContext, Workload};
+pub use ops::ReplacedKeys;
 pub use parameter::{ParameterKind, ParameterSpec};
-pub use replaced_keys::ReplacedKeys;
 pub use sketch::sketch;
 pub use statements::WrittenStatement;
 

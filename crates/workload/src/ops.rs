@@ -1,13 +1,19 @@
 //! The rows and ops of a workload, each a pure function of its index.
 //!
-//! An op depends only on (seed, stream, index, context).
+//! An op depends only on (seed, stream, index, context). Read-only streams sample each op independently. If some ops
+//! write rows, the ops are shuffled in blocks, so that any number of ops holds the intended share of each. Which of
+//! several writes to a key wins is decided by the audit.
 
-use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec};
+use highwater_model::op::{ColumnData, Op, OpBody, OpId, RowBatch, Value};
+
+use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec, WriteKind, Writes};
+use super::generators::columns::ColumnGenerator;
 use super::generators::parameters::OpScope;
+use super::generators::plain::Plain;
 use super::instance::{OpContext, Workload};
 use super::random::Draws;
 use super::rows::TableRows;
-use highwater_model::op::{Op, OpBody, OpId, RowBatch, Value};
+use super::table::{Column, Table};
 
 impl Workload {
     /// Rows of a table from an index on; no columns if there is no such table.
@@ -85,4 +91,182 @@ impl Workload {
         }
         values
     }
+}
+
+impl Workload {
+    /// The op that a stream runs at an index.
+    pub fn op_id(&self, stream: &StreamSpec, index: u64) -> OpId {
+        self.op_and_rows_before(stream, index).0
+    }
+
+    /// Rows written by the ops of a stream before an index.
+    pub fn rows_before(&self, stream: &StreamSpec, index: u64) -> u64 {
+        self.op_and_rows_before(stream, index).1
+    }
+
+    /// The number of ops until a stream has written at least `rows` rows; `u64::MAX` if none writes.
+    pub fn ops_for_rows(&self, stream: &StreamSpec, rows: u64) -> u64 {
+        if let [(only, _)] = stream.ops.as_slice() {
+            return match self.rows_per_op(*only) {
+                0 => u64::MAX,
+                per_op => rows.div_ceil(per_op),
+            };
+        }
+        let (block, per_block) = self.block_of(stream);
+        if per_block == 0 {
+            return u64::MAX;
+        }
+        let (blocks, mut left) = (rows / per_block, rows % per_block);
+        let mut ops = blocks.saturating_mul(block);
+        for op in self.shuffled_block(stream, blocks) {
+            if left == 0 {
+                break;
+            }
+            left = left.saturating_sub(self.rows_per_op(op));
+            ops += 1;
+        }
+        ops
+    }
+
+    /// The op at an index, and the rows written by those before it.
+    pub(super) fn op_and_rows_before(&self, stream: &StreamSpec, index: u64) -> (OpId, u64) {
+        if let [(only, _)] = stream.ops.as_slice() {
+            return (*only, index.saturating_mul(self.rows_per_op(*only)));
+        }
+        if !stream.ops.iter().any(|(op, _)| self.changes_rows(*op)) {
+            return (self.sampled_op(stream, index), 0);
+        }
+        let (block, per_block) = self.block_of(stream);
+        let (number, place) = (index / block, index % block);
+        let order = self.shuffled_block(stream, number);
+        let place = usize::try_from(place).unwrap_or(0);
+        let written: u64 = order.iter().take(place).map(|op| self.rows_per_op(*op)).sum();
+        let op = order.get(place).copied().unwrap_or(OpId(0));
+        (op, number.saturating_mul(per_block).saturating_add(written))
+    }
+
+    /// Ops per block (at least one), and the rows that they write together.
+    fn block_of(&self, stream: &StreamSpec) -> (u64, u64) {
+        let weights = || stream.ops.iter().map(|(op, weight)| (*op, u64::from(*weight)));
+        let ops: u64 = weights().map(|(_, weight)| weight).sum();
+        let rows = weights().map(|(op, weight)| weight * self.rows_per_op(op));
+        (ops.max(1), rows.sum())
+    }
+
+    /// The ops of one block in order (Fisher and Yates).
+    fn shuffled_block(&self, stream: &StreamSpec, number: u64) -> Vec<OpId> {
+        let mut ops: Vec<OpId> =
+            stream.ops.iter().flat_map(|(op, weight)| (0..*weight).map(|_| *op)).collect();
+        let draws = Draws::of(self.seed, &["stream", &stream.name, "deal"]);
+        let first = number.wrapping_mul(ops.len() as u64);
+        for last in (1..ops.len()).rev() {
+            let other = draws.below(first.wrapping_add(last as u64), last as u64 + 1);
+            ops.swap(last, usize::try_from(other).unwrap_or(0));
+        }
+        ops
+    }
+
+    /// The op at an index, sampled by weight with its own random number.
+    fn sampled_op(&self, stream: &StreamSpec, index: u64) -> OpId {
+        let weights = stream.ops.iter().map(|(_, weight)| u64::from(*weight));
+        let draws = Draws::of(self.seed, &["stream", &stream.name]);
+        let mut point = draws.below(index, weights.sum());
+        for (id, weight) in &stream.ops {
+            match point.checked_sub(u64::from(*weight)) {
+                Some(rest) => point = rest,
+                None => return *id,
+            }
+        }
+        stream.ops.last().map_or(OpId(0), |(id, _)| *id)
+    }
+
+    fn changes_rows(&self, op: OpId) -> bool {
+        let body = self.op_definition(op).map(|op| &op.body);
+        body.is_some_and(|body| {
+            matches!(body, OpBodyDefinition::Insert { .. }) || body.writes().is_some()
+        })
+    }
+}
+
+/// Keys that an op writes in a table whose rows replace each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacedKeys {
+    /// Position of the table.
+    pub table: usize,
+    /// Values of the deciding column, in the order of the op's rows.
+    pub keys: Vec<i64>,
+    /// Index of the row for the first key; the others follow. `None` if the rows are deleted.
+    pub first_row: Option<u64>,
+}
+
+impl Workload {
+    /// The keys that an op writes or deletes, if rows replace each other; `first_row` is the first row that it writes.
+    pub fn replaced_keys(&self, op: &Op, first_row: u64) -> Option<ReplacedKeys> {
+        match (&self.op_definition(op.id)?.body, &op.body) {
+            (OpBodyDefinition::Insert { table, .. }, OpBody::Insert(batch)) => {
+                let key = self.replacing_column(*table)?;
+                let ColumnData::Integer(keys) = batch.columns.get(key)? else {
+                    return None;
+                };
+                Some(ReplacedKeys {
+                    table: *table,
+                    keys: keys.clone(),
+                    first_row: Some(batch.first_row),
+                })
+            }
+            (
+                OpBodyDefinition::Query { parameters, writes: Some(writes), .. },
+                OpBody::Query(values),
+            ) => {
+                let before: u64 = parameters.iter().take(writes.key).map(|p| p.count).sum();
+                let keys = keys_of(values, before, *writes);
+                Some(ReplacedKeys {
+                    table: writes.table,
+                    keys,
+                    first_row: (writes.kind == WriteKind::Upsert).then_some(first_row),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Position of the column by whose value a later row replaces an earlier one, if rows do.
+    pub fn replacing_column(&self, table: usize) -> Option<usize> {
+        self.table_definition(table)?.replaces
+    }
+
+    /// Whether every row of a table contains its number, so that a row that is found identifies the op that wrote it.
+    pub fn rows_are_marked(&self, table: usize) -> bool {
+        let marked = |table: &Table| {
+            table.columns.iter().any(|column| match &column.generator {
+                ColumnGenerator::Plain(Plain::Text(text)) => text.is_marked(),
+                _ => false,
+            })
+        };
+        self.table_definition(table).is_some_and(marked)
+    }
+
+    /// Whether a table's keys are unique for any number of rows.
+    pub fn keys_never_repeat(&self, table: usize) -> bool {
+        let never_repeats = |column: &Column| match &column.generator {
+            ColumnGenerator::Plain(Plain::Keys(keys)) => keys.never_repeats(),
+            _ => false,
+        };
+        let table = self.table_definition(table);
+        table.and_then(Table::replacing).is_some_and(never_repeats)
+    }
+}
+
+fn keys_of(values: &[Value], before: u64, writes: Writes) -> Vec<i64> {
+    let before = usize::try_from(before).unwrap_or(usize::MAX);
+    let rows = usize::try_from(writes.rows).unwrap_or(0);
+    values
+        .iter()
+        .skip(before)
+        .take(rows)
+        .filter_map(|value| match value {
+            Value::Integer(key) => Some(*key),
+            _ => None,
+        })
+        .collect()
 }

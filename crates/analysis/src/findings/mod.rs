@@ -5,8 +5,6 @@
 
 mod change_points;
 mod inside;
-mod load;
-mod memory;
 mod rule;
 mod target;
 #[cfg(test)]
@@ -16,8 +14,8 @@ use highwater_model::record::RunRecord;
 
 use super::judge::measured_streams;
 
-pub use load::more_sessions_less;
 pub use rule::RuleFinding;
+pub use target::more_sessions_less;
 
 use rule::RuleInput;
 
@@ -25,8 +23,8 @@ type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
 /// In reporting order.
 const RULES: &[Rule] = &[
-    load::rejected_writes,
-    load::sessions_busy,
+    target::rejected_writes,
+    target::sessions_busy,
     target::few_shards,
     target::many_shards,
     target::unequal_hosts,
@@ -46,8 +44,8 @@ const RULES: &[Rule] = &[
     inside::cpu_stolen,
     inside::few_sessions,
     inside::durability_relaxed,
-    memory::outgrew_memory,
-    memory::fits_in_memory,
+    target::outgrew_memory,
+    target::fits_in_memory,
 ];
 
 /// The findings of all rules for a record.

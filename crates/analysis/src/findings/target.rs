@@ -1,9 +1,14 @@
-//! Rules about the target itself: its layout, its hosts, and its throughput over time.
+//! Rules about the target itself: its layout, its hosts, its memory, its throughput over time, and how it handled the
+//! load.
 
-use highwater_model::display::{count, percent, plain, ratio};
+use highwater_model::display::{bytes, count, duration, percent, plain, rate, ratio};
+use highwater_model::plan::Unit;
 use highwater_model::record::Steadiness;
+use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
 
 use super::rule::{RuleFinding, RuleInput};
+use crate::judge::shares::rejected_ops;
+use crate::memory::data_in_memory;
 
 /// This many primary shards per core are far too many: each costs memory and merges.
 const MANY_PER_CORE: u64 = 20;
@@ -136,4 +141,153 @@ pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
         hint: "rerun with these rows preloaded (--set rows=…): if it starts where this run ended, data \
                volume is the cause; if not, check merges, caches, and disk credits",
     })
+}
+
+/// Data that fit in memory at first no longer do: the figures mix both.
+pub(super) fn outgrew_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let data = data_in_memory(read.record)?;
+    let cache = data.outgrew()?;
+    let [before, after, most] = [data.before, data.after, cache.bytes].map(bytes);
+    Some(RuleFinding {
+        code: "outgrew_memory",
+        sentence: format!("the data outgrew {} during the run", cache.name),
+        evidence: format!("{before} before, {after} at the end; it holds {most}"),
+        hint: "its figures are of both: preload more rows (--set rows=…) to measure what does not fit, or write fewer",
+    })
+}
+
+/// Reads come from memory, as they would not with more data.
+pub(super) fn fits_in_memory(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let reads = |unit: Unit, answered: u64| unit != Unit::Rows && answered > 0;
+    let mut streams = read.measured.iter();
+    let is_read = streams.any(|of| reads(of.stream.unit, of.answered()));
+    let data = data_in_memory(read.record).filter(|_| is_read)?;
+    let cache = data.held_by()?;
+    let [all, most] = [data.before.max(data.after), cache.bytes].map(bytes);
+    Some(RuleFinding {
+        code: "fits_in_memory",
+        sentence: "all data fit in memory, so reads need no disk".to_owned(),
+        evidence: format!("{all} of data; {} holds {most}", cache.name),
+        hint: "where production has more data than memory, load as much as it has for its memory (--set rows=…); \
+               else state the size of the data with the result",
+    })
+}
+
+/// Fewer rejected ops, or a smaller fraction, are not a pattern.
+const REJECTED_OPS: u64 = 10;
+const REJECTED_SHARE: f64 = 0.001;
+/// With more sessions, throughput has fallen if it is below this fraction of its best.
+const FALLEN: f64 = 0.95;
+
+/// The target refuses work for lack of capacity.
+pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let results = read.measured.iter().flat_map(|stream| &stream.results);
+    let (mut rejected, mut offered) = (0_u64, 0_u64);
+    for result in results {
+        rejected += rejected_ops(result);
+        offered += result.offered;
+    }
+    let share = ratio(rejected, offered);
+    let is_reported = rejected >= REJECTED_OPS && share >= REJECTED_SHARE;
+    let ([rejected, all], share) = ([rejected, offered].map(count), percent(share));
+    is_reported.then(|| RuleFinding {
+        code: "rejected_ops",
+        sentence: "the target rejected ops for lack of capacity".to_owned(),
+        evidence: format!("{rejected} of {all} ops, {share}"),
+        hint: "use fewer sessions (-c), lower --rate, or lengthen the target's queue; `highwater find` \
+               finds the highest rate without rejections",
+    })
+}
+
+/// Ops of open load wait longer for an idle session than for the response.
+pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let mut waiting = read.measured.iter().filter(|stream| stream.is_open()).flat_map(|stream| {
+        let sessions = stream.stream.sessions;
+        stream.results.iter().filter_map(move |result| {
+            let (door, service) = (result.session_wait_ns.p50?, result.service_ns.p50?);
+            (door > service).then_some((sessions, door, service))
+        })
+    });
+    let (sessions, door, service) = waiting.next()?;
+    let [door, service] = [door, service].map(duration);
+    Some(RuleFinding {
+        code: "sessions_busy",
+        sentence: "ops waited longer for a session than for the response".to_owned(),
+        evidence: format!("medians {door} and {service}, with {sessions} sessions"),
+        hint: "add sessions (-c); if responses only get slower, the target is at its limit",
+    })
+}
+
+/// In a search over sessions, throughput fell with more sessions.
+pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
+    if search.axis != SearchAxis::Sessions {
+        return None;
+    }
+    let reached = |probe: &&ProbeRecord| probe.acknowledged_per_s > 0.0;
+    let probes = search.probes.iter().filter(reached);
+    let best =
+        probes.clone().max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
+    let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
+    let fell = most.acknowledged_per_s < best.acknowledged_per_s * FALLEN;
+    let figures = [best, most].map(|probe| [probe.acknowledged_per_s, probe.at].map(rate));
+    let ([[best, best_at], [reached, at]], unit) = (figures, search.unit.name());
+    fell.then(|| RuleFinding {
+        code: "too_many_sessions",
+        sentence: "throughput fell as sessions became more".to_owned(),
+        evidence: format!("{best} {unit}/s at {best_at} sessions, {reached} at {at}"),
+        hint: "no more sessions than where throughput was highest",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings;
+    use crate::fixture;
+    use highwater_model::record::RunRecord;
+
+    const MEMORY: [&str; 2] = ["outgrew_memory", "fits_in_memory"];
+
+    /// The codes of these rules for a size of the data in megabytes before and after, and a cache of 128 MB.
+    fn codes(mut record: RunRecord, before: u64, after: u64) -> Vec<&'static str> {
+        let target = &mut record.target;
+        target.bytes_before = Some(before * 1_000_000);
+        target.bytes_after = Some(after * 1_000_000);
+        let cache = ("shared_buffers".to_owned(), 128_000_000);
+        target.memory.caches.extend([cache]);
+        findings(&record)
+            .into_iter()
+            .map(|of| of.code)
+            .filter(|code| MEMORY.contains(code))
+            .collect()
+    }
+
+    #[test]
+    fn data_that_outgrew_a_cache_are_reported_and_those_that_were_larger_before_are_not() {
+        let of = |before, after| codes(fixture::closed(), before, after);
+        assert_eq!(of(100, 300), ["outgrew_memory"]);
+        assert_eq!(of(0, 129), ["outgrew_memory"], "new tables, too");
+        assert!(of(100, 128).is_empty());
+        assert!(of(129, 300).is_empty());
+    }
+
+    #[test]
+    fn data_that_fit_are_reported_where_they_are_read() {
+        assert!(codes(fixture::closed(), 50, 100).is_empty(), "only written");
+        let reads = || fixture::open_steps();
+        assert_eq!(codes(reads(), 100, 100), ["fits_in_memory"]);
+        assert_eq!(codes(reads(), 100, 128), ["fits_in_memory"]);
+        assert!(codes(reads(), 200, 200).is_empty(), "more than memory");
+        let mut model = reads();
+        model.target.simulated = true;
+        assert!(codes(model, 100, 100).is_empty(), "no database");
+    }
+
+    #[test]
+    fn a_target_that_reports_no_cache_has_no_such_finding() {
+        let mut record = fixture::open_steps();
+        record.target.bytes_before = Some(1_000_000);
+        record.target.bytes_after = Some(1_000_000_000);
+        let found = findings(&record);
+        assert!(found.iter().all(|of| !MEMORY.contains(&of.code)), "{found:?}");
+    }
 }

@@ -1,12 +1,12 @@
-//! Sizes in comparison: the gain of each over the one before it, against linear growth and against rules of thumb.
+//! Sizes in comparison: the gain of each over the one before it, against linear growth and against rules of thumb; the
+//! first size measured again at the end, which shows machine drift; and nodes measured alone.
 //!
 //! The same arithmetic applies to measured and to published sizes. Must not predict.
 
 use std::collections::BTreeMap;
+use std::f64::consts::SQRT_2;
 
-use highwater_model::scale::{ScaleRecord, ScaleTrial};
-
-use super::counted;
+use highwater_model::scale::{ScaleEach, ScalePurpose, ScaleRecord, ScaleTrial, SizeFigures};
 
 /// The assumed gain of a further node, as a fraction of linear growth: the rule of an article about growing a cluster
 /// node by node.
@@ -104,4 +104,191 @@ fn stated_by(settings: &BTreeMap<String, String>) -> Option<u32> {
 /// Two copies of a shard are never on one node.
 fn held(stated: Option<u32>, nodes: u32) -> u32 {
     stated.unwrap_or(0).min(nodes.saturating_sub(1))
+}
+
+/// The sizes that count, each once, in the order in which they were measured.
+pub fn counted(scale: &ScaleRecord) -> impl DoubleEndedIterator<Item = &ScaleTrial> {
+    scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
+}
+
+/// The budget used by these trials, nanoseconds.
+pub(super) fn spent(trials: &[ScaleTrial]) -> u64 {
+    trials.iter().map(ScaleTrial::budgeted_ns).fold(0, u64::saturating_add)
+}
+
+/// 95% quantiles of the range of 2, 3, … equal measurements, in standard deviations of one: the studentized range
+/// (Harter 1960).
+const RANGE95: [f64; 9] = [2.772, 3.314, 3.633, 3.858, 4.030, 4.170, 4.286, 4.387, 4.474];
+/// The same for up to the 256 nodes of a cluster file. The exact value is 6.64, so this errs towards equal nodes.
+const RANGE95_OF_MANY: f64 = 6.7;
+
+/// A node, and its units per second alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeRate {
+    /// Its number.
+    pub node: u32,
+    /// Units per second.
+    pub per_s: f64,
+}
+
+/// The slowest and the fastest of the nodes measured alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeSpread {
+    /// Number of nodes measured with known precision.
+    pub nodes: usize,
+    /// Number of further nodes whose rate has unknown precision; none of them is the slowest or the fastest.
+    pub inexact: usize,
+    /// The slowest one.
+    pub slowest: NodeRate,
+    /// The fastest one.
+    pub fastest: NodeRate,
+    /// Difference between the fastest and the slowest, as a fraction of the slowest.
+    pub apart: f64,
+    /// The same difference for equal nodes, as a fraction: 95 of 100 times it is smaller.
+    pub allowed: f64,
+    /// The sum of all nodes' rates over their number times the rate of node 1: what linear growth from node 1 would
+    /// show.
+    pub of_first: Option<f64>,
+}
+
+impl NodeSpread {
+    /// Whether they differ by more than measurements of equal nodes.
+    pub fn is_unequal(&self) -> bool {
+        self.apart > self.allowed
+    }
+}
+
+/// Compares the nodes measured alone. Absent with fewer than two nodes whose rates count and have an interval: a rate
+/// too variable for an interval must not pass for exact.
+pub fn node_spread(scale: &ScaleRecord) -> Option<NodeSpread> {
+    let trials = scale.alone.trials.iter();
+    let (counting, inexact): (Vec<&ScaleTrial>, Vec<&ScaleTrial>) = trials
+        .filter(|trial| trial.figures.verdict.counts())
+        .partition(|trial| trial.figures.interval.is_some_and(|[low, _]| low > 0.0));
+    let by_rate = |a: &&&ScaleTrial, b: &&&ScaleTrial| a.figures.per_s.total_cmp(&b.figures.per_s);
+    let slowest = counting.iter().min_by(by_rate)?;
+    let fastest = counting.iter().max_by(by_rate)?;
+    let more = counting.len().checked_sub(2)?;
+    let range = RANGE95.get(more).copied().unwrap_or(RANGE95_OF_MANY);
+    let deviation = |of: &ScaleTrial| LogRate::of(ScaleEach::Run, &of.figures).deviation;
+    let of_one = deviation(slowest).hypot(deviation(fastest)) / SQRT_2;
+    let sum: f64 = counting.iter().map(|of| of.figures.per_s).sum();
+    let mean = sum / f64::from(u32::try_from(counting.len()).ok()?);
+    let first = counting.iter().find(|of| of.node == Some(1));
+    let rate = |of: &ScaleTrial| Some(NodeRate { node: of.node?, per_s: of.figures.per_s });
+    Some(NodeSpread {
+        nodes: counting.len(),
+        inexact: inexact.len(),
+        slowest: rate(slowest)?,
+        fastest: rate(fastest)?,
+        apart: fastest.figures.per_s / slowest.figures.per_s - 1.0,
+        allowed: (range * of_one).exp_m1(),
+        of_first: first.map(|first| mean / first.figures.per_s),
+    })
+}
+
+/// The next node to measure alone: before the first size, and only while time is left for all nodes and for two sizes.
+pub(super) fn next(scale: &ScaleRecord) -> Option<u32> {
+    let missing = scale.alone.missing();
+    let of_nodes = scale.alone.trial_cost_ns.saturating_mul(missing.into());
+    let of_sizes = scale.trial_cost_ns.saturating_mul(2);
+    let spent = spent(&scale.alone.trials);
+    let all = spent.saturating_add(of_nodes).saturating_add(of_sizes);
+    let has_time = scale.budget_ns.is_none_or(|budget| all <= budget);
+    let begins = scale.trials.is_empty() && missing > 0;
+    let mut nodes = 1..=scale.alone.nodes;
+    let is_measured = |node: &u32| scale.alone.trials.iter().any(|of| of.node == Some(*node));
+    nodes.find(|node| begins && has_time && !is_measured(node))
+}
+
+/// Relative standard deviation of one measurement of an unchanged cluster, in addition to its own interval: runs of one
+/// day differ by some percent. Scaling models use the same value.
+pub const REPEAT_ERROR: f64 = 0.03;
+/// Measurements that may differ by more without any change do not show whether the machine drifted: it could have lost
+/// nearly a quarter of its speed between them.
+const ALLOWED_MAX: f64 = 0.3;
+/// Normal quantiles: half the width of a 90% and of a 95% interval, in standard deviations.
+const Z90: f64 = 1.644_853_626_951_472_2;
+pub(super) const Z95: f64 = 1.959_963_984_540_054;
+
+/// The first size and its repeat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// Nodes.
+    pub nodes: u32,
+    /// Units per second at first, as they were measured; of a search what was confirmed.
+    pub first: f64,
+    /// Units per second of the repeat at the end.
+    pub again: f64,
+    /// The change as a fraction of the first.
+    pub change: f64,
+    /// The possible difference of two measurements of one cluster, as a fraction: 95 of 100 differ by less.
+    pub allowed: f64,
+}
+
+impl Drift {
+    /// Whether they differ by more than measurements of one cluster.
+    pub fn is_drifted(&self) -> bool {
+        self.part() > 1.0
+    }
+
+    /// Whether the measurements are precise enough to show that nothing changed.
+    pub fn is_unchanged(&self) -> bool {
+        !self.is_drifted() && self.allowed <= ALLOWED_MAX
+    }
+
+    /// The change as a fraction of the allowed difference.
+    fn part(&self) -> f64 {
+        self.change.ln_1p().abs() / self.allowed.ln_1p()
+    }
+}
+
+/// Compares the first size with its repeats, by measured or confirmed values and never by the middles of estimates, and
+/// returns the difference that is greatest relative to the allowed one; absent until both count.
+pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
+    let again = scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
+    let all = again.filter_map(|again| {
+        let first = counted(scale).find(|trial| trial.size == again.size)?;
+        let before = LogRate::of(scale.each, &first.figures);
+        let now = LogRate::of(scale.each, &again.figures);
+        let deviation = before.deviation.hypot(now.deviation);
+        Some(Drift {
+            nodes: again.size.nodes,
+            first: first.figures.per_s,
+            again: again.figures.per_s,
+            change: again.figures.per_s / first.figures.per_s - 1.0,
+            allowed: (Z95 * deviation).exp_m1(),
+        })
+    });
+    all.max_by(|a, b| a.part().total_cmp(&b.part()))
+}
+
+/// The logarithm of a rate, and its precision.
+pub(super) struct LogRate {
+    pub(super) log: f64,
+    /// Standard deviation of one measurement.
+    pub(super) deviation: f64,
+}
+
+impl LogRate {
+    /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
+    pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
+        let interval = figures.interval.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
+        let z = match each {
+            ScaleEach::Find => Z90,
+            ScaleEach::Run | ScaleEach::Tune => Z95,
+        };
+        let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
+        let log = match (each, interval) {
+            (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
+            _ => figures.per_s.ln(),
+        };
+        Self { log, deviation: own.hypot(REPEAT_ERROR) }
+    }
 }

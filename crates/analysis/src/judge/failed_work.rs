@@ -10,8 +10,8 @@ use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
 use highwater_model::record::{ResultRecord, RowCounts, RunRecord};
 
-use super::failure_hints::failure_hint;
 use super::measured::MeasuredStream;
+use super::reasons::failure_hint;
 use super::reasons::reason;
 use super::shares::is_above;
 

@@ -16,8 +16,8 @@ use highwater_model::record::{IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Rate;
 
 use super::failed_work;
-use super::failure_hints::failure_hint;
 use super::measured::MeasuredStream;
+use super::reasons::failure_hint;
 use super::reasons::{incident, judgment, reason};
 use super::shares::{
     LatencyVerdict, SUSTAINED_SHARE, Shown, failed_ops, is_above, latency_verdicts, offered,

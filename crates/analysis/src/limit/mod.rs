@@ -5,14 +5,10 @@
 //! named only if its evidence clears a documented bound; otherwise the limit is not identified. Must not read findings
 //! or judgments of other rules, or produce text.
 
-mod contention;
 mod input;
-mod load;
-mod saturation;
+mod rules;
 #[cfg(test)]
 mod tests;
-mod throttles;
-mod utilization;
 
 use highwater_model::limit::{Limit, LimitingResource};
 use highwater_model::record::RunRecord;
@@ -32,24 +28,24 @@ type Rule = fn(&Input<'_>) -> Option<Candidate>;
 /// reason itself. A busy CPU or disk lengthens lock waits and queues, not the reverse. Sessions and batches are too
 /// small only if the target is idle.
 const RULES: &[Rule] = &[
-    load::load_generator,
-    throttles::write_stalls,
-    throttles::parts,
-    throttles::compaction,
-    throttles::replication,
-    utilization::cpu,
-    utilization::disk,
-    utilization::network,
-    throttles::admission_control,
-    contention::locks,
-    contention::pool,
-    load::batch,
-    load::sessions,
+    rules::load_generator,
+    rules::write_stalls,
+    rules::parts,
+    rules::compaction,
+    rules::replication,
+    rules::cpu,
+    rules::disk,
+    rules::network,
+    rules::admission_control,
+    rules::locks,
+    rules::pool,
+    rules::batch,
+    rules::sessions,
 ];
 
 /// The limit of the last measured phase at or beyond saturation; absent if there was none.
 pub fn limit(record: &RunRecord) -> Option<Limit> {
-    let (phase, saturation) = saturation::last_saturated(record)?;
+    let (phase, saturation) = input::last_saturated(record)?;
     let input = Input::of(record, phase);
     let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(&input)).collect();
     let is_idle = |of: &Candidate| of.is_of_small_load() || of.nearness < IDLE;

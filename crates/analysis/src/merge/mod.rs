@@ -4,26 +4,25 @@
 //! recomputed. Times count from the first begin of any share. Shares that did not run at the same time are not added.
 
 mod audit;
-mod error;
-mod figures;
-mod machines;
 mod results;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod together;
 
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
-use crate::availability::acknowledged_per_s;
-use crate::telemetry::disk_bytes_per_row;
-use crate::{judge, limit};
-use highwater_model::plan::Share;
-use highwater_model::record::{Change, RunRecord};
+use highwater_model::plan::{Share, SteadinessRule};
+use highwater_model::record::{Change, ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
+use highwater_model::units::Nanos;
 
-pub use error::MergeError;
-pub use together::{late_allowed, late_message};
+use crate::availability::{acknowledged_per_s, of_gaps};
+use crate::judge::{littles_law_sessions, measured_streams};
+use crate::telemetry::disk_bytes_per_row;
+use crate::throughput::{counted, throughput};
+use crate::{judge, limit};
+
+pub use timeline::{MergeError, late_allowed, late_message};
 
 /// Maximum number of missing shares named in an error.
 const MISSING_NAMED: usize = 16;
@@ -40,7 +39,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     let shares = checked(records.iter().map(Borrow::borrow).collect())?;
     let started_at = timeline::earliest(&shares);
     let audit = audit::merged(&shares);
-    let placed = together::together(&shares)?;
+    let placed = timeline::together(&shares)?;
     let shares: Vec<&RunRecord> = placed.iter().map(AsRef::as_ref).collect();
     let first = shares[0];
     let mut merged = first.clone();
@@ -60,17 +59,17 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
         merged.availability.acknowledged_per_s = per_s;
     }
     merged.audit = audit;
-    merged.target = machines::target(&shares);
+    merged.target = results::target(&shares);
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
-    merged.telemetry = machines::telemetry(&shares);
+    merged.telemetry = results::telemetry(&shares);
     // From the first share that has it; the others do not poll the target.
     merged.target_telemetry = shares.iter().find_map(|s| s.target_telemetry.clone());
-    merged.incidents = machines::named(&shares, |s| &s.incidents, |one| &mut one.message);
-    merged.interventions = machines::interventions(&shares);
-    merged.notes = machines::named(&shares, |s| &s.notes, |one| &mut one.message);
-    merged.header.environment = machines::joined(shares.iter().map(|s| &s.header.environment));
-    merged.header.labels = machines::joined(shares.iter().map(|s| &s.header.labels));
-    figures::draw(&mut merged);
+    merged.incidents = results::named(&shares, |s| &s.incidents, |one| &mut one.message);
+    merged.interventions = results::interventions(&shares);
+    merged.notes = results::named(&shares, |s| &s.notes, |one| &mut one.message);
+    merged.header.environment = results::joined(shares.iter().map(|s| &s.header.environment));
+    merged.header.labels = results::joined(shares.iter().map(|s| &s.header.labels));
+    draw(&mut merged);
     merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
     merged.judgments = judge(&merged);
     merged.limit = limit(&merged);
@@ -141,4 +140,48 @@ fn named(record: &RunRecord, what: &str) -> String {
 
 fn identity(record: &RunRecord) -> String {
     format!("{} {}", record.target.driver, record.target.version)
+}
+
+/// Draws throughput, interval and steadiness of the streams, Little's law, and the availability.
+fn draw(record: &mut RunRecord) {
+    let rule = record.plan.definition.steadiness;
+    for stream in &mut record.streams {
+        draw_stream(stream, &record.results, rule);
+    }
+    draw_intervals(record);
+    let measured = measured_streams(record);
+    let expected = record.streams.iter().map(|stream| {
+        let mut measured = measured.iter();
+        littles_law_sessions(measured.find(|of| std::ptr::eq(of.stream, stream))?)
+    });
+    let expected: Vec<Option<f64>> = expected.collect();
+    for (stream, sessions) in record.streams.iter_mut().zip(expected) {
+        stream.littles_law_sessions = sessions;
+    }
+    let seen = std::mem::take(&mut record.availability);
+    let (gaps, per_s) = (seen.gaps, seen.acknowledged_per_s);
+    record.availability = of_gaps(gaps, per_s, &record.phases, &record.results, &[]);
+}
+
+fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
+    let mut ops: Vec<&ResultRecord> = results.iter().collect();
+    ops.retain(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream));
+    let (counts, units) = counted(stream.unit, &ops);
+    stream.throughput.ops_per_s = ops.iter().map(|r| r.throughput.ops_per_s).sum();
+    stream.throughput.rows_per_s = ops.iter().map(|r| r.throughput.rows_per_s).sum();
+    throughput(&counts, Nanos(WINDOW_NS)).describe(stream, units, rule);
+}
+
+/// A stream with only one op takes its interval from the op.
+fn draw_intervals(record: &mut RunRecord) {
+    for stream in &record.streams {
+        let mut of_stream: Vec<&mut ResultRecord> = record
+            .results
+            .iter_mut()
+            .filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
+            .collect();
+        if let [only] = of_stream.as_mut_slice() {
+            only.throughput.ci95 = stream.throughput.ci95;
+        }
+    }
 }

@@ -1,11 +1,22 @@
 //! Merges times over all shares: phases, seconds, gaps.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use highwater_model::display::duration;
+use highwater_model::histogram::HistogramError;
+use highwater_model::judgment::{Reason, ReasonCode};
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::{
+    AvailabilityRecord, Incident, IncidentKind, IntervalRecord, PhaseRecord, RunRecord, WINDOW_NS,
+};
+use highwater_model::units::Nanos;
+use thiserror::Error;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, RunRecord};
+use crate::judge::measurement::OFFERED_SHORTFALL;
 
 /// The earliest start of the shares, in its original format.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
@@ -127,4 +138,255 @@ fn common(ours: &[[u64; 2]], theirs: &[[u64; 2]]) -> Vec<[u64; 2]> {
         }
     }
     common
+}
+
+/// The allowed delay of a share's begin of a measured phase of this length: the allowed shortfall of an offered rate,
+/// or one window.
+pub fn late_allowed(phase: Nanos) -> Nanos {
+    Nanos(round_to_u64(to_f64(phase.0) * OFFERED_SHORTFALL).max(WINDOW_NS))
+}
+
+/// A message for a share that began too late.
+pub fn late_message(late: Nanos, after: &str) -> String {
+    format!("began {} after {after}", duration(late.0))
+}
+
+/// The shares with times relative to the first begin of any. They are shifted by whole windows: less is below the
+/// accuracy of wall clocks.
+pub(super) fn together<'a>(
+    shares: &[&'a RunRecord],
+) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
+    let begins = shares.iter().map(|share| {
+        instant(&share.header.started_at)
+            .map(OffsetDateTime::unix_timestamp_nanos)
+            .ok_or_else(|| MergeError::NoBegin { record: share.header.id.clone() })
+    });
+    let begins = begins.collect::<Result<Vec<i128>, _>>()?;
+    let first = begins.iter().copied().min().unwrap_or(0);
+    let moved = shares.iter().zip(begins).map(|(share, begin)| {
+        let by = u64::try_from(begin - first).unwrap_or(u64::MAX);
+        moved(share, by - by % WINDOW_NS)
+    });
+    let mut placed: Vec<Cow<'_, RunRecord>> = moved.collect();
+    let whole = phases(&placed.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    for phase in whole.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        check_overlap(&placed, phase)?;
+    }
+    for share in &mut placed {
+        for phase in whole.iter().filter(|phase| is_aligned(phase)) {
+            fill_up(share, phase);
+        }
+    }
+    Ok(placed)
+}
+
+/// A load phase has its own time axis.
+fn is_aligned(phase: &PhaseRecord) -> bool {
+    phase.kind != PhaseKind::Load
+}
+
+fn moved(share: &RunRecord, by: u64) -> Cow<'_, RunRecord> {
+    if by == 0 {
+        return Cow::Borrowed(share);
+    }
+    let mut record = share.clone();
+    let seconds = (by + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
+    for interval in &mut record.intervals {
+        if !PhaseRecord::is_load(&share.phases, &interval.phase) {
+            interval.second = interval.second.saturating_add(seconds);
+        }
+    }
+    let begins =
+        record.phases.iter_mut().filter(|phase| is_aligned(phase)).map(|phase| &mut phase.start_ns);
+    let stalls = record.clients.iter_mut().flat_map(|client| &mut client.stalls);
+    let gaps = record.availability.gaps.iter_mut().map(|[begin, _]| begin);
+    let telemetry = record.target_telemetry.iter_mut();
+    let times = begins
+        .chain(stalls.map(|stall| &mut stall.start_ns))
+        .chain(gaps)
+        .chain(telemetry.flat_map(|of_target| &mut of_target.times_ns))
+        .chain(record.telemetry.iter_mut().map(|sample| &mut sample.time_ns))
+        .chain(record.interventions.iter_mut().map(|done| &mut done.time_ns));
+    for time in times {
+        *time = time.saturating_add(by);
+    }
+    Cow::Owned(record)
+}
+
+/// A measured phase is one load only while all shares are in it.
+fn check_overlap(shares: &[Cow<'_, RunRecord>], phase: &PhaseRecord) -> Result<(), MergeError> {
+    let of_phase = || {
+        shares
+            .iter()
+            .filter_map(|share| Some((share, own(share, phase).filter(|own| own.duration_ns > 0)?)))
+    };
+    let last = of_phase().max_by_key(|(_, own)| own.start_ns);
+    let ended = of_phase().min_by_key(|(_, own)| end(own));
+    if let (Some((late, begun)), Some((early, over))) = (last, ended)
+        && begun.start_ns >= end(over)
+    {
+        return Err(MergeError::Apart {
+            early: early.header.id.clone(),
+            late: late.header.id.clone(),
+            phase: phase.name.clone(),
+            by: duration(begun.start_ns - end(over)),
+        });
+    }
+    Ok(())
+}
+
+fn own<'a>(share: &'a RunRecord, phase: &PhaseRecord) -> Option<&'a PhaseRecord> {
+    share.phases.iter().find(|own| own.name == phase.name)
+}
+
+fn end(phase: &PhaseRecord) -> u64 {
+    phase.start_ns.saturating_add(phase.duration_ns)
+}
+
+/// Fills the missing part of a phase with zeros, for a share that began it late or ended it early.
+fn fill_up(share: &mut Cow<'_, RunRecord>, phase: &PhaseRecord) {
+    let Some(own) = own(share, phase).cloned() else {
+        return;
+    };
+    let [before, after] = [own.start_ns - phase.start_ns, end(phase) - end(&own)];
+    let [before_it, after_it] = [[phase.start_ns, before], [end(&own), after]];
+    let silent = [before_it, after_it].into_iter().filter(|[_, length]| *length >= WINDOW_NS);
+    if phase.kind == PhaseKind::Measure {
+        for gap in silent {
+            share.to_mut().availability.gaps.push(gap);
+        }
+    }
+    let missing = usize::try_from(before / WINDOW_NS).unwrap_or(0);
+    if missing > 0 {
+        let results = share.to_mut().results.iter_mut();
+        for result in results.filter(|result| result.phase == phase.name) {
+            let windows = &mut result.windows;
+            let counts = [&mut windows.acknowledged, &mut windows.missing];
+            let of_open = [&mut windows.offered, &mut windows.failed];
+            let counts = counts
+                .into_iter()
+                .chain(of_open)
+                .chain([&mut windows.ended])
+                .chain(&mut windows.over);
+            for counts in counts.filter(|counts| !counts.is_empty()) {
+                counts.splice(0..0, std::iter::repeat_n(0, missing));
+            }
+        }
+    }
+    let late = Nanos(before);
+    if phase.kind == PhaseKind::Measure && late > late_allowed(Nanos(own.duration_ns)) {
+        let message = late_message(late, &format!("the first share in {}", phase.name));
+        let incident = Incident::new(IncidentKind::SharesApart, message);
+        share.to_mut().incidents.push(incident);
+    }
+}
+
+/// Why records are not all the shares of one plan.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// There are no records to merge.
+    #[error("no record was given")]
+    Empty,
+    /// Two records have different plans.
+    #[error("records {first} and {other} belong to different plans")]
+    PlansDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
+    /// Two records are of different kinds or versions of target.
+    #[error("records {first} and {other} are of different targets")]
+    TargetsDiffer {
+        /// The first record, and what its target is.
+        first: String,
+        /// The one that differs, and what its target is.
+        other: String,
+    },
+    /// Two records state different numbers of shares.
+    #[error("record {record} is one of {of} shares, the first one is one of {others}")]
+    CountsDiffer {
+        /// The one that differs.
+        record: String,
+        /// Its number of shares.
+        of: u32,
+        /// The number of shares in the first record.
+        others: u32,
+    },
+    /// One share was given twice.
+    #[error("share {index} of {of} was given twice")]
+    Twice {
+        /// Its number.
+        index: u32,
+        /// Number of shares.
+        of: u32,
+    },
+    /// Not all shares were given.
+    #[error("of {of} shares these are missing: {missing}")]
+    Missing {
+        /// Their numbers.
+        missing: String,
+        /// Number of shares.
+        of: u32,
+    },
+    /// Commands changed the paces of two shares differently.
+    #[error("the user changed the load of records {first} and {other} differently while they ran")]
+    ChangesDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
+    /// The begin of a share is not known.
+    #[error("record {record} does not say when it began")]
+    NoBegin {
+        /// The record.
+        record: String,
+    },
+    /// Shares did not run at the same time.
+    #[error(
+        "the shares did not run together: in {phase} record {late} began {by} after {early} had ended"
+    )]
+    Apart {
+        /// The record that ended first.
+        early: String,
+        /// The record that began last.
+        late: String,
+        /// The measured phase.
+        phase: String,
+        /// The time between them.
+        by: String,
+    },
+    /// A distribution cannot be decoded.
+    #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
+    Histogram {
+        /// The record.
+        record: String,
+        /// The op.
+        op: String,
+        /// The cause.
+        source: HistogramError,
+    },
+}
+
+impl MergeError {
+    /// The error as a reason in a measurement's judgment.
+    pub fn reason(&self) -> Reason {
+        let (message, hint) = match self {
+            Self::Apart { .. } => (
+                "the shares did not run together",
+                "begin all shares of a run at one time: --start-at",
+            ),
+            _ => (
+                "the records are not all the shares of one plan",
+                "give the record of every share once: highwater show R1 R2 …",
+            ),
+        };
+        Reason {
+            code: ReasonCode::SharesDiffer,
+            message: message.to_owned(),
+            evidence: self.to_string(),
+            hint: Some(hint.to_owned()),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::long_run::{Calibration, LongRun, Removed, long_run, student_quantile};
-use super::skewness::{batch_skewness, skewed};
+use super::long_run::{batch_skewness, skewed};
 use highwater_model::display::ratio;
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::plan::{SteadinessRule, Unit};

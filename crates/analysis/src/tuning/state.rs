@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::compare::gain95;
-use super::order::{key, shuffled};
-use super::step::TuneStep;
 use highwater_model::numbers::len_to_f64;
 use highwater_model::quantity::parse_count;
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialRecord, TrialVerdict,
     TuneAxis, TuneOutcome, TuneRecord,
 };
+use highwater_workload::random::mix;
+
+use crate::long_run::student_quantile;
 
 /// A grid of at most so many configurations is measured whole.
 const SMALL: usize = 12;
@@ -424,4 +424,66 @@ fn mean_score(scores: &[Option<f64>]) -> Option<f64> {
 fn mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (sum / len_to_f64(values.len())).exp())
+}
+
+/// A key of a configuration in one stage: sorted by it, configurations are in random order (SplitMix64; Steele, Lea &
+/// Flood 2014).
+pub(super) fn key(seed: u64, stage: u64, at: &[usize]) -> u64 {
+    let parts = at.iter().map(|position| *position as u64);
+    [stage].into_iter().chain(parts).fold(seed, |state, part| {
+        let key = state ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
+    })
+}
+
+/// Configurations in random order.
+pub(super) fn shuffled(
+    seed: u64,
+    stage: u64,
+    mut configurations: Vec<Vec<usize>>,
+) -> Vec<Vec<usize>> {
+    configurations.sort_by_key(|at| (key(seed, stage, at), at.clone()));
+    configurations
+}
+
+/// The gain of `a` over `b` as a share, with 95% confidence: Welch's interval of the difference of the
+/// mean logarithms (B. L. Welch, Biometrika 34, 1947). Absent below two values each.
+pub(super) fn gain95(a: &[f64], b: &[f64]) -> Option<[f64; 2]> {
+    let (mean_a, variance_a, n_a) = moments(a)?;
+    let (mean_b, variance_b, n_b) = moments(b)?;
+    let (own_a, own_b) = (variance_a / n_a, variance_b / n_b);
+    let error = (own_a + own_b).sqrt();
+    let degrees = if error > 0.0 {
+        (own_a + own_b).powi(2) / (own_a.powi(2) / (n_a - 1.0) + own_b.powi(2) / (n_b - 1.0))
+    } else {
+        n_a + n_b - 2.0
+    };
+    let half = student_quantile(0.025, degrees) * error;
+    let difference = mean_a - mean_b;
+    Some([(difference - half).exp_m1(), (difference + half).exp_m1()])
+}
+
+/// Mean and variance of the logarithms, and how many there are.
+fn moments(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let n = len_to_f64(values.len());
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = values.iter().map(|value| value.ln()).sum::<f64>() / n;
+    let squares = values.iter().map(|value| (value.ln() - mean).powi(2));
+    Some((mean, squares.sum::<f64>() / (n - 1.0), n))
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TuneStep {
+    /// Measure a configuration.
+    Measure {
+        /// Position of the value on each axis.
+        at: Vec<usize>,
+        /// Why.
+        purpose: TrialPurpose,
+    },
+    /// Nothing more.
+    End(TuneOutcome),
 }

@@ -14,8 +14,8 @@ use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::observer::Observer;
 use highwater_runner::record;
+use highwater_runner::request::Observer;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_workload::Workload;
 

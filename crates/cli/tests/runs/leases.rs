@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use highwater_driver::lease::{HEARTBEAT_OVERDUE, WATCH};
+use highwater_driver::table_registry::{HEARTBEAT_OVERDUE, WATCH};
 use highwater_model::judgment::Data;
 use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};

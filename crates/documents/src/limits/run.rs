@@ -14,8 +14,8 @@ use highwater_model::plan::{
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::Controls;
-use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
+use highwater_runner::request::Silent;
 use highwater_runner::run::{RunOptions, RunRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{WorkloadSpec, builtin};

@@ -17,7 +17,7 @@ use rustix::time::{
 };
 use tokio::io::unix::AsyncFd;
 
-use super::heap::{DeadlineHeap, Sleep};
+use super::{DeadlineHeap, Sleep};
 
 /// The origin of a run's time; shared by all executor threads.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,6 @@
 //! interpret a value.
 
 mod mapping;
-mod text;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -128,10 +127,10 @@ impl Endpoint {
             code => return Err(self.refused(&format!("HTTP status {}", code.unwrap_or(0)))),
         }
         let body = String::from_utf8_lossy(response.get(length..).unwrap_or_default());
-        let samples = text::samples(&body, |metric| {
+        let samples = mapping::samples(&body, |metric| {
             self.mappings.iter().any(|mapping| mapping.metric == metric)
         })
-        .ok_or_else(|| self.refused(text::TOO_MANY))?;
+        .ok_or_else(|| self.refused(mapping::TOO_MANY))?;
         let samples = mapping::metric_samples(&self.mappings, &samples);
         if samples.is_empty() {
             return Err(self.refused("it has none of the metrics that are read"));

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::stream::Stream;
-use crate::lingering::LingeringBackends;
+use crate::time_limit::LingeringBackends;
 
 /// Size of the read buffer; it grows for a larger single message.
 const INPUT_BYTES: usize = 32 * 1024;

@@ -20,17 +20,17 @@ use super::describe::number;
 use super::dialect::Dialect;
 use super::facts::readable;
 use super::leases::LeaseWords;
-use super::{appended_leases, audit, facts, leases, registry, tables};
+use super::{audit, facts, leases, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
     TableReader, TargetFacts,
 };
-use crate::disk::DiskSpace;
-use crate::lease::{Lease, LeaseAction};
-use crate::lingering::LingeringBackends;
-use crate::rights::{self, Right};
+use crate::regular_file::DiskSpace;
 use crate::sql_query::{SqlQuery, Texts, first_value};
+use crate::table_registry::{self, Right};
+use crate::table_registry::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
+use crate::time_limit::LingeringBackends;
 
 /// First pause between two polls of a busy server.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -303,7 +303,7 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
         Box::pin(async move {
             let dialect = self.server.dialect();
             let (name, options) = (dialect.identifier(table), dialect.options);
-            let rights = rights::try_all(&mut self.connection, &name, options).await;
+            let rights = table_registry::try_all(&mut self.connection, &name, options).await;
             rights.map(Some)
         })
     }
@@ -332,7 +332,7 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
             let words = self.server.lease_words();
             let connection = &mut self.connection;
             if let Some(create) = words.appended {
-                return appended_leases::perform(connection, &words, create, action).await;
+                return leases::perform_appended(connection, &words, create, action).await;
             }
             leases::perform(connection, &words, action).await
         })
@@ -451,7 +451,7 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
         Box::pin(async move {
             let dialect = self.server.dialect();
             // The registry remains if only its table is dropped: if both are missing, this is another place.
-            let entry = registry::select(dialect, &table.name);
+            let entry = tables::select(dialect, &table.name);
             let registered = match self.connection.rows(&entry).await {
                 Err(error) if is_lasting(&error) => false,
                 entry => !entry?.is_empty(),

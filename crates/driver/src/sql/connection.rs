@@ -6,10 +6,10 @@
 use std::io;
 use std::rc::Rc;
 
+use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::units::Nanos;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{RefusedStatement, UserError, UserErrorKind};
 
-use super::answer_limit::{AnswerLimit, TOO_LONG};
 use crate::contract::Timeline;
 use crate::failure::{Failure, ServerMessage};
 use crate::network::invalid;
@@ -140,5 +140,132 @@ impl<W: TextWire> SqlQuery for SqlConnection<W> {
 
     async fn quick_texts(&mut self, sql: &str) -> Result<Texts, UserError> {
         self.rows(sql).await
+    }
+}
+
+/// The identity of a prepared statement.
+pub struct Place {
+    /// For display.
+    pub text: String,
+    /// Position of the op.
+    pub op: usize,
+    /// Position of the statement in the op.
+    statement: usize,
+}
+
+impl Place {
+    /// The op with this position and name; `target` names the server.
+    pub fn of_op(target: &str, op: usize, name: &str) -> Self {
+        Self { text: format!("{target}: op `{name}`"), op, statement: 0 }
+    }
+
+    /// A statement of the op, by its position.
+    #[must_use]
+    pub fn statement(&self, position: usize) -> Self {
+        Self {
+            text: format!("{}, statement {}", self.text, position + 1),
+            op: self.op,
+            statement: position,
+        }
+    }
+
+    /// The server rejected it, or the connection was lost.
+    pub fn failed<E: ServerMessage>(&self, failure: Failure<E>) -> UserError {
+        let position = failure.position();
+        let error = failure.into_target_error(&self.text);
+        error.about(self.refused(position))
+    }
+
+    /// The server's interpretation differs from the workload's intention.
+    pub fn misunderstood(&self, cause: &str) -> UserError {
+        let kind = UserErrorKind::Preparation(self.refused(None));
+        UserError::new(kind, format!("{}: {cause}", self.text))
+    }
+
+    /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is the dialect's form
+    /// of one.
+    pub fn miscounted(&self, found: usize, given: usize, placeholder: &str) -> UserError {
+        self.misunderstood(&format!(
+            "the statement has {found} placeholders, the workload gives {given} parameters"
+        ))
+        .with_hint(format!("write a parameter as `:name`, not as `{placeholder}`"))
+    }
+
+    /// The table that the op inserts into.
+    pub fn table<'w>(
+        &self,
+        workload: &'w BoundWorkload,
+        table: usize,
+    ) -> Result<&'w BoundTable, UserError> {
+        workload.tables.get(table).ok_or_else(|| {
+            let place = &self.text;
+            UserError::usage(format!("{place} inserts into a table that is not there"))
+        })
+    }
+
+    fn refused(&self, position: Option<usize>) -> RefusedStatement {
+        RefusedStatement { op: self.op, statement: self.statement, position }
+    }
+}
+
+/// The names of a table's columns, quoted by `quote`.
+pub fn column_names(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
+    table.columns.iter().map(|column| quote(&column.name)).collect::<Vec<String>>().join(", ")
+}
+
+/// An insert up to its columns.
+pub fn insert_into(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
+    let columns = column_names(table, &quote);
+    format!("INSERT INTO {} ({columns})", quote(&table.name))
+}
+
+/// Maximum rows of a response: an audit has one for 100,000 rows or more.
+const ROWS_MAX: usize = 250_000;
+/// Maximum bytes of a response, including the overhead of storing it.
+const BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Error text if a response is too long.
+pub const TOO_LONG: &str =
+    "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has";
+
+/// The remaining capacity for a response.
+#[derive(Debug)]
+pub struct AnswerLimit {
+    rows: usize,
+    bytes: usize,
+}
+
+impl Default for AnswerLimit {
+    /// The limit at the start of a response.
+    fn default() -> Self {
+        Self { rows: ROWS_MAX, bytes: BYTES_MAX }
+    }
+}
+
+impl AnswerLimit {
+    /// Whether a row of this size still fits.
+    pub fn takes(&mut self, row: &[Option<String>]) -> bool {
+        let texts: usize = row.iter().flatten().map(String::len).sum();
+        let bytes = texts + size_of_val(row) + size_of::<Vec<Option<String>>>();
+        let left = self.rows.checked_sub(1).zip(self.bytes.checked_sub(bytes));
+        if let Some((rows, bytes)) = left {
+            (self.rows, self.bytes) = (rows, bytes);
+        }
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_bytes_are_bounded() {
+        let mut limit = AnswerLimit::default();
+        let taken = (0..2 * ROWS_MAX).filter(|_| limit.takes(&[])).count();
+        assert_eq!(taken, ROWS_MAX);
+        let long = [Some("x".repeat(BYTES_MAX / 4))];
+        let mut limit = AnswerLimit::default();
+        assert_eq!((0..10).filter(|_| limit.takes(&long)).count(), 3);
     }
 }

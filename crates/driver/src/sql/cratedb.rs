@@ -6,8 +6,8 @@
 use highwater_model::units::Nanos;
 
 use super::dialect::Dialect;
+use super::dialect::{literal, quoted};
 use super::leases::LeaseWords;
-use super::quoting::{literal, quoted};
 use super::with_clause::with_settings;
 use crate::contract::TableFeatures;
 use crate::sql_query::Texts;

@@ -11,7 +11,7 @@ use highwater_model::user_error::UserError;
 
 use super::cratedb::CRATEDB;
 use super::describe::{count_rows, not_ours, not_there, number, sample_column};
-use super::quoting::{literal, quoted};
+use super::dialect::{literal, quoted};
 use crate::sql_query::{SqlQuery, Texts, first_value, pairs};
 
 /// The list of completed statements.

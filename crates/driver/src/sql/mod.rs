@@ -5,10 +5,7 @@
 //! [`crate::sql_query::SqlQuery`], or sends the statements itself.
 
 pub mod admin;
-pub mod answer_limit;
-pub mod appended_leases;
 pub mod audit;
-pub mod condition;
 pub mod connection;
 pub mod cratedb;
 pub mod cratedb_describe;
@@ -17,9 +14,6 @@ pub mod describe;
 pub mod dialect;
 pub mod facts;
 pub mod leases;
-pub mod preparing;
-pub mod quoting;
 mod read_back;
-pub mod registry;
 pub mod tables;
 pub mod with_clause;

@@ -1,8 +1,8 @@
 //! ClickHouse's SQL.
 
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::dialect::{backquoted, escaped};
 use highwater_driver::sql::leases::LeaseWords;
-use highwater_driver::sql::quoting::{backquoted, escaped};
 use highwater_driver::sql::with_clause::with_engine;
 use highwater_model::units::Nanos;
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use highwater_driver::contract::TargetOptions;
 use highwater_driver::http::checked_login;
-use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
+use highwater_driver::time_limit::LingeringBackends;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

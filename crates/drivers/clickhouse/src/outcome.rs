@@ -2,7 +2,7 @@
 
 use std::io;
 
-use highwater_driver::outcomes::{broken, failed, gone, not_applied};
+use highwater_driver::failure::{broken, failed, gone, not_applied};
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 

@@ -1,7 +1,7 @@
 //! Finds the values of a statement, at `$n` outside texts, quoted names, and comments, and counts the rows in the text
 //! of an INSERT. Parses only as much SQL as this requires.
 
-use highwater_driver::sql::quoting::quoted_length;
+use highwater_driver::sql::dialect::quoted_length;
 use highwater_model::literal::LiteralSql;
 
 /// The statement, split at the values, and the value (from 0) for each placeholder.

@@ -2,8 +2,8 @@
 //! types. Must not handle values; see `encode`.
 
 use highwater_driver::failure::Failure;
+use highwater_driver::sql::connection::Place;
 use highwater_driver::sql::connection::{Row, TextWire};
-use highwater_driver::sql::preparing::Place;
 use highwater_driver::sql_query::{pairs, values};
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::sql::connection::Place;
 use highwater_driver::sql::connection::TextWire;
-use highwater_driver::sql::preparing::Place;
 use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{BoundOpKind, BoundWorkload, ColumnType, OpBody, Value};
 use highwater_model::outcome::Outcome;

@@ -14,8 +14,8 @@ use std::task::{Context, Poll};
 use highwater_driver::contract::Timeline;
 use highwater_driver::failure::Failure;
 use highwater_driver::http::{HttpConnection, Sink};
-use highwater_driver::lingering::UnderWay;
 use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::time_limit::UnderWay;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 

@@ -15,14 +15,14 @@ use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
     TableReader, TargetFacts,
 };
-use highwater_driver::disk::DiskSpace;
-use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right};
+use highwater_driver::regular_file::DiskSpace;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::cratedb_describe;
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::dialect::quoted;
 use highwater_driver::sql::{audit as sql, leases, tables};
 use highwater_driver::sql_query::Texts;
+use highwater_driver::table_registry::{self, Right};
+use highwater_driver::table_registry::{Lease, LeaseAction};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
@@ -212,7 +212,7 @@ impl ServerAdmin for HttpAdmin {
 
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let rights = rights::try_all(&mut self.connection, &quoted(table), "").await;
+            let rights = table_registry::try_all(&mut self.connection, &quoted(table), "").await;
             rights.map(Some)
         })
     }

@@ -9,7 +9,7 @@ use super::options::Node;
 use super::query;
 use highwater_driver::contract::Timeline;
 use highwater_driver::http::HttpConnection;
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::dialect::quoted;
 use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::time_limit::{self, unanswered, within};
 use highwater_model::user_error::UserError;

@@ -11,7 +11,7 @@ use super::statements::head;
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::one_line;
-use highwater_driver::sql::quoting::literal;
+use highwater_driver::sql::dialect::literal;
 use highwater_driver::sql_query::Texts;
 use highwater_model::user_error::UserError;
 

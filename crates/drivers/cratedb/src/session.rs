@@ -8,9 +8,9 @@ use std::task::Poll;
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::ServerMessage;
+use highwater_driver::failure::{broken, closed, not_applied};
 use highwater_driver::http::HttpConnection;
-use highwater_driver::lingering::UnderWay;
-use highwater_driver::outcomes::{broken, closed, not_applied};
+use highwater_driver::time_limit::UnderWay;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::Outcome;
 use highwater_model::user_error::RefusedStatement;

@@ -6,8 +6,8 @@ use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
-use highwater_driver::sql::preparing::insert_into;
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::connection::insert_into;
+use highwater_driver::sql::dialect::quoted;
 use highwater_model::user_error::UserError;
 
 /// Insert modes.

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use highwater_driver::failure::{broken, counted, failed, gone, not_applied};
 use highwater_driver::network::{describe, one_line};
-use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, Outcome};
 

@@ -4,7 +4,7 @@
 
 use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
-use highwater_driver::private_file::PrivateFile;
+use highwater_driver::regular_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 use highwater_model::user_error::UserError;
 use sha1::Sha1;

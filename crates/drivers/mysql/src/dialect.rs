@@ -1,8 +1,8 @@
 //! The SQL of MySQL, MariaDB, and relatives.
 
 use highwater_driver::sql::dialect::{DeclaredTypes, Dialect};
+use highwater_driver::sql::dialect::{backquoted, backslashed};
 use highwater_driver::sql::leases::LeaseWords;
-use highwater_driver::sql::quoting::{backquoted, backslashed};
 use highwater_driver::sql::with_clause::with_options;
 
 /// The engine of Highwater's own tables: the server's default engine may store nothing, such as BLACKHOLE.

@@ -1,8 +1,8 @@
 //! Prepares a session's statements, so that invalid ones are found before the load, and finds their placeholders.
 
 use highwater_driver::network::invalid;
-use highwater_driver::sql::preparing::{Place, column_names, insert_into};
-use highwater_driver::sql::quoting::{backquoted, quoted_length};
+use highwater_driver::sql::connection::{Place, column_names, insert_into};
+use highwater_driver::sql::dialect::{backquoted, quoted_length};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 use highwater_model::user_error::UserError;
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
-use highwater_driver::outcomes::closed;
+use highwater_driver::failure::closed;
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::Outcome;
 

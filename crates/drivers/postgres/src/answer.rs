@@ -1,7 +1,7 @@
 //! Counts the response to one request, message by message, without decoding it, and judges how an op ended.
 
+use highwater_driver::failure::{broken, counted, failed, gone, not_applied};
 use highwater_driver::network::describe;
-use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 

@@ -4,7 +4,7 @@
 //! TLS channel where there is one.
 
 use bytes::BytesMut;
-use highwater_driver::private_file::PrivateFile;
+use highwater_driver::regular_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 use highwater_model::user_error::UserError;
 use postgres_protocol::authentication::md5_hash;

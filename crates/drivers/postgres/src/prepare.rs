@@ -10,7 +10,7 @@ use super::encode::{
 use super::errors::Failure;
 use super::message;
 use crate::product::Product;
-use highwater_driver::sql::preparing::{Place, column_names, insert_into};
+use highwater_driver::sql::connection::{Place, column_names, insert_into};
 use highwater_model::user_error::UserError;
 
 /// Maximum parameters of one statement if their number is read as a signed integer.

@@ -3,9 +3,9 @@
 
 use highwater_driver::contract::TableFeatures;
 use highwater_driver::sql::cratedb::CRATEDB;
+use highwater_driver::sql::dialect::literal;
 use highwater_driver::sql::dialect::{DeclaredTypes, Dialect, number_of_digits};
 use highwater_driver::sql::leases::LeaseWords;
-use highwater_driver::sql::quoting::literal;
 use highwater_driver::sql::with_clause::{with_settings, with_tablets};
 use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::failure::{self, closed, gone};
 use highwater_driver::network::describe;
-use highwater_driver::outcomes::{self, closed, gone};
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
 
@@ -225,7 +225,7 @@ async fn not_begun_to_commit(
         (None, Err(error)) => (gone(&describe(&error)), Certainty::NotApplied),
         (None, Ok(())) => (gone("the server said nothing"), Certainty::NotApplied),
     };
-    let mut outcome = outcomes::failed(0, certainty, error);
+    let mut outcome = failure::failed(0, certainty, error);
     outcome.response_rows = rows;
     outcome.response_bytes = bytes;
     outcome.session_usable = usable;

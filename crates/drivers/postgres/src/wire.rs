@@ -12,8 +12,8 @@ use std::task::{Context, Poll, ready};
 
 use super::answer::Answer;
 use super::errors::{Failure, ServerError};
-use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{BufferedStream, Stream};
+use highwater_driver::time_limit::LingeringBackends;
 
 /// Bytes of a message before its body.
 const HEADER: usize = 5;

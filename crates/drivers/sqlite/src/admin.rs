@@ -16,13 +16,13 @@ use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetFacts, Timeline,
 };
-use highwater_driver::disk::DiskSpace;
-use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right};
-use highwater_driver::sql::condition::{ConditionWords, condition};
+use highwater_driver::regular_file::DiskSpace;
+use highwater_driver::sql::dialect::{ConditionWords, condition};
+use highwater_driver::sql::dialect::{literal, quoted};
 use highwater_driver::sql::leases::{self, LeaseWords};
-use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts};
+use highwater_driver::table_registry::{self, Right};
+use highwater_driver::table_registry::{Lease, LeaseAction};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::user_error::UserError;
 
@@ -128,7 +128,7 @@ impl ServerAdmin for SqliteAdmin {
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let mut connection = InTurn(self, "a table to try what is allowed");
-            rights::try_all(&mut connection, &quoted(table), "").await.map(Some)
+            table_registry::try_all(&mut connection, &quoted(table), "").await.map(Some)
         })
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
 use highwater_driver::contract::{BucketSums, KeySums};
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::dialect::quoted;
 use highwater_model::user_error::UserError;
 
 use super::tables::{rows_of, table_error};

@@ -7,11 +7,11 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::error::statement_error;
-use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
+use highwater_driver::sql::connection::{AnswerLimit, TOO_LONG};
 use highwater_driver::sql::describe::{
     self, SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
 };
-use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql::dialect::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
 use highwater_model::user_error::UserError;
 

@@ -7,7 +7,7 @@ use highwater_model::outcome::Outcome;
 use rusqlite::Connection;
 
 use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session};
-use highwater_driver::outcomes::{closed, gone};
+use highwater_driver::failure::{closed, gone};
 use highwater_model::user_error::UserError;
 
 use super::database::Database;

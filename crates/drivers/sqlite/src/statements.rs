@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_driver::sql::preparing::insert_into;
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::connection::insert_into;
+use highwater_driver::sql::dialect::quoted;
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{
     BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnData, Dictionary, Op, OpBody,

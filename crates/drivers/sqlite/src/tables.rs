@@ -7,8 +7,8 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use rusqlite::{Connection, params};
 
 use highwater_driver::contract::KeyCounts;
-use highwater_driver::sql::quoting::{literal, quoted};
-use highwater_driver::sql::registry;
+use highwater_driver::sql::dialect::{literal, quoted};
+use highwater_driver::sql::tables::entry;
 use highwater_driver::table_registry::{
     REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
 };
@@ -116,7 +116,7 @@ fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntr
         literal(name)
     );
     let rows = describe::rows(connection, &registry_name(), &sql)?;
-    Ok(rows.first().and_then(|row| registry::entry(row)))
+    Ok(rows.first().and_then(|row| entry(row)))
 }
 
 fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), UserError> {

@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::Timeline;
-use highwater_driver::lingering::UnderWay;
+use highwater_driver::time_limit::UnderWay;
 use highwater_model::user_error::UserError;
 
 use super::database::{Database, Running};

@@ -13,7 +13,7 @@ use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::request::{Observer, Silent};
 use highwater_runner::store::RunDirectory;
 
 use crate::support::Job;

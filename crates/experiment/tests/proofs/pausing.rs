@@ -8,7 +8,7 @@ use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{Event, Part};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 use crate::hunting::{Hunt, thousand};
 use crate::making::Watched;

@@ -9,8 +9,8 @@ use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::observer::Observer;
 use highwater_runner::record;
+use highwater_runner::request::Observer;
 
 use crate::hunting::{Hunt, mark, no_mark, probes, thousand};
 use crate::making::{Watched, code, lacks_budget};

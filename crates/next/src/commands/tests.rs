@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::lengths::chosen_ns;
+use super::chosen_ns;
 use super::*;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;

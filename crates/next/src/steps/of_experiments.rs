@@ -14,7 +14,10 @@ use highwater_model::tune::{BestConfiguration, NoBestReason, TuneOutcome, TuneRe
 use highwater_sizing::growth::report;
 
 use super::case::{Case, Situation};
-use crate::again::{group, scale, search, tune};
+use crate::again::{
+    again_group, again_scale, again_search, again_tune, longer_confirmations, longer_probes,
+    without_axes,
+};
 use crate::commands::{check, flag_rate, one_session, quoted, soak, span, tune_sessions};
 
 /// Factor for the time after a timeout.
@@ -48,7 +51,7 @@ pub(super) static CASES: &[Case] = &[
         |s| no_mark(s, &[NoMarkReason::TooFewOps, NoMarkReason::OpsTooLong]),
         |s| {
             with(s, ExperimentRecord::search, |experiment, of| {
-                search::longer_probes(experiment, of, LONGER_PROBES)
+                longer_probes(experiment, of, LONGER_PROBES)
             })
         },
     ),
@@ -95,11 +98,7 @@ pub(super) static CASES: &[Case] = &[
             };
             of_search_is(s, failed)
         },
-        |s| {
-            with(s, ExperimentRecord::search, |experiment, of| {
-                search::longer_confirmations(experiment, of)
-            })
-        },
+        |s| with(s, ExperimentRecord::search, longer_confirmations),
     ),
     Case::new(
         "a mark is below the minimum",
@@ -138,7 +137,7 @@ pub(super) static CASES: &[Case] = &[
                     _ => 1,
                 };
                 let budget = span(of.policy.budget_ns.saturating_mul(longer));
-                let again = tune::again(experiment.into(), of);
+                let again = again_tune(experiment.into(), of);
                 format!("{again} --budget {budget} --resume {}", quoted(s.directory))
             })
         },
@@ -152,7 +151,7 @@ pub(super) static CASES: &[Case] = &[
                 if let Some((axis, values)) = further_axis(of) {
                     further.axes[axis].values = values;
                 }
-                tune::again(experiment.into(), &further)
+                again_tune(experiment.into(), &further)
             })
         },
     ),
@@ -161,7 +160,7 @@ pub(super) static CASES: &[Case] = &[
         |s| of_tune(s).is_some(),
         |s| {
             with(s, ExperimentRecord::tune, |experiment, of| {
-                let begin = tune::without_axes("find", experiment.into(), of);
+                let begin = without_axes("find", experiment.into(), of);
                 format!("{begin} --tuned {}", quoted(s.directory))
             })
         },
@@ -238,7 +237,7 @@ pub(super) static CASES: &[Case] = &[
                 if of.outcome == Some(ScaleOutcome::BudgetSpent) {
                     longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
                 }
-                let again = scale::again(experiment, &longer);
+                let again = again_scale(experiment, &longer);
                 format!("{again} --resume {}", quoted(s.directory))
             })
         },
@@ -271,9 +270,9 @@ fn resumed_search(s: &Situation<'_>, longer: u64) -> String {
         let is_full = of.probes.len() >= of.policy.probes_max as usize;
         // Records from before definitions were stored cannot be resumed either.
         if is_full || of.definition_hash.is_empty() {
-            return search::again(experiment.into(), of, longer.max(LONGER));
+            return again_search(experiment.into(), of, longer.max(LONGER));
         }
-        let again = search::again(experiment.into(), of, longer);
+        let again = again_search(experiment.into(), of, longer);
         format!("{again} --resume {}", quoted(s.directory))
     })
 }
@@ -318,7 +317,7 @@ fn of_group<'a>(s: &Situation<'a>) -> Option<&'a GroupRecord> {
 }
 
 fn resumed_group(s: &Situation<'_>, experiment: &ExperimentRecord, of: &GroupRecord) -> String {
-    let again = group::again(experiment, of);
+    let again = again_group(experiment, of);
     format!("{again} --resume {}", quoted(s.directory))
 }
 
@@ -348,7 +347,7 @@ fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
     let given = rested.last_run.header.given.remove(SETTLE);
     let has_rested = given.is_some_and(|given| given == ["1m"]);
     let rest = if has_rested { "5m" } else { "1m" };
-    format!("{} --{SETTLE} {rest}", scale::again(&rested, of))
+    format!("{} --{SETTLE} {rest}", again_scale(&rested, of))
 }
 
 /// The cluster for the requested rate, or for more than the largest size sustains.

@@ -9,8 +9,8 @@ use highwater_model::stored_form::StoredForm;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::patient::{Next, Waits};
-use super::rows::push_range;
 use super::table::TableAudit;
+use super::table::push_range;
 
 /// Maximum number of rows checked.
 const TRIED_MAX: usize = 24;

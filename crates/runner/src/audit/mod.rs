@@ -5,14 +5,12 @@
 //! judge.
 
 mod comparable;
-mod input;
 mod narrow;
 mod own_sql;
 mod patient;
 mod progress;
 mod replaced;
 mod resolve;
-mod rows;
 mod sums;
 mod table;
 
@@ -34,15 +32,14 @@ use highwater_workload::Invariant;
 use crate::deadline::until;
 use crate::ledger::Ledger;
 use patient::{PatientAdmin, Waits};
-use rows::Regenerator;
+use table::Regenerator;
 use table::{Figures, TableAudit, add};
 
-use input::TableTimes;
+use table::TableTimes;
 
-pub(crate) use input::AuditInput;
 pub(crate) use own_sql::form;
 pub(crate) use progress::AuditProgressReporter;
-pub(crate) use rows::push_range;
+pub(crate) use table::{AuditInput, push_range};
 
 /// Number of checks for a table that seems to be dropped; their waits add up to 8 seconds.
 const MISSING_LOOKS: u32 = 5;

@@ -8,8 +8,8 @@ use highwater_model::stored::{Difference, KeyRange, StoredRow};
 use highwater_model::user_error::UserError;
 
 use super::patient::{Next, Waits};
-use super::rows::{Marks, push_halves, push_range};
 use super::table::{Figures, TableAudit, example};
+use super::table::{Marks, push_halves, push_range};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
 /// Maximum number of keys per pass, unless one bucket is wider: four bitmaps of 2 MiB.

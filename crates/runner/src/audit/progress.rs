@@ -10,7 +10,7 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
 use crate::ledger::Ledger;
-use crate::observer::Observer;
+use crate::request::Observer;
 
 /// Rows read between two events.
 const ROWS_PER_EVENT: u64 = 1 << 14;

@@ -9,9 +9,9 @@ use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow, difference};
 use highwater_model::user_error::UserError;
 
-use super::input::TableTimes;
 use super::patient::{Next, Waits};
 use super::progress::rows_of;
+use super::table::TableTimes;
 use super::table::{Figures, TableAudit, example};
 use crate::ledger::replaced::{Replacements, Verdict};
 

@@ -10,7 +10,7 @@ use highwater_model::user_error::UserError;
 use highwater_workload::random::Draws;
 
 use super::patient::{Next, Waits};
-use super::rows::{Marks, push_halves, push_range};
+use super::table::{Marks, push_halves, push_range};
 use super::table::{TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 

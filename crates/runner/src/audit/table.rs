@@ -1,26 +1,31 @@
 //! The audit of one table at its level: expected rows, found rows, faults.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::pin::pin;
+use std::rc::Rc;
 
 use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
-use highwater_driver::KeySums;
+use highwater_driver::{KeySums, Timeline};
 use highwater_model::audit_record::{Removal, WrongSql};
 use highwater_model::event::{AuditStage, TableStep};
-use highwater_model::op::BoundTable;
-use highwater_model::plan::AuditLevel;
+use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, RowBatch};
+use highwater_model::plan::{AuditLevel, Plan};
 use highwater_model::record::{
     AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket,
 };
+use highwater_model::stored::{Difference, KeyRange, StoredRow, difference};
+use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
+use highwater_workload::{Invariant, Workload};
 
-use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;
-use super::progress::rows_of;
-use super::rows::Regenerator;
+use super::progress::{AuditProgressReporter, rows_of};
 use super::sums::{self, SumQuery};
 use crate::deadline::until;
 use crate::ledger::Ledger;
+use crate::store::RunDirectory;
+use crate::table_setup::ExistingTables;
 
 /// Maximum examples of one fault, so that no fault crowds out another.
 const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
@@ -307,4 +312,161 @@ fn rows_due(expectation: &Expectation, found: u64) -> u64 {
     let acknowledged: u64 = expected.clone().map(|bucket| bucket.acknowledged).sum();
     let unknown: u64 = expected.map(|bucket| bucket.unknown).sum();
     found.clamp(acknowledged, acknowledged + unknown)
+}
+
+/// The input of an audit.
+pub(crate) struct AuditInput<'a> {
+    /// The planned level, or a lower one if the target supports no more.
+    pub(crate) level: AuditLevel,
+    pub(crate) limit: Nanos,
+    /// The plan of the run whose rows are compared.
+    pub(crate) plan: &'a Plan,
+    pub(crate) bound: &'a BoundWorkload,
+    /// The workload with all rows keyed, including those of earlier runs.
+    pub(crate) whole: &'a BoundWorkload,
+    /// The tables before this run; in `bound`, rows of earlier runs have no key.
+    pub(crate) tables: &'a ExistingTables,
+    pub(crate) workload: &'a Workload,
+    /// Per table, whether statements with an unknown effect changed it.
+    pub(crate) changed: &'a [bool],
+    /// Invariants to check; empty for one share of several, which cannot see all writes.
+    pub(crate) invariants: &'a [Invariant],
+    pub(crate) directory: &'a RunDirectory,
+    /// The run ended earlier: others may have written since, and the server's counters have advanced.
+    pub(crate) stored: bool,
+    /// Reports the current stage and its progress.
+    pub(crate) progress: AuditProgressReporter<'a>,
+}
+
+/// The times of the comparison of one table.
+#[derive(Clone, Copy)]
+pub(crate) struct TableTimes<'a> {
+    /// Timeline of the run.
+    pub(super) timeline: &'a Rc<dyn Timeline>,
+    /// Until this time, wrong buckets are narrowed to their rows.
+    pub(super) narrow_until: Nanos,
+}
+
+/// Rows generated at once.
+const BLOCK: u64 = 256;
+/// Blocks kept: rows are read back from a few places at a time.
+const BLOCKS: usize = 64;
+
+/// Regenerates the rows of one table.
+pub(crate) struct Regenerator<'a> {
+    workload: &'a Workload,
+    table: usize,
+    columns: &'a [BoundColumn],
+    /// By block number modulo [`BLOCKS`].
+    blocks: Vec<RowBatch>,
+}
+
+impl<'a> Regenerator<'a> {
+    pub(crate) fn new(workload: &'a Workload, table: usize, columns: &'a [BoundColumn]) -> Self {
+        Self { workload, table, columns, blocks: vec![RowBatch::default(); BLOCKS] }
+    }
+
+    /// The difference between a stored row and the row that was sent under its key.
+    pub(crate) fn difference(&mut self, row: &StoredRow) -> Option<Difference> {
+        let block = row.key / BLOCK;
+        let slot = usize::try_from(block % BLOCKS as u64).unwrap_or(0);
+        let batch = &mut self.blocks[slot];
+        if batch.rows == 0 || batch.first_row != block * BLOCK {
+            let rows = usize::try_from(BLOCK).unwrap_or(1);
+            self.workload.fill_row_batch(self.table, block * BLOCK, rows, batch);
+        }
+        let at = usize::try_from(row.key % BLOCK).unwrap_or(0);
+        difference(self.columns, batch, at, &row.values)
+    }
+
+    /// Generates these rows.
+    pub(crate) fn batch(&self, rows: Range<u64>) -> RowBatch {
+        let count = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(0);
+        self.workload.row_batch(self.table, rows.start, count)
+    }
+}
+
+/// One bit per row.
+#[derive(Debug, Clone)]
+pub(crate) struct Marks(Vec<u64>);
+
+impl Marks {
+    /// No row is marked.
+    pub(crate) fn new(rows: usize) -> Self {
+        Self(vec![0; rows.div_ceil(64)])
+    }
+
+    pub(crate) fn get(&self, row: usize) -> bool {
+        self.0.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(crate) fn set(&mut self, row: usize, marked: bool) {
+        if let Some(word) = self.0.get_mut(row / 64) {
+            let bit = 1 << (row % 64);
+            *word = if marked { *word | bit } else { *word & !bit };
+        }
+    }
+
+    /// Rows marked here and not in `other`, ascending.
+    pub(crate) fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = usize> + 'm {
+        self.0.iter().zip(&other.0).enumerate().flat_map(|(at, (mine, theirs))| {
+            let mut left = mine & !theirs;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(at * 64 + bit)
+            })
+        })
+    }
+}
+
+/// Appends a range of keys; adjacent ranges are joined.
+pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end >= keys.start => last.end = last.end.max(keys.end),
+        _ => ranges.push(KeyRange { first: keys.start, end: keys.end }),
+    }
+}
+
+/// Pushes two halves for the next attempt, to be popped from the end; a single item stays whole.
+pub(crate) fn push_halves<'s, T>(left: &mut Vec<&'s [T]>, items: &'s [T]) {
+    let (low, high) = items.split_at(items.len().div_ceil(2));
+    left.extend([high, low].into_iter().filter(|half| !half.is_empty()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_distinguish_rows() {
+        let (mut expected, mut seen) = (Marks::new(200), Marks::new(200));
+        for row in [0, 63, 64, 130, 199] {
+            expected.set(row, true);
+        }
+        seen.set(63, true);
+        expected.set(130, false);
+        assert!(expected.get(199) && !expected.get(130) && !expected.get(1_000));
+        assert_eq!(expected.without(&seen).collect::<Vec<_>>(), [0, 64, 199]);
+    }
+
+    #[test]
+    fn what_is_halved_stays_in_its_order() {
+        let mut left: Vec<&[u64]> = Vec::new();
+        push_halves(&mut left, &[1, 2, 3]);
+        assert_eq!(left, [&[3][..], &[1, 2]]);
+        left.clear();
+        push_halves(&mut left, &[1]);
+        assert_eq!(left, [&[1][..]]);
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut ranges = Vec::new();
+        for keys in [0..5, 5..7, 9..10] {
+            push_range(&mut ranges, keys);
+        }
+        let range = |first, end| KeyRange { first, end };
+        assert_eq!(ranges, [range(0, 7), range(9, 10)]);
+    }
 }

@@ -7,8 +7,6 @@
 mod read_back;
 mod refused;
 mod sampled;
-mod tried;
-mod writing;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,8 +18,8 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
-use tried::TriedTable;
-use writing::{Sent, Writer};
+use sampled::TriedTable;
+use sampled::{Sent, Writer};
 
 pub(crate) use sampled::last_row;
 

@@ -10,7 +10,7 @@ use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::stored_form::StoredForm;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::tried::{TriedTable, kind_of};
+use super::sampled::{TriedTable, kind_of};
 use crate::audit::{form, push_range};
 
 /// Rows that are kept of one answer.

@@ -8,9 +8,9 @@ use highwater_model::user_error::UserError;
 
 use crate::audit::form;
 
+use super::sampled::{Sent, Writer};
+use super::sampled::{TriedTable, kind_of};
 use super::sampled::{extreme_values, set};
-use super::tried::{TriedTable, kind_of};
-use super::writing::{Sent, Writer};
 
 /// Rows that are sent with other columns of a refused one, of which each may be refused for its own: if two
 /// of three are, all of them are once in 650 times.

@@ -1,16 +1,18 @@
-//! Which rows are tried: the last one that a run may reach, and those with the extremes of each column.
-//! Must not send one.
+//! The rows that are tried: the last one that a run may reach, and those with the extremes of each column; sent as the
+//! load sends them, by the same session, encoder, and op. Must not read any back.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use highwater_driver::{Encoder, Request, Session, Timeline};
+use highwater_model::display::count;
 use highwater_model::numbers::truncate_to_i64;
-use highwater_model::op::{ColumnData, RowBatch, Value};
+use highwater_model::op::{BoundColumn, BoundTable, ColumnData, Op, OpBody, OpId, RowBatch, Value};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::plan::{Pace, Plan, Unit};
-
+use highwater_model::units::Nanos;
 use highwater_workload::Workload;
-
-use super::tried::TriedTable;
 
 /// Rows in whose columns extremes are looked for: that many at the begin, and as many in all of the run.
 const LOOKED_AT: u64 = 256;
@@ -154,5 +156,192 @@ fn compared(one: &Value, other: &Value) -> Ordering {
         (Value::Float(one), Value::Float(other)) => one.total_cmp(other),
         (Value::Text(one), Value::Text(other)) => one.len().cmp(&other.len()),
         _ => Ordering::Equal,
+    }
+}
+
+/// One table, and the op that fills it.
+pub(super) struct TriedTable<'a> {
+    pub(super) position: usize,
+    /// As a pass over the whole table reads it.
+    pub(super) table: BoundTable,
+    pub(super) op: OpId,
+    pub(super) batch: u64,
+    pub(super) workload: &'a Workload,
+    pub(super) first_row: u64,
+    /// Whether a load follows, whose audit names expressions that are refused.
+    pub(super) before_load: bool,
+    /// Rows that were sent with other values than their own: those at the ends of what generators make.
+    pub(super) made: Vec<RowBatch>,
+}
+
+impl TriedTable<'_> {
+    /// Rows as they are sent.
+    pub(super) fn rows(&self, first: u64, rows: u64) -> RowBatch {
+        let rows = usize::try_from(rows).unwrap_or(1);
+        self.workload.row_batch(self.position, first, rows)
+    }
+
+    /// One row as it was sent.
+    pub(super) fn sent(&self, row: u64) -> RowBatch {
+        self.made_row(row).cloned().unwrap_or_else(|| self.rows(row, 1))
+    }
+
+    fn made_row(&self, row: u64) -> Option<&RowBatch> {
+        self.made.iter().find(|made| made.first_row == row)
+    }
+
+    /// Where a row's value comes from, for people.
+    pub(super) fn origin(&self, row: u64) -> String {
+        match self.made_row(row) {
+            Some(_) => "which its generator may make".to_owned(),
+            None => format!("its value in row {}", count(row)),
+        }
+    }
+}
+
+/// The column's type as the target has it, or as the workload has it.
+pub(super) fn kind_of(column: &BoundColumn) -> &str {
+    match column.declared.name.as_str() {
+        "" => column.kind.name(),
+        declared => declared,
+    }
+}
+
+/// What became of a batch.
+pub(super) enum Sent {
+    /// All of its rows are stored.
+    Stored,
+    /// A value does not fit its column, in the target's words; none of its rows is stored.
+    Refused(String),
+    /// Anything else, about which the load may say more, and why.
+    Unclear(Option<OpError>),
+}
+
+/// A session that sends a bounded number of rows.
+pub(super) struct Writer {
+    session: Box<dyn Session>,
+    encoder: Box<dyn Encoder>,
+    request: Request,
+    /// Rows that may still be sent; none on a session that ended.
+    left: usize,
+    /// Rows of the table that were sent.
+    sent: BTreeSet<u64>,
+    timeline: Rc<dyn Timeline>,
+    /// Nothing is sent from then on.
+    end: Nanos,
+}
+
+impl Writer {
+    /// A writer with a limit of rows and of time.
+    pub(super) fn new(
+        session: Box<dyn Session>,
+        rows: usize,
+        timeline: &Rc<dyn Timeline>,
+        time: Nanos,
+    ) -> Self {
+        Self {
+            end: timeline.now().saturating_add(time),
+            timeline: Rc::clone(timeline),
+            encoder: session.encoder(),
+            session,
+            request: Request::empty(),
+            left: rows,
+            sent: BTreeSet::new(),
+        }
+    }
+
+    /// Begins with another table.
+    pub(super) fn begin(&mut self) {
+        self.sent.clear();
+    }
+
+    /// The first row from `first` on that was not sent.
+    pub(super) fn fresh(&self, first: u64) -> Option<u64> {
+        (first..=u64::MAX).find(|row| !self.sent.contains(row))
+    }
+
+    /// Sends a batch.
+    pub(super) async fn send(&mut self, op: OpId, batch: RowBatch) -> Sent {
+        let is_late = self.timeline.now() >= self.end;
+        let Some(left) = self.left.checked_sub(batch.rows).filter(|_| !is_late) else {
+            return Sent::Unclear(None);
+        };
+        self.left = left;
+        self.sent.extend((batch.first_row..).take(batch.rows));
+        let rows = batch.rows as u64;
+        // No op of the load has this index.
+        self.request.op = Op { id: op, index: u64::MAX, body: OpBody::Insert(batch) };
+        self.encoder.encode(&mut self.request);
+        let outcome = self.session.execute(&mut self.request).await;
+        if !outcome.session_usable {
+            self.left = 0;
+        }
+        judged(outcome, rows)
+    }
+}
+
+fn judged(outcome: Outcome, rows: u64) -> Sent {
+    let is_certain = outcome.certainty != Certainty::Unknown && outcome.rows_unknown == 0;
+    match outcome.error {
+        None if is_certain && outcome.rows_applied == rows => Sent::Stored,
+        Some(error)
+            if is_certain && outcome.rows_applied == 0 && error.class == ErrorClass::Data =>
+        {
+            Sent::Refused(error.message)
+        }
+        error => Sent::Unclear(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_driver::BoxFuture;
+    use highwater_driver::clock::SimulatedTimeline;
+
+    /// Stores everything, each statement in so much time.
+    struct Stores(Rc<dyn Timeline>, Nanos);
+
+    struct NoText;
+
+    impl Encoder for NoText {
+        fn encode(&mut self, _: &mut Request) {}
+    }
+
+    impl Session for Stores {
+        fn encoder(&self) -> Box<dyn Encoder> {
+            Box::new(NoText)
+        }
+
+        fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+            Box::pin(async {
+                self.0.sleep_until(self.0.now().saturating_add(self.1)).await;
+                Outcome::applied(request.op.rows())
+            })
+        }
+    }
+
+    /// Batches of 30 rows that are sent, of a thousand rows in a second.
+    fn batches(each: Nanos) -> usize {
+        let simulated = SimulatedTimeline::new();
+        let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
+        let sent = simulated.block_on(async move {
+            let session = Box::new(Stores(Rc::clone(&timeline), each));
+            let mut writer = Writer::new(session, 1_000, &timeline, Nanos::SECOND);
+            for sent in 0..100 {
+                let batch = RowBatch { first_row: 30 * sent as u64, rows: 30, columns: Vec::new() };
+                if !matches!(writer.send(OpId(0), batch).await, Sent::Stored) {
+                    return sent;
+                }
+            }
+            100
+        });
+        sent.unwrap()
+    }
+
+    #[test]
+    fn no_more_rows_are_sent_than_may_be_and_none_after_the_end() {
+        assert_eq!(batches(Nanos::from_millis(1)), 33);
+        assert_eq!(batches(Nanos::from_millis(400)), 3);
     }
 }

@@ -17,14 +17,14 @@ use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySampl
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
+use super::interval_lines::KeyNames;
 use super::interval_lines::{counts, interval_record, journal_line};
-use super::key_names::KeyNames;
 use super::ledger_log::LedgerLog;
 use super::objectives::ObjectiveCounts;
 use crate::executor::{Pass, Tick};
 use crate::misses::{MissCounts, words};
-use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
+use crate::request::Observer;
 use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::stop::StopCounts;
 use crate::store::{Journal, RunDirectory, Spool};

@@ -5,22 +5,16 @@
 pub(crate) mod collector;
 mod interval_lines;
 mod journaled;
-mod key_names;
 pub(crate) mod ledger_log;
 mod objectives;
-mod recovered;
-mod reports_so_far;
 mod results;
 mod so_far;
-
-pub use reports_so_far::ReportsSoFar;
-pub use so_far::SoFar;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_analysis as analysis;
-use highwater_analysis::availability::GAPS_KEPT;
+use highwater_analysis::availability::{GAPS_KEPT, acknowledged_per_s, measured_seconds, of_gaps};
 use highwater_driver::TargetFacts;
 use highwater_model::display::{count, duration, percent_asked, span};
 use highwater_model::numbers::to_f64;
@@ -28,37 +22,39 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, ClientRecord, CpuQuota, Header, HostRecord, Incident, IncidentKind, OWN_SETTING,
-    PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord,
-    SchedulingClass, StreamRecord, TABLE_SETTING, TargetRecord, WorkloadRecord,
+    AuditRecord, AuditStatus, AvailabilityRecord, ClientRecord, CpuQuota, Header, HostRecord,
+    Incident, IncidentKind, OWN_SETTING, PlanRecord, ProgramRecord, RECORD_SCHEMA, Record,
+    ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord, TABLE_SETTING, TargetRecord,
+    WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-
-use self::results::{
+use interval_lines::{delta_of, interval_record};
+use journaled::Journaled;
+use results::{
     LOAD, MachineUse, availability_record, client_record, measured, phase_beside, phase_record,
     result_record, stream_record,
 };
+
 use crate::ceilings::{self, CeilingKey};
-use crate::environment;
 use crate::ledger::Ledger;
-use crate::pass::PassRecord;
-use crate::pass::Passes;
+use crate::pass::{PassRecord, Passes};
 use crate::record::collector::Collector;
+use crate::recorder::IntervalDelta;
 use crate::request::RunRequest;
 use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
-use crate::store::{self, StoredRun};
+use crate::store::{self, JournalLine, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
+
+pub use so_far::{ReportsSoFar, SoFar};
 
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
 /// files.
 pub fn read(path: &Path) -> Result<Record, UserError> {
     let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
-        StoredRun::Killed { draft, lines } => {
-            Record::Run(Box::new(recovered::recovered(*draft, lines)))
-        }
+        StoredRun::Killed { draft, lines } => Record::Run(Box::new(recovered(*draft, lines))),
     };
     record.header_mut().is_of_others = store::others_may_write(path).is_some();
     Ok(record)
@@ -361,7 +357,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             id: request.directory.id(),
             highwater: ProgramRecord { version: request.version.clone() },
             started_at: request.started_at.clone(),
-            environment: environment::describe(),
+            environment: telemetry::describe(),
             labels: request.options.labels.clone(),
             given: request.given.clone(),
             settings_file: request.options.settings_file.clone(),
@@ -402,4 +398,65 @@ fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
         .iter()
         .map(|limited| CpuQuota { node: limited.node.clone(), cores: limited.cores });
     quotas.collect()
+}
+
+/// The record of a run that was killed, from its draft and its journal.
+fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
+    let mut intervals: BTreeMap<(u64, [String; 3]), IntervalDelta> = BTreeMap::new();
+    let mut journaled = Journaled::default();
+    for line in lines {
+        let delta = delta_of(&line);
+        let names = [line.phase, line.stream, line.op];
+        journaled.see(&names[0], delta.second);
+        journaled.add(&names, &delta);
+        intervals.entry((delta.second, names)).and_modify(|sum| sum.merge(&delta)).or_insert(delta);
+    }
+    journaled.fill(&mut record);
+    let intervals = intervals
+        .into_iter()
+        .map(|((second, names), delta)| interval_record(second, names, &delta));
+    record.intervals.extend(intervals);
+    record.availability = availability_of(&record);
+    record.audit.status = AuditStatus::Failed;
+    record.audit.error = Some("the program ended before the audit".to_owned());
+    record.incidents.push(Incident::new(
+        IncidentKind::Killed,
+        "this one comes from its journal, with latencies at two significant digits and gaps in whole seconds",
+    ));
+    record.judgments = analysis::judge(&record);
+    record.limit = analysis::limit(&record);
+    record
+}
+
+/// Availability, at a resolution of whole seconds.
+fn availability_of(record: &RunRecord) -> AvailabilityRecord {
+    let per_s = acknowledged_per_s(&record.intervals, &record.phases);
+    let seconds = measured_seconds(&record.phases).zip(per_s.iter().copied());
+    of_gaps(silent(seconds), per_s, &record.phases, &[], &[])
+}
+
+/// Ranges of consecutive seconds without an acknowledgment: start and length.
+fn silent(acknowledged: impl Iterator<Item = (u64, u64)>) -> Vec<[u64; 2]> {
+    let mut gaps: Vec<[u64; 2]> = Vec::new();
+    for (second, _) in acknowledged.filter(|(_, acknowledged)| *acknowledged == 0) {
+        let start = second * Nanos::SECOND.0;
+        match gaps.last_mut() {
+            Some([begin, length]) if *begin + *length == start => *length += Nanos::SECOND.0,
+            _ => gaps.push([start, Nanos::SECOND.0]),
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_without_an_answer_that_follow_each_other_are_one_gap() {
+        let seconds = [(3, 0), (4, 0), (5, 9), (6, 0), (10, 0), (11, 1)];
+        let s = Nanos::SECOND.0;
+        assert_eq!(silent(seconds.into_iter()), [[3 * s, 2 * s], [6 * s, s], [10 * s, s]]);
+        assert!(silent([(0, 1)].into_iter()).is_empty());
+    }
 }

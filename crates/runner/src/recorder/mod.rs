@@ -5,22 +5,22 @@
 //! blend. Failed and dropped ops rank as infinite; failed ones have a histogram of their own as well. Of an op that the
 //! target acknowledged in part the rows that it did not rank as infinite.
 
-mod acknowledgements;
 mod failures;
 mod intervals;
 mod key_stats;
-mod phase_keys;
 mod windows;
 
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
-pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use failures::Failures;
-pub use intervals::{BoundedTimes, IntervalDelta, Intervals, WINDOWS_PER_SECOND};
+pub use intervals::{
+    AcknowledgementMap, BoundedTimes, Gap, GapSearch, IntervalDelta, Intervals, MILLIS_PER_MAP,
+    WINDOWS_PER_SECOND,
+};
+pub(crate) use key_stats::PhaseKeys;
 pub use key_stats::{ClassErrors, KeyStats, RowWait};
-pub(crate) use phase_keys::PhaseKeys;
 pub use windows::{WindowCounts, WindowDelta};
 
 use windows::{EndedOp, WindowDeltas};

@@ -15,7 +15,7 @@ use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_
 use crate::control::{Controls, Received};
 use crate::intervention::obey_after_load;
 use crate::ledger::Ledger;
-use crate::observer::Observer;
+use crate::request::Observer;
 use crate::request::RunRequest;
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 

@@ -4,47 +4,42 @@
 
 mod auditing;
 mod earlier_audit;
-mod ending;
-mod holding;
 mod passes;
 mod preparing;
 mod state;
-mod trying;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_analysis::cluster_changes::cluster_changes;
+use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
+use highwater_driver::interrupts::Interrupts;
 use highwater_driver::{Admin, TableFeatures, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
-use highwater_model::event::{Event, WarningKind};
+use highwater_model::event::{Event, Part, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Invariant;
+use preparing::unless_stopped;
+use state::Run;
 
 use crate::audit::AuditOutcome;
-use crate::binding;
 use crate::deadline::within;
-use crate::empty_responses;
-use crate::executor;
-use crate::leases::{HeldLeases, KeptLeases};
+use crate::leases::{self, HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
-use crate::observer::Observer;
 use crate::pass::{Executors, Passes};
 use crate::record::collector::Collector;
 use crate::record::ledger_log::LedgerLog;
 use crate::record::{self, Parts};
+use crate::request::Observer;
 use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
-use crate::table_setup;
-use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
-use highwater_driver::interrupts::Interrupts;
-use highwater_model::user_error::{UserError, UserErrorKind};
-use preparing::unless_stopped;
-use state::Run;
+use crate::table_setup::writes;
+use crate::{binding, empty_responses, executor, table_setup};
 
 pub use crate::request::{Ended, RunEnd, RunOptions, RunRequest, TableRequest, TelemetryRequest};
 
@@ -187,7 +182,7 @@ impl Run {
             return Err(error);
         }
         if leases.is_some_and(HeldLeases::is_lost) {
-            let lost = Incident::new(IncidentKind::TablesLost, holding::LOST);
+            let lost = Incident::new(IncidentKind::TablesLost, LOST);
             parts.record.incidents.push(lost);
         }
         Box::pin(self.conclude(parts, passes, admin, collector)).await
@@ -269,7 +264,7 @@ impl Run {
         parts.record.interventions = self.controls.obeyed();
         let of_phases = record::notes_of_phases(&self.request.plan, &passes);
         notes.extend(of_phases);
-        notes.extend(trying::uncompared_note(&bound));
+        notes.extend(preparing::uncompared_note(&bound));
         notes.extend(remarks);
         parts.record.notes = notes;
         let origin = passes.origin();
@@ -392,5 +387,85 @@ fn check_transactions(bound: &BoundWorkload, facts: &TargetFacts) -> Result<(), 
     match bound.ops.iter().find(is_one) {
         Some(op) if !facts.transactions => Err(UserError::no_transactions(&op.name)),
         _ => Ok(()),
+    }
+}
+
+/// Why an audit cannot be trusted.
+const STILL_RUNNING: &str = "statements of this run may still have been running";
+/// Record text if the user stopped the run before the end of the measurement.
+const STOPPED: &str = "Ctrl-C, or a signal";
+/// Record text if the user stopped the run after the measurement.
+const STOPPED_MEASURED: &str = "you stopped the run after the measurement was complete";
+
+impl Run {
+    /// Incidents that ended the run or spoiled its end; `idle` if none of its statements ran before the audit.
+    fn incidents(
+        &self,
+        passes: &Passes,
+        idle: bool,
+        collector: &mut Collector<'_>,
+    ) -> Vec<Incident> {
+        let interrupted = passes.interrupted() || self.interrupts.requested().is_some();
+        let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
+        let stopped = match (interrupted, measured) {
+            (false, _) => None,
+            (true, false) => Some((IncidentKind::Interrupted, STOPPED)),
+            (true, true) => Some((IncidentKind::AuditInterrupted, STOPPED_MEASURED)),
+        };
+        let incident = |kind| move |why: String| Incident::new(kind, why);
+        let lost = passes.fatal().map(|error| error.message);
+        let unwritten = collector.journal_error.take();
+        let all = [
+            stopped.map(|(kind, message)| Incident::new(kind, message)),
+            lost.map(incident(IncidentKind::TargetLost)),
+            (!idle).then(|| Incident::new(IncidentKind::NotIdle, STILL_RUNNING)),
+            unwritten.map(incident(IncidentKind::RecordIncomplete)),
+            self.disk_full.clone().map(incident(IncidentKind::DiskFull)),
+            collector.hopeless.take().map(incident(IncidentKind::Hopeless)),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// Record text if another run took the tables over.
+const LOST: &str = "another run took the tables over, because this run's heartbeat was \
+                               missing for half a minute: rows of both may be in them";
+
+impl Run {
+    /// Takes leases on the tables that this run fills or drops; none if nothing is stored, or if the target is a model
+    /// of this run alone.
+    async fn hold_tables(
+        &self,
+        bound: &BoundWorkload,
+        admin: &mut dyn Admin,
+    ) -> Result<Option<HeldLeases>, UserError> {
+        let capabilities = self.request.target.capabilities();
+        let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
+        let options = &self.request.options;
+        let drops = options.drop || !options.drop_foreign.is_empty();
+        let changes = writes(&self.request) || drops;
+        if bound.tables.is_empty() || !is_shared || !changes {
+            return Ok(None);
+        }
+        let tables: Vec<&str> = bound.tables.iter().map(|t| t.name.as_str()).collect();
+        let (plan, timeline) = (&self.request.plan, self.timeline.as_ref());
+        if let Some(kept) = &self.kept
+            && let Some(held) = kept.hand_over(admin, &tables, timeline).await?
+        {
+            return Ok(Some(held));
+        }
+        let watching = |held: Part| self.begin(held);
+        let token = leases::take(admin, &tables, plan, timeline, watching).await?;
+        HeldLeases::keep(&self.request.target, token)
+            .map(Some)
+            .map_err(|error| UserError::cannot("run", &error))
+    }
+
+    /// Releases the tables, or keeps them for the next run of a search.
+    async fn release_tables(&self, held: HeldLeases, admin: &mut dyn Admin) {
+        match &self.kept {
+            Some(kept) => kept.keep(held),
+            None => held.end(admin, self.timeline.as_ref()).await,
+        }
     }
 }

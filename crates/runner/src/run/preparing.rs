@@ -4,16 +4,22 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::interrupts::Interrupts;
 use highwater_driver::{Admin, Connect, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
+use highwater_model::record::RunNote;
+use highwater_model::stored_form::StoredForm;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::state::Run;
 use crate::binding::DeclaredTables;
+use crate::canary::{self, Canary, Uncompared};
 use crate::deadline::within;
-use highwater_driver::interrupts::Interrupts;
-use highwater_model::user_error::{UserError, UserErrorKind};
+use crate::leases::KeptLeases;
+use crate::record::note;
+use crate::table_setup::writes;
 
 /// Time limit for replacing a connection on which a statement timed out.
 const RENEW_LIMIT: Nanos = Nanos::from_secs(10);
@@ -91,4 +97,145 @@ impl Run {
             *admin = fresh;
         }
     }
+}
+
+/// For a statement that was given up.
+const IDLE_LIMIT: Nanos = Nanos::from_secs(15);
+/// Shares write from their common start on: the first one tries only where it is further away than this, and
+/// recreates no table in the last part of it.
+const BEFORE_START: Nanos = Nanos::from_secs(5);
+const LAST_MOMENT: Nanos = Nanos::SECOND;
+
+impl Run {
+    /// Has the audit try itself on the tables that this run has made, which are made anew then, and
+    /// returns the workload as it is to be audited.
+    pub(super) async fn try_audit(
+        &mut self,
+        admin: &mut Box<dyn Admin>,
+        bound: Arc<BoundWorkload>,
+        facts: &TargetFacts,
+    ) -> Result<Arc<BoundWorkload>, UserError> {
+        if !self.has_canary() {
+            return Ok(bound);
+        }
+        let tried = self.kept.as_ref().and_then(KeptLeases::tried);
+        let uncompared = match tried {
+            Some(uncompared) => uncompared,
+            None => self.try_new_tables(admin, &bound).await?,
+        };
+        if let Some(kept) = &self.kept {
+            kept.keep_tried(&uncompared);
+        }
+        if uncompared.is_empty() {
+            return Ok(bound);
+        }
+        self.declared.leave_out(&uncompared, &bound);
+        self.bind(&facts.dialects)
+    }
+
+    /// A model has no types; and another share must not write yet to a table that is about to be made again.
+    fn has_canary(&self) -> bool {
+        let (plan, capabilities) = (&self.request.plan, self.request.target.capabilities());
+        let level = plan.audit.level.min(capabilities.auditable);
+        let is_database = capabilities.stores_values && !capabilities.simulated;
+        let audits = level > AuditLevel::Off && is_database;
+        audits && writes(&self.request) && (plan.share.of == 1 || self.is_alone_for(BEFORE_START))
+    }
+
+    /// Whether this is the first of several shares, and the others write nothing for so long.
+    fn is_alone_for(&self, time: Nanos) -> bool {
+        let plan = &self.request.plan;
+        // Rows to load are loaded by each share at once.
+        let waits = plan.share.index == 1 && plan.workload.rows_to_load == 0;
+        waits && self.request.start_in > self.timeline.now().saturating_add(time)
+    }
+
+    async fn try_new_tables(
+        &mut self,
+        admin: &mut Box<dyn Admin>,
+        bound: &Arc<BoundWorkload>,
+    ) -> Result<Vec<Uncompared>, UserError> {
+        let stop = self.later_interrupts.clone();
+        let unwritten = self.tables.unwritten(admin.as_mut(), bound);
+        let unwritten = unless_stopped(&stop, unwritten).await?;
+        if unwritten.is_empty() {
+            return Ok(Vec::new());
+        }
+        let begun = self.tables.begin_canary(admin.as_mut(), &unwritten);
+        unless_stopped(&stop, begun).await?;
+        let canary = Canary {
+            target: self.request.target.as_ref(),
+            workload: &self.request.workload,
+            bound,
+            first_row: self.tables.first_row,
+            last_row: canary::last_row(&self.request.plan, self.tables.first_row),
+            before_load: true,
+            timeline: &self.timeline,
+        };
+        let tried = async {
+            let tried = std::pin::pin!(canary.try_tables(admin.as_mut(), &unwritten));
+            let tried = within(canary::LIMIT, self.timeline.as_ref(), tried).await;
+            tried.transpose()
+        };
+        let tried = unless_stopped(&stop, tried).await;
+        let is_given_up = match &tried {
+            Ok(tried) => tried.is_none(),
+            Err(error) => error.kind == UserErrorKind::Interrupted,
+        };
+        if is_given_up {
+            // A statement was given up, whose rows may still come.
+            self.renew(admin).await;
+            let deadline = self.timeline.now().saturating_add(IDLE_LIMIT);
+            let start = Some(self.request.start_in).filter(|_| self.request.plan.share.of > 1);
+            if !admin.quiesce(start.unwrap_or(deadline).min(deadline)).await? {
+                // Its rows would be behind those of the load; the next run recreates the tables.
+                tried?;
+                return Err(still_running());
+            }
+        }
+        if self.request.plan.share.of > 1 && !self.is_alone_for(LAST_MOMENT) {
+            return Err(too_late());
+        }
+        let (request, identity) = (&self.request, self.row_identity.clone());
+        let ended = self.tables.end_canary(admin.as_mut(), bound, request, &identity);
+        let ended = ended.await;
+        // What was found is more than what could not be cleaned up behind it.
+        let uncompared = tried?.unwrap_or_default();
+        ended?;
+        Ok(uncompared)
+    }
+}
+
+/// Its rows may come at any time.
+fn still_running() -> UserError {
+    UserError::statement("a statement of the audit's try in the new tables is still running")
+        .with_hint("find out what it waits for; --audit off begins the load without a try")
+}
+
+/// The other shares begin to write, to tables that should have been recreated before.
+fn too_late() -> UserError {
+    UserError::statement("the audit's try in the new tables was not over before --start-at")
+        .with_hint("start all shares again, with --drop for the first one and a later --start-at")
+}
+
+/// A note on the columns that are not compared.
+pub(super) fn uncompared_note(bound: &BoundWorkload) -> Option<RunNote> {
+    let columns = bound
+        .tables
+        .iter()
+        .flat_map(|table| {
+            let left_out =
+                table.columns.iter().filter(|column| column.form() == StoredForm::Uncompared);
+            left_out
+                .map(|column| format!("{}.{} ({})", table.name, column.name, column.declared.name))
+        })
+        .collect::<Vec<_>>()
+        .join(", ");
+    (!columns.is_empty()).then(|| {
+        let message = format!(
+            "the audit does not compare these columns, whose types give back other texts than were \
+             sent: {columns}"
+        );
+        note("columns_not_compared", message)
+    })
 }

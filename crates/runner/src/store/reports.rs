@@ -11,7 +11,7 @@ use highwater_model::target_telemetry::{TelemetryPoint, TelemetryValue};
 use highwater_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::line_tail::LineTail;
+use super::journal::LineTail;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq)]

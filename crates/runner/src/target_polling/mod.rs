@@ -4,7 +4,6 @@
 //! after a pause. A slow response is waited for across samples: a database under load answers late just when its
 //! telemetry matters. Must not delay a run, or the other sources, for more than a second; must not end a run.
 
-mod control_groups;
 mod host;
 mod series;
 #[cfg(test)]
@@ -25,7 +24,7 @@ use tokio::sync::oneshot;
 
 use self::series::Table;
 use crate::deadline::within;
-use crate::observer::Observer;
+use crate::request::Observer;
 use highwater_driver::telemetry::LimitedNode;
 
 /// Time limit for a response, with the connection for it.
@@ -106,7 +105,7 @@ impl TelemetryPoller {
         if is_here && !limited_nodes.is_empty() {
             let nodes = limited_nodes.to_vec();
             let open: Opener = Box::new(move |_| {
-                let reader = control_groups::reader(&nodes);
+                let reader = host::quota_reader(&nodes);
                 Box::pin(async { Ok(Some(reader)) })
             });
             poller.add(sources::CONTROL_GROUPS, open);

@@ -9,7 +9,7 @@ use highwater_model::target_telemetry::{
 };
 
 use super::*;
-use crate::observer::Silent;
+use crate::request::Silent;
 use highwater_driver::clock::SimulatedTimeline;
 use highwater_model::user_error::{UserError, UserErrorKind};
 

@@ -9,7 +9,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::{Connected, Worker};
-use crate::refusals::Refusals;
+use crate::sessions::Refusals;
 
 /// First wait between two attempts to connect.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);

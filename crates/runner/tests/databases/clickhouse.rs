@@ -10,7 +10,7 @@ use highwater_driver::interrupts;
 use highwater_driver::{TargetOptions, TargetUrl};
 use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_runner::run::run;
 use highwater_testing::clickhouse::skipped;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};

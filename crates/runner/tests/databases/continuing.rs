@@ -19,7 +19,7 @@ use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId}
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RunRecord, TableRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 /// Half a second of inserts into a file of this directory.
 fn job(root: &Path) -> Job {

@@ -12,7 +12,7 @@ use highwater_model::plan::{AuditLevel, Share, StopRule};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserErrorKind;
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_testing::mariadb::{self, MariaDb};
 

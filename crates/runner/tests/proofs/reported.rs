@@ -6,7 +6,7 @@ use std::rc::Rc;
 use highwater_model::event::{Event, LATENCY_BOUNDS_NS, SecondProgress, StreamCounts};
 use highwater_model::record::{IntervalRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 use crate::support::{Job, closed, one_node, open};
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Observer;
 use highwater_runner::record::ReportsSoFar;
+use highwater_runner::request::Observer;
 use highwater_runner::store::Reported;
 
 use crate::support::{Job, one_node, open};

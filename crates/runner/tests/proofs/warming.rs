@@ -11,7 +11,7 @@ use highwater_model::event::Event;
 use highwater_model::plan::Arrivals;
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 
 use crate::support::faulty::{Faults, in_half};
 use crate::support::{At, Job, closed, one_node, open};

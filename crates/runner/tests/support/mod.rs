@@ -25,8 +25,8 @@ use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, Run
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_model::user_error::UserError;
 use highwater_runner::control::{self, Controller, Controls, Reply};
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
+use highwater_runner::request::{Observer, Silent};
 use highwater_runner::run::{RunEnd, RunOptions, RunRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};

@@ -5,7 +5,7 @@ use highwater_model::units::Nanos;
 use super::broken::{Broken, require};
 use super::subject::Subject;
 use highwater_driver::contract::Admin;
-use highwater_driver::lease::{Lease, LeaseAction, Owner};
+use highwater_driver::table_registry::{Lease, LeaseAction, Owner};
 
 /// Name of the leased table; it need not exist.
 const TABLE: &str = "highwater_conformance_leased";

@@ -11,7 +11,7 @@ use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
 use crate::generators::spec::{Shape, Specs};
 use crate::parameter::ParameterKind;
-use crate::transaction::MAX_STATEMENTS;
+use crate::sql::MAX_STATEMENTS;
 use highwater_model::op::ColumnType;
 
 /// A parameter in place of a number.

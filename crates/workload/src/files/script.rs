@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use super::WorkloadSpec;
 use crate::entity::quoted;
+use crate::sql::{Control, MAX_STATEMENTS, statements};
 use crate::sql::{Sql, SqlInputError, Token, tokens};
-use crate::transaction::{Control, MAX_STATEMENTS, statements};
 use highwater_model::numbers::signed_to_f64;
 use highwater_model::plan::Unit;
 use highwater_model::user_error::{UserError, one_line, suggest};

@@ -10,9 +10,9 @@ use crate::generators::columns::{ColumnScope, Scope};
 use crate::generators::parameters::{MAX_COUNT, ParameterGenerator};
 use crate::generators::spec::read_type;
 use crate::input::{Entry, Section};
+use crate::sql::{Control, MAX_STATEMENTS};
 use crate::sql::{Sql, SqlInputError};
 use crate::table::Table;
-use crate::transaction::{Control, MAX_STATEMENTS};
 
 /// The parameters that an op's statements use.
 pub(super) struct Statements {

@@ -11,7 +11,7 @@ use std::f64::consts::SQRT_2;
 
 use highwater_model::scale::{ScaleRecord, ScaleSize, ScaleTrial};
 
-use super::drift::{LogRate, REPEAT_ERROR, Z95};
+use super::sizes::{LogRate, REPEAT_ERROR, Z95};
 use super::{counted, drift};
 use differences::{differences, is_guarded};
 

@@ -7,8 +7,8 @@ use highwater_model::display::{count, percent, percent_whole, rate};
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
 use highwater_model::scale::{ScaleRecord, ScaleTrial, SizeVerdict};
 
-use super::alone::{NodeSpread, node_spread};
 use super::counted;
+use super::sizes::{NodeSpread, node_spread};
 use super::sizes::{SizedRate, replicas_of};
 use crate::findings::RuleFinding;
 use crate::judge::measurement::CLIENT_CPU_LIMIT;

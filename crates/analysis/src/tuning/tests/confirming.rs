@@ -1,6 +1,6 @@
 //! The confirming round: which of two is better, and whether that can be told.
 
-use super::super::compare::gain95;
+use super::super::state::gain95;
 use super::*;
 
 #[test]

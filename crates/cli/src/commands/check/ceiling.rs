@@ -7,7 +7,7 @@ use std::rc::Rc;
 use highwater_driver::interrupts;
 use highwater_model::user_error::UserError;
 use highwater_runner::ceilings::{self, Ceiling};
-use highwater_runner::observer::Silent;
+use highwater_runner::request::Silent;
 use highwater_runner::run::{self as runner, RunRequest};
 
 use crate::ceiling::keep;

@@ -5,7 +5,7 @@ use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
-use highwater_runner::generator_bounds::SESSIONS_MAX;
+use highwater_runner::planner::SESSIONS_MAX;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use crate::intent::probes::{self, Seconds};

@@ -1,7 +1,7 @@
 //! The execution of a prepared statement, with its values in the protocol's binary format.
 
-use highwater_driver::calendar::CivilTime;
 use highwater_driver::cell::Cell;
+use highwater_driver::cell::CivilTime;
 
 use super::text;
 use crate::packet::{self, command, put_lenenc_bytes};

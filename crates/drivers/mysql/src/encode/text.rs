@@ -4,8 +4,8 @@
 
 use std::io::Write;
 
-use highwater_driver::calendar::CivilTime;
 use highwater_driver::cell::Cell;
+use highwater_driver::cell::CivilTime;
 
 /// Writes a row of VALUES.
 pub(super) fn values<'c>(out: &mut Vec<u8>, cells: impl Iterator<Item = Cell<'c>>) {

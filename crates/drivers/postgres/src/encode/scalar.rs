@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
-use highwater_driver::calendar::CivilTime;
 use highwater_driver::cell::Cell;
+use highwater_driver::cell::CivilTime;
 use highwater_model::numbers::{signed_to_f64, to_f32};
 use highwater_model::op::ColumnType;
 

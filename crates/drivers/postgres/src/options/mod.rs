@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use highwater_model::units::Nanos;
 
 use highwater_driver::contract::TargetOptions;
-use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
+use highwater_driver::time_limit::LingeringBackends;
 use highwater_model::user_error::UserError;
 
 pub(super) use required_auth::{Binding, HostOrder, SessionAttributes};

@@ -9,8 +9,8 @@ use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::observer::Observer;
 use highwater_runner::record;
+use highwater_runner::request::Observer;
 
 use super::cluster::{Growing, Shape};
 use super::order;

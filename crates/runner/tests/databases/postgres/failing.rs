@@ -10,7 +10,7 @@ use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::observer::Observer;
+use highwater_runner::request::Observer;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
 use super::server::{Database, target, try_run};

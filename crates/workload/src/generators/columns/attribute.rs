@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::making::Scope;
 use super::making::{Fill, Generate, MadeFor};
-use super::scope::Scope;
 use crate::entity::{Attributes, Entity};
 use crate::generators::plain::Texts;
 use crate::generators::prelude::{

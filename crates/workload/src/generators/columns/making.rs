@@ -2,12 +2,14 @@
 //!
 //! What must not be here: a generator.
 
-use super::scope::Scope;
-use crate::entity::Attributes;
-use crate::generators::plain::{Plain, Texts};
-use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec, Value};
-use crate::layout::Layout;
+use highwater_model::op::ColumnType;
 use highwater_model::units::Seed;
+
+use crate::entity::{Attributes, Entity};
+use crate::generators::plain::{Plain, Texts};
+use crate::generators::prelude::{ColumnData, Draws, Section, Segments, Spec, Value};
+use crate::input::named;
+use crate::layout::{Layout, Ticks};
 
 /// A generator of columns.
 pub(crate) trait Generate: Sized {
@@ -86,4 +88,38 @@ impl Fill for PlainColumn {
     fn extremes(&self) -> Vec<Value> {
         self.plain.extremes(self.kind)
     }
+}
+
+named!(TableScope<'_>, ColumnScope);
+
+/// What is above a column or a parameter.
+pub(crate) struct Scope<'s> {
+    /// The type of the column or of the parameter itself.
+    pub(crate) kind: ColumnType,
+    /// Values that it stands for.
+    pub(crate) count: u64,
+    /// What the rows of the column's table are about.
+    pub(crate) entity: Option<&'s Entity>,
+    pub(crate) entities: &'s [Entity],
+    /// Of a column, the last one is its own.
+    pub(crate) tables: &'s [TableScope<'s>],
+    /// Earlier parameters.
+    pub(crate) parameters: &'s [ColumnScope],
+}
+
+/// A table, as far as others refer to it.
+pub(crate) struct TableScope<'s> {
+    pub(crate) name: &'s str,
+    /// The times of its rows, if one of its columns has them.
+    pub(crate) ticks: Option<Ticks>,
+    pub(crate) columns: Vec<ColumnScope>,
+}
+
+/// A column, a field of an object, or a parameter.
+pub(crate) struct ColumnScope {
+    pub(crate) name: String,
+    pub(crate) kind: ColumnType,
+    /// Whether it is a reference itself.
+    pub(crate) refers: bool,
+    pub(crate) fields: Vec<ColumnScope>,
 }

@@ -6,7 +6,6 @@ mod attribute;
 mod making;
 mod object;
 mod reference;
-mod scope;
 mod timeline;
 mod walk;
 
@@ -18,10 +17,9 @@ use crate::input::Section;
 use making::PlainColumn;
 
 pub(crate) use attribute::attribute_position;
-pub(crate) use making::{Fill, Generate, MadeFor};
+pub(crate) use making::{ColumnScope, Fill, Generate, MadeFor, Scope, TableScope};
 pub(crate) use object::{OF_FIELDS, Object, scope_of};
 pub(crate) use reference::{Reference, field_of, read_place};
-pub(crate) use scope::{ColumnScope, Scope, TableScope};
 
 /// From the list of generators to what reads and makes by any of them.
 macro_rules! generators {

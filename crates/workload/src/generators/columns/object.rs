@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use toml::de::DeValue;
 
 use super::attribute::attribute_position;
+use super::making::{ColumnScope, Scope};
 use super::making::{Fill, Generate, MadeFor};
-use super::scope::{ColumnScope, Scope};
 use crate::entity::{Entity, quoted};
 use crate::generators::plain::{Choice, Literal, PLAIN, Plain, Texts};
 use crate::generators::prelude::{

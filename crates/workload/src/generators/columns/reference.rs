@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::making::{ColumnScope, Scope};
 use super::making::{Fill, Generate, MadeFor};
-use super::scope::{ColumnScope, Scope};
 use crate::generators::distribution::{Distribution, Sampler};
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, SCALARS, Section, Segments, Serialize, Spec, specs,

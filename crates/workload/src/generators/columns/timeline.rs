@@ -1,7 +1,7 @@
 //! `timeline`: start + tick × interval, perhaps with jitter.
 
+use super::making::Scope;
 use super::making::{Fill, Generate, MadeFor};
-use super::scope::Scope;
 use crate::generators::prelude::{
     ColumnData, Draws, Section, Segments, Serialize, Spec, TIMESTAMP, Ticks, specs,
 };

@@ -18,8 +18,8 @@
 //! Alike are: the uniform distribution of the value at any time, the range, the step from tick
 //! to tick (deviation near 1), and the independence of fields and of entities.
 
+use super::making::Scope;
 use super::making::{Fill, Generate, MadeFor};
-use super::scope::Scope;
 use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, Value, specs,
 };

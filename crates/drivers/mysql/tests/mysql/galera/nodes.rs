@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use highwater_driver::lease::{Lease, LeaseAction};
+use highwater_driver::table_registry::{Lease, LeaseAction};
 use highwater_driver::{Admin, ShardCopies};
 use highwater_model::units::Nanos;
 use highwater_testing::galera::{Galera, NODES};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use highwater_analysis::noise::next_run_within;
+use highwater_analysis::change_points::next_run_within;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::units::Nanos;
