@@ -131,6 +131,13 @@ pub trait TableAdmin {
     fn leases<'a>(&'a mut self, _action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
+    /// The entries of the registered tables that exist, by name; those in `drop` are dropped and forgotten first. When
+    /// no table is left, the registry goes, too. Called with names that it returned before, while their leases are held.
+    fn listed_tables<'a>(&'a mut self, _drop: &'a [String]) -> Response<'a, Vec<RegistryEntry>> {
+        let error = UserError::usage("this target keeps no registry of tables in one place")
+            .with_hint("name one server by its URL; a simulated target stores no tables");
+        Box::pin(std::future::ready(Err(error)))
+    }
     /// The server's counter of rows inserted into the workload's tables, if it has one.
     fn rows_inserted<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(std::future::ready(Ok(None)))

@@ -40,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) opening: Vec<String>,
     /// The table below the answer on a terminal, which shows its first rows.
     pub(crate) brief: Option<Table>,
+    /// The table with which Markdown begins, below the answer, to be pasted under an article.
+    pub(crate) article: Option<Table>,
     /// Sentences below the judgments on a terminal, which shows the first one of each label.
     pub(crate) facts: Vec<Remark>,
     /// Beside the name of a page: what it is about.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
-use highwater_driver::table_registry::{HEARTBEAT, Holder, Owner, WATCH};
+use highwater_driver::table_registry::{HEARTBEAT, Holder, LEASES_TABLE, Owner, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::Part;
@@ -70,11 +70,12 @@ pub(crate) struct HeldLeases {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Takes the leases of a run, or reports their holders. `watching` is called with what it waits for.
+/// Takes the leases of a run, or those of a command that drops tables and has no plan; or reports their holders.
+/// `watching` is called with what it waits for.
 pub(crate) async fn take(
     admin: &mut dyn Admin,
     tables: &[&str],
-    plan: &Plan,
+    plan: Option<&Plan>,
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
 ) -> Result<HeldToken, UserError> {
@@ -105,7 +106,7 @@ async fn end_gone(
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
     let mut silent = Vec::new();
     for lease in found.into_iter().filter(in_the_way) {
-        match lease.holder(|owner| is_at_work(owner, &lease.token)) {
+        match holder_of(&lease) {
             Holder::Alive => return Err(in_use(&lease)),
             Holder::Gone => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
             Holder::Silent => silent.push(lease),
@@ -133,14 +134,36 @@ async fn end_gone(
     Ok(())
 }
 
-fn own_leases(tables: &[&str], plan: &Plan) -> Vec<Lease> {
-    let (owner, hash) = (this_process(), plan.hash());
+/// Drops registered tables that no run holds, and the tables of Highwater itself if it created no other there.
+///
+/// # Errors
+/// A run holds one of them, and none is dropped; or the target rejects a statement.
+pub async fn drop_tables(
+    admin: &mut dyn Admin,
+    names: &[String],
+    timeline: &dyn Timeline,
+    watching: impl Fn(Part),
+) -> Result<(), UserError> {
+    let tables: Vec<&str> = names.iter().map(String::as_str).collect();
+    let token = take(admin, &tables, None, timeline, watching).await?;
+    let left = admin.listed_tables(names).await;
+    let leases = admin.leases(LeaseAction::End(&token.0)).await?;
+    if left?.is_empty() && leases.is_empty() {
+        admin.query(&format!("DROP TABLE {LEASES_TABLE}")).await?;
+    }
+    Ok(())
+}
+
+fn own_leases(tables: &[&str], plan: Option<&Plan>) -> Vec<Lease> {
+    let owner = this_process();
+    let hash = plan.map_or_else(|| "none, it drops tables".to_owned(), Plan::hash);
+    let (index, shares) = plan.map_or((1, 1), |plan| (plan.share.index, plan.share.of));
     let (process, started, now) = (owner.process, owner.started, wall_clock().0);
     let token = format!("{process:08x}{started:016x}{now:016x}");
     let lease = |table: &&str| Lease {
         table: (*table).to_owned(),
-        share: plan.share.index,
-        shares: plan.share.of,
+        share: index,
+        shares,
         token: token.clone(),
         plan: hash.clone(),
         owner: owner.clone(),
@@ -331,6 +354,11 @@ impl Heart {
         }
         Ok(admin)
     }
+}
+
+/// The state of a lease's holder, as far as this machine can see it.
+pub fn holder_of(lease: &Lease) -> Holder {
+    lease.holder(|owner| is_at_work(owner, &lease.token))
 }
 
 /// Identifies this process to others.

@@ -82,6 +82,7 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
     if !matches!(record, RecordRef::Experiment(_)) {
         traits.extend(planned(&run.plan.definition));
     }
+    traits.extend(url_parameters(&run.target.urls));
     traits.extend(named("setting", &run.target.settings));
     traits.extend(named("machine", &record.header().environment));
     traits.extend(named("parameter", &workload.parameters));
@@ -108,6 +109,13 @@ fn planned(plan: &Plan) -> impl Iterator<Item = Trait> {
     let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let length: u64 = measured.map(|phase| phase.duration.0).sum();
     paces.chain([set("length".to_owned(), span(length))])
+}
+
+/// The parameters of the target's first URL, as the user gave them.
+fn url_parameters(urls: &[String]) -> impl Iterator<Item = Trait> {
+    let parameters = urls.first().and_then(|url| url.split_once('?')).map_or("", |of| of.1);
+    let pairs = parameters.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| set(format!("URL {name}"), value.to_owned()))
 }
 
 /// One for each name.

@@ -17,7 +17,9 @@ mod steadiness;
 mod tests;
 pub mod unknown;
 
-use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
+use highwater_model::judgment::{
+    Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
 use highwater_model::record::{
     ImportRecord, ImportedPace, InterventionRecord, LatencyBegin, MissingField, RunRecord,
 };
@@ -36,6 +38,11 @@ pub fn judge(record: &RunRecord) -> Judgments {
         data: data::judge(record),
         objective: objective::judge(record, &measured),
     }
+}
+
+/// Each stated objective of a run alone, in their order.
+pub fn judge_objectives(record: &RunRecord) -> Vec<Judgment<ObjectiveValue>> {
+    objective::judge_each(record, &judged_streams(record))
 }
 
 /// The measured streams that judgments are about. Where a user changed a pace, phases may be too short to say
@@ -81,7 +88,7 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
 
 /// Valid, or of a run whose throughput drifted, or whose backlog grew, and of which nothing is asked that this spoils: a drift is first a
 /// statement about the target, and of ops that failed too many failed whether it drifted or not.
-fn is_good_enough(judgments: &Judgments) -> bool {
+pub fn is_good_enough(judgments: &Judgments) -> bool {
     let measurement = &judgments.measurement;
     let is_of_drift = |code| {
         matches!(

@@ -43,15 +43,7 @@ pub(super) fn judge(
     }
     let latencies = latency_verdicts(objectives, measured);
     let mut reasons = vec![failed_work, latency(&latencies)];
-    for objective in objectives {
-        reasons.push(match *objective {
-            Objective::Latency { .. } | Objective::RowLatency { .. } => None,
-            Objective::Errors { max_ppm } => errors(measured, max_ppm),
-            Objective::Rejected { max_ppm } => rejected(record, measured, max_ppm),
-            Objective::Throughput { min } => throughput(measured, min),
-            Objective::Cpu { max_ppm } => cpu(record, max_ppm),
-        });
-    }
+    reasons.extend(objectives.iter().map(|objective| of_counts(record, measured, objective)));
     reasons.push(rate_not_sustained(measured));
     reasons.push(backlog(record, measured));
     reasons.push(not_measured(measured));
@@ -67,6 +59,45 @@ pub(super) fn judge(
         _ => ObjectiveValue::Missed,
     };
     judgment(value, reasons)
+}
+
+/// Each stated objective alone, in their order: met, missed, or not decided.
+pub(super) fn judge_each(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Vec<Judgment<ObjectiveValue>> {
+    let objectives = &record.plan.definition.objectives;
+    let verdicts = latency_verdicts(objectives, measured);
+    let mut of_latency = verdicts.chunk_by(|one, other| one.objective == other.objective);
+    let each = objectives.iter().map(|objective| {
+        let is_latency = objective.quantile_ppm().is_some();
+        let latencies = is_latency.then(|| of_latency.next()).flatten().unwrap_or_default();
+        let reason = latency(latencies);
+        let lacks_ops = measured.is_empty() || reason.is_some() && lacks_ops_alone(latencies);
+        let reason = reason.or_else(|| of_counts(record, measured, objective));
+        let value = match &reason {
+            _ if lacks_ops => ObjectiveValue::NotDecided,
+            None => ObjectiveValue::Met,
+            Some(_) => ObjectiveValue::Missed,
+        };
+        judgment(value, reason.into_iter().collect())
+    });
+    each.collect()
+}
+
+/// Why an objective that is not about latency is missed.
+fn of_counts(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    objective: &Objective,
+) -> Option<Reason> {
+    match *objective {
+        Objective::Latency { .. } | Objective::RowLatency { .. } => None,
+        Objective::Errors { max_ppm } => errors(measured, max_ppm),
+        Objective::Rejected { max_ppm } => rejected(record, measured, max_ppm),
+        Objective::Throughput { min } => throughput(measured, min),
+        Objective::Cpu { max_ppm } => cpu(record, max_ppm),
+    }
 }
 
 /// Whether no objective is stated.

@@ -24,6 +24,8 @@ pub const SUSTAINED_SHARE: f64 = 0.99;
 
 /// What one latency objective came to, for one op in one phase.
 pub(crate) struct LatencyVerdict {
+    /// Position of its objective among those about latency.
+    pub(super) objective: usize,
     pub(super) place: String,
     /// `p99`, or `p99 of rows`.
     pub(super) percentile: String,
@@ -77,6 +79,7 @@ pub(crate) fn latency_verdicts(
                 applied = true;
                 let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
                 verdicts.push(LatencyVerdict {
+                    objective: index,
                     phase_ns: stream.phase.duration_ns,
                     place: stream.place_of(result),
                     percentile: percentile_name(objective),
@@ -94,6 +97,7 @@ pub(crate) fn latency_verdicts(
                 "no op was acknowledged"
             };
             verdicts.push(LatencyVerdict {
+                objective: index,
                 place: objective.op.unwrap_or("all streams").to_owned(),
                 phase_ns: 0,
                 percentile: percentile_name(objective),

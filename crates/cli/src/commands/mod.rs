@@ -15,6 +15,7 @@ mod serve;
 pub(crate) mod show;
 mod size;
 mod table;
+mod tables;
 pub(crate) mod tune;
 mod workloads;
 
@@ -38,4 +39,5 @@ pub static ALL: &[&CommandSpec] = &[
     &check::COMMAND,
     &cluster::COMMAND,
     &workloads::COMMAND,
+    &tables::COMMAND,
 ];

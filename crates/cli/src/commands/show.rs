@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_analysis as analysis;
 use highwater_model::json;
-use highwater_model::record::{Record, RecordRef, RunRecord};
+use highwater_model::record::{Question, Record, RecordRef, RunRecord};
 use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::record;
@@ -32,13 +32,15 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the latest run
   highwater show 2026-11-20T18 --format csv
       the intervals of one run, named by a prefix of its ID
+  highwater show --format junit > results.xml
+      the judgments and objectives as test cases, for a pipeline
   highwater show m1/highwater-runs/a m2/highwater-runs/b
       two load generators' shares merged into one run",
     run: |layers| show(&ShowIntent::resolve(layers)?),
 };
 
 const OUTPUT_FLAGS: &[Flag] = &[
-    flag("--format <FORMAT>", "Print text, json, csv, telemetry-csv, html, or markdown")
+    flag("--format <FORMAT>", "Print text, json, csv, telemetry-csv, html, markdown, or junit")
         .default("text"),
     flag("--open", "Write report.html in the run's directory again, and open it in the browser")
         .reach(Reach::Outside),
@@ -70,7 +72,7 @@ pub(crate) enum Format {
     Text,
     /// The record.
     Json,
-    /// The intervals.
+    /// The intervals; of a growth, its sizes.
     Csv,
     /// The target's metrics.
     TelemetryCsv,
@@ -78,6 +80,8 @@ pub(crate) enum Format {
     Html,
     /// The summary for the page of a CI job.
     Markdown,
+    /// The judgments as test cases.
+    Junit,
 }
 
 impl ShowIntent {
@@ -100,8 +104,9 @@ fn format(text: &str) -> Result<Format, UserError> {
         ("telemetry-csv", Format::TelemetryCsv),
         ("html", Format::Html),
         ("markdown", Format::Markdown),
+        ("junit", Format::Junit),
     ];
-    let hint = "there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`";
+    let hint = "there are `text`, `json`, `csv`, `telemetry-csv`, `html`, `markdown` and `junit`";
     one_of(&all, text, "is not a format", hint)
 }
 
@@ -134,10 +139,14 @@ fn show(settings: &ShowIntent) -> Result<u8, UserError> {
             return Ok(exit::of(record));
         }
         Format::Json => json::print(record),
-        Format::Csv => report::csv(&record.measured_run()),
+        Format::Csv => match record.experiment().map(|of| &of.question) {
+            Some(Question::Scale(scale)) => report::growth_csv(scale),
+            _ => report::csv(&record.measured_run()),
+        },
         Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),
         Format::Html => report::html(record),
         Format::Markdown => report::markdown(record, &place),
+        Format::Junit => report::junit(record),
     };
     terminal::data(&text)?;
     Ok(exit::of(record))

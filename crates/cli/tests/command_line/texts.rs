@@ -26,6 +26,7 @@ fn help_of_the_program() {
       check        Check that a target is usable, a workload or cluster file valid, or figures plausible
       cluster      Start, resize, and end the cluster that a cluster file describes
       workloads    List workloads, show the file of one, or start your own file
+      tables       List the tables that Highwater created on a target, and drop them
       completions  Print a completion script for a shell
       man          Print the manual page of a command, or write all pages
 
@@ -87,7 +88,7 @@ fn help_of_show() {
 
     Output:
           --format <FORMAT>
-              Print text, json, csv, telemetry-csv, html, or markdown [default: text]
+              Print text, json, csv, telemetry-csv, html, markdown, or junit [default: text]
 
           --open
               Write report.html in the run's directory again, and open it in the browser
@@ -109,6 +110,8 @@ fn help_of_show() {
           the latest run
       highwater show 2026-11-20T18 --format csv
           the intervals of one run, named by a prefix of its ID
+      highwater show --format junit > results.xml
+          the judgments and objectives as test cases, for a pipeline
       highwater show m1/highwater-runs/a m2/highwater-runs/b
           two load generators' shares merged into one run
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 use highwater_driver::table_registry::{HEARTBEAT_OVERDUE, WATCH};
 use highwater_model::judgment::Data;
 use highwater_model::units::Nanos;
+use highwater_testing::clickhouse;
+use highwater_testing::mariadb;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
@@ -155,4 +157,86 @@ fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
     refused(&again(&place, &url, "--drop"));
     first.signal(Signal::INT);
     assert!(first.end().stdout.contains("data           clean"));
+}
+
+/// Lists what Highwater created there and nothing else; drops what no run holds, and leaves nothing of its own. `sql`
+/// runs a statement there.
+fn listed_and_dropped(url: &str, sql: &dyn Fn(&str) -> String) {
+    let place = Place::new().verbose();
+    let tables = |more: &str| place.typed(&format!("tables {url} {more}"));
+    let expect = |called: &Called, code: i32, words: &[&str]| {
+        assert_eq!(called.code, Some(code), "{called:?}");
+        let said = format!("{}{}", called.stdout, called.stderr);
+        assert!(words.iter().all(|words| said.contains(words)), "{words:?}: {called:?}");
+        assert!(!called.stdout.contains("mine"), "{called:?}");
+    };
+    sql("CREATE TABLE mine (n INTEGER)");
+    expect(&tables(""), 0, &["Highwater created no tables there"]);
+    let first = load(&place, url, "--drop");
+    expect(&tables(""), 0, &["cpu", "in use by ", ", process ", "last heartbeat"]);
+    refused(&tables("--drop cpu --yes"));
+    expect(&tables("--drop mine --yes"), 2, &["created no table `mine`", "it created cpu"]);
+    first.signal(Signal::INT);
+    expect_clean_end(first);
+    expect(&tables(""), 0, &[" rows, workload ", "seed 42; free"]);
+    expect(&tables("--drop cpu"), 2, &["no terminal to ask on", "add --yes"]);
+    expect(&tables("--drop cpu --yes"), 0, &["dropped cpu"]);
+    expect(&tables(""), 0, &["Highwater created no tables there"]);
+    assert_eq!(sql("SELECT count(*) FROM mine").trim(), "0");
+}
+
+fn expect_clean_end(running: Running) {
+    let ended = running.end();
+    assert!(ended.stdout.contains("data           clean"), "{ended:?}");
+}
+
+#[test]
+fn tables_of_a_sqlite_file_are_listed_and_dropped_when_no_run_holds_them() {
+    let (place, url) = with_file();
+    listed_and_dropped(&url, &|sql| {
+        if sql.starts_with("SELECT") {
+            return place.query("one.db", sql);
+        }
+        place.database("one.db", sql);
+        String::new()
+    });
+    let left = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'highwater%'";
+    assert_eq!(place.query("one.db", left), "0");
+}
+
+#[test]
+fn tables_of_postgresql_are_listed_and_dropped_when_no_run_holds_them() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    listed_and_dropped(&server.url(SUPERUSER, "postgres"), &|sql| server.sql("postgres", sql));
+    let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'highwater%'";
+    assert_eq!(server.sql("postgres", left).trim(), "0");
+}
+
+#[test]
+fn tables_of_mariadb_are_listed_and_dropped_when_no_run_holds_them() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = mariadb::MariaDb::start();
+    listed_and_dropped(&server.url(mariadb::SUPERUSER), &|sql| server.sql(sql));
+    let left = "SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'highwater%'";
+    assert_eq!(server.sql(left).trim(), "0");
+}
+
+/// There, an entry of the registry is not removed at once.
+#[test]
+fn tables_of_clickhouse_are_listed_and_dropped_when_no_run_holds_them() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let server = clickhouse::ClickHouse::start();
+    listed_and_dropped(&server.url(clickhouse::SUPERUSER), &|sql| {
+        let engine = if sql.starts_with("CREATE") { " ENGINE = Memory" } else { "" };
+        server.sql(&format!("{sql}{engine}"))
+    });
+    let left = "SELECT count(*) FROM system.tables WHERE name LIKE 'highwater%'";
+    assert_eq!(server.sql(left).trim(), "0");
 }

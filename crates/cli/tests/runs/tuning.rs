@@ -88,7 +88,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
 fn of_equal_settings_none_is_called_better() {
     let place = Place::new().verbose();
     let (called, _) = tuned(&place, "--over sim.rtt=300us,0.3ms --batch 12");
-    called.prints("a tie: the runner-up is as good");
+    called.prints(" tie (within ");
 }
 
 /// A cluster that turns away what its short queues do not hold: a third of the grid is valid.

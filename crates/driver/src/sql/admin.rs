@@ -338,6 +338,11 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
         })
     }
 
+    fn listed_tables<'a>(&'a mut self, drop: &'a [String]) -> Response<'a, Vec<RegistryEntry>> {
+        let dialect = self.server.dialect();
+        Box::pin(tables::listed_tables(self, dialect, drop))
+    }
+
     fn rows_inserted<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(self.server.rows_inserted(&mut self.connection, workload))
     }

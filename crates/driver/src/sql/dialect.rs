@@ -98,6 +98,8 @@ pub struct Dialect {
     pub registry_options: &'static str,
     /// Creates the registry, if it does not exist; set if options alone are not enough.
     pub registry: Option<&'static str>,
+    /// Removes the entry of a table from the registry, where an entry can be removed.
+    pub forget: Option<&'static str>,
     /// How an INSERT into a table with this key continues that replaces these columns of a row with the same key.
     pub on_duplicate: fn(&str, &[String]) -> String,
     /// Counts the tables of that name.
@@ -178,6 +180,7 @@ impl Dialect {
             stamp: ["", ""],
             registry_options: "",
             registry: None,
+            forget: Some("DELETE FROM highwater_tables WHERE name = {name}"),
             on_duplicate: |key, columns| {
                 let set: Vec<String> =
                     columns.iter().map(|name| format!("{name} = excluded.{name}")).collect();

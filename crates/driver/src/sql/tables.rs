@@ -4,12 +4,15 @@
 //! The rules are in `table_registry`; this is the SQL. Must not change a table that is not registered, unless the user
 //! named it.
 
+use std::collections::BTreeMap;
+
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::units::Seed;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::describe::number;
 use super::dialect::Dialect;
+use crate::contract::TableReader;
 use crate::sql_query::{SqlQuery, first_value};
 use crate::table_registry::{
     REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
@@ -88,6 +91,51 @@ async fn steps<'w>(
         steps.push((table, policy.action(&table.name, there, entry)?));
     }
     Ok(steps)
+}
+
+/// See [`crate::contract::TableAdmin::listed_tables`].
+pub async fn listed_tables(
+    admin: &mut dyn TableReader,
+    dialect: &Dialect,
+    drop: &[String],
+) -> Result<Vec<RegistryEntry>, UserError> {
+    if !exists(admin, dialect, REGISTRY_TABLE).await? {
+        return Ok(Vec::new());
+    }
+    for name in drop {
+        admin.query(&format!("DROP TABLE {}", dialect.identifier(name))).await?;
+        if let Some(forget) = dialect.forget {
+            admin.query(&dialect.about(forget, name)).await?;
+        }
+    }
+    if let Some(refresh) = dialect.refresh(REGISTRY_TABLE) {
+        admin.query(&refresh).await?;
+    }
+    // Where entries are only added, the newest of a table counts.
+    let order = if dialect.only_appends { " ORDER BY version" } else { "" };
+    let rows = admin.query(&(select_all(dialect) + order)).await?;
+    let entries = rows.iter().filter_map(|row| entry(row));
+    let entries: BTreeMap<String, RegistryEntry> =
+        entries.map(|entry| (entry.name.clone(), entry)).collect();
+    let mut listed = Vec::new();
+    for (name, entry) in entries {
+        if exists(admin, dialect, &name).await? {
+            listed.push(entry);
+        }
+    }
+    if listed.is_empty() && !drop.is_empty() {
+        admin.query(&format!("DROP TABLE {REGISTRY_TABLE}")).await?;
+    }
+    Ok(listed)
+}
+
+async fn exists(
+    admin: &mut dyn TableReader,
+    dialect: &Dialect,
+    name: &str,
+) -> Result<bool, UserError> {
+    let found = admin.query(&dialect.about(dialect.exists, name)).await?;
+    Ok(number(&found, 0) > 0)
 }
 
 /// See [`crate::contract::TableAdmin::update_registry`].
@@ -250,13 +298,15 @@ pub fn registry_table(dialect: &Dialect) -> String {
 
 /// Selects the entry of a table; on append-only servers, the newest one.
 pub fn select(dialect: &Dialect, name: &str) -> String {
-    let (key, columns) = columns(dialect);
     let newest = if dialect.only_appends { " ORDER BY version DESC LIMIT 1" } else { "" };
-    format!(
-        "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}{newest}",
-        columns.join(", "),
-        dialect.literal(name)
-    )
+    let key = columns(dialect).0;
+    format!("{} WHERE {key} = {}{newest}", select_all(dialect), dialect.literal(name))
+}
+
+/// Selects all entries; on append-only servers, also those that a newer one replaced.
+fn select_all(dialect: &Dialect) -> String {
+    let (key, columns) = columns(dialect);
+    format!("SELECT {key}, {} FROM {REGISTRY_TABLE}", columns.join(", "))
 }
 
 /// The entry in a row of [`select`].

@@ -76,6 +76,7 @@ pub const CLICKHOUSE: Dialect = Dialect {
     with_settings: |create, settings| with_engine(create, settings, escaped),
     options: " ENGINE = MergeTree ORDER BY tuple()",
     registry: Some(REGISTRY),
+    forget: Some("ALTER TABLE highwater_tables DELETE WHERE name = {name}"),
     exists: "SELECT count(*) FROM system.tables \
              WHERE database = currentDatabase() AND name = {name}",
     statements_remark: Some("The queries that this server runs are not counted here"),

@@ -251,6 +251,10 @@ impl TableAdmin for HttpAdmin {
         })
     }
 
+    fn listed_tables<'a>(&'a mut self, drop: &'a [String]) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(tables::listed_tables(self, &CRATEDB, drop))
+    }
+
     fn rows_inserted<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(self.written())
     }

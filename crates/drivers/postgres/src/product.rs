@@ -256,6 +256,7 @@ const QUESTDB: Dialect = Dialect {
     inner_prefix: "highwater_",
     stamp: QUESTDB_STAMP,
     registry: Some(QUESTDB_REGISTRY),
+    forget: None,
     // The table itself says that a row replaces those with its key.
     on_duplicate: |_, _| String::new(),
     ..Dialect::standard(

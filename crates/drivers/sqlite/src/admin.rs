@@ -17,9 +17,10 @@ use highwater_driver::contract::{
     TargetFacts, Timeline,
 };
 use highwater_driver::regular_file::DiskSpace;
-use highwater_driver::sql::dialect::{ConditionWords, condition};
+use highwater_driver::sql::dialect::{ConditionWords, Dialect, condition};
 use highwater_driver::sql::dialect::{literal, quoted};
 use highwater_driver::sql::leases::{self, LeaseWords};
+use highwater_driver::sql::tables::listed_tables;
 use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::table_registry::{self, Right};
 use highwater_driver::table_registry::{Lease, LeaseAction};
@@ -103,6 +104,11 @@ impl SqlQuery for InTurn<'_> {
 /// SQL of leases; SQLite has no connection locks.
 const LEASES: LeaseWords =
     LeaseWords::plain(literal, "TEXT", "CAST(unixepoch('subsec') * 1000 AS INTEGER)");
+/// SQL of the registry.
+const REGISTRY: Dialect = Dialect {
+    exists: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = {name} COLLATE NOCASE",
+    ..Dialect::standard(&["sqlite"], LEASES, "")
+};
 
 impl ServerAdmin for SqliteAdmin {
     fn facts(&mut self) -> Response<'_, TargetFacts> {
@@ -171,6 +177,10 @@ impl TableAdmin for SqliteAdmin {
             let mut connection = InTurn(self, "the leases of tables");
             leases::perform(&mut connection, &LEASES, action).await
         })
+    }
+
+    fn listed_tables<'a>(&'a mut self, drop: &'a [String]) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(listed_tables(self, &REGISTRY, drop))
     }
 
     /// Bytes of the whole file and its write-ahead log, including other tables.

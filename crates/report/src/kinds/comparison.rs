@@ -34,8 +34,8 @@ const DIFFERENCES_MAX: usize = 40;
 /// Maximum number of proposed runs; above it, other advice is more useful.
 const RUNS_PROPOSED: u32 = 30;
 /// Kinds of settings that name a group, the most informative first.
-const TELLING: [&str; 6] =
-    ["pace ", "parameter ", "length", "setting ", "target version", "target"];
+const TELLING: [&str; 7] =
+    ["pace ", "parameter ", "length", "URL ", "setting ", "target version", "target"];
 /// What the verdicts mean.
 const VERDICTS: &str = "Equal: the whole interval is inside the difference that matters. Better or worse: the difference would be rare \
      between equal groups. Inconclusive: too few runs, or runs that differ too much. The interval is Welch's, of the \
@@ -264,7 +264,7 @@ fn telling(comparison: &Comparison) -> Option<&Difference> {
 
 fn plain_name(difference: &Difference) -> String {
     let name = difference.name.as_str();
-    let name = ["pace ", "parameter ", "setting ", "machine "]
+    let name = ["pace ", "parameter ", "URL ", "setting ", "machine "]
         .iter()
         .find_map(|start| name.strip_prefix(start))
         .unwrap_or(name);

@@ -63,6 +63,7 @@ pub(super) fn report(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Report {
         answer,
         opening: vec![title(run, scale), load.clone()],
         brief: Some(brief),
+        article: Some(article(scale, &grown)),
         facts: facts.into_iter().chain([Remark::new("load", load)]).collect(),
         hero: vec![Block::Charts(hero)],
         sections: [growth(scale, &grown, shown, rows, charts), sizes(scale)]
@@ -122,7 +123,7 @@ fn sizes(scale: &ScaleRecord) -> Section {
         title: "Measured sizes",
         lead: plural(scale.trials.len(), "measurement"),
         blocks: vec![
-            Block::table("Measured sizes", table(scale), 1),
+            Block::Table(table(scale)),
             Block::Term("Each size has a record and a page of its own:".to_owned()),
             Block::Links(alone.chain(each).collect()),
         ],
@@ -149,13 +150,9 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
         return Answer::nothing(question, "no size counts");
     };
     let figures = &largest.trial.figures;
-    let level = match scale.each {
-        ScaleEach::Find => "90% interval",
-        ScaleEach::Run | ScaleEach::Tune => "95% CI",
-    };
     let interval = figures
         .interval
-        .map(|[low, high]| format!("{level} {} to {} {unit}", rate(low), rate(high)));
+        .map(|[low, high]| format!("{} {} to {} {unit}", level(scale), rate(low), rate(high)));
     let first = grown.sizes.first().filter(|_| grown.sizes.len() > 1);
     let basis = first.map_or_else(String::new, |first| {
         format!(
@@ -174,6 +171,14 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
         limit: figures.limit.as_ref().map(limit_line),
         keys: keys(grown, &unit),
         ..Answer::default()
+    }
+}
+
+/// What the interval of a size's figure is.
+const fn level(scale: &ScaleRecord) -> &'static str {
+    match scale.each {
+        ScaleEach::Find => "90% interval",
+        ScaleEach::Run | ScaleEach::Tune => "95% CI",
     }
 }
 
@@ -406,55 +411,81 @@ fn price(amount: f64) -> String {
     format!("{amount:.decimals$}")
 }
 
-/// The head and a row for each measured size, in order; the first column holds words.
-fn table(scale: &ScaleRecord) -> Vec<Row> {
-    let head = format!(
-        "size | nodes | sessions | shards | {}/s | predicted | off | p99 | busiest node | load generator | took",
-        scale.unit.name()
-    );
-    headed(&head, scale.trials.iter().map(row))
+/// Each measured size, in order; what is known of it besides stands below the table. Fits 120 columns.
+fn table(scale: &ScaleRecord) -> Table {
+    let unit = scale.unit.name();
+    let head = format!("size | nodes | sessions | {unit}/s | predicted | p99 | node CPU | client");
+    let rows = headed(&head, scale.trials.iter().map(row));
+    let notes = scale.trials.iter();
+    let notes = notes.map(|trial| Remark::new(format!("size {}", trial.number), more(trial)));
+    Table { notes: notes.collect(), ..Table::new("Measured sizes", rows, 1) }
 }
 
 fn row(trial: &ScaleTrial) -> Row {
     let figures = &trial.figures;
-    let measured = Some(figures.per_s).filter(|per_s| *per_s > 0.0);
-    let predicted = trial.predicted.map(|predicted| predicted.expected);
-    let off = predicted.zip(measured);
     Row::new([
         format!("{:>2} {}", trial.number, trial.purpose.name()),
         trial.size.nodes.to_string(),
         figures.sessions.to_string(),
-        or_absent(figures.shards, |shards| shards.to_string()),
-        or_absent(measured, rate),
-        or_absent(predicted, about),
-        or_absent(off, |(predicted, measured)| percent_signed(predicted / measured - 1.0)),
+        or_absent(measured(trial), rate),
+        or_absent(trial.predicted, |predicted| about(predicted.expected)),
         or_absent(figures.p99_ns, duration),
         or_absent(figures.target_cpu, percent_whole),
         percent_whole(figures.client_cpu),
-        duration(trial.took_ns),
     ])
-    .remark(remark(trial))
+    .remark(figures.limit.as_ref().map_or_else(String::new, limit::short))
 }
 
-/// Settings of the size, its faults, and whether it was predicted.
-fn remark(trial: &ScaleTrial) -> String {
+fn measured(trial: &ScaleTrial) -> Option<f64> {
+    Some(trial.figures.per_s).filter(|per_s| *per_s > 0.0)
+}
+
+/// Settings of the size, its faults, whether it was predicted, and its time.
+fn more(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
     let settings = trial.size.settings.iter().map(|(name, value)| format!("{name} {value}"));
-    let outside = trial
-        .predicted
-        .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s))
-        .map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
     let best = figures.best.iter();
     let best = best.map(|(axis, value)| format!("best {axis} {value}"));
+    let is_set = trial.size.settings.iter().any(|(name, _)| name == "shards");
+    let shards = figures.shards.filter(|_| !is_set).map(|shards| format!("shards {shards}"));
     let not_warm = "NOT WARM: throughput was not steady";
+    let predicted = trial.predicted.filter(|_| figures.verdict.counts());
+    let off = predicted.zip(measured(trial)).map(|(predicted, measured)| {
+        let off = percent_signed(predicted.expected / measured - 1.0);
+        if predicted.holds(figures.per_s) {
+            return format!("predicted {off}");
+        }
+        format!("predicted {off}, OUTSIDE the {}", interval90(&predicted))
+    });
     let words = [list(settings, ", "), list(best, ", "), fault(trial)];
     let others = [
-        figures.limit.as_ref().map(limit::named),
+        shards,
         trial.before_quota.as_ref().map(before_quota),
         figures.not_warm.then(|| not_warm.to_owned()),
-        outside,
+        off,
+        Some(format!("took {}", duration(trial.took_ns))),
     ];
     joined(words.into_iter().chain(others.into_iter().flatten()))
+}
+
+/// The growth as published benchmarks have it: throughput of each size with its interval, what linear growth and the
+/// prediction made before it would give, and its limit.
+fn article(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Table {
+    let unit = scale.unit.name();
+    let head = format!("nodes | {unit}/s | {} | linear | predicted | limit", level(scale));
+    let between = |[low, high]: [f64; 2]| format!("{} to {}", rate(low), rate(high));
+    let rows = grown.sizes.iter().map(|size| {
+        let figures = &size.trial.figures;
+        Row::new([
+            size.trial.size.nodes.to_string(),
+            rate(figures.per_s),
+            or_absent(figures.interval, between),
+            rate(figures.per_s / size.compared.of_linear),
+            or_absent(size.trial.predicted, |of| about(of.expected)),
+            or_absent(figures.limit.as_ref(), limit::short),
+        ])
+    });
+    Table::new("Growth", headed(&head, rows), 0)
 }
 
 /// `24.4 s of warm-up before quotas`.

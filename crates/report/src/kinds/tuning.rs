@@ -171,20 +171,26 @@ fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
     let mut keys = vec![KeyFigure::new("best", reached.clone(), found.clone())];
     let (interval, basis, caveat) = match &best.runner_up {
         None => ("no other configuration is valid".to_owned(), String::new(), None),
+        Some(other) if other.is_tied => {
+            let (second, apart) = (setting(tune, &other.at), apart(best, other));
+            keys.push(KeyFigure::new("ties with", second.clone(), format!("within {apart}")));
+            let smaller = if has_smaller_values(tune, best, other) {
+                format!("; {found} has the smaller values")
+            } else {
+                String::new()
+            };
+            let interval = format!("{found} and {second} tie (within {apart}){smaller}");
+            (interval, measured_again(tune), None)
+        }
         Some(other) => {
             let [low, high] = other.gain95.map(percent_signed);
-            let (second, times) = (setting(tune, &other.at), tune.policy.confirmations);
+            let second = setting(tune, &other.at);
             let interval = format!("ahead of {second} by {low} to {high} with 95% confidence");
-            let basis = format!("each measured {times} times more");
             let figure = figure(tune, other.figure);
             keys.push(KeyFigure::new("runner-up", figure, second));
-            let open = match (other.is_tied, has_smaller_values(tune, best, other)) {
-                (false, _) => "inconclusive: it cannot be distinguished from the runner-up",
-                (true, false) => "a tie: the runner-up is as good",
-                (true, true) => "a tie: the runner-up is as good, and has larger values",
-            };
+            let open = "inconclusive: it cannot be distinguished from the runner-up";
             let caveat = (!other.is_significant).then_some(open);
-            (interval, basis, caveat)
+            (interval, measured_again(tune), caveat)
         }
     };
     Answer {
@@ -196,6 +202,15 @@ fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
         keys,
         ..Answer::default()
     }
+}
+
+fn measured_again(tune: &TuneRecord) -> String {
+    format!("each measured {} times more", tune.policy.confirmations)
+}
+
+/// By how much the figures of two that tie differ.
+fn apart(best: &BestConfiguration, other: &RunnerUp) -> String {
+    percent((best.figure / other.figure - 1.0).abs())
 }
 
 /// Whether the best one is named for its smaller values: the confirming round measured a little less of it.
@@ -236,7 +251,8 @@ fn others_than_best(tune: &TuneRecord) -> Vec<Remark> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return Vec::new();
     };
-    let runner_up = best.runner_up.as_ref().map(|other| {
+    // One that ties may have measured a little more than the one that is named.
+    let runner_up = best.runner_up.as_ref().filter(|other| !other.is_tied).map(|other| {
         let (at, reached) = (setting(tune, &other.at), figure(tune, other.figure));
         Remark::new("runner-up", format!("{at} with {reached}"))
     });
@@ -398,7 +414,8 @@ fn role(tune: &TuneRecord, at: &[usize], faults: &[String]) -> String {
         if best.at == at {
             roles.insert(0, "best".to_owned());
         } else if second.is_some_and(|second| second.at == at) {
-            roles.insert(0, "runner-up".to_owned());
+            let is_tied = second.is_some_and(|second| second.is_tied);
+            roles.insert(0, if is_tied { "ties with the best" } else { "runner-up" }.to_owned());
         }
     }
     roles.join(" · ")

@@ -9,7 +9,11 @@ use ::csv::{Writer, WriterBuilder};
 use highwater_analysis::telemetry::values_of;
 use highwater_model::histogram::LatencySummary;
 use highwater_model::record::RunRecord;
+use highwater_model::scale::ScaleRecord;
 use highwater_model::target_telemetry::SeriesKind;
+use highwater_sizing::growth::report as growth_of;
+
+use crate::limit;
 
 /// One row per second, phase, stream and op, in the order of the record: the fields of an interval in their own order.
 ///
@@ -71,6 +75,31 @@ pub fn results_csv(record: &RunRecord) -> String {
             table.write_record(&cells)?;
         }
         Ok(())
+    })
+}
+
+/// One row per size of a growth that counts, ascending: its throughput with the interval, what linear growth would give,
+/// and the prediction that was made before it, with its 90% interval.
+pub fn growth_csv(scale: &ScaleRecord) -> String {
+    let head = format!(
+        "nodes,{}_per_s,low,high,linear,predicted,predicted_low90,predicted_high90,limit",
+        scale.unit.name()
+    );
+    below(&head, |table| {
+        growth_of(scale).sizes.iter().try_for_each(|size| {
+            let (figures, predicted) = (&size.trial.figures, size.trial.predicted);
+            table.write_record([
+                size.trial.size.nodes.to_string(),
+                figures.per_s.to_string(),
+                optional(figures.interval.map(|of| of[0])),
+                optional(figures.interval.map(|of| of[1])),
+                (figures.per_s / size.compared.of_linear).to_string(),
+                optional(predicted.map(|of| of.expected)),
+                optional(predicted.map(|of| of.low90)),
+                optional(predicted.map(|of| of.high90)),
+                figures.limit.as_ref().map_or_else(String::new, limit::short),
+            ])
+        })
     })
 }
 

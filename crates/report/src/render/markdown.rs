@@ -27,7 +27,9 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     // The line of a target is its name, three spaces, and its description.
     let first = report.opening.first().map_or("", String::as_str);
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
-    let mut all = vec![format!("## {}", plain(title)), plain(traits)];
+    let mut all = vec![format!("**{}**", plain(&report.answer.in_words()))];
+    all.extend(report.article.iter().map(|of| table(&of.rows, of.words)));
+    all.extend([format!("## {}", plain(title)), plain(traits)]);
     all.extend(report.opening.iter().skip(1).map(|line| plain(line)));
     all.push(judged(record));
     all.extend(blocks(&report.sections));

@@ -4,6 +4,7 @@
 
 mod csv;
 mod html;
+mod junit;
 mod markdown;
 mod terminal;
 mod text;
@@ -18,11 +19,12 @@ use html::page_of;
 use markdown::markdown_of;
 use text::text_of;
 
-pub use csv::{csv, results_csv, telemetry_csv};
+pub use csv::{csv, growth_csv, results_csv, telemetry_csv};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, history_page, html, html_with_links, live_page,
     live_parts, live_style, served_page,
 };
+pub use junit::junit;
 pub use markdown::markdown;
 pub use terminal::{Summary, summary, without_color};
 pub use text::{text, text_at};

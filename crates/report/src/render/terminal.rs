@@ -5,7 +5,7 @@
 
 mod lines;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::{foreign, with_unit};
@@ -13,7 +13,7 @@ use highwater_model::judgment::{Reason, ReasonCode};
 use highwater_model::record::RecordRef;
 use highwater_next::next_command;
 
-use super::text::{details, text_of};
+use super::text::{details, page_of, text_of};
 use crate::answer::Answer;
 use crate::answer::Tone;
 use crate::blocks::{Ink, Report, Table};
@@ -31,9 +31,9 @@ const REASONS_SHOWN: usize = 2;
 /// Columns of the terminal for which lines are counted; a narrower one wraps them.
 const COLUMNS: usize = 100;
 /// Maximum lines if all judgments are good, including empty lines; tables have a separate limit.
-const GOOD_MAX: usize = 16;
+const GOOD_MAX: usize = 17;
 /// Maximum lines if a judgment is not good.
-const BAD_MAX: usize = 21;
+const BAD_MAX: usize = 22;
 /// Labels of lines in the order of removal: the user's own input goes before results.
 const LEFT_OUT_FIRST: [&str; 12] = [
     "target",
@@ -68,7 +68,9 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
     let next = next_command(record, &measured, directory);
     let mut about = facts(&report);
     about.push(Line::labeled("target", kinds::run::of_target(run)));
-    let end = [("record", Some(foreign(directory, WORDS))), ("next:", next.clone())];
+    let page = page_of(record, directory).map(|page| foreign(&page, WORDS));
+    let record_at = Some(foreign(directory, WORDS));
+    let end = [("record", record_at), ("report", page), ("next:", next.clone())];
     about.extend(
         end.into_iter().filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
     );

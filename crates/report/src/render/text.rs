@@ -56,9 +56,16 @@ pub(super) fn details(
         end.push(labeled("", &settings_line(file)));
     }
     end.push(labeled("record", directory));
+    end.extend(page_of(record, directory).map(|page| labeled("report", &page)));
     end.extend(next.map(|next| labeled("next:", &next)));
     blocks.push(end);
     layout::blocks(blocks)
+}
+
+/// The page of a record that is stored in a directory; absent where it is known by its ID alone.
+pub(super) fn page_of(record: RecordRef<'_>, directory: &str) -> Option<String> {
+    let directory = directory.trim_end_matches("/record.json");
+    (directory != record.header().id).then(|| format!("{directory}/report.html"))
 }
 
 /// Reports without a record, one below the other.

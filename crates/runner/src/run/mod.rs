@@ -455,7 +455,7 @@ impl Run {
             return Ok(Some(held));
         }
         let watching = |held: Part| self.begin(held);
-        let token = leases::take(admin, &tables, plan, timeline, watching).await?;
+        let token = leases::take(admin, &tables, Some(plan), timeline, watching).await?;
         HeldLeases::keep(&self.request.target, token)
             .map(Some)
             .map_err(|error| UserError::cannot("run", &error))

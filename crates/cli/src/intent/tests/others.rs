@@ -21,7 +21,7 @@ fn show_takes_runs_and_a_format() {
     assert_snapshot!(render(&show("show|--format|pdf").unwrap_err()), @"
     error: --format: `pdf` is not a format
 
-    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`
+    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html`, `markdown` and `junit`
     ");
 }
 

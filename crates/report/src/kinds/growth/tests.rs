@@ -50,6 +50,34 @@ fn a_pipeline_shows_how_a_target_grows() {
     insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
 }
 
+/// Markdown begins with what is pasted under an article: the answer and a table, which CSV has as well.
+#[test]
+fn the_table_of_an_article_has_intervals_linear_growth_predictions_and_limits() {
+    let mut grown = grown();
+    let scale = scale_of(&mut grown);
+    scale.trials[1].figures.limit = Some(highwater_analysis::fixture::cpu_limit());
+    let markdown = markdown(&grown, "highwater-runs/growth");
+    let begin: Vec<&str> = markdown.split("\n\n").take(2).collect();
+    insta::assert_snapshot!(begin.join("\n\n"));
+    insta::assert_snapshot!(crate::growth_csv(scale_of(&mut grown)));
+}
+
+/// Nothing in the table of sizes is as long as a limit in full.
+#[test]
+fn the_table_of_sizes_fits_120_columns() {
+    let mut grown = grown();
+    for trial in &mut scale_of(&mut grown).trials {
+        trial.figures.limit = Some(highwater_analysis::fixture::cpu_limit());
+        trial.figures.per_s *= 10.0;
+    }
+    let text = text(&grown);
+    let begin = text.lines().position(|line| line.starts_with("size  ")).expect(&text);
+    let table = text.lines().skip(begin).take_while(|line| !line.is_empty());
+    for line in table {
+        assert!(line.chars().count() <= 120, "{line}");
+    }
+}
+
 /// A row for each size, as in the published article; a single op is not listed, because it equals the total.
 #[test]
 fn a_growth_of_several_ops_shows_each_of_them() {

@@ -7,6 +7,7 @@ use highwater_model::display::{count, duration, foreign, span};
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
+use crate::answer::short_target;
 use crate::layout::{joined, list};
 
 /// Maximum number of targets that are listed before the others are counted.
@@ -49,11 +50,14 @@ fn urls(record: &RunRecord) -> String {
 
 /// Traits of the target.
 pub(in crate::kinds) fn traits(record: &RunRecord) -> String {
+    with_version(record, &record.target.version)
+}
+
+fn with_version(record: &RunRecord, version: &str) -> String {
     let target = &record.target;
     let simulated = target.simulated.then(|| "simulated".to_owned());
-    let said = std::iter::once(&target.version).chain(&target.traits);
-    let said = said.map(|word| foreign(word, WORDS));
-    joined(simulated.into_iter().chain(said))
+    let said = std::iter::once(version).chain(target.traits.iter().map(String::as_str));
+    joined(simulated.into_iter().chain(said.map(|word| foreign(word, WORDS))))
 }
 
 /// The workload and its settings, as far as a reader of the answer needs them.
@@ -67,10 +71,11 @@ pub(super) fn load(
     list(std::iter::once(name).chain(how), " · ")
 }
 
-/// The target, and its traits.
+/// The target by its short name and version, and its traits.
 pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
     let data = data_in_memory(record).map_or_else(String::new, |data| data.words());
-    match joined([urls(record), traits(record), data]) {
+    let short = short_target(&record.target.version);
+    match joined([urls(record), with_version(record, &short), data]) {
         nothing if nothing.is_empty() => "not reported".to_owned(),
         parts => parts,
     }

@@ -252,7 +252,7 @@ fn overloaded() -> RunRecord {
 }
 
 /// A search with a mark.
-fn found() -> ExperimentRecord {
+pub(in crate::render) fn found() -> ExperimentRecord {
     let last = fixture::open_gate();
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.probes = vec![
@@ -264,7 +264,7 @@ fn found() -> ExperimentRecord {
 }
 
 /// A tuning of one axis with a best value.
-fn tuned() -> ExperimentRecord {
+pub(in crate::render) fn tuned() -> ExperimentRecord {
     let mut tune = TuneRecord { by: TuneFigure::Throughput, ..fixture::tune::tune(&[2]) };
     for purpose in [TrialPurpose::Search, TrialPurpose::Confirm] {
         for (at, figure) in [(0, 290_000.0), (1, 302_000.0)] {
