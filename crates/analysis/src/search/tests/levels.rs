@@ -5,15 +5,15 @@ use std::ops::RangeInclusive;
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::{len_to_f64, round_to_u64};
 use highwater_model::search::{
-    Estimate, ProbePurpose, ProbeVerdict, SearchOutcome, SearchPolicy, SearchRecord,
+    Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchPolicy, SearchRecord,
 };
 use highwater_model::units::Nanos;
 
 use crate::exceedance::exceedance;
-use crate::fixture::S;
-use crate::search::PROBES_OF_NINE_IN_TEN;
+use crate::fixture::{S, probe};
 use crate::search::accuracy::harness::{Shown, Target, find};
 use crate::search::accuracy::{Kind, Levels, cluster, levels};
+use crate::search::{PROBES_OF_NINE_IN_TEN, Step, measured_ns, next};
 use crate::synthetic::{Noise, seeds_of_version};
 
 /// Least part of confirmed values from 3% below the truth to 2% above, and most above that.
@@ -176,6 +176,68 @@ fn the_first_search_of_a_newcomer_ends_with_a_mark() {
     assert!(marks >= 38 && near >= 36, "{marks} marks, {near} near");
 }
 
+/// What a first search knows after these probes of a rate, a length in seconds, a share of late ops and its upper end,
+/// both by what is allowed.
+fn after(probes: &[(ProbePurpose, f64, f64, f64, f64)]) -> Step {
+    let probe = |(number, (purpose, at, seconds, late, upper)): (u32, &(_, _, f64, _, f64))| {
+        let measured_ns = round_to_u64(seconds * 1e9);
+        let is_late = *late > upper / 2.0 && *upper > 1.0;
+        let verdict = if is_late { ProbeVerdict::Failed } else { ProbeVerdict::NotDecided };
+        ProbeRecord {
+            number,
+            late: Some(*late),
+            pressure: Some(upper.ln()),
+            reasons: vec![ReasonCode::ObjectiveLatency],
+            measured_ns,
+            took_ns: measured_ns + 7 * S,
+            ..probe(*purpose, *at, verdict)
+        }
+    };
+    let probes: Vec<ProbeRecord> = (1..).zip(probes).map(probe).collect();
+    next(&first_search(), &probes)
+}
+
+#[test]
+fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_where_more_may() {
+    let searches = [
+        (ProbePurpose::Search, 128_400.0, 15.0, 7.58, 12.7),
+        (ProbePurpose::Search, 88_130.0, 15.0, 2.35, 11.0),
+    ];
+    let confirmed = |late: f64| {
+        let one = (ProbePurpose::Confirm, 54_100.0, 31.5, late, late + 1.9);
+        after(&[searches[0], searches[1], one, one, one])
+    };
+    // Three show that fewer than 1.2 times as many may be late, and four or five may show the rest.
+    assert_eq!(confirmed(0.47), Step::Confirm { at: 54_100.0 });
+    // They show it.
+    assert!(!matches!(confirmed(0.2), Step::Confirm { at } if at <= 54_100.0));
+    // More of them hardly would.
+    assert!(matches!(confirmed(0.9), Step::Confirm { at } if at < 54_100.0));
+}
+
+#[test]
+fn probes_of_few_ops_take_their_part_of_the_budget() {
+    let mut search = first_search();
+    search.policy.budget_ns = Some(3_600 * S);
+    let failed = |at: f64, late: f64, upper: f64| ProbeRecord {
+        late: Some(late),
+        pressure: Some(upper.ln()),
+        reasons: vec![ReasonCode::ObjectiveLatency],
+        measured_ns: 15 * S,
+        took_ns: 20 * S,
+        ..probe(ProbePurpose::Search, at, ProbeVerdict::NotDecided)
+    };
+    let length =
+        |probes: &[ProbeRecord], purpose| measured_ns(&search, probes, purpose, Some(88_130.0)) / S;
+    let of_both = |probes: &[ProbeRecord]| {
+        [ProbePurpose::Search, ProbePurpose::Confirm].map(|purpose| length(probes, purpose))
+    };
+    assert_eq!(of_both(&[]), [15, 30]);
+    // A sixtieth and a twelfth of the hour, less what is around them.
+    let probes = [failed(96_150.0, 1.8, 3.8), failed(88_130.0, 2.35, 11.0)];
+    assert_eq!(of_both(&probes), [55, 295]);
+}
+
 /// Of clusters by their ranges of rates; what is claimed may be missed by three standard deviations.
 fn check_batches(clusters: u64) {
     for (position, rates) in cluster::RATES.into_iter().enumerate() {
@@ -188,6 +250,8 @@ fn check_batches(clusters: u64) {
         let within = len_to_f64(found.within_5());
         assert!(!has_many || within >= least(WITHIN_5, searches), "{rates:?}");
         assert!(found.part(found.without) <= WITHOUT_MOST, "{rates:?}");
+        let held = f64::from(found.held);
+        assert!(held >= least(*HELD.start(), f64::from(found.estimated)), "{rates:?}");
     }
 }
 
