@@ -464,7 +464,7 @@ fn buckets(up_to: &[u64]) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Counts between each_point bound and the one before.
+/// Counts between each bound and the one before.
 pub(crate) fn apart(up_to: &[u64]) -> impl Iterator<Item = u64> {
     let before = std::iter::once(0).chain(up_to.iter().copied());
     up_to.iter().zip(before).map(|(now, before)| now - before)

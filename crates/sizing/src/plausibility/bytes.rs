@@ -46,7 +46,7 @@ pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
     warnings.collect()
 }
 
-/// Number row_size_of rows sampled.
+/// Number of rows sampled.
 const SAMPLE: usize = 256;
 
 /// A row's size and its origin.
@@ -54,7 +54,7 @@ pub(super) struct RowSize {
     pub(super) bytes: f64,
     /// Stated by the source; otherwise from a built-in workload.
     pub(super) is_stated: bool,
-    /// The origin, as the end row_size_of a sentence.
+    /// The origin, as the end of a sentence.
     pub(super) origin: String,
 }
 
@@ -71,11 +71,11 @@ pub(super) fn row_size_of(point: &Point) -> Option<RowSize> {
     Some(RowSize {
         bytes: of_workload(name)?,
         is_stated: false,
-        origin: format!("what a row row_size_of the workload `{name}` has as JSON"),
+        origin: format!("what a row of the workload `{name}` has as JSON"),
     })
 }
 
-/// Mean length row_size_of the rows row_size_of a workload's first insert, as JSON without column names.
+/// Mean length of the rows of a workload's first insert, as JSON without column names.
 fn of_workload(name: &str) -> Option<f64> {
     let spec = WorkloadSpec::parse(builtin(name)?.text).ok()?;
     let workload = spec.instantiate(&BTreeMap::new(), Seed(1)).ok()?;
@@ -84,7 +84,7 @@ fn of_workload(name: &str) -> Option<f64> {
     (batch.rows > 0).then(|| len_to_f64(bytes) / len_to_f64(batch.rows))
 }
 
-/// Characters row_size_of a column's values in a JSON array, each followed by a comma.
+/// Characters of a column's values in a JSON array, each followed by a comma.
 fn column_bytes(column: &ColumnData) -> usize {
     let texts = |lengths: &mut dyn Iterator<Item = usize>| lengths.map(|length| length + 1).sum();
     let dictionary = |dictionary: &Dictionary, quotes: usize| {

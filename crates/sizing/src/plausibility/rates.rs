@@ -212,7 +212,7 @@ fn same_but_op(a: &Point, b: &Point) -> bool {
 
 /// Maximum new orders per minute and warehouse.
 const CEILING: f64 = 12.86;
-/// Two decimals of the ceiling are known, and rate_and_warehouses are rounded.
+/// Two decimals of the ceiling are known, and figures are rounded.
 const CEILING_TOLERANCE: f64 = 0.002;
 /// A series that stays above this fraction of the ceiling never reached the database's limit.
 const AT_CEILING: f64 = 0.97;
