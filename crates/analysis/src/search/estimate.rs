@@ -48,14 +48,11 @@ const CLOSE: f64 = 1.5;
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let confirmed = history.confirmed().map_or(0.0, |value| value.at);
     let found = if history.search.objective.allows_a_share() {
+        // Of overloaded probes that reached less than was confirmed, chance had a part.
+        let reached = reached(history).filter(|reached| reached.high90 > confirmed);
+        let most = reached.map_or(f64::INFINITY, |reached| reached.high90);
         let line = history.crossing().map(|crossing| crossing.estimate());
-        match reached(history) {
-            Some(reached) if reached.high90 > confirmed => line
-                .filter(|line| line.low90 < reached.high90)
-                .map(|line| capped(line, reached.high90, reached.high90))
-                .or(Some(reached)),
-            _ => line,
-        }
+        line.filter(|line| line.low90 < most).map(|line| capped(line, most, most))
     } else {
         // What was confirmed is sustained, whatever the overloaded probes drew.
         reached(history).filter(|found| found.value >= confirmed)
