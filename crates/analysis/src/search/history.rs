@@ -85,7 +85,7 @@ impl<'a> ProbeHistory<'a> {
                 // Where one probe decides, those of other values add nothing.
                 let above: Vec<&ProbeRecord> = judged(probes)
                     .filter(|_| is_coarse)
-                    .filter(|p| p.purpose == ProbePurpose::Confirm && p.at > at && counts(p, true))
+                    .filter(|p| p.at > at && counts(p, true))
                     .collect();
                 let most = history.confirmations_of_one(Some(at));
                 value(at, &of_value, &above, Rules { policy: &search.policy, is_coarse, most })
@@ -474,7 +474,7 @@ struct Rules<'a> {
 }
 
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
-/// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are those of higher
+/// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are probes of higher
 /// values, of whose ops no fewer were late.
 fn is_refuted(confirmations: &[&ProbeRecord], above: &[&ProbeRecord], rules: Rules<'_>) -> bool {
     let Rules { policy, is_coarse, most } = rules;

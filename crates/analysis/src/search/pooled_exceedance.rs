@@ -165,7 +165,7 @@ fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
     (ns > 0.0).then(|| Pooled { share: late_ns / ns, root, beyond_root, ns })
 }
 
-/// Whether confirmations of a value show together what each may not, or may after so many more. Those of higher values
+/// Whether confirmations of a value show together what each may not, or may after so many more. Probes of higher values
 /// count with them where that helps: no fewer of their ops were late.
 pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) -> bool {
     if own.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
