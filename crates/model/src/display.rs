@@ -57,7 +57,9 @@ pub fn duration(nanos: u64) -> String {
 pub fn span(nanos: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     for (unit, name) in units {
-        if nanos >= unit && nanos.is_multiple_of(unit / 1_000) && nanos < 120_000_000_000 {
+        // What was measured has more digits than anybody reads.
+        let is_short = (unit..10_000 * unit).contains(&nanos) && nanos < 120_000_000_000;
+        if is_short && nanos.is_multiple_of(unit / 1_000) {
             let (units, rest) = (nanos / unit, nanos % unit * 1_000 / unit);
             let fraction = format!(".{rest:03}");
             let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
@@ -272,6 +274,24 @@ mod tests {
     fn counts_have_thousands_separators() {
         let texts = [0, 12, 999, 1_000, 4_212_000].map(count);
         assert_eq!(texts, ["0", "12", "999", "1,000", "4,212,000"]);
+    }
+
+    #[test]
+    fn requested_durations_have_the_digits_that_were_asked_and_measured_ones_three() {
+        let cases = [
+            (2_000_000_000, "2 s"),
+            (1_500_000_000, "1.5 s"),
+            (1_000_500_000, "1000.5 ms"),
+            (50_000_000, "50 ms"),
+            (43_653_483_993, "43.7 s"),
+            (43_653_483_000, "43.7 s"),
+            (9_653_483_993, "9.65 s"),
+            (17_581_476, "17.6 ms"),
+            (300_000_000_000, "5 min"),
+        ];
+        for (nanos, expected) in cases {
+            assert_eq!(span(nanos), expected);
+        }
     }
 
     #[test]

@@ -227,8 +227,8 @@ pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     if tpmc <= most * (1.0 + CEILING_TOLERANCE) {
         return None;
     }
-    let rate_and_warehouses = [tpmc, warehouses, tpmc / warehouses, most];
-    let [tpmc, warehouses, each, most] = rate_and_warehouses.map(number_text);
+    let figures = [tpmc, warehouses, tpmc / warehouses, most];
+    let [tpmc, warehouses, each, most] = figures.map(number_text);
     let message = format!(
         "{tpmc} tpmC from {warehouses} warehouses are {each} each; with the waiting times of the \
          specification they cannot make more than 12.86 each, {most} in all"
@@ -281,13 +281,13 @@ fn changes(
     load: fn(&Point) -> Option<f64>,
 ) -> Option<PlausibilityWarning> {
     let mut sizes: Vec<(f64, f64, &Point)> = Vec::new();
-    for (nodes_text, group) in by_nodes(points) {
+    for (nodes, group) in by_nodes(points) {
         let mut loads: Vec<f64> = group.iter().filter_map(|point| load(point)).collect();
         loads.sort_by(f64::total_cmp);
         loads.dedup();
         match loads[..] {
             [] => {}
-            [load] => sizes.push((nodes_text, load / nodes_text, group[0])),
+            [load] => sizes.push((nodes, load / nodes, group[0])),
             _ => return None,
         }
     }
@@ -308,9 +308,9 @@ fn changes(
     Some(Rule::UsersPerNode.warning(Weight::Doubt, &[before.2, after.2], message, check))
 }
 
-fn nodes_text(nodes_text: f64) -> String {
-    let plural = if nodes_text > 1.0 { "s" } else { "" };
-    format!("{} node{plural}", number_text(nodes_text))
+fn nodes_text(nodes: f64) -> String {
+    let plural = if nodes > 1.0 { "s" } else { "" };
+    format!("{} node{plural}", number_text(nodes))
 }
 
 /// A requested model and its requirements.

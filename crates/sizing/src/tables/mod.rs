@@ -21,7 +21,7 @@ use crate::series::{Point, SeriesSet, Setting, names};
 
 pub use axis::{Axis, Varied};
 
-/// Maximum number of tables per set; more would be unreadable.
+/// Maximum number of tables per set; more would be unreadable, and are an error.
 pub const MOST_TABLES: usize = 100;
 
 /// One series, or one part of it with equal other settings, over one axis.
@@ -69,7 +69,11 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, UserErr
     if let (true, Some(name)) = (tables.is_empty(), over) {
         return Err(no_such_setting(set, name));
     }
-    tables.truncate(MOST_TABLES);
+    if tables.len() > MOST_TABLES {
+        let message = format!("{} tables; at most {MOST_TABLES} are made", tables.len());
+        let hint = "leave out settings that differ from row to row, or split the file";
+        return Err(UserError::usage(message).with_hint(hint));
+    }
     Ok(tables)
 }
 

@@ -155,6 +155,17 @@ fn two_values_have_no_law_and_one_value_has_no_best() {
     assert_eq!(only("nodes,rows_per_s\n3,10\n").best, None);
 }
 
+#[test]
+fn more_tables_than_the_bound_are_an_error_that_names_it() {
+    let of_series = |number: usize| {
+        let rows: String = (0..number).map(|n| format!("s{n},1,10\ns{n},2,19\n")).collect();
+        read(&format!("series,nodes,rows_per_s\n{rows}")).unwrap()
+    };
+    assert_eq!(tables(&of_series(MOST_TABLES), None).unwrap().len(), MOST_TABLES);
+    let error = tables(&of_series(MOST_TABLES + 1), None).unwrap_err();
+    assert_eq!(error.to_string(), "101 tables; at most 100 are made");
+}
+
 /// 3% of normal noise on a true model: the 95% intervals contain a and b in 93 to 97% of 2,000 cases (a binomial
 /// proportion of 0.95 has a standard deviation of 0.5%), and fewer than 1% of the cases show a change of regime (four
 /// tests at one in two thousand are 0.2%).
