@@ -163,7 +163,7 @@ fn a_wrong_flag() {
     assert_snapshot!(said(&place, &["show", "--format", "pdf"]), @"
     error: --format: `pdf` is not a format
 
-    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`
+    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html`, `markdown` and `junit`
     ");
     assert_snapshot!(said(&place, &["shw"]), @"
     error: unknown command `shw`
