@@ -175,7 +175,7 @@ impl Crossing {
             && ops < FEW_OPS
     }
 
-    /// Where confirmations of so many nanoseconds hold together with this probability.
+    /// Where confirmations that measure this long together hold with this probability.
     pub(super) fn candidate(&self, probability: f64, together_ns: f64) -> f64 {
         let allowed = together_ns / self.scattered_ns;
         let within = bursts_within(allowed);

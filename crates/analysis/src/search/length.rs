@@ -58,7 +58,7 @@ pub fn mark_tolerance(ops_per_s: f64, budget: Nanos) -> Option<MarkTolerance> {
     (ops >= FEWEST_OPS).then(|| of_few_ops(ops))
 }
 
-/// Of so many ops, however few: what is not promised below [`FEWEST_OPS`].
+/// The same for any number of ops; below [`FEWEST_OPS`] it is not promised.
 pub(super) fn of_few_ops(ops: f64) -> MarkTolerance {
     let by = |(of, power): (f64, f64)| of * (TOLERANCE_OPS / ops).powf(power);
     MarkTolerance { below: by(BELOW).max(LEAST_BELOW), above: by(ABOVE).max(LEAST_ABOVE) }

@@ -137,8 +137,8 @@ pub(super) fn bursts(margin: f64) -> f64 {
     ((MARGIN_ERRORS + root.sqrt()) / (2.0 * margin)).powi(2)
 }
 
-/// The number of bursts that is shown to be within so many, with the same margin; not below what a few confirmations can
-/// see.
+/// The largest number of bursts whose upper bound is at most `allowed`, by the same margin; at least what a few
+/// confirmations can see.
 pub(super) fn bursts_within(allowed: f64) -> f64 {
     let square = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * (allowed - BEYOND_ROOT).max(0.0);
     ((square.sqrt() - MARGIN_ERRORS) / 2.0).powi(2).max(FEWEST_WITHIN)
@@ -165,7 +165,7 @@ fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
     (ns > 0.0).then(|| Pooled { share: late_ns / ns, root, beyond_root, ns })
 }
 
-/// Whether confirmations of a value show together what each may not, or may after so many more. Probes of higher values
+/// Whether confirmations of a value show together what each may not, or may after `more` of them. Probes of higher values
 /// count with them where that helps: no fewer of their ops were late.
 pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) -> bool {
     if own.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {

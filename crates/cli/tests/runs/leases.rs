@@ -159,7 +159,7 @@ fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
     assert!(first.end().stdout.contains("data           clean"));
 }
 
-/// Lists what Highwater created there and nothing else; drops what no run holds, and leaves nothing of its own. `sql`
+/// Lists what Highwater created there and nothing else; drops what no run holds, and leaves nothing behind. `sql`
 /// runs a statement there.
 fn listed_and_dropped(url: &str, sql: &dyn Fn(&str) -> String) {
     let place = Place::new().verbose();
