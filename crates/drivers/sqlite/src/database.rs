@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use highwater_model::units::Nanos;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::Notify;
 
 use highwater_model::user_error::UserError;
@@ -16,6 +16,10 @@ use highwater_model::user_error::UserError;
 use super::error::opening_error;
 use super::settings::Settings;
 use super::writer_lock::FairWriterLock;
+
+/// Time between two attempts to set up a connection to a file that another process holds.
+const SET_UP_AGAIN_AFTER_MS: u32 = 10;
+
 /// Instructions of SQLite's virtual machine between two checks for an abandoned op.
 const ABANDONED_CHECK_EVERY: i32 = 10_000;
 
@@ -98,8 +102,6 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let fail = |error: rusqlite::Error| opening_error(path, &error);
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
-        let wait = Duration::from_millis(self.settings.busy_timeout_ms.into());
-        connection.busy_timeout(wait).map_err(fail)?;
         // SQLite falls back to read-only mode if it may not write.
         if connection.is_readonly("main").map_err(fail)? {
             let message = format!("`{}` cannot be written", path.display());
@@ -109,13 +111,36 @@ impl Database {
         {
             // One session initializes a new file; the others find it initialized.
             let _writer = self.writer_lock.acquire();
-            self.set_up(&connection).map_err(fail)?;
+            self.set_up_in_turn(&connection).map_err(fail)?;
             self.check_journal_mode(&connection)?;
         }
+        let wait = Duration::from_millis(self.settings.busy_timeout_ms.into());
+        connection.busy_timeout(wait).map_err(fail)?;
         let abandoned = Arc::clone(abandoned);
         let is_abandoned = move || abandoned.load(Ordering::Acquire);
         connection.progress_handler(ABANDONED_CHECK_EVERY, Some(is_abandoned)).map_err(fail)?;
         Ok(connection)
+    }
+
+    /// Sets the connection up, again and again while another process does the same. Two that
+    /// change the journal mode at once would wait for each other, so SQLite answers one of them
+    /// "busy" without regard to its busy timeout.
+    fn set_up_in_turn(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let is_busy = |error: &rusqlite::Error| {
+            let code = error.sqlite_error_code();
+            matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+        };
+        // The attempts are what waits, not SQLite within each of them.
+        connection.busy_timeout(Duration::ZERO)?;
+        for _ in 0..self.settings.busy_timeout_ms / SET_UP_AGAIN_AFTER_MS {
+            match self.set_up(connection) {
+                Err(error) if is_busy(&error) => {
+                    std::thread::sleep(Duration::from_millis(SET_UP_AGAIN_AFTER_MS.into()));
+                }
+                ended => return ended,
+            }
+        }
+        self.set_up(connection)
     }
 
     fn set_up(&self, connection: &Connection) -> rusqlite::Result<()> {

@@ -290,6 +290,26 @@ fn many_writers_never_meet_sqlites_own_lock() {
 }
 
 #[test]
+fn processes_that_open_a_new_file_at_once_all_get_it() {
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("bench.db").display());
+        let start = Barrier::new(4);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                // Each with a lock of its own, as processes are.
+                let database = Database::new(settings(&url).unwrap());
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    database.open_connection(&Arc::new(AtomicBool::new(false))).unwrap();
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn a_transaction_counts_as_a_whole_or_not_at_all() {
     let create = "CREATE TABLE t (k INTEGER CHECK (k <> 13), v TEXT)";
     with_statements("", create, |connection, s, _| {
