@@ -289,7 +289,7 @@ fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
         return Step::End(ended(history, NoMarkReason::ClientCeiling));
     }
     if let Some(confirmed) = history.confirmed().filter(|_| low.confirmed == 0) {
-        return raised(history, confirmed, low);
+        return raised(history, confirmed);
     }
     if let Some(at) = lowered(history, low) {
         return Step::Confirm { at };
@@ -330,8 +330,12 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
 /// will probably hold, and where it was refuted, the next one below it.
 fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
     let policy = history.policy();
-    if history.confirmed().is_some() || history.high()?.status == Status::Ceiling {
+    if history.high()?.status == Status::Ceiling {
         return None;
+    }
+    if let Some(confirmed) = history.confirmed() {
+        let at = raise(history, confirmed).filter(|_| history.coarse.is_some());
+        return at.map(|at| Step::Confirm { at });
     }
     // What has begun is finished, unless it was refuted.
     if let Some(begun) = history.begun() {
@@ -382,18 +386,29 @@ fn lowered(history: &ProbeHistory<'_>, low: &Value) -> Option<f64> {
 }
 
 /// A value was confirmed below what probes passed: what the line expects between them is tried, too.
-fn raised(history: &ProbeHistory<'_>, confirmed: &Value, low: &Value) -> Step {
-    let done = Step::End(SearchOutcome::Mark(mark(history, confirmed)));
-    let width = history.policy().width;
-    let tried =
-        history.failed_candidates() >= FAILED_CANDIDATES || history.confirmed_values() > RAISES;
-    let begun = history.begun().map(|begun| begun.at);
-    let expected = history.expected_mark().map(|mark| mark * (1.0 - width * MARGIN));
-    let at = begun.or_else(|| expected.map(|at| history.value(at.min(low.at))));
-    match at.filter(|at| !tried && *at > confirmed.at * (1.0 + width * GAIN)) {
+fn raised(history: &ProbeHistory<'_>, confirmed: &Value) -> Step {
+    match raise(history, confirmed) {
         Some(at) => Step::Confirm { at },
-        None => done,
+        None => Step::End(SearchOutcome::Mark(mark(history, confirmed))),
     }
+}
+
+/// A higher value that confirmations will probably hold, too: by the line of few ops, else at most what a probe passed.
+fn raise(history: &ProbeHistory<'_>, confirmed: &Value) -> Option<f64> {
+    let width = history.policy().width;
+    if history.failed_candidates() >= FAILED_CANDIDATES || history.confirmed_values() > RAISES {
+        return None;
+    }
+    let low = history.low().map_or(0.0, |low| low.at);
+    let expected = || match &history.coarse {
+        Some(crossing) => Some(below_refuted_by_line(history, crossing, PROBABLE)),
+        None => {
+            let expected = history.expected_mark()?;
+            Some(history.value((expected * (1.0 - width * MARGIN)).min(low)))
+        }
+    };
+    let begun = history.begun().map(|begun| begun.at);
+    begun.or_else(expected).filter(|at| *at > confirmed.at * (1.0 + width * GAIN))
 }
 
 fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
@@ -465,7 +480,6 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
         Some(Step::Confirm { at: sure }) if sure < at => {
             affordable(history, Step::Confirm { at: sure })
         }
-        Some(done @ Step::End(SearchOutcome::Mark(_))) => done,
         _ if history.allows_short(0, missing, expected) => step,
         _ => Step::End(ended(history, NoMarkReason::BudgetSpent)),
     }
@@ -475,7 +489,7 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
 /// what passed, and where candidates failed, clearly below them.
 fn last_resort(history: &ProbeHistory<'_>) -> Option<Step> {
     if let Some(confirmed) = history.confirmed() {
-        return Some(Step::End(SearchOutcome::Mark(mark(history, confirmed))));
+        return Some(raised(history, confirmed));
     }
     if let Some(begun) = history.begun() {
         return Some(Step::Confirm { at: begun.at });

@@ -13,6 +13,7 @@ use crate::exceedance::exceedance;
 use crate::fixture::{S, probe};
 use crate::search::accuracy::harness::{Shown, Target, find};
 use crate::search::accuracy::{Kind, Levels, cluster, levels};
+use crate::search::step::is_same;
 use crate::search::{PROBES_OF_NINE_IN_TEN, Step, measured_ns, next};
 use crate::synthetic::{Noise, seeds_of_version};
 
@@ -181,8 +182,11 @@ fn the_first_search_of_a_newcomer_ends_with_a_mark() {
 fn after(probes: &[(ProbePurpose, f64, f64, f64, f64)]) -> Step {
     let probe = |(number, (purpose, at, seconds, late, upper)): (u32, &(_, _, f64, _, f64))| {
         let measured_ns = round_to_u64(seconds * 1e9);
-        let is_late = *late > upper / 2.0 && *upper > 1.0;
-        let verdict = if is_late { ProbeVerdict::Failed } else { ProbeVerdict::NotDecided };
+        let verdict = match *upper {
+            upper if upper <= 1.0 => ProbeVerdict::Passed,
+            upper if *late > upper / 2.0 => ProbeVerdict::Failed,
+            _ => ProbeVerdict::NotDecided,
+        };
         ProbeRecord {
             number,
             late: Some(*late),
@@ -213,6 +217,59 @@ fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_where_more_
     assert!(!matches!(confirmed(0.2), Step::Confirm { at } if at <= 54_100.0));
     // More of them hardly would.
     assert!(matches!(confirmed(0.9), Step::Confirm { at } if at < 54_100.0));
+}
+
+#[test]
+fn a_confirmed_rate_is_raised_in_the_time_that_is_left() {
+    let one = (ProbePurpose::Confirm, 26_550.0, 43.7, 0.26, 1.1);
+    let passed = (ProbePurpose::Search, 40_690.0, 28.5, 0.09, 0.76);
+    let mut probes = vec![
+        (ProbePurpose::Search, 94_610.0, 15.0, 7.61, 31.43),
+        (ProbePurpose::Search, 54_690.0, 21.2, 6.3, 21.14),
+        (ProbePurpose::Search, 46_920.0, 24.7, 1.04, 2.02),
+        one,
+        one,
+        one,
+        (ProbePurpose::Search, 35_290.0, 32.8, 0.09, 0.44),
+        passed,
+    ];
+    // Three more fit, though not another probe before them.
+    let Step::Confirm { at } = after(&probes) else { panic!("{:?}", after(&probes)) };
+    assert!((28_000.0..46_920.0).contains(&at), "{at}");
+    probes.extend([passed; 3]);
+    let Step::End(SearchOutcome::Mark(mark)) = after(&probes) else {
+        panic!("{:?}", after(&probes));
+    };
+    assert!(is_same(mark.confirmed, 26_550.0));
+}
+
+#[test]
+fn a_candidate_that_was_refuted_by_far_is_left_by_the_widest_step() {
+    let next_after = |late: f64| {
+        let searches = [
+            (ProbePurpose::Search, 128_400.0, 15.0, 7.58, 12.7),
+            (ProbePurpose::Search, 88_130.0, 15.0, 2.35, 11.0),
+            (ProbePurpose::Search, 60_000.0, 22.0, 0.2, 0.9),
+        ];
+        let refuted = (ProbePurpose::Confirm, 54_100.0, 31.5, late, late + 3.0);
+        let [a, b, c] = searches;
+        let Step::Confirm { at } = after(&[a, b, c, refuted]) else { panic!() };
+        at
+    };
+    assert!(next_after(9.0) <= 54_100.0 / 1.12);
+}
+
+#[test]
+fn probes_of_higher_rates_show_with_the_confirmations_what_these_do_not() {
+    let a = (ProbePurpose::Search, 128_400.0, 15.0, 7.58, 12.7);
+    let b = (ProbePurpose::Search, 88_130.0, 15.0, 6.0, 11.0);
+    let one = (ProbePurpose::Confirm, 54_100.0, 31.5, 0.6, 2.2);
+    let above = (ProbePurpose::Search, 58_000.0, 60.0, 0.1, 0.3);
+    // Three of 1.4 bursts each are fewer than 10: 1.4 times what is allowed. With two bursts of a minute they are fewer
+    // than 12 of a longer time: 0.8.
+    assert_eq!(after(&[a, b, one, one, one]), Step::Confirm { at: 54_100.0 });
+    let with_above = after(&[a, b, above, one, one, one]);
+    assert!(!matches!(with_above, Step::Confirm { at } if at <= 54_100.0), "{with_above:?}");
 }
 
 #[test]
