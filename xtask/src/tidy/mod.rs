@@ -4,14 +4,12 @@
 //! memory. STYLE.md says why each rule exists. Spelling and links are checked by other tools, in CI.
 
 mod architecture;
-mod circles;
 mod crates;
 mod files;
 mod finding;
 mod house;
 pub mod markdown;
 mod purity;
-mod tokens;
 mod tree;
 mod words;
 
@@ -35,7 +33,6 @@ const RULES: &[Rule] = &[
     words::databases_stay_in_their_drivers,
     purity::pure_crates_are_pure,
     purity::one_clock,
-    circles::no_circles,
     crates::dependencies_point_one_way,
     crates::drivers_say_what_they_name,
     crates::lints_are_inherited,
