@@ -6,19 +6,15 @@
 mod answer;
 mod blocks;
 mod chart;
-mod compare_report;
 mod events;
 mod figures;
-mod history;
 mod judgments;
 mod kinds;
 mod layout;
 mod limit;
 mod live;
-mod objective_progress;
 mod plots;
 mod progress;
-mod record_schema;
 mod render;
 #[cfg(test)]
 mod tests;
@@ -26,31 +22,30 @@ mod watched;
 
 pub use answer::{HistoryAnswer, HistoryKind};
 pub use blocks::Ink;
-pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use events::{
     audit_line, begun, control_schema, estimate, event_line, event_schema, intervention, part_line,
     refusal, settings_line, trial_begun, warmed_up, warning,
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, warnings_text};
-pub use history::{HistoryProgress, HistoryRow};
 pub use judgments::objective_bound;
+pub use kinds::comparison::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use kinds::group::group_trial_line;
 pub use kinds::growth::{nodes_left_out, scale_trial_line};
 pub use kinds::search::probe_line;
 pub use kinds::size::{size_json, size_schema};
 pub use kinds::tuning::trial_line;
+pub use kinds::{HistoryProgress, HistoryRow};
 pub use live::Live;
-pub use objective_progress::{ObjectiveFigures, objective_figures};
 pub use progress::{
-    Filling, Interval, SILENCE, interval_header, interval_line, intervals_begin, is_silent,
+    Filling, Interval, ObjectiveFigures, SILENCE, interval_header, interval_line, intervals_begin,
+    is_silent, objective_figures,
 };
-pub use record_schema::schema;
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_markdown, compare_summary,
     compare_text, csv, deletion_page, figures_text, growth_csv, growths_html, growths_markdown,
     growths_summary, growths_text, history_page, html, html_with_links, junit, live_page,
-    live_parts, live_style, markdown, results_csv, served_page, size_html, size_summary, size_text,
-    summary, telemetry_csv, text, text_at, without_color,
+    live_parts, live_style, markdown, results_csv, schema, served_page, size_html, size_summary,
+    size_text, summary, telemetry_csv, text, text_at, without_color,
 };
 pub use watched::{
     RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Trying, Watched,

@@ -18,8 +18,7 @@ use highwater_model::units::Nanos;
 
 use super::events::settings_line;
 use super::layout::{Row, aligned, headed, list, or_absent};
-use super::objective_progress::standings;
-use super::progress::{offered, p99};
+use super::progress::{offered, recent_p99, standings};
 
 /// Seconds of a trend.
 const TREND_S: usize = 60;
@@ -318,7 +317,7 @@ fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
         offered(stream.offered_per_s),
         format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
         or_absent(p50, duration),
-        p99(stream),
+        recent_p99(stream),
         count(timeline.errors),
         count(timeline.rejected),
     ])

@@ -11,11 +11,10 @@ use highwater_model::scale::{ScaleEach, ScaleTrial};
 use super::comparison::against;
 use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line, nodes};
 use crate::blocks::{Block, Ink, Report, Section, Table};
-use crate::compare_report::{GrowthsReport, NamedGrowth};
 use crate::judgments::{objectives, together};
+use crate::kinds::comparison::{GrowthsReport, NamedGrowth};
 use crate::layout::{Remark, Row, headed, list};
-use crate::limit;
-use crate::plots;
+use crate::{limit, plots};
 
 /// Maximum characters of a name or a setting.
 const WORDS: usize = 120;

@@ -17,18 +17,18 @@ use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
-use highwater_model::record::MissingField;
-use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef, ResultRecord};
+use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef, ResultRecord};
 
-use super::{import, notes};
-use crate::answer::HistoryAnswer;
-use crate::answer::{Answer, KeyFigure, LimitLine, limit_line, plural, target_name, to_the_second};
+use super::import;
+use crate::answer::{
+    Answer, HistoryAnswer, KeyFigure, LimitLine, limit_line, plural, target_name, to_the_second,
+};
 use crate::blocks::{Block, Ink, Report, Section, Table};
 use crate::chart::Chart;
 use crate::judgments::{objectives, within};
 use crate::layout::{Remark, Row, list, or_absent};
-use crate::plots;
 use crate::progress::offered;
+use crate::{kinds, plots};
 use counts::{leaves_out, unit_name};
 
 /// Maximum characters of text from the target.
@@ -101,14 +101,14 @@ fn facts(
     let mut facts: Vec<Remark> = run.limit.as_ref().map(crate::limit::remark).into_iter().collect();
     facts.extend(counts::other_counts(measured).map(|also| Remark::new("also", also)));
     facts.extend(first_lines("errors", latency::failures(measured)));
-    facts.extend(first_lines("cluster", notes::cluster_changes(run).collect()));
+    facts.extend(first_lines("cluster", kinds::cluster_changes(run).collect()));
     let seen = &run.availability;
     if seen.dips > 0 || seen.recovery.is_some() {
         facts.push(Remark::new("availability", machines::availability(run)));
     }
-    facts.extend(notes::changed(record));
-    facts.extend(notes::found(record));
-    facts.extend(notes::noted(run));
+    facts.extend(kinds::changed(record));
+    facts.extend(kinds::found(record));
+    facts.extend(kinds::noted(run));
     facts.push(Remark::new("load", load::load(run, measured, imported(run, measured))));
     facts
 }

@@ -4,7 +4,6 @@
 //! Must not compute.
 
 pub(crate) mod decision;
-mod plot;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +16,7 @@ use highwater_sizing::cluster::{
 };
 use highwater_sizing::scaling::Curve;
 
-use crate::answer::Tone;
-use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, plural};
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, Tone, interval90, plural};
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
 use crate::layout::{Remark, Row, headed, list, or_absent};
@@ -250,7 +248,7 @@ fn growth_of(axis: SizeAxis, need: &NeedPlan) -> Vec<Block> {
     ];
     let sentences = need.identifiability.iter().flat_map(|of| &of.sentences);
     blocks.extend(sentences.cloned().map(Block::Paragraph));
-    blocks.push(Block::Lines(plot::plot(axis, need)));
+    blocks.push(Block::Lines(crate::plots::text_plot(axis, need)));
     blocks
 }
 

@@ -17,13 +17,12 @@ use highwater_sizing::tables::{Table, tables};
 
 use super::run::load;
 use super::search::codes;
-use crate::answer::HistoryAnswer;
-use crate::answer::{Answer, KeyFigure, target_name, to_the_second};
+use crate::answer::{Answer, HistoryAnswer, KeyFigure, target_name, to_the_second};
 use crate::blocks::{Block, Report, Section};
 use crate::chart::Chart;
 use crate::figures;
 use crate::layout::{Remark, Row, list, or_absent};
-use crate::plots::{self, by, others, values};
+use crate::plots::{self, axis_values, by, others};
 
 /// Maximum characters of a value, and of a fault.
 const WORDS: usize = 200;
@@ -274,7 +273,7 @@ const fn no_best_reason(why: NoBestReason) -> &'static str {
 
 /// `batch 4000, sessions 8`.
 fn setting(tune: &TuneRecord, at: &[usize]) -> String {
-    list(values(tune, at), ", ")
+    list(axis_values(tune, at), ", ")
 }
 
 /// The compared figure of configurations, with its unit.

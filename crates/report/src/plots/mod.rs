@@ -2,19 +2,13 @@
 //!
 //! Pure selection and addition; must not judge or average a percentile.
 
-mod distribution;
-mod groups;
+mod experiments;
 mod machines;
 mod nodes;
-mod search;
 mod time;
 mod timeline;
-mod tune;
 
-pub(crate) use distribution::distributions;
-pub(crate) use groups::{Overlaid, overlay, runs};
+pub(crate) use experiments::{Overlaid, axis_values, by, others, overlay, runs, search, tune};
 pub(crate) use machines::{machine, target, target_so_far};
-pub(crate) use nodes::{growth, growths, known_word, scale};
-pub(crate) use search::search;
-pub(crate) use time::{over_time, so_far};
-pub(crate) use tune::{by, others, tune, values};
+pub(crate) use nodes::{growth, growths, known_word, scale, text_plot};
+pub(crate) use time::{distributions, over_time, so_far};

@@ -1,11 +1,12 @@
 //! Throughput against nodes, and the contribution of each node: for a size plan, a growth, or several growths next to
-//! each other, with the predictions of the models. Must not compare.
+//! each other, with the predictions of the models; and for a size plan a plot in plain text. Must not compare.
 
 use std::collections::BTreeMap;
 
 use highwater_analysis::growth::counted;
-use highwater_model::display::foreign;
+use highwater_model::display::{self, foreign};
 use highwater_model::limit::{Limit, Resource};
+use highwater_model::numbers::{len_to_f64, round_to_usize};
 use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
 use highwater_sizing::cluster::{NeedPlan, Origin, SizeAxis, SizePlan, SizePlanPoint};
 use highwater_sizing::growth::GrowthReport;
@@ -14,7 +15,7 @@ use crate::answer::nodes;
 use crate::chart::{
     Axis, Cell, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
 };
-use crate::compare_report::NamedGrowth;
+use crate::kinds::comparison::NamedGrowth;
 use crate::limit;
 
 /// Maximum characters of a name.
@@ -280,4 +281,81 @@ pub(crate) const fn known_word(need: &NeedPlan) -> &'static str {
         Origin::Assumed(_) => "assumed",
         Origin::Given(_) | Origin::Measured(_) => "measured",
     }
+}
+
+const WIDTH: usize = 60;
+const HEIGHT: usize = 14;
+
+/// The lines of the plot with its legend; empty for a single size.
+pub(crate) fn text_plot(axis: SizeAxis, need: &NeedPlan) -> Vec<String> {
+    let points = &need.curve;
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
+    if first.nodes >= last.nodes {
+        return Vec::new();
+    }
+    let highest = points
+        .iter()
+        .flat_map(|point| [Some(highest(point)), point.measured_per_s])
+        .flatten()
+        .fold(0.0, f64::max);
+    let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
+    let column = |nodes: f64| {
+        let part = (nodes - first.nodes) / (last.nodes - first.nodes);
+        cell(part, WIDTH)
+    };
+    let row = |per_s: f64| HEIGHT - 1 - cell(per_s / highest, HEIGHT);
+    for point in points {
+        let at = column(point.nodes);
+        if let Some([low, high]) = point.predicted.interval {
+            for filled in &mut grid[row(high)..=row(low)] {
+                filled[at] = '.';
+            }
+        }
+        grid[row(point.predicted.expected)][at] = '=';
+    }
+    for point in points {
+        if let Some(per_s) = point.measured_per_s {
+            grid[row(per_s)][column(point.nodes)] = 'o';
+        }
+    }
+    frame(&grid, points, highest, axis)
+}
+
+fn highest(point: &SizePlanPoint) -> f64 {
+    point.predicted.interval.map_or(point.predicted.expected, |[_, high]| high)
+}
+
+fn frame(
+    grid: &[Vec<char>],
+    points: &[SizePlanPoint],
+    highest: f64,
+    axis: SizeAxis,
+) -> Vec<String> {
+    // The label `0` is never wider than the highest one.
+    let highest = display::about(highest);
+    let width = highest.chars().count();
+    let rows = grid.iter().enumerate().map(|(number, row)| {
+        let label = match number {
+            0 => highest.as_str(),
+            last if last == HEIGHT - 1 => "0",
+            _ => "",
+        };
+        let row: String = row.iter().collect();
+        format!("{label:>width$} |{}", row.trim_end())
+    });
+    let mut lines: Vec<String> = rows.collect();
+    let ends = [points.first(), points.last()];
+    let ends = ends.map(|point| point.map_or(String::new(), |point| display::plain(point.nodes)));
+    let gap = WIDTH.saturating_sub(ends[0].chars().count() + ends[1].chars().count());
+    lines.push(format!("{:>width$} +{}", "", "-".repeat(WIDTH)));
+    lines.push(format!("{:>width$}  {}{:gap$}{} {}", "", ends[0], "", ends[1], axis.noun()));
+    lines.push(format!("{:>width$}  o measured, = expected, . 90% interval", ""));
+    lines
+}
+
+/// The cell of a fraction from 0 to 1.
+fn cell(part: f64, cells: usize) -> usize {
+    round_to_usize(part * len_to_f64(cells - 1)).min(cells - 1)
 }

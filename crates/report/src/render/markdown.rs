@@ -33,7 +33,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     all.extend(report.opening.iter().skip(1).map(|line| plain(line)));
     all.push(judged(record));
     all.extend(blocks(&report.sections));
-    all.extend(blocks(&[kinds::notes::section(record)]));
+    all.extend(blocks(&[kinds::section(record)]));
     all.push(format!("Record: `{}`", directory.replace('`', "")));
     let next = next_command(record, &measured, directory);
     all.extend(next.map(|next| format!("```sh\n{}\n```", next.replace('`', ""))));

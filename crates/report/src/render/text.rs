@@ -47,7 +47,7 @@ pub(super) fn details(
     next: Option<String>,
     directory: &str,
 ) -> String {
-    let notes = kinds::notes::section(record);
+    let notes = kinds::section(record);
     let mut blocks = vec![report.opening.clone()];
     blocks.extend(lines(report.sections.iter().chain([&notes])));
     // The judgments, the record, and the next command form one block.

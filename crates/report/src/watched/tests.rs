@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
-use crate::tests::{begun, second as second_of, stream};
 use highwater_model::event::{StreamCounts, StreamProgress, WarningKind};
 use highwater_model::numbers::to_f64;
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Unit;
+
+use super::*;
+use crate::tests::{begun, second as second_of, stream};
 
 fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
     let stream = StreamProgress {

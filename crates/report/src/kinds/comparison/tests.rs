@@ -1,13 +1,5 @@
 //! Comparisons, as readers see them.
 
-use super::*;
-use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
-use crate::render::without_color;
-use crate::tests::assert_says;
-use crate::{
-    compare_html, compare_markdown, compare_summary, compare_text, growths_html, growths_markdown,
-    growths_text,
-};
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_analysis::growth::{Grown, compare_growths};
@@ -15,6 +7,15 @@ use highwater_model::plan::Pace;
 use highwater_model::record::{ExperimentRecord, Question, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_sizing::growth::fixture::grown;
+
+use super::*;
+use crate::kinds::comparison::{Group, GrowthsReport, NamedGrowth};
+use crate::render::without_color;
+use crate::tests::assert_says;
+use crate::{
+    compare_html, compare_markdown, compare_summary, compare_text, growths_html, growths_markdown,
+    growths_text,
+};
 
 fn runs(factors: &[f64]) -> Vec<RunRecord> {
     let run = |factor: &f64| {

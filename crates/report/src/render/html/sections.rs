@@ -17,7 +17,7 @@ use crate::answer::{Answer, plural, short_target, to_the_second};
 use crate::events::intervention;
 use crate::judgments;
 use crate::judgments::{Judged, three, trials};
-use crate::kinds::notes::findings as rules;
+use crate::kinds::findings as rules;
 use crate::kinds::run::{phases, short_hash};
 use crate::layout::{Row, headed};
 

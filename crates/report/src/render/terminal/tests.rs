@@ -1,11 +1,10 @@
 //! Summaries as readers see them, on a wide and on a narrow terminal.
 
 use super::*;
-use crate::compare_report::{CompareReport, Group, GrowthsReport};
+use crate::kinds::comparison::{CompareReport, Group, GrowthsReport};
 use crate::{compare_summary, growths_summary, size_summary, text_at};
 use highwater_analysis::comparison::Criteria;
-use highwater_analysis::fixture;
-use highwater_analysis::{search as searching, tuning};
+use highwater_analysis::{fixture, search as searching, tuning};
 use highwater_model::judgment::{ObjectiveValue, Reason, ReasonCode};
 use highwater_model::plan::{Arrivals, Objective};
 use highwater_model::record::{
@@ -15,8 +14,7 @@ use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
     BestConfiguration, RunnerUp, TrialPurpose, TuneFigure, TuneOutcome, TuneRecord,
 };
-use highwater_sizing::cluster::fixture as sizes;
-use highwater_sizing::cluster::{Traced, size};
+use highwater_sizing::cluster::{Traced, fixture as sizes, size};
 use highwater_sizing::growth::fixture::grown;
 
 fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
-use crate::answer::HistoryAnswer;
-use crate::kinds::run_answer;
-use crate::tests::assert_says;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::plan::Unit;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Seed};
+
+use super::*;
+use crate::answer::HistoryAnswer;
+use crate::kinds::run_answer;
+use crate::tests::assert_says;
 
 fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
     HistoryRow {
@@ -106,7 +107,7 @@ fn begun(hours_and_values: &[(u32, f64)]) -> Vec<HistoryRow> {
 }
 
 fn trend_of(rows: &[HistoryRow]) -> Option<chart::Chart> {
-    trend::of(&rows.iter().collect::<Vec<_>>())
+    trend_chart(&rows.iter().collect::<Vec<_>>())
 }
 
 /// Midnight of that day, in seconds since 1970.

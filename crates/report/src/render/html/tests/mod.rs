@@ -3,14 +3,15 @@
 pub(super) mod made;
 mod plotted;
 
-use super::*;
-use crate::size_html;
-use crate::tests::assert_says;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
 use highwater_model::judgment::ReasonCode;
 use highwater_sizing::cluster::{SizePlan, Traced, fixture as sizing, size};
 use highwater_sizing::growth::fixture::grown;
+
+use super::*;
+use crate::size_html;
+use crate::tests::assert_says;
 
 /// Maximum bytes of a page.
 const PAGE_MAX: usize = 2_000_000;

@@ -1,27 +1,37 @@
 //! The page of a running run or experiment: the page of its result, with what is not known yet left open, in regions
 //! that are swapped once a second around fixed controls.
 //!
-//! Must not judge, or put a figure in other words than the page of the result.
+//! Its charts draw the seconds as intervals of a record. Must not judge, or put a figure in other words than the page of
+//! the result.
 
-mod charts;
 mod so_far;
-mod tables;
+
 #[cfg(test)]
 mod tests;
 
 use maud::{Markup, html};
 
-use highwater_model::display::{count, harmless, percent_whole, rate, ratio, span};
+use highwater_analysis::judge::measured_streams;
+use highwater_model::display::{
+    count, duration, foreign, harmless, percent_whole, rate, ratio, span,
+};
 use highwater_model::event::{LoadBounds, Part as RunPart};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
+use highwater_model::record::{IntervalRecord, PhaseRecord, RunRecord};
+use highwater_model::units::Nanos;
 
-use super::page::{self, served};
-use crate::answer::to_the_second;
+use self::so_far::left_s;
+use super::served;
+use crate::answer::{plural, to_the_second};
+use crate::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
 use crate::events::part_line;
-use crate::layout::list;
-use crate::progress::p99;
-use crate::watched::{Stage, Watched};
-use so_far::left_s;
+use crate::layout::{Row, headed, list, or_absent};
+use crate::plots;
+use crate::progress::recent_p99;
+use crate::render::html;
+use crate::render::html::blocks::{Part, table};
+use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage, Watched};
 
 /// Rights of the page of a watched run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +76,12 @@ pub fn live_parts(watched: &Watched) -> String {
 /// The header, the answer, and everything below the controls.
 fn regions(watched: &Watched) -> [Markup; 3] {
     let page = so_far::page(watched);
-    let top = html! { (page::top(&page)) (status(watched)) };
-    let answer = page::head(&page.answer, &page.tags);
+    let top = html! { (html::top(&page)) (status(watched)) };
+    let answer = html::head(&page.answer, &page.tags);
     let more = html! {
         div class="hero" { (page.hero) }
-        (page::keys(&page.answer.keys))
-        div class="folds" { @for part in &page.parts { (page::folded(part, true)) } }
+        (html::keys(&page.answer.keys))
+        div class="folds" { @for part in &page.parts { (html::folded(part, true)) } }
         @if watched.dropped > 0 {
             p class="note" { (count(watched.dropped)) " events were not taken in time and are not shown." }
         }
@@ -133,7 +143,7 @@ fn status(watched: &Watched) -> Markup {
             p class="now" {
                 @if let Some(first) = last.streams.first() {
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
-                    span { "p99 " b { (p99(first)) } }
+                    span { "p99 " b { (recent_p99(first)) } }
                 }
                 span { b { (count(failed)) } " failed" }
                 @for stream in &last.streams {
@@ -143,7 +153,7 @@ fn status(watched: &Watched) -> Markup {
             }
         }
         @if let (Stage::Load(LoadBounds { length: Some(length), .. }), Some(share)) = (&run.stage, share) {
-            (charts::bar(run, *length, share))
+            (bar(run, *length, share))
         } @else if let Some(share) = share {
             progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
         }
@@ -198,4 +208,280 @@ fn times(watched: &Watched, second: u64) -> Vec<String> {
     };
     let left = bounds.length.map(|of| format!("{} left", span(of.0.saturating_sub(ns(second)))));
     [Some(format!("{} elapsed", span(ns(second)))), left].into_iter().flatten().collect()
+}
+
+/// Maximum length of the axis: this multiple of the elapsed time, so that the data do not shrink to a line at its left
+/// end, but always at least `SHOWN_S` seconds.
+const SHOWN_AHEAD: f64 = 3.0;
+const SHOWN_S: f64 = 60.0;
+/// Minimum length of the axis in seconds.
+const LEAST_S: f64 = 10.0;
+
+/// All charts with data, with the remaining time.
+fn over_time(run: &RunWatched) -> Vec<Chart> {
+    let Some(last) = run.seconds.slots.last() else {
+        return Vec::new();
+    };
+    let to_come = to_come(run);
+    let now = to_f64(last.from_s + last.seconds).max(LEAST_S);
+    let end = to_come.last().map_or(now, |span| span.to);
+    let mut charts = plots::so_far(&recorded(run), run.seconds.slot_s, end);
+    for chart in &mut charts {
+        chart.spans.extend(to_come.iter().cloned());
+    }
+    charts
+}
+
+/// The record so far with the seconds as intervals: each stream counts in its unit, and has one op.
+fn recorded(run: &RunWatched) -> RunRecord {
+    let mut record = run.record.as_deref().cloned().unwrap_or_default();
+    let streams = run.seconds.slots.last().map_or(&[][..], |slot| &slot.streams);
+    record.plan.definition.objectives.clone_from(&run.objectives);
+    record.plan.definition.streams = streams
+        .iter()
+        .map(|of| StreamPlan {
+            name: of.stream.clone(),
+            unit: of.unit,
+            units_per_op: 1,
+            ..StreamPlan::default()
+        })
+        .collect();
+    for stream in streams.iter().filter(|of| of.offered.is_some()) {
+        record.streams.push(highwater_model::record::StreamRecord {
+            stream: stream.stream.clone(),
+            planned_rate: stream.offered,
+            ..Default::default()
+        });
+    }
+    record.interventions = run.interventions.iter().cloned().collect();
+    record.phases = phases(run);
+    record.intervals = run.seconds.slots.iter().flat_map(intervals).collect();
+    record
+}
+
+fn intervals(slot: &Slot) -> impl Iterator<Item = IntervalRecord> + '_ {
+    slot.streams.iter().map(|stream: &SlotStream| {
+        let units = round_to_u64(stream.units);
+        IntervalRecord {
+            second: slot.from_s,
+            phase: slot.phase.clone(),
+            stream: stream.stream.clone(),
+            op: stream.stream.clone(),
+            offered: stream.offered.map_or(0, round_to_u64),
+            acknowledged: units,
+            rows_acknowledged: units,
+            errors: stream.errors,
+            rejected: stream.rejected,
+            dropped: stream.dropped,
+            p50_ns: stream.p50_ns,
+            p99_ns: stream.p99_ns,
+            ..IntervalRecord::default()
+        }
+    })
+}
+
+/// The phases of the slots; ramps, and what the plan does not measure, are left out of results.
+fn phases(run: &RunWatched) -> Vec<PhaseRecord> {
+    let mut phases: Vec<PhaseRecord> = Vec::new();
+    for slot in &run.seconds.slots {
+        let ns = |seconds: u64| seconds.saturating_mul(Nanos::SECOND.0);
+        match phases.last_mut() {
+            Some(last) if last.name == slot.phase => {
+                last.duration_ns = ns(slot.from_s + slot.seconds).saturating_sub(last.start_ns);
+            }
+            _ => {
+                let mut planned = run.phases.iter();
+                let kind = planned.find(|phase| phase.name == slot.phase).map(|phase| phase.kind);
+                let is_left_out = matches!(slot.phase.as_str(), "warm-up" | "drain")
+                    || slot.phase.ends_with("-ramp");
+                phases.push(PhaseRecord {
+                    name: slot.phase.clone(),
+                    kind: kind.unwrap_or(if is_left_out {
+                        PhaseKind::WarmUp
+                    } else {
+                        PhaseKind::Measure
+                    }),
+                    step: None,
+                    start_ns: ns(slot.from_s),
+                    duration_ns: ns(slot.seconds),
+                    steady: None,
+                });
+            }
+        }
+    }
+    phases
+}
+
+/// The remaining time of the load, step by step; empty if it has no planned end.
+fn to_come(run: &RunWatched) -> Vec<Span> {
+    let (Stage::Load(LoadBounds { length, .. }), Some(last)) =
+        (&run.stage, run.seconds.slots.last())
+    else {
+        return Vec::new();
+    };
+    let now = to_f64(last.from_s + last.seconds);
+    let shown = (now * SHOWN_AHEAD).max(SHOWN_S);
+    let steps = length.map_or_else(Vec::new, |length| steps(run, length));
+    let ahead = steps.iter().filter(|step| step.to > now && step.from < shown);
+    let spans = ahead.map(|step| Span {
+        from: step.from.max(now),
+        to: step.to.min(shown),
+        // The current step is named at its start.
+        name: match step.from {
+            from if from < now => String::new(),
+            _ => step.name.to_owned(),
+        },
+        kind: SpanKind::ToCome,
+    });
+    spans.collect()
+}
+
+/// Open sessions; absent before the first second.
+fn sessions(seconds: &Seconds) -> Option<Chart> {
+    let last = seconds.slots.last()?;
+    let points = seconds.slots.iter().map(|slot| {
+        let middle = to_f64(slot.from_s) + to_f64(slot.seconds) / 2.0;
+        Point::new(middle, Some(f64::from(slot.sessions)))
+    });
+    let series = vec![Series::new("all streams", Shape::Line, 0, points.collect())];
+    seconds.slots.iter().any(|slot| slot.sessions > 0).then(|| Chart {
+        title: "Sessions".to_owned(),
+        x: Axis::between("time", Quantity::Time, 0.0, to_f64(last.from_s + last.seconds)),
+        y: Axis::from_zero("sessions", Quantity::Number, values(&series)),
+        series,
+        ..Chart::default()
+    })
+}
+
+/// Width of the bar in its own units, and the space between two steps.
+const WIDTH: f64 = 1_000.0;
+const APART: f64 = 4.0;
+
+/// A planned phase, in seconds from the start of the first one.
+#[derive(Debug, PartialEq)]
+struct Step<'a> {
+    from: f64,
+    to: f64,
+    /// Empty if the load has no planned phases.
+    name: &'a str,
+}
+
+/// The steps of a load of this length; a single step if its phases do not add up to that length.
+fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
+    let planned = run.phases.iter();
+    let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
+    if whole != length.0 {
+        return vec![Step { from: 0.0, to: to_f64(length.0) / 1e9, name: "" }];
+    }
+    let mut end = 0.0;
+    let steps = planned.map(|phase| {
+        let from = end;
+        end += to_f64(phase.duration.0) / 1e9;
+        Step { from, to: end, name: &phase.name }
+    });
+    steps.collect()
+}
+
+/// Progress of a load of this length, step by step.
+fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
+    let length_s = to_f64(length.0) / 1e9;
+    let percent = percent_whole(share);
+    let place = |seconds: f64| seconds / length_s * WIDTH;
+    html! {
+        div class="steps" role="progressbar" aria-label="How far the load is" aria-valuemin="0"
+            aria-valuemax="1" aria-valuenow=(format!("{share:.3}")) aria-valuetext=(percent) {
+            svg viewBox=(format!("0 0 {WIDTH} 8")) preserveAspectRatio="none" aria-hidden="true" {
+                @for step in steps(run, length) {
+                    @let [from, to] = [step.from, step.to].map(place);
+                    @let end = if to < WIDTH { (to - APART).max(from) } else { to };
+                    @let done = (share * WIDTH).clamp(from, end) - from;
+                    rect x=(format!("{from:.1}")) width=(format!("{:.1}", end - from)) height="8" {}
+                    rect class="done" x=(format!("{from:.1}")) width=(format!("{done:.1}")) height="8" {}
+                }
+            }
+        }
+    }
+}
+
+/// Maximum characters of a message of the target.
+const WORDS: usize = 200;
+
+/// Requests, failures, rate and latency of each op in the current phase; absent before the first measured second.
+fn ops(run: &RunWatched) -> Option<Part> {
+    let measured = measured_streams(run.record.as_deref()?);
+    let phase = measured.last()?.phase;
+    let (mut rows, mut requests, mut failed) = (Vec::new(), 0, 0);
+    for stream in measured.iter().filter(|of| of.phase.name == phase.name) {
+        for result in &stream.results {
+            let per_s = match stream.stream.unit {
+                Unit::Rows => result.throughput.rows_per_s,
+                Unit::Queries | Unit::Transactions => result.throughput.ops_per_s,
+            };
+            requests += result.sent;
+            failed += result.failed_ops();
+            let latency = &result.latency_ns;
+            let latencies = [latency.p50, latency.p95, latency.p99, latency.max]
+                .map(|ns| or_absent(ns, duration));
+            let counts = [
+                count(result.sent),
+                count(result.failed_ops()),
+                format!("{} {}/s", rate(per_s), stream.stream.unit.name()),
+            ];
+            let name = if result.stream == result.op {
+                result.op.clone()
+            } else {
+                format!("{} {}", result.stream, result.op)
+            };
+            rows.push(Row::new(std::iter::once(name).chain(counts).chain(latencies)));
+        }
+    }
+    let lead = format!(
+        "{}: {}, {} failed",
+        phase.name,
+        plural(usize::try_from(requests).unwrap_or(usize::MAX), "request"),
+        count(failed)
+    );
+    let rows = headed("op | requests | failed | rate | p50 | p95 | p99 | max", rows);
+    let caption = format!("In {}, {} so far.", phase.name, to_the_second(phase.duration_ns));
+    Some(Part {
+        id: "ops",
+        title: "Ops",
+        abstract_line: lead,
+        body: html! { (table("Figures of each op", &rows, 1)) p class="term" { (caption) } },
+    })
+}
+
+/// Failed ops by class and message, the most frequent first, with the time of the last one; absent without any. Messages
+/// are known a few seconds later than the number of ops.
+fn failures(run: &RunWatched) -> Option<Part> {
+    let slots = run.seconds.slots.iter().flat_map(|slot| &slot.streams);
+    let failed: u64 = slots.map(|stream| stream.errors).sum();
+    let now = run.last.as_ref().map_or(0, |last| last.second);
+    let rows = run.failures.iter().map(|(failure, second)| {
+        let ago =
+            format!("{} ago", span(now.saturating_sub(*second).saturating_mul(1_000_000_000)));
+        Row::new([
+            failure.class.clone(),
+            foreign(&failure.cause(), WORDS),
+            count(failure.count),
+            ago,
+        ])
+    });
+    let rows = headed("class | message | count | last seen", rows);
+    let lead = match run.failures.first() {
+        Some((first, _)) => {
+            format!("{} ops; most often: {}", count(failed), foreign(&first.cause(), WORDS))
+        }
+        None => format!("{} ops", count(failed)),
+    };
+    (failed > 0).then(|| Part {
+        id: "failures",
+        title: "Failures",
+        abstract_line: lead,
+        body: if run.failures.is_empty() {
+            html! {}
+        } else {
+            table("Failed ops", &rows, 2)
+        },
+    })
 }

@@ -15,7 +15,6 @@ use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
-use super::{charts, tables};
 use crate::answer::{Answer, HistoryKind, JudgmentLine, KeyFigure, Tone, nodes, short_target};
 use crate::blocks::Block;
 use crate::chart::{self, Chart, Point, Series, Shape, Span, SpanKind};
@@ -24,11 +23,11 @@ use crate::kinds::search::{passes_and_fails, probes_about};
 use crate::kinds::{self, run_answer};
 use crate::layout::{first_upper, list};
 use crate::live::left_about;
-use crate::objective_progress::standings;
 use crate::plots::target_so_far;
+use crate::progress::standings;
 use crate::render::html::blocks::{self, Part};
-use crate::render::html::page::Page;
 use crate::render::html::sections::{self, short_id};
+use crate::render::html::{Page, watched};
 use crate::watched::{RunWatched, Stage, Trying, Watched};
 
 /// In a shorter measured phase, ops in flight at its start and end distort the figures.
@@ -45,7 +44,7 @@ const KEYS: [&str; 3] = ["p50", "p99", "max"];
 /// The page so far.
 pub(super) fn page(watched: &Watched) -> Page<'static> {
     let run = &watched.run;
-    let (of_load, others): (Vec<Chart>, Vec<Chart>) = charts::over_time(run)
+    let (of_load, others): (Vec<Chart>, Vec<Chart>) = watched::over_time(run)
         .into_iter()
         .partition(|chart| chart.id.starts_with("throughput-") || chart.id == "latency");
     let mut page = match watched.experiments.first() {
@@ -59,8 +58,8 @@ pub(super) fn page(watched: &Watched) -> Page<'static> {
         let body = chart::hero(&of_load, false);
         parts.push(part("trial", "Current trial", run.workload.clone(), body));
     }
-    parts.extend(tables::ops(run));
-    parts.extend(tables::failures(run));
+    parts.extend(watched::ops(run));
+    parts.extend(watched::failures(run));
     if !others.is_empty() {
         parts.push(part("failed-ops", "Failed ops", String::new(), chart::hero(&others, false)));
     }
@@ -83,7 +82,7 @@ fn part(id: &'static str, title: &'static str, lead: String, body: maud::Markup)
 
 /// Sessions, and telemetry of the target and its host, as small multiples.
 fn machines(run: &RunWatched) -> Option<Part> {
-    let sessions = charts::sessions(&run.seconds);
+    let sessions = watched::sessions(&run.seconds);
     let all: Vec<_> = sessions.into_iter().chain(target_so_far(&run.telemetry)).collect();
     let lead = list(all.iter().map(|chart| chart.title.as_str()).take(4), ", ");
     (!all.is_empty()).then(|| part("machines", "Machines", lead, chart::sparklines(&all)))

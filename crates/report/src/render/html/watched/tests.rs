@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use super::super::tests::made;
-use super::*;
-use crate::tests::{assert_says, begun, lasting, p99, second as second_of, stream};
 use highwater_analysis::fixture;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{
@@ -21,6 +18,10 @@ use highwater_model::target_telemetry::{
     SeriesKind, TelemetryPoint, TelemetryValue, names, sources, units,
 };
 use highwater_model::units::Nanos;
+
+use super::super::tests::made;
+use super::*;
+use crate::tests::{assert_says, begun, lasting, p99, second as second_of, stream};
 
 fn watched() -> Watched {
     let mut watched = Watched::default();
