@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use highwater_cli::commands::{self, manual};
-use highwater_cli::error_text::without_passwords_of;
+use highwater_cli::exit::without_passwords_of;
 use highwater_cli::grammar::{self, Arguments, CommandSpec, Request};
-use highwater_cli::invocation::Invocation;
-use highwater_cli::sources::file::ConfigFile;
-use highwater_cli::sources::gather;
-use highwater_cli::{exit, process_title, terminal, tuned};
+use highwater_cli::sources::{ConfigFile, Invocation};
+use highwater_cli::{exit, secrets, sources, terminal, variants};
 use highwater_model::user_error::UserError;
 
 fn main() -> ExitCode {
@@ -17,7 +15,7 @@ fn main() -> ExitCode {
 }
 
 fn start() -> Result<u8, UserError> {
-    let (invocation, warning) = process_title::invocation()?;
+    let (invocation, warning) = secrets::invocation()?;
     if invocation.without_color() {
         terminal::without_color();
     }
@@ -50,13 +48,13 @@ fn execute(
     let named = arguments.flags.get("config").and_then(|files| files.last());
     let files = ConfigFile::all(named.map(String::as_str))?;
     let environment = &invocation.environment;
-    let mut layers = gather(command, commands::ALL, arguments, environment, &files)?;
+    let mut layers = sources::gather(command, commands::ALL, arguments, environment, &files)?;
     if layers.switch("no-color")? {
         terminal::without_color();
     }
     for warning in &layers.warnings {
         terminal::warn(warning);
     }
-    tuned::apply(&mut layers)?;
+    variants::apply(&mut layers)?;
     (command.run)(&layers)
 }

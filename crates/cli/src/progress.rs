@@ -1,15 +1,22 @@
-//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as lines, one
-//! for each second at first, and one for each part without a rate. Must not compute figures.
+//! Shows the progress of a run on stderr: on a terminal as a block that is redrawn in place, otherwise as lines, one for
+//! each second at first, and one for each part without a rate.
+//!
+//! A separate thread draws a few times per second, so that a slow terminal delays only itself. Must not compute figures,
+//! make the lines (`report` does), or write to the terminal (`terminal` does).
 
 use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
+use highwater_driver::clock::RealClock;
 use highwater_model::event::{AuditProgress, AuditStage, Event, Part, SecondProgress};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
-use highwater_report::{self as report, Filling, Interval};
+use highwater_report as report;
+use highwater_report::{Filling, Interval, Live};
 use highwater_runner::request::Observer;
 
-use crate::screen::Screen;
 use crate::terminal;
 
 /// Interval of progress lines of an audit without a terminal.
@@ -221,11 +228,85 @@ impl Observer for WarningsOnly {
     }
 }
 
+/// Interval of drawings.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Draws until it is dropped, which clears the block from the terminal.
+#[derive(Debug)]
+pub struct Screen {
+    shared: Arc<Shared>,
+    clock: RealClock,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    live: Live,
+    is_over: bool,
+}
+
+impl Screen {
+    /// Starts drawing; absent if stderr is not a suitable terminal.
+    pub fn on_terminal() -> Option<Self> {
+        terminal::size()?;
+        let shared = Arc::new(Shared::default());
+        let clock = RealClock::start();
+        let shared_with_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("screen".to_owned());
+        let thread = thread.spawn(move || draw_until_over(&shared_with_thread, clock)).ok()?;
+        Some(Self { shared, clock, thread: Some(thread) })
+    }
+
+    /// Changes the state; the next drawing shows it.
+    pub fn note(&self, change: impl FnOnce(&mut Live, Nanos)) {
+        change(&mut self.shared.lock().live, self.clock.now());
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.over.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // After a panic, the thread no longer draws, which is enough here.
+            let _ = thread.join();
+        }
+        terminal::block(&[]);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn draw_until_over(shared: &Shared, clock: RealClock) {
+    let mut state = shared.lock();
+    while !state.is_over {
+        let live = state.live.clone();
+        // A state change must not wait for the terminal.
+        drop(state);
+        if let Some((columns, rows)) = terminal::size() {
+            terminal::block(&live.lines(clock.now(), columns, rows));
+        }
+        let wait = shared.over.wait_timeout_while(shared.lock(), PAUSE, |state| !state.is_over);
+        state = wait.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use highwater_model::event::{StreamCounts, StreamProgress};
     use highwater_model::plan::Unit;
+
+    use super::*;
 
     fn second(second: u64, phase: &str) -> SecondProgress {
         let stream = StreamProgress {

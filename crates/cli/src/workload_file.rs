@@ -10,7 +10,7 @@ use highwater_model::units::Seed;
 use highwater_model::user_error::{Place, RefusedStatement, UserError, UserErrorKind};
 use highwater_workload::{CatalogEntry, Script, Workload, WorkloadSpec, builtin, catalog};
 
-use crate::error_text::{did_you_mean, suggestion};
+use crate::exit::{did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
 use crate::terminal;
 

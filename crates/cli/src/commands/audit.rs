@@ -12,7 +12,6 @@ use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_runner::{record, store};
 use highwater_workload::Workload;
 
-use crate::event_log::{self, EventLog};
 use crate::grammar::flags::{
     AUDIT, AUDIT_TIMEOUT, CONFIG, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
 };
@@ -20,9 +19,10 @@ use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::resolve::{as_values, duration_above_zero, files, output, targets};
 use crate::intent::{WorkloadChoice, parsers};
 use crate::layers::{Layers, has_scheme};
-use crate::prepare::{self, signals, target};
+use crate::line_streams::EventLog;
+use crate::prepare::{self, signals};
 use crate::progress::Progress;
-use crate::{prompt, trust, workload_file};
+use crate::{line_streams, stored_files, terminal, workload_file};
 
 /// `highwater audit`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -75,12 +75,12 @@ fn audit(layers: &Layers) -> Result<u8, UserError> {
     let out = PathBuf::from(layers.require("out", parsers::word)?);
     let output = output(layers)?;
     let run = store::find(&out, run.first().copied())?;
-    trust::of_target(&run, !now_at.is_empty())?;
+    stored_files::of_target(&run, !now_at.is_empty())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
     let log = EventLog::open(output.events.as_ref())?;
     let observer =
-        event_log::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run(None)));
+        line_streams::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run(None)));
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
         target: target_of(measured, now_at, &out)?,
@@ -91,7 +91,7 @@ fn audit(layers: &Layers) -> Result<u8, UserError> {
         page: prepare::page,
     };
     let audited = audit_stored(request, observer, signals()?)?;
-    event_log::record(&output, (&audited).into(), &run.display().to_string())
+    line_streams::record(&output, (&audited).into(), &run.display().to_string())
 }
 
 /// The workload of a stored run, from its name or its files.
@@ -121,15 +121,15 @@ fn target_of(
     let insert = record.header.given.get("insert");
     let options = TargetOptions {
         insert: insert.and_then(|given| given.first().cloned()),
-        ..target::options("highwater", Some(out), record.plan.seed)
+        ..prepare::options("highwater", Some(out), record.plan.seed)
     };
     let opened = highwater_drivers::open_urls(&urls, &options)?;
     let capabilities = opened.capabilities();
     if capabilities.embedded || capabilities.simulated {
         return Ok(opened);
     }
-    match target::inspect(&opened, None) {
-        Err(error) if prompt::for_password(&error, &mut urls) => {
+    match prepare::inspect(&opened, None) {
+        Err(error) if terminal::for_password(&error, &mut urls) => {
             Ok(highwater_drivers::open_urls(&urls, &options)?)
         }
         // The audit reports anything else that is wrong.

@@ -7,9 +7,9 @@ use highwater_cluster::{Cluster, Node};
 use highwater_model::cluster::schema;
 use highwater_model::user_error::UserError;
 
-use super::check::facts::{Fact, fact, table};
+use super::check::{Fact, fact, table};
 use crate::cluster_file::{self, ClusterFlags};
-use crate::error_text::did_you_mean;
+use crate::exit::did_you_mean;
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;

@@ -20,7 +20,7 @@ use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::RunOutput;
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
-use crate::{event_log, exit, figures, terminal};
+use crate::{exit, figures, line_streams, terminal};
 
 /// `highwater compare`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -208,7 +208,7 @@ pub(super) fn variants_of_growths(
     if output.json {
         return Ok(());
     }
-    event_log::summary(output, &report::growths_summary(&report))
+    line_streams::summary(output, &report::growths_summary(&report))
 }
 
 /// Prints a comparison of growths; the exit code is that of the gate, if one is requested.

@@ -4,10 +4,8 @@ mod audit;
 pub(crate) mod check;
 mod cluster;
 pub(crate) mod compare;
-mod demo;
 pub(crate) mod find;
 mod import;
-mod load;
 pub mod manual;
 pub(crate) mod run;
 pub(crate) mod scale;
@@ -23,9 +21,9 @@ use crate::grammar::CommandSpec;
 
 /// All commands, in the order of the help.
 pub static ALL: &[&CommandSpec] = &[
-    &demo::COMMAND,
+    &manual::DEMO_COMMAND,
     &run::COMMAND,
-    &load::COMMAND,
+    &run::LOAD_COMMAND,
     &find::COMMAND,
     &tune::COMMAND,
     &scale::COMMAND,

@@ -8,7 +8,7 @@ use highwater_driver::TargetUrl;
 use highwater_live::{self as live, History, HistorySettings, Starter};
 use highwater_model::user_error::UserError;
 
-use super::{find, load, run, scale, tune};
+use super::{find, run, scale, tune};
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, Reach, flag};
 use crate::intent::{PageAddress, parsers};
@@ -68,7 +68,7 @@ const FLAGS: &[Flag] = &[
 
 /// Commands that a page may start.
 static STARTED: &[&CommandSpec] =
-    &[&run::COMMAND, &find::COMMAND, &load::COMMAND, &tune::COMMAND, &scale::COMMAND];
+    &[&run::COMMAND, &find::COMMAND, &run::LOAD_COMMAND, &tune::COMMAND, &scale::COMMAND];
 
 /// Serves until it is stopped.
 fn serve(layers: &Layers) -> Result<u8, UserError> {

@@ -10,7 +10,7 @@ use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::SeriesSet;
 use highwater_sizing::tables::tables;
 
-use crate::error_text::{did_you_mean, suggestion};
+use crate::exit::{did_you_mean, suggestion};
 use crate::grammar::flags::{CONFIG, FIGURES, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;

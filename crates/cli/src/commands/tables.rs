@@ -13,13 +13,12 @@ use highwater_model::user_error::UserError;
 use highwater_report::part_line;
 use highwater_runner::leases::{drop_tables, holder_of};
 
-use super::check::facts::{fact, table};
+use super::check::{fact, table};
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, Positional, flag};
 use crate::intent::resolve::{as_values, targets};
 use crate::layers::{Layers, Origin};
-use crate::prepare::target;
-use crate::{exit, prompt, terminal};
+use crate::{exit, prepare, terminal};
 
 /// `highwater tables`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -64,12 +63,12 @@ fn tables(layers: &Layers) -> Result<u8, UserError> {
     let named = layers.list("drop").iter().filter(|name| name.origin == Origin::CommandLine);
     let named: Vec<String> = named.map(|name| name.text.clone()).collect();
     let asks = !layers.switch("yes")?;
-    if !named.is_empty() && asks && !prompt::is_interactive() {
+    if !named.is_empty() && asks && !terminal::is_interactive() {
         let message = "--drop asks first, and there is no terminal to ask on";
         return Err(UserError::usage(message).with_hint("add --yes to drop without a question"));
     }
-    let options = target::options("highwater tables", None, Seed(0));
-    let text = target::opened(urls, &options, |target| {
+    let options = prepare::options("highwater tables", None, Seed(0));
+    let text = prepare::opened(urls, &options, |target| {
         let done = RealTimeline::block_on(RealClock::start(), |timeline| {
             listed_or_dropped(Arc::clone(target), timeline, &named, asks)
         });
@@ -105,7 +104,7 @@ async fn listed_or_dropped(
         return Ok(table(&facts.collect::<Vec<_>>()));
     }
     let names = named.join(", ");
-    if asks && !prompt::is_confirmed(&format!("Drop {names} with all rows?")) {
+    if asks && !terminal::is_confirmed(&format!("Drop {names} with all rows?")) {
         return Ok("nothing was dropped\n".to_owned());
     }
     let watching = |held| terminal::note(&format!("{}\n", part_line(&held)));

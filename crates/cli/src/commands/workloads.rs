@@ -11,14 +11,13 @@ use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
 use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, sketch};
 
-use crate::error_text::did_you_mean;
+use crate::exit::did_you_mean;
 use crate::grammar::flags::{CONFIG, DATA, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, flag, words};
 use crate::intent::parsers;
 use crate::intent::resolve::{as_values, targets};
 use crate::layers::Layers;
-use crate::prepare::target;
-use crate::{exit, terminal, workload_file};
+use crate::{exit, prepare, terminal, workload_file};
 
 /// `highwater workloads`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -106,8 +105,8 @@ fn action_hint(first: &str) -> String {
 
 /// A workload file made from a table of a target.
 fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, UserError> {
-    let options = target::options("highwater workloads", None, Seed(0));
-    let shape = target::opened(urls, &options, |target| {
+    let options = prepare::options("highwater workloads", None, Seed(0));
+    let shape = prepare::opened(urls, &options, |target| {
         if target.capabilities().simulated_clock {
             return Err(UserError::usage("a simulated cluster has no tables"));
         }

@@ -1,7 +1,11 @@
-//! Headings of the help, and flags that several commands have. Must not hold what one command alone
-//! has.
+//! Headings of the help, flags that several commands have, parameters of the built-in workloads as flags (`--read-percent 0`
+//! means `--set read_percent=0`), and the end of the help texts. Must not hold what one command alone has, or judge a value.
 
-use super::flag::{Flag, Reach, flag};
+use std::collections::BTreeSet;
+
+use highwater_workload::{WorkloadSpec, catalog};
+
+use super::{CommandSpec, Flag, Reach, flag};
 use crate::layers::Next;
 
 pub(crate) const LOAD: &str = "Load";
@@ -292,3 +296,116 @@ pub(crate) const AUDITED: &[Flag] = &[
     .default("sums"),
     AUDIT_TIMEOUT,
 ];
+
+/// The arguments with every such flag written as `--set`; `None` without such a flag.
+pub(super) fn as_settings(commands: &[&CommandSpec], arguments: &[String]) -> Option<Vec<String>> {
+    let (program, words) = arguments.split_first()?;
+    let mut commands = commands.iter().filter(|command| command.takes_workload());
+    let command =
+        commands.find(|command| words.first().is_some_and(|word| word == command.name))?;
+    let names = names();
+    let mut changed = false;
+    let mut all = vec![program.clone()];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            all.push(word.clone());
+            all.extend(words.by_ref().cloned());
+            break;
+        }
+        let Some((name, value)) = parameter(word, command, &names) else {
+            all.push(word.clone());
+            continue;
+        };
+        let Some(value) = value.or_else(|| words.next().cloned()) else {
+            // The parser reports the missing value.
+            all.push(word.clone());
+            continue;
+        };
+        changed = true;
+        all.extend(["--set".to_owned(), format!("{name}={value}")]);
+    }
+    changed.then_some(all)
+}
+
+/// The parameter that a word names as a flag, and its value if the same word holds it.
+fn parameter(
+    word: &str,
+    command: &CommandSpec,
+    names: &BTreeSet<String>,
+) -> Option<(String, Option<String>)> {
+    let flag = word.strip_prefix("--")?;
+    let (flag, value) = match flag.split_once('=') {
+        Some((flag, value)) => (flag, Some(value.to_owned())),
+        None => (flag, None),
+    };
+    let name = flag.replace('-', "_");
+    let taken = command.all_flags().any(|own| own.name == flag);
+    (!taken && names.contains(&name)).then_some((name, value))
+}
+
+fn names() -> BTreeSet<String> {
+    let names = catalog()
+        .iter()
+        .filter_map(|entry| WorkloadSpec::parse(entry.text).ok())
+        .flat_map(|spec| spec.parameters().iter().map(|p| p.name.clone()).collect::<Vec<_>>());
+    names.collect()
+}
+
+/// Below the list of commands.
+pub(super) const TOP: &str = "\
+Examples:
+  highwater demo                                   search, growth, and sizing in one demo
+  highwater run                                    as fast as an embedded database goes, 20 s
+  highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
+  highwater find cpu $URL --p99 100ms              the highest rate with p99 ≤ 100 ms
+  highwater show                                   the latest run again
+  highwater size 1M --from highwater-runs          the cluster for a million rows per second
+
+`highwater run --help` shows the main flags of a command, `--help-all` all of them.";
+
+/// Where else settings come from.
+pub(super) const SETTINGS: &str = "\
+Numbers take k, M, and G; durations ns, us, ms, s, m, and h, also combined (1h30m).
+
+Precedence: command line, then HIGHWATER_* variables, then the file of --config, highwater.toml \
+in the working directory, and ~/.config/highwater/config.toml. A variable is HIGHWATER_ and the \
+flag's name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by spaces, in \
+HIGHWATER_TARGET also by commas. Keys of a file are the long flag names, at the top for all \
+commands, or in a table named after one command. highwater.toml names no target, sink, or \
+command.
+
+Highwater removes a password in a target URL from the process title at startup. Passwords from a \
+prompt or the environment never appear there.";
+
+/// The end of a short help: where the rest is.
+pub(super) fn more(command: &CommandSpec) -> String {
+    let hidden = if command.main_flags.is_some() { "all flags, " } else { "" };
+    format!(
+        "`highwater {} --help-all` shows {hidden}settings from the environment and file, and exit codes.",
+        command.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(words: &[&str]) -> Option<Vec<String>> {
+        let arguments = ["highwater"].iter().chain(words);
+        let all: Vec<String> = arguments.map(|word| (*word).to_owned()).collect();
+        as_settings(crate::commands::ALL, &all)
+    }
+
+    #[test]
+    fn every_command_that_runs_a_workload_takes_its_parameters_as_flags() {
+        for command in ["run", "load", "find", "tune", "scale"] {
+            let plain = settings(&[command, "kv", "--read-percent", "0"]);
+            let words = ["highwater", command, "kv", "--set", "read_percent=0"];
+            assert_eq!(plain.unwrap(), words, "{command}");
+        }
+        // What a command has as a flag of its own is not a parameter, and no other command has any.
+        assert_eq!(settings(&["run", "kv", "--batch", "10"]), None);
+        assert_eq!(settings(&["compare", "--read-percent", "0"]), None);
+    }
+}

@@ -1,20 +1,229 @@
-//! The command line: what a command is, help texts and the parser. No value is judged here.
+//! The command line: what a command and a flag are, help texts and the parser. No value is judged here.
 //!
 //! The parser, the help texts and the list of settings all come from the table of commands.
 
-mod command;
-mod flag;
 pub(crate) mod flags;
-mod other_tools;
-mod parameters;
 mod parse;
-mod texts;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use command::words;
-pub use command::{CommandSpec, Positional, WORKLOAD_AND_TARGETS};
-pub(crate) use flag::flag;
-pub use flag::{Flag, Reach};
+use highwater_model::user_error::UserError;
+
+use crate::layers::{Layers, Next};
+
 pub use parse::{Arguments, Request, command_line, parse};
+
+/// All that is particular to one command; help, completions, environment, file and parser are made
+/// of it.
+#[derive(Debug)]
+pub struct CommandSpec {
+    /// Name on the command line and of its table in `highwater.toml`.
+    pub name: &'static str,
+    /// One sentence of the help.
+    pub summary: &'static str,
+    /// What follows the name and its options in the help.
+    pub usage: &'static str,
+    /// Positional arguments, in order; only the last one is taken several times.
+    pub positionals: &'static [Positional],
+    /// Its flags, below their headings of the help.
+    pub flags: &'static [(&'static str, &'static [Flag])],
+    /// The flags that `--help` shows, which most people need, separated by blanks; `--help-all` shows the rest.
+    /// Absent where it shows all of them.
+    pub main_flags: Option<&'static str>,
+    /// The end of the long help: command lines and what they are for.
+    pub examples: &'static str,
+    /// Does what the words ask for; returns the exit code.
+    pub run: fn(&Layers) -> Result<u8, UserError>,
+}
+
+/// A positional argument.
+#[derive(Debug)]
+pub struct Positional {
+    /// Placeholder in the help.
+    pub name: &'static str,
+    /// One or two sentences, with the default.
+    pub help: &'static str,
+    /// The setting that it is, also of the environment and the file.
+    pub setting: Option<&'static str>,
+    /// Whether it is taken any number of times.
+    pub repeats: bool,
+}
+
+/// The positional arguments of commands that run a workload. The first word without a scheme is the
+/// workload; all others are targets.
+pub const WORKLOAD_AND_TARGETS: &[Positional] = &[
+    Positional {
+        name: "WORKLOAD",
+        help: "Workload name; the first argument without a colon [default: cpu]",
+        setting: Some("workload"),
+        repeats: false,
+    },
+    Positional {
+        name: "TARGET",
+        help: "Database URLs, one per host [default: $HIGHWATER_TARGET, else a new embedded \
+               database]",
+        setting: Some("target"),
+        repeats: true,
+    },
+];
+
+/// Words that are settings of nothing else.
+pub(crate) const fn words(name: &'static str, help: &'static str) -> Positional {
+    Positional { name, help, setting: None, repeats: true }
+}
+
+impl CommandSpec {
+    /// Its flags, in the order of the help.
+    pub fn all_flags(&self) -> impl Iterator<Item = &'static Flag> {
+        self.flags.iter().flat_map(|(_, flags)| *flags)
+    }
+
+    /// Whether `--help` shows this flag.
+    fn shows(&self, flag: &str) -> bool {
+        self.main_flags.is_none_or(|shown| shown.split(' ').any(|name| name == flag))
+    }
+
+    /// Every setting that the file and the environment can give.
+    pub fn settings(&self) -> impl Iterator<Item = &'static str> {
+        let positionals = self.positionals.iter().filter_map(|positional| positional.setting);
+        self.all_flags().map(|flag| flag.name).chain(positionals)
+    }
+
+    /// What a setting of it reaches; absent where it has none of this name.
+    pub fn reach(&self, setting: &str) -> Option<Reach> {
+        let mut flags = self.all_flags();
+        let of_flag = flags.find(|flag| flag.name == setting).map(|flag| flag.reach);
+        let mut settings = self.settings();
+        let is_own = settings.any(|name| name == setting);
+        let of_positional = match setting {
+            "target" => Reach::Outside,
+            _ => Reach::Behavior,
+        };
+        of_flag.or_else(|| is_own.then_some(of_positional))
+    }
+
+    /// Whether it runs a workload, whose parameters are flags, too.
+    pub fn takes_workload(&self) -> bool {
+        let mut positionals = self.positionals.iter();
+        positionals.any(|positional| positional.setting == Some("workload"))
+    }
+}
+
+/// What a setting reaches, by which it is decided where it may come from. The greater, the fewer origins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// No more than what the command does: from anywhere.
+    Behavior,
+    /// A file or a directory: from the working directory's file only one in that directory.
+    File,
+    /// A target, what is polled, a sink, who is let in, tables of others, storage of new tables: not from the working
+    /// directory's file.
+    Outside,
+    /// It runs commands: from the command line, or from a file that `--config` names there.
+    Shell,
+    /// The file of settings itself: from the command line.
+    Settings,
+}
+
+/// A flag, and at the same time a setting of files and of the environment.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// Long name without dashes.
+    pub name: &'static str,
+    /// Short name.
+    pub short: Option<char>,
+    /// Placeholder of its value in the help; `None` for a switch.
+    pub value: Option<&'static str>,
+    /// What it means without a value; a value then follows `=`. `None`: a value must follow.
+    pub alone: Option<&'static str>,
+    /// Whether it may be given several times.
+    pub repeats: bool,
+    /// The default as text, parsed like any other value, so that the help cannot drift.
+    pub default: Option<&'static str>,
+    /// What it reaches.
+    pub reach: Reach,
+    /// What becomes of it in a command that repeats or continues a run, such as that after `next:`.
+    pub next: Next,
+    /// One or two sentences with the unit, and with the default where it is a rule, not a text.
+    pub help: &'static str,
+}
+
+/// A flag as the help spells it, such as `-c, --sessions <N>`: a switch without a value, and with
+/// `...` at the end it may be given several times.
+pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
+    let (short, long) = match spelled.as_bytes() {
+        [b'-', short, b',', ..] => (Some(*short as char), spelled.split_at(4).1),
+        _ => (None, spelled),
+    };
+    let (_dashes, long) = long.split_at(2);
+    let (long, repeats) = match long.as_bytes() {
+        [.., b'.', b'.', b'.'] => (long.split_at(long.len() - 3).0, true),
+        _ => (long, false),
+    };
+    let (name, value) = match blank(long) {
+        Some(at) => {
+            let (_bracket, value) = long.split_at(at + 2);
+            (long.split_at(at).0, Some(value.split_at(value.len() - 1).0))
+        }
+        None => (long, None),
+    };
+    Flag {
+        name,
+        short,
+        value,
+        alone: None,
+        repeats,
+        default: None,
+        reach: Reach::Behavior,
+        next: Next::LeftOut,
+        help,
+    }
+}
+
+/// Where the first blank is.
+const fn blank(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < text.len() {
+        if text.as_bytes()[at] == b' ' {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+impl Flag {
+    pub(crate) const fn alone(mut self, value: &'static str) -> Self {
+        self.alone = Some(value);
+        self
+    }
+
+    pub(crate) const fn default(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    pub(crate) const fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    pub(crate) const fn next(mut self, next: Next) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Repeated as it was given.
+    pub(crate) const fn repeated(self) -> Self {
+        match self.value {
+            Some(_) => self.next(Next::Repeated),
+            None => self.next(Next::RepeatedSwitch),
+        }
+    }
+
+    pub(crate) const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+}

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::commands::ALL;
-use crate::error_text::render;
+use crate::exit::render;
 
 fn failure(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

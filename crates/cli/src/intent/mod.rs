@@ -13,14 +13,9 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
 use highwater_runner::request::RunOptions;
 
-mod live;
-mod objectives;
 pub(crate) mod parsers;
-pub(crate) mod probes;
-mod repeated_flags;
 pub(crate) mod resolve;
 pub(crate) mod streams;
-mod telemetry;
 
 #[cfg(test)]
 mod tests;

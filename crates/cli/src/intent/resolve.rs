@@ -1,10 +1,13 @@
-//! From layers of texts to the settings of a run: all rules about more than one setting. Must not read files or connect
-//! to targets.
+//! From layers of texts to the settings of a run: all rules about more than one setting, the lengths that `find` and `tune`
+//! share, and the flags that a later command must repeat to continue the same run.
+//!
+//! Must not read files, connect to targets, poll telemetry, or listen.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::metrics::{Endpoint, Mapping};
 use highwater_model::plan::{AuditPlan, RetryPlan, Share, SteadinessRule, StopRule};
 use highwater_model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
@@ -12,16 +15,12 @@ use highwater_model::quantity::{
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PlanInput, StreamInput};
-use highwater_runner::request::{RunOptions, TableRequest};
+use highwater_runner::request::{RunOptions, TableRequest, TelemetryRequest};
 
-use super::live::live;
-use super::objectives::objectives;
-use super::repeated_flags::repeated_flags;
-use super::streams::{Streams, ramp_step, streams, with_think};
-use super::telemetry::telemetry;
-use super::{LineStream, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
-use crate::layers::{Layers, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
-use crate::tuned::SIM_PARAMETERS;
+use super::streams::{Streams, are_open, objectives, ramp_step, streams, with_think};
+use super::{LineStream, LiveRequest, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
+use crate::layers::{Layers, Next, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
+use crate::variants::SIM_PARAMETERS;
 
 /// The default workload.
 const DEFAULT_WORKLOAD: &str = "cpu";
@@ -295,7 +294,7 @@ pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Us
 }
 
 /// The given flags that need a target with shards.
-pub(crate) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
+fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     let is_given = |flag: &&str| layers.value(flag.trim_start_matches('-')).is_some();
     ["--shards", "--replicas"].into_iter().filter(is_given).collect()
 }
@@ -447,4 +446,143 @@ pub(crate) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<
         (Some(Nanos::ZERO), Some(given)) => Err(given.failure("must be above zero")),
         (duration, _) => Ok(duration),
     }
+}
+
+/// A default length, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seconds {
+    pub(crate) usual: u64,
+    pub(crate) with_quick: u64,
+}
+
+const SETTLE: Seconds = Seconds { usual: 5, with_quick: 1 };
+
+/// The measured length of a probe.
+pub(crate) fn probe_length(
+    layers: &Layers,
+    name: &str,
+    default: Seconds,
+) -> Result<Nanos, UserError> {
+    or(layers, duration_above_zero(layers, name)?, default)
+}
+
+/// Idle time of the target before a probe.
+pub(crate) fn settle(layers: &Layers) -> Result<Nanos, UserError> {
+    or(layers, layers.parse("settle", parse_duration)?, SETTLE)
+}
+
+fn or(layers: &Layers, given: Option<Nanos>, default: Seconds) -> Result<Nanos, UserError> {
+    let quick = layers.switch("quick")?;
+    let seconds = if quick { default.with_quick } else { default.usual };
+    Ok(given.unwrap_or(Nanos::from_secs(seconds)))
+}
+
+/// Maximum number of endpoints, and of mappings.
+const MOST_ENDPOINTS: usize = 8;
+const MOST_MAPPINGS: usize = 64;
+
+pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, UserError> {
+    let mut mappings = Vec::new();
+    for given in layers.list("metric") {
+        mappings.push(given.parse(Mapping::parse)?);
+        if mappings.len() > MOST_MAPPINGS {
+            return Err(given.failure(format!("more than {MOST_MAPPINGS} of them")));
+        }
+    }
+    let urls = layers.list("metrics");
+    if urls.len() > MOST_ENDPOINTS {
+        let cause = format!("--metrics: more than {MOST_ENDPOINTS} of them");
+        return Err(UserError::usage(cause));
+    }
+    if urls.is_empty() && !mappings.is_empty() {
+        return Err(UserError::usage("--metric: no endpoint is given")
+            .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"));
+    }
+    let off = layers.switch("no-telemetry")?;
+    // Without mappings, those of well-known exporters are used.
+    let mut telemetry = layers.of_cluster.clone();
+    telemetry.off = off;
+    for given in urls {
+        let endpoint = Endpoint::new(&given.text, &mappings)?;
+        telemetry.endpoints.push(endpoint);
+    }
+    Ok(telemetry)
+}
+
+/// The page and metrics to serve.
+pub(super) fn live(layers: &Layers) -> Result<LiveRequest, UserError> {
+    let page = layers.parse("ui", parsers::page_address)?;
+    let control = layers.switch("ui-control")?;
+    if control && page.is_none() {
+        let cause = "--ui-control: there is no page to control from";
+        return Err(UserError::usage(cause).with_hint("add --ui"));
+    }
+    Ok(LiveRequest {
+        page,
+        control,
+        metrics: layers.parse("metrics-listen", parsers::address)?,
+        otlp: layers.parse("otlp", parsers::otlp_url)?,
+    })
+}
+
+/// By name; a switch has no value.
+pub(crate) fn repeated_flags(
+    layers: &Layers,
+    workload: &WorkloadChoice,
+    parameters: &BTreeMap<String, String>,
+    streams: &[StreamInput],
+) -> BTreeMap<String, Vec<String>> {
+    let is_set = |name: &str| {
+        let mut set = layers.every_layer("set");
+        set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
+    };
+    let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (&name, &next) in &layers.next {
+        if layers.strength(name) <= Some(Strength::Default) {
+            continue;
+        }
+        let values = match next {
+            // The limit of ops in flight; the sessions of a closed pace are in the plan.
+            Next::LeftOut if name == "sessions" && are_open(streams) => {
+                layers.texts(name).collect()
+            }
+            Next::Parameter if is_set(name) => continue,
+            Next::Repeated | Next::Parameter => layers.texts(name).collect(),
+            Next::RepeatedSwitch if layers.switch(name).unwrap_or(false) => Vec::new(),
+            Next::LeftOut | Next::RepeatedSwitch => continue,
+            Next::RepeatedUrl => {
+                layers.list(name).iter().filter_map(|url| without_password(&url.text)).collect()
+            }
+        };
+        given.insert(name.to_owned(), values);
+    }
+    let mut targets = layers.list("target").iter();
+    if targets.any(|target| target.origin != Origin::Default) {
+        // It only adds quotas to a target, which the record has.
+        given.remove("cluster");
+    }
+    match workload {
+        WorkloadChoice::Named(_) => {}
+        WorkloadChoice::File(path) => {
+            given.insert("file".to_owned(), vec![path.display().to_string()]);
+        }
+        WorkloadChoice::Scripts(scripts) => {
+            let files = scripts.iter().map(|(path, weight)| format!("{}@{weight}", path.display()));
+            given.insert("file".to_owned(), files.collect());
+        }
+    }
+    let pairs: Vec<String> = parameters
+        .iter()
+        .filter(|(name, _)| !given.contains_key(*name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !pairs.is_empty() {
+        given.insert("set".to_owned(), pairs);
+    }
+    given
+}
+
+/// A URL as records keep it; absent where it is none.
+fn without_password(text: &str) -> Option<String> {
+    TargetUrl::parse(text).ok().map(|url| url.to_string())
 }

@@ -1,13 +1,17 @@
-//! What experiments have in common: the time of their trials, resuming, and running them to their end. Must not decide
-//! which trial is next.
+//! What experiments have in common: the time of their trials, resuming, running them to their end, and signals of the
+//! operating system as stop requests.
+//!
+//! A process has one signal handler; each run or experiment in it has its own stop requests, to which signals are forwarded.
+//! Must not decide which trial is next.
 
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use highwater_driver::interrupts::Interrupts;
+use highwater_driver::interrupts::{self, Interrupter, Interrupts};
+use highwater_experiment as experiment;
 use highwater_experiment::trial_maker::{TrialMaker, TrialPlace};
-use highwater_experiment::{self as experiment, Experiment, ExperimentRun};
+use highwater_experiment::{Experiment, ExperimentRun};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
@@ -19,13 +23,10 @@ use highwater_runner::request::Observer;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_workload::Workload;
 
-use crate::event_log::{self, EventLog};
 use crate::intent::{RunIntent, RunOutput};
-use crate::live;
-use crate::prepare::{self, Stops, target};
+use crate::line_streams::EventLog;
 use crate::progress::Progress;
-use crate::workload_file;
-use crate::{exit, terminal};
+use crate::{exit, line_streams, live, prepare, terminal, workload_file};
 
 /// Time for connecting, new tables, and drain.
 const CONNECTING: Nanos = Nanos::from_secs(2);
@@ -58,7 +59,7 @@ impl TrialOverhead {
         } else {
             run.plan.warm_up
         };
-        let target = target::open(run, &run.targets, &run.out)?;
+        let target = prepare::open(run, &run.targets, &run.out)?;
         if target.capabilities().simulated_clock {
             return Ok(Self { fixed: warm_up, audit_fraction: 0.0 });
         }
@@ -247,8 +248,103 @@ pub fn observer(
 ) -> Result<Rc<dyn Observer>, UserError> {
     let log = EventLog::open(output.events.as_ref())?;
     let live = live::of_trials(&output.live, &stops.interrupter)?;
-    Ok(event_log::observer(output, log.as_ref(), live, || {
+    Ok(line_streams::observer(output, log.as_ref(), live, || {
         terminal::note(preview);
         Rc::new(Progress::of_trials())
     }))
+}
+
+/// Further signals do not make a stop more urgent.
+const URGENT: u32 = 2;
+
+static SIGNALS: Mutex<Signals> = Mutex::new(Signals::new());
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) of this process, and their receivers.
+struct Signals {
+    is_listening: bool,
+    /// Number of signals, at most [`URGENT`].
+    arrived: u32,
+    /// Senders of runs and experiments that may still be running.
+    interrupters: Vec<Interrupter>,
+}
+
+/// Stop requests of a run or an experiment, and the sender for other sources of them.
+pub struct Stops {
+    /// Sends a stop request.
+    pub interrupter: Interrupter,
+    /// Receives stop requests.
+    pub interrupts: Interrupts,
+}
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
+pub fn signals() -> Result<Interrupts, UserError> {
+    Ok(stops()?.interrupts)
+}
+
+/// As [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal reaches
+/// all of them, including those that begin after it.
+pub fn stops() -> Result<Stops, UserError> {
+    let mut signals = all();
+    if !signals.is_listening {
+        ctrlc::set_handler(|| all().arrive())
+            .map_err(|error| UserError::usage(format!("cannot listen for interrupts: {error}")))?;
+        signals.is_listening = true;
+    }
+    Ok(signals.open())
+}
+
+fn all() -> MutexGuard<'static, Signals> {
+    SIGNALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Signals {
+    const fn new() -> Self {
+        Self { is_listening: false, arrived: 0, interrupters: Vec::new() }
+    }
+
+    fn open(&mut self) -> Stops {
+        let (interrupter, interrupts) = interrupts::channel();
+        (0..self.arrived).for_each(|_| interrupter.interrupt());
+        self.interrupters.retain(|other| !other.is_closed());
+        self.interrupters.push(interrupter.clone());
+        Stops { interrupter, interrupts }
+    }
+
+    fn arrive(&mut self) {
+        self.arrived = (self.arrived + 1).min(URGENT);
+        self.interrupters.iter().for_each(Interrupter::interrupt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_driver::interrupts::StopRequest::{Stop, StopAtOnce};
+
+    use super::*;
+
+    #[test]
+    fn a_signal_reaches_every_run_of_the_process_and_a_stop_only_its_own() {
+        let mut signals = Signals::new();
+        let (first, second) = (signals.open(), signals.open());
+        first.interrupter.interrupt();
+        assert_eq!(first.interrupts.requested(), Some(Stop));
+        assert_eq!(second.interrupts.requested(), None);
+        signals.arrive();
+        assert_eq!(first.interrupts.requested(), Some(StopAtOnce));
+        assert_eq!(second.interrupts.requested(), Some(Stop));
+        let later = signals.open();
+        assert_eq!(later.interrupts.requested(), Some(Stop));
+    }
+
+    #[test]
+    fn what_has_ended_is_forgotten_and_signals_are_counted_up_to_the_most_urgent() {
+        let mut signals = Signals::new();
+        for _ in 0..10 {
+            drop(signals.open());
+            signals.arrive();
+        }
+        let last = signals.open();
+        assert_eq!(last.interrupts.requested(), Some(StopAtOnce));
+        assert_eq!((signals.interrupters.len(), signals.arrived), (1, URGENT));
+    }
 }

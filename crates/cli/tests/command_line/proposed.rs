@@ -7,7 +7,7 @@ use std::thread;
 
 use highwater_cli::commands::ALL;
 use highwater_cli::grammar::{Request, parse};
-use highwater_cli::sources::gather;
+use highwater_cli::sources;
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn the_grammar_reads_every_proposal() {
         let Ok(Request::Command(command, arguments)) = parse(ALL, &words) else {
             panic!("{words:?}");
         };
-        let layers = gather(command, ALL, arguments, &[], &[]);
+        let layers = sources::gather(command, ALL, arguments, &[], &[]);
         assert!(layers.is_ok(), "{words:?}: {layers:?}");
     }
 }

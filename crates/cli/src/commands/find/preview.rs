@@ -11,7 +11,7 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
-use super::intent::FindIntent;
+use super::FindIntent;
 use crate::prepare::trials::{TrialOverhead, resumed};
 
 /// Number of confirmations of a candidate.

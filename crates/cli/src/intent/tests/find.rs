@@ -4,7 +4,7 @@ use highwater_model::user_error::UserError;
 
 use super::*;
 use crate::commands::find::FindIntent;
-use crate::error_text::render;
+use crate::exit::render;
 
 fn try_find(words: &str) -> Result<FindIntent, UserError> {
     let separator = if words.is_empty() { "" } else { "|" };

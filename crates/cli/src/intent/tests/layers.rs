@@ -1,7 +1,7 @@
 //! Command line, environment, and file: precedence, and places of errors.
 
 use super::*;
-use crate::error_text::render;
+use crate::exit::render;
 use crate::intent::streams::are_open;
 
 #[test]

@@ -21,11 +21,10 @@ use highwater_runner::planner::{PaceInput, StreamInput};
 
 use super::*;
 use crate::commands;
-use crate::error_text::render;
+use crate::exit::render;
 use crate::grammar::{self, CommandSpec, Request};
 use crate::layers::{Layers, TargetSchemes};
-use crate::sources::file::ConfigFile;
-use crate::sources::{FileKind, gather};
+use crate::sources::{ConfigFile, FileKind, gather};
 
 /// Sources of a test's settings.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::commands::find::FindIntent;
-use crate::error_text::render;
+use crate::exit::render;
 use crate::grammar::Flag;
 use crate::layers::Next;
 

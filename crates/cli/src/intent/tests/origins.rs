@@ -3,7 +3,7 @@
 use highwater_model::user_error::UserError;
 
 use super::*;
-use crate::error_text::render;
+use crate::exit::render;
 use crate::grammar::Reach;
 
 /// Result of `run` with one settings file.

@@ -5,7 +5,7 @@ use crate::commands::check::{CheckIntent, CheckSubject};
 use crate::commands::compare::{self, CompareIntent};
 use crate::commands::run::RepeatIntent;
 use crate::commands::show::{Format, ShowIntent};
-use crate::error_text::render;
+use crate::exit::render;
 
 #[test]
 fn show_takes_runs_and_a_format() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::commands::tune::TuneIntent;
-use crate::error_text::render;
+use crate::exit::render;
 
 fn tune(words: &str) -> TuneIntent {
     let words = format!("tune|--over|batch=500,1000|{words}");

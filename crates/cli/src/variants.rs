@@ -1,21 +1,26 @@
-//! Variants of a target: their names, and the commands that configure it before each run. Must not run or compare them.
+//! What differs between the runs of an experiment: variants of a target with the commands that configure it before each run,
+//! and the values of a tuning's axes as settings of a run, in each trial and with `--tuned RUN`.
+//!
+//! The best values of a tuning have precedence over everything except the command line. Must not run, compare, or judge.
 
-mod secrets;
-
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use highwater_driver::clock::RealClock;
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::record::{ExperimentRecord, RecordRef};
+use highwater_model::tune::TuneOutcome;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
+use highwater_runner::{record, store};
 
-pub(crate) use self::secrets::shown;
-
-use self::secrets::HIDDEN;
+use super::secrets::HIDDEN;
 use crate::intent::parsers;
-use crate::layers::Layers;
-use crate::secret_variables;
+use crate::layers::{Layers, Origin, Strength};
+use crate::{secrets, stored_files};
+
+pub(crate) use super::secrets::shown;
 
 /// Maximum variants of one call.
 pub(crate) const VARIANTS_MAX: usize = 16;
@@ -79,7 +84,7 @@ pub(crate) fn configure(
     let place = format!("--variant {name}");
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command);
-    for name in secret_variables::all() {
+    for name in secrets::all() {
         shell.env_remove(name);
     }
     match shell.status() {
@@ -102,4 +107,54 @@ fn is_stopped(interrupts: &Interrupts) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
     is_requested()
+}
+
+/// Axes that are flags with the same name.
+pub(crate) const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
+/// Prefix of axes that are settings of new tables.
+pub(crate) const WITH: &str = "with.";
+/// Prefix of axes that are parameters of a simulated cluster.
+pub(crate) const SIM: &str = "sim.";
+/// A setting without a flag: parameters of the simulated cluster.
+pub(crate) const SIM_PARAMETERS: &str = "sim";
+
+/// Adds the values of the tuning that `--tuned` names, if any.
+pub fn apply(layers: &mut Layers) -> Result<(), UserError> {
+    let Some(given) = layers.value("tuned").cloned() else {
+        return Ok(());
+    };
+    let out = layers.value("out").map(|out| PathBuf::from(&out.text));
+    let path = store::find(&out.unwrap_or_default(), Some(&given.text))?;
+    stored_files::of_settings(layers, &path)?;
+    let record = record::read(&path)?;
+    let id = &record.header().id;
+    let tune = RecordRef::from(&record).experiment().and_then(ExperimentRecord::tune);
+    match tune.and_then(|tune| tune.outcome.as_ref()) {
+        Some(TuneOutcome::Best(best)) => {
+            for (axis, value) in &best.values {
+                set_axis(layers, Strength::Tuned, axis, value);
+            }
+            Ok(())
+        }
+        Some(TuneOutcome::NoBest(_)) => Err(given
+            .failure(format!("the tuning {id} found no best configuration"))
+            .with_hint("resume it: highwater tune … --resume")),
+        None => Err(given
+            .failure(format!("{id} is not a finished tuning"))
+            .with_hint("name the directory or ID of a `highwater tune` run")),
+    }
+}
+
+/// Sets a value of an axis like the flag of that axis.
+pub(crate) fn set_axis(layers: &mut Layers, strength: Strength, axis: &str, value: &str) {
+    let (name, text) = if let Some(name) = FLAGS.into_iter().find(|name| *name == axis) {
+        (name, value.to_owned())
+    } else if let Some(name) = axis.strip_prefix(WITH) {
+        ("with", format!("{name}={value}"))
+    } else if let Some(name) = axis.strip_prefix(SIM) {
+        (SIM_PARAMETERS, format!("{name}={value}"))
+    } else {
+        ("set", format!("{axis}={value}"))
+    };
+    layers.add(strength, name, text, Origin::CommandLine);
 }

@@ -1,22 +1,24 @@
-//! The only place that writes to the terminal: data on stdout, everything else on stderr.
+//! The only place that writes to the terminal: data on stdout, everything else on stderr; and the questions that are asked
+//! there: a password, and whether to go ahead.
 //!
-//! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of lines below the
-//! output can be redrawn in place. Must not decide what is printed.
+//! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of lines below the output
+//! can be redrawn in place: the cursor stays visible, at the start of the line below it, and every drawing is one write that
+//! ends with a line feed. So the terminal is in a clean state whenever and however the program ends. Must not decide what is
+//! printed, or store a password except in the URLs.
 
-mod block;
-
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdin};
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU16;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use block::Block;
 use highwater_driver::redaction::without_passwords;
+use highwater_driver::{Secret, TargetUrl};
 use highwater_model::display::harmless;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_report::{Ink, Summary};
 
-use crate::error_text::render;
+use crate::exit::render;
 
 /// Default columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
@@ -119,7 +121,7 @@ pub fn fail(failure: &UserError) -> u8 {
 /// Columns and rows for a block on stderr; absent if it cannot be redrawn, as in a pipe.
 pub fn size() -> Option<(usize, usize)> {
     let stderr = io::stderr();
-    if !stderr.is_terminal() || !block::can_redraw(|name| std::env::var_os(name)) {
+    if !stderr.is_terminal() || !can_redraw(|name| std::env::var_os(name)) {
         return None;
     }
     let (columns, rows) = reported_size(&stderr)?;
@@ -175,4 +177,132 @@ fn write(stream: &mut impl Write, text: &str) -> io::Result<()> {
 pub fn warn(text: &str) {
     const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
     styled_note(&format!("{WARNING}warning:{WARNING:#} {}\n", harmless(&without_passwords(text))));
+}
+
+/// The current drawing.
+#[derive(Debug, Default)]
+struct Block {
+    lines: Vec<String>,
+}
+
+impl Block {
+    /// An empty block.
+    const fn new() -> Self {
+        Self { lines: Vec::new() }
+    }
+
+    /// Replaces the previous lines by these, on a terminal with `columns` columns.
+    fn draw(&mut self, to: &mut impl Write, lines: &[String], columns: usize) -> io::Result<()> {
+        if self.lines == lines {
+            return Ok(());
+        }
+        let mut text = self.erasure(columns);
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.lines = lines.to_vec();
+        to.write_all(text.as_bytes())?;
+        to.flush()
+    }
+
+    /// Moves up to the first row of the block, and clears everything from there. A line takes several rows if the
+    /// terminal has become narrower since.
+    fn erasure(&self, columns: usize) -> String {
+        let columns = columns.max(1);
+        let rows = self.lines.iter().map(|line| line.chars().count().div_ceil(columns).max(1));
+        match rows.sum::<usize>() {
+            0 => String::new(),
+            rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
+        }
+    }
+}
+
+/// Whether lines can be redrawn on this terminal: it must support moving up, and must not be the log of a CI job.
+fn can_redraw(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+    value("TERM").is_some_and(|term| term != "dumb") && value("CI").is_none()
+}
+
+/// Whether there is a terminal to ask on.
+pub fn is_interactive() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Whether the user answers a question with yes; anything else, and the end of the input, is no.
+pub fn is_confirmed(question: &str) -> bool {
+    note(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let read = stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+/// If a connection was rejected without a password, prompts for one, for all URLs of the target that have none. False
+/// if the cause was another one, if there is no terminal, or if nothing was typed.
+pub fn for_password(error: &UserError, urls: &mut [TargetUrl]) -> bool {
+    let lacks_password = |url: &TargetUrl| url.password.is_none();
+    let Some(first) = urls.iter().find(|url| lacks_password(url)) else {
+        return false;
+    };
+    if error.kind != UserErrorKind::Refused || !is_interactive() {
+        return false;
+    }
+    let typed = rpassword::prompt_password(format!("Password for {first}: "));
+    let Some(password) = typed.ok().filter(|typed| !typed.is_empty()) else {
+        return false;
+    };
+    for url in urls.iter_mut().filter(|url| lacks_password(url)) {
+        url.password = Some(Secret::new(password.clone()));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(block: &mut Block, lines: &[&str], columns: usize) -> String {
+        let mut to = Vec::new();
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        block.draw(&mut to, &lines, columns).unwrap();
+        String::from_utf8(to).unwrap()
+    }
+
+    #[test]
+    fn lines_are_drawn_over_the_former_ones_and_only_when_they_changed() {
+        let mut block = Block::new();
+        assert_eq!(drawn(&mut block, &[], 80), "");
+        assert_eq!(drawn(&mut block, &["one", "two"], 80), "one\ntwo\n");
+        assert_eq!(drawn(&mut block, &["one", "two"], 80), "");
+        assert_eq!(drawn(&mut block, &["three"], 80), "\r\u{1b}[2A\u{1b}[Jthree\n");
+        assert_eq!(drawn(&mut block, &[], 80), "\r\u{1b}[1A\u{1b}[J");
+        assert_eq!(drawn(&mut block, &[], 80), "");
+    }
+
+    #[test]
+    fn a_terminal_that_became_narrower_has_wrapped_the_former_lines() {
+        let mut block = Block::new();
+        drawn(&mut block, &["1234567890", "", "12345"], 80);
+        // Blocks of three rows, one row, and two rows.
+        assert_eq!(drawn(&mut block, &[], 4), "\r\u{1b}[6A\u{1b}[J");
+    }
+
+    #[test]
+    fn only_an_interactive_terminal_is_drawn_on() {
+        for (term, ci, expected) in [
+            (Some("xterm-256color"), None, true),
+            (Some("xterm"), Some(""), true),
+            (Some("xterm"), Some("true"), false),
+            (Some("dumb"), None, false),
+            (Some(""), None, false),
+            (None, None, false),
+        ] {
+            let variable = |name: &str| match name {
+                "TERM" => term.map(OsString::from),
+                "CI" => ci.map(OsString::from),
+                _ => None,
+            };
+            assert_eq!(can_redraw(variable), expected, "{term:?} {ci:?}");
+        }
+    }
 }

@@ -1,27 +1,36 @@
-//! What the page of `highwater serve` may start: the fields of its form become arguments, which are parsed like any
-//! command line and have only what is allowed. Must not serve, nor start a process itself.
+//! What the page of `highwater serve` may start: the fields of its form become arguments, which are parsed like any command
+//! line and have only what is allowed; and the processes started by it.
+//!
+//! One at a time, because two loads on one machine distort each other's measurement. They are in separate process groups, so
+//! that signals to the server do not end them. Must not serve.
 
-mod processes;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::TargetUrl;
-use highwater_driver::redaction::redacted;
-use highwater_live::{StartField, StartedCommand, Starter};
+use highwater_driver::redaction::{redacted, without_passwords};
+use highwater_live::{StartField, StartedCommand, StartedState, Starter};
 use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
 use highwater_next::quoted;
+use highwater_runner::store;
 use highwater_workload::{builtin, catalog};
 
-use crate::error_text::without_passwords_of;
+use crate::exit::without_passwords_of;
 use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
-use crate::prepare::target;
-use crate::secret_variables;
-use crate::tuned::WITH;
-use processes::Processes;
+use crate::sources::HANDOVER;
+use crate::variants::WITH;
+use crate::{prepare, secrets};
 
 /// What the page sets itself.
 const OWN: [&str; 4] = ["out", "quiet", "config", "json"];
@@ -132,7 +141,7 @@ impl PageStarter {
         if !url.hosts.is_empty() {
             return Ok(false);
         }
-        let options = target::options("highwater serve", Some(&self.rights.out), Seed(0));
+        let options = prepare::options("highwater serve", Some(&self.rights.out), Seed(0));
         let target = highwater_drivers::open(&[text.to_owned()], &options);
         let target = target.map_err(|error| said(error, text))?;
         let of_process = target.capabilities();
@@ -227,8 +236,7 @@ impl Starter for PageStarter {
 
     fn start(&self, arguments: Vec<String>) -> Result<(), String> {
         let command_line = self.command_line(&arguments);
-        let hidden =
-            if self.has_passwords(&arguments) { Vec::new() } else { secret_variables::all() };
+        let hidden = if self.has_passwords(&arguments) { Vec::new() } else { secrets::all() };
         self.processes.start(&arguments, &hidden, command_line, &self.rights.out)
     }
 
@@ -253,4 +261,142 @@ fn words(failure: UserError, of: &[String]) -> String {
         Some(hint) => format!("{} ({hint})", failure.message),
         None => failure.message,
     }
+}
+
+/// Maximum number of commands shown; older ones are in the list of runs.
+const SHOWN_MAX: usize = 20;
+/// Maximum bytes at the end of an output that are shown.
+const OUTPUT_MAX: u64 = 4_096;
+/// Maximum number of newest runs that are checked for being in progress.
+const GOING_ON_MAX: usize = 1_000;
+
+/// The processes.
+#[derive(Default)]
+struct Processes(Mutex<Vec<Started>>);
+
+struct Started {
+    number: u32,
+    command_line: String,
+    child: Child,
+    /// Without a name, so that it disappears with the last of both processes.
+    output: File,
+    /// Exit status, once it is over.
+    ended: Option<ExitStatus>,
+}
+
+impl Processes {
+    /// Starts a process that stores its runs below `root`, without the environment variables `hidden`. Fails if a run
+    /// is in progress there, whichever process started it.
+    fn start(
+        &self,
+        arguments: &[String],
+        hidden: &[OsString],
+        command_line: String,
+        root: &Path,
+    ) -> Result<(), String> {
+        let mut all = self.seen();
+        if let Some(running) = all.iter().find(|one| one.ended.is_none()) {
+            let line = &running.command_line;
+            return Err(format!("`{line}` goes on: stop it, or wait until it is over"));
+        }
+        if let Some(run) = going_on(root) {
+            return Err(format!(
+                "`{run}`, which was started elsewhere, goes on: stop it there, or wait until it is over"
+            ));
+        }
+        let number = all.last().map_or(1, |last| last.number + 1);
+        let (child, output) =
+            spawned(arguments, hidden).map_err(|error| format!("it cannot be started: {error}"))?;
+        all.push(Started { number, command_line, child, output, ended: None });
+        if all.len() > SHOWN_MAX {
+            all.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Started commands, newest first.
+    fn started(&self) -> Vec<StartedCommand> {
+        let all = self.seen();
+        all.iter()
+            .rev()
+            .map(|one| StartedCommand {
+                number: one.number,
+                command_line: one.command_line.clone(),
+                state: match one.ended {
+                    None => StartedState::Running,
+                    Some(status) => StartedState::Ended {
+                        code: status.code(),
+                        output: tail(&one.output).unwrap_or_default(),
+                    },
+                },
+            })
+            .collect()
+    }
+
+    fn stop(&self, number: u32) -> Result<(), String> {
+        let all = self.seen();
+        let running = all.iter().find(|one| one.number == number);
+        // Its process ID cannot be reused until its end was observed.
+        match running.filter(|one| one.ended.is_none()) {
+            Some(one) => interrupt(&one.child).map_err(|error| error.to_string()),
+            None => Err("it is over".to_owned()),
+        }
+    }
+
+    /// All processes, with their current state.
+    fn seen(&self) -> MutexGuard<'_, Vec<Started>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in all.iter_mut().filter(|one| one.ended.is_none()) {
+            if let Ok(Some(status)) = one.child.try_wait() {
+                one.ended = Some(status);
+            }
+        }
+        all
+    }
+}
+
+/// The ID of a run below `root` that a process is running.
+fn going_on(root: &Path) -> Option<String> {
+    let runs = store::list(root).unwrap_or_default();
+    let mut newest = runs.iter().take(GOING_ON_MAX);
+    let run = newest.find(|run| store::underway(run).is_some())?;
+    Some(run.file_name()?.to_string_lossy().into_owned())
+}
+
+fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File)> {
+    let output = tempfile::tempfile()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    for name in hidden {
+        command.env_remove(name);
+    }
+    let child = command
+        .args(arguments)
+        .env_remove(HANDOVER)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .process_group(0)
+        .spawn()?;
+    Ok((child, output))
+}
+
+/// The end of an output; reading does not move the position of its writer.
+fn tail(output: &File) -> io::Result<String> {
+    let length = output.metadata()?.len();
+    let begin = length.saturating_sub(OUTPUT_MAX);
+    let mut bytes = vec![0; usize::try_from(length - begin).unwrap_or(0)];
+    let count = output.read_at(&mut bytes, begin)?;
+    bytes.truncate(count);
+    Ok(without_passwords(&String::from_utf8_lossy(&bytes)))
+}
+
+#[cfg(target_os = "linux")]
+fn interrupt(child: &Child) -> io::Result<()> {
+    let pid = rustix::process::Pid::from_child(child);
+    Ok(rustix::process::kill_process(pid, rustix::process::Signal::INT)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn interrupt(_: &Child) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,9 +1,13 @@
-//! `--events FILE|-`: the events of a command as JSON, one per line, while it is running.
+//! Streams of JSON, one value per line: `--events FILE|-`, the events of a command while it is running, and
+//! `--control FILE|-`, commands to a running run.
 //!
-//! A separate thread writes them, so that a slow disk or reader delays nothing: dropped events are counted, and the
-//! last line has their number. Must not affect a run.
+//! Separate threads write and read them, so that a slow disk, reader, or source delays nothing: dropped events are counted,
+//! and the last line has their number. Must not affect a run, or depend on the effect of a command.
 
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,20 +16,23 @@ use std::thread;
 use std::time::Duration;
 
 use highwater_driver::clock::wall_clock;
+use highwater_driver::interrupts::Interrupter;
 use highwater_live::Live;
+use highwater_model::control::{Command, CommandSender};
 use highwater_model::event::{EVENT_SCHEMA, Event};
 use highwater_model::json;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_report::{self as report, Summary};
+use highwater_report as report;
+use highwater_report::Summary;
+use highwater_runner::control::{self, Controller, Controls};
 use highwater_runner::request::{Observer, Observers};
 
-use crate::exit;
-use crate::intent::{LineStream, RunOutput};
+use crate::intent::{LineStream, RunIntent, RunOutput};
 use crate::progress::WarningsOnly;
-use crate::{output_file, terminal};
+use crate::{exit, stored_files, terminal};
 
 /// Maximum number of events in the queue.
 const WAITING_MAX: usize = 4_096;
@@ -51,7 +58,7 @@ impl EventLog {
             None => return Ok(None),
             Some(LineStream::Standard) => Box::new(io::stdout()),
             Some(LineStream::File(path)) => {
-                Box::new(output_file::create(path).map_err(|error| {
+                Box::new(stored_files::create(path).map_err(|error| {
                     let message = format!("--events: cannot write {}: {error}", path.display());
                     UserError::usage(message).with_hint("name a file in a directory that is there")
                 })?)
@@ -84,7 +91,7 @@ impl EventLog {
 impl Observer for EventLog {
     fn event(&self, event: &Event) {
         let Some(lines) = &self.lines else { return };
-        match lines.try_send(line(event)) {
+        match lines.try_send(event_line(event)) {
             Err(TrySendError::Full(_)) => drop(self.dropped.fetch_add(1, Ordering::Relaxed)),
             // A writer that ended has reported why.
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
@@ -100,7 +107,7 @@ impl Drop for EventLog {
     }
 }
 
-fn line(event: &Event) -> String {
+fn event_line(event: &Event) -> String {
     let now = wall_clock();
     let time = print_instant(Nanos(now.0 - now.0 % 1_000_000));
     report::event_line(time, event)
@@ -131,7 +138,7 @@ fn write_lines(
     }
     let events = dropped.load(Ordering::Relaxed);
     if events > 0 {
-        out.write_all(line(&Event::Dropped { events }).as_bytes())?;
+        out.write_all(event_line(&Event::Dropped { events }).as_bytes())?;
         out.flush()?;
     }
     Ok(())
@@ -172,12 +179,92 @@ pub fn observer(
     Rc::new(Observers([shown].into_iter().chain(log).chain(live).collect()))
 }
 
+/// Maximum bytes of a line.
+const LINE_MAX: u64 = 16 * 1_024;
+
+/// Starts reading commands, if there is a source; also returns the controller for the live page.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn open(
+    settings: &RunIntent,
+    interrupter: Interrupter,
+) -> Result<(Option<Controller>, Controls), UserError> {
+    let from_page = settings.output.live.control;
+    if settings.control.is_none() && !from_page {
+        return Ok((None, Controls::default()));
+    }
+    let (controller, controls) = control::channel(interrupter);
+    if let Some(source) = &settings.control {
+        read(source, controller.clone().used_by(CommandSender::Control))?;
+    }
+    Ok((from_page.then(|| controller.used_by(CommandSender::Page)), controls))
+}
+
+/// Reads from a source in a separate thread.
+fn read(source: &LineStream, controller: Controller) -> Result<(), UserError> {
+    let file = match source {
+        LineStream::Standard => None,
+        LineStream::File(path) => Some(file(path).map_err(|error| {
+            let message = format!("--control: cannot read {}: {error}", path.display());
+            UserError::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
+        })?),
+    };
+    let reader = thread::Builder::new().name("control".to_owned());
+    let reader = reader.spawn(move || match file {
+        Some(file) => obey_all(BufReader::new(file), &controller),
+        None => obey_all(io::stdin().lock(), &controller),
+    });
+    let started = reader.map_err(|error| UserError::usage(format!("--control: {error}")));
+    started.map(drop)
+}
+
+/// Opens a pipe for reading and writing: so opening does not wait for a writer, and the pipe does not end when the last
+/// of several writers closes it.
+fn file(path: &Path) -> io::Result<File> {
+    let is_pipe = path.metadata()?.file_type().is_fifo();
+    OpenOptions::new().read(true).write(is_pipe).open(path)
+}
+
+/// Sends one command after the other, until the source or the run ends.
+fn obey_all(mut source: impl BufRead, controller: &Controller) {
+    for number in 1_u64.. {
+        let warn = |message: &str| terminal::warn(&format!("--control, line {number}: {message}"));
+        match next_line(&mut source) {
+            Err(error) => return warn(&error.to_string()),
+            Ok(None) => return,
+            Ok(Some(line)) if line.trim_ascii().is_empty() => {}
+            Ok(Some(line)) => match serde_json::from_slice::<Command>(&line) {
+                Err(error) => warn(&error.to_string()),
+                Ok(command) => {
+                    let answer = controller.send(command).and_then(control::Reply::wait);
+                    if let Err(why) = answer {
+                        warn(&report::refusal(&why));
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The next line; an error for a line that is too long, after which nothing is read.
+fn next_line(source: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let read = source.take(LINE_MAX + 1).read_until(b'\n', &mut line)?;
+    if line.len() as u64 > LINE_MAX {
+        let message = format!("longer than {LINE_MAX} bytes; no more commands are read");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    Ok((read > 0).then_some(line))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use super::*;
     use highwater_model::event::TimedEvent;
+
+    use super::*;
 
     /// Blocks writes while its test holds the lock.
     #[derive(Clone, Default)]
@@ -225,5 +312,25 @@ mod tests {
         assert_eq!(written + missed, SENT);
         // The first line of the log may be among the queued events.
         assert!(written + 1 >= WAITING_MAX as u64, "{written} were written");
+    }
+
+    #[track_caller]
+    fn check(text: &[u8], expected: &[Option<&str>]) {
+        let mut source = text;
+        for expected in expected {
+            let found = next_line(&mut source).unwrap();
+            let found = found.map(|line| String::from_utf8(line).unwrap());
+            assert_eq!(found.as_deref(), *expected);
+        }
+    }
+
+    #[test]
+    fn lines_come_one_by_one_and_a_long_one_is_refused() {
+        check(b"a\nb", &[Some("a\n"), Some("b"), None]);
+        check(b"", &[None]);
+        let longest = vec![b'x'; usize::try_from(LINE_MAX).unwrap()];
+        assert_eq!(next_line(&mut longest.as_slice()).unwrap().unwrap(), longest);
+        let longer = [longest, vec![b'x']].concat();
+        assert!(next_line(&mut longer.as_slice()).is_err());
     }
 }

@@ -1,35 +1,47 @@
 //! `highwater check`: checks that a target is usable, that a workload or cluster file is valid, or that figures are
-//! plausible. Must not load a target.
-
-mod ceiling;
-mod cluster;
-pub(crate) mod facts;
-mod figures;
+//! plausible, and measures the ceiling of this machine's load generator by a normal run against a sink.
+//!
+//! Must not load a target, start a cluster, or judge plausibility itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Capabilities, DiskSpace, Right, Target, TargetOptions, TargetUrl};
-use highwater_model::cluster::is_cluster_file;
-use highwater_model::display::{bytes, duration, rate};
+use highwater_driver::{
+    Capabilities, DiskSpace, Right, Target, TargetOptions, TargetUrl, interrupts,
+};
+use highwater_model::cluster::{
+    ClusterSpec, CommandLine, CommandsFile, Condition, NodeFile, Provider, QuotaFile, QuotaStart,
+    StartOrder, StopSignal, is_cluster_file,
+};
+use highwater_model::display::{bytes, duration, foreign, plain, rate, span};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
+use highwater_report::warnings_text;
+use highwater_runner::ceilings::{self, Ceiling};
+use highwater_runner::request::Silent;
+use highwater_runner::run as runner;
+use highwater_runner::run::RunRequest;
+use highwater_sizing::plausibility::{ModelRequest, Weight, audit};
 use highwater_sizing::scaling::ScalingModel;
+use highwater_sizing::series::{Role, SeriesSet};
 use highwater_workload::Workload;
 
-use self::facts::{Fact, fact, table};
+use crate::commands::run;
 use crate::grammar::flags::{
     CONFIG, DATA, FIGURES, FILE, INSERT, MODEL, NO_COLOR, OUT, OUTPUT, SET,
 };
 use crate::grammar::{CommandSpec, Flag, Positional};
 use crate::intent::resolve::{as_values, files, pairs, targets};
-use crate::intent::{WorkloadChoice, parsers};
+use crate::intent::{RunIntent, WorkloadChoice, parsers};
 use crate::layers::{Layers, Origin, has_scheme};
-use crate::prepare::target::{self, TargetInspection, Trials, inspect};
-use crate::prepare::{OwnStatements, Rehearsal};
-use crate::{cluster_file, exit, terminal, workload_file};
+use crate::prepare::{
+    self, OwnStatements, Rehearsal, StoredPlan, TargetInspection, Trials, inspect,
+};
+use crate::stored_files::keep;
+use crate::{cluster_file, exit, figures, sources, terminal, workload_file};
 
 /// What of the user's is prepared.
 const OWN: Flag = FILE.help(
@@ -133,8 +145,8 @@ const SEED: Seed = Seed(42);
 fn check(settings: &CheckIntent) -> Result<u8, UserError> {
     let (text, missing) = match &settings.subject {
         CheckSubject::Files { names, model } => match &names[..] {
-            [name] if !figures::is_figures(name) => (describe_file(Path::new(name))?, None),
-            names => return figures::check(names, *model, &settings.out),
+            [name] if !is_figures(name) => (describe_file(Path::new(name))?, None),
+            names => return check_figures(names, *model, &settings.out),
         },
         CheckSubject::Target { urls, insert, own } => {
             let own = own.as_ref().map(|(choice, values)| OwnWorkload::read(choice, values));
@@ -148,7 +160,7 @@ fn check(settings: &CheckIntent) -> Result<u8, UserError> {
 
 fn describe_file(path: &Path) -> Result<String, UserError> {
     if is_cluster_file(&workload_file::text_of(path)?) {
-        return Ok(cluster::described(&cluster_file::read(path)?));
+        return Ok(described(&cluster_file::read(path)?));
     }
     describe_workload(path)
 }
@@ -210,10 +222,10 @@ fn check_target(
         scratch.map_err(|error| UserError::usage(format!("cannot create a directory: {error}")))?;
     let options = TargetOptions {
         insert: insert.cloned(),
-        ..target::options("highwater check", Some(scratch.path()), SEED)
+        ..prepare::options("highwater check", Some(scratch.path()), SEED)
     };
     let sink = highwater_drivers::driver_of(&urls)?.sink();
-    let inspected = target::opened(urls, &options, |target| {
+    let inspected = prepare::opened(urls, &options, |target| {
         let trials = Trials { table: probe.clone(), own: own.map(|own| Arc::clone(&own.workload)) };
         Ok(inspect(target, Some(trials)).map(|inspection| {
             let lines = describe_target(target.as_ref(), &inspection);
@@ -251,7 +263,7 @@ fn missing(inspection: &TargetInspection, table: &str) -> Option<UserError> {
 /// The rate that this machine can send to such a target, measured now.
 fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, UserError> {
     terminal::note("measuring the load generator's ceiling, a few seconds\n");
-    let Some(found) = ceiling::measure(sink, insert, scratch)? else {
+    let Some(found) = measure(sink, insert, scratch)? else {
         return Ok(format!("not measurable against {sink}"));
     };
     Ok(format!(
@@ -395,4 +407,217 @@ fn disk(disk: Option<&DiskSpace>) -> String {
             disk.place
         ),
     }
+}
+
+/// Maximum characters of text from a file in a line.
+const LONGEST_FIGURE: usize = 200;
+
+/// Whether a name refers to figures: a CSV file, a record, or a directory of runs.
+fn is_figures(name: &str) -> bool {
+    let path = Path::new(name);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("csv" | "tsv" | "json")) || path.is_dir()
+}
+
+/// Prints the parsed figures and the plausibility warnings. If any of them is a contradiction, the exit code is that of
+/// invalid figures.
+fn check_figures(
+    names: &[String],
+    model: Option<ScalingModel>,
+    out: &Path,
+) -> Result<u8, UserError> {
+    let set = figures::read(names, out)?;
+    let warnings = audit(&set, model.map(ModelRequest::of).as_ref());
+    terminal::data(&format!("{}\n{}", table(&facts(&set)), warnings_text(&warnings)))?;
+    let contradicts = warnings.iter().any(|o| o.weight == Weight::Contradiction);
+    Ok(if contradicts { exit::NOT_VALID } else { exit::SUCCESS })
+}
+
+fn facts(set: &SeriesSet) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for series in set.series() {
+        let points = set.of(series).count();
+        let unit = set.of(series).next().map_or("", |point| &point.unit);
+        let plural = if points == 1 { "" } else { "s" };
+        let text = format!("{series} · {points} point{plural} · {unit}");
+        facts.push(fact("series", foreign(&text, LONGEST_FIGURE)));
+    }
+    for (role, label) in [
+        (Role::Throughput, "throughput"),
+        (Role::Setting, "settings"),
+        (Role::Figure, "figures"),
+        (Role::Part, "parts"),
+    ] {
+        let named: Vec<String> = set
+            .columns
+            .iter()
+            .filter(|column| column.role == role)
+            .map(|column| {
+                if column.header == column.name || role == Role::Throughput {
+                    column.header.clone()
+                } else {
+                    format!("{} (= {})", column.header, column.name)
+                }
+            })
+            .collect();
+        if !named.is_empty() {
+            facts.push(fact(label, foreign(&named.join(", "), LONGEST_FIGURE * 2)));
+        }
+    }
+    facts.extend(set.notes.iter().map(|note| fact("note", foreign(note, LONGEST_FIGURE))));
+    facts
+}
+
+/// Maximum characters of text from a file in a line.
+const LONGEST_VALUE: usize = 100;
+
+/// A cluster file in lines.
+fn described(spec: &ClusterSpec) -> String {
+    let nodes = match spec.nodes {
+        1 => "1 node".to_owned(),
+        nodes => format!("{nodes} nodes"),
+    };
+    let mut facts = vec![fact("cluster", format!("{} · {nodes}", spec.name))];
+    if !spec.summary.is_empty() {
+        facts.push(text("about", &spec.summary));
+    }
+    match &spec.provider {
+        Provider::Processes(node) => facts.extend(of_node(node)),
+        Provider::Commands(commands) => facts.extend(of_commands(commands)),
+    }
+    facts.extend(spec.restore.iter().map(|restore| text("restore", restore)));
+    table(&facts)
+}
+
+fn of_node(node: &NodeFile) -> Vec<Fact> {
+    let command = match &node.command {
+        CommandLine::Words(words) => words.join(" "),
+        CommandLine::Shell(text) => text.clone(),
+    };
+    let order = match node.start {
+        StartOrder::Together => "started together",
+        StartOrder::OneByOne => "started one by one",
+    };
+    let mut facts = vec![
+        fact("node", format!("a process of this machine, {order}")),
+        text("command", &command),
+    ];
+    if node.alone {
+        facts.push(fact("alone", "each also starts without the others".to_owned()));
+    }
+    facts.extend(node.prepare.iter().map(|prepare| text("prepare", prepare)));
+    facts.extend(node.files.keys().map(|path| text("file", path)));
+    facts.extend(node.user.iter().map(|user| text("user", user)));
+    let ports: Vec<String> = node
+        .ports
+        .iter()
+        .map(|(name, port)| match port {
+            0 => format!("{name} free"),
+            port => format!("{name} {port}"),
+        })
+        .collect();
+    if !ports.is_empty() {
+        facts.push(fact("ports", ports.join(", ")));
+    }
+    facts.push(text("url", &node.url));
+    facts.extend(node.metrics.iter().map(|url| text("metrics", url)));
+    let within = span(node.ready.within.0.0);
+    let ready = match &node.ready.condition() {
+        Condition::Sql { sql, answer } => {
+            let answer = answer.as_ref().map_or(String::new(), |answer| format!(" = {answer}"));
+            format!("{sql}{answer}")
+        }
+        Condition::Http(address) => address.clone(),
+        Condition::Log(words) => format!("`{words}` in the log"),
+    };
+    facts.push(text("ready", &format!("{ready}, within {within}")));
+    let stop = match (&node.stop.command, node.stop.signal) {
+        (Some(command), _) => command.as_str(),
+        (None, StopSignal::Term) => "SIGTERM",
+        (None, StopSignal::Int) => "SIGINT",
+        (None, StopSignal::Quit) => "SIGQUIT",
+    };
+    let within = span(node.stop.within.0.0);
+    facts.push(text("stop", &format!("{stop}, SIGKILL after {within}")));
+    facts.extend(node.quota.iter().map(|quota| fact("quota", quota_words(quota))));
+    facts
+}
+
+fn quota_words(quota: &QuotaFile) -> String {
+    let begin = match quota.begins {
+        QuotaStart::Start => "",
+        QuotaStart::WarmUp => " after the warm-up",
+    };
+    let cpu = quota.cpu.map(|cores| format!("{} cores{begin}", plain(cores)));
+    let memory = quota.memory.map(|memory| format!("{} of memory", bytes(memory.0)));
+    let parts: Vec<String> = cpu.into_iter().chain(memory).collect();
+    parts.join(", ")
+}
+
+fn of_commands(commands: &CommandsFile) -> Vec<Fact> {
+    let all = [
+        ("up", Some(&commands.up)),
+        ("resize", commands.resize.as_ref()),
+        ("ready", commands.ready.as_ref()),
+        ("urls", Some(&commands.urls)),
+        ("metrics", commands.metrics.as_ref()),
+        ("down", Some(&commands.down)),
+    ];
+    let within = format!("your own commands, each within {}", span(commands.within.0.0));
+    let given = all.into_iter().filter_map(|(name, command)| Some(text(name, command?)));
+    std::iter::once(fact("nodes", within)).chain(given).collect()
+}
+
+fn text(name: &str, value: &str) -> Fact {
+    fact(name, foreign(value, LONGEST_VALUE))
+}
+
+/// Long enough for a steady figure. Nothing is stored, so there is nothing to audit, but checksums of the sent rows are
+/// computed as in any other run.
+const FLAGS: &str =
+    "--warm-up 1s --duration 3s --timeout 10s --audit-timeout 1s --no-disk-guard --no-telemetry";
+
+/// Measures the ceiling of the default load with this sink; its files go to `scratch`.
+fn measure(
+    sink: &str,
+    insert: Option<&String>,
+    scratch: &Path,
+) -> Result<Option<Ceiling>, UserError> {
+    let out = scratch.display().to_string();
+    let mut words = vec!["run", sink, "--out", &out];
+    words.extend(FLAGS.split(' '));
+    if let Some(insert) = insert {
+        words.extend(["--insert", insert]);
+    }
+    let intent = RunIntent::resolve(&sources::of_words(&run::COMMAND, &words)?)?;
+    let workload = prepare::workload(&intent)?;
+    let plan = prepare::plan(&intent, &workload, &intent.targets)?;
+    let stored = StoredPlan {
+        directory: prepare::directory(scratch, "ceiling", &plan)?,
+        plan,
+        data: scratch.to_owned(),
+    };
+    let request = RunRequest {
+        ceilings: None,
+        ..prepare::request(&intent, workload, stored, &intent.targets)?
+    };
+    let (_keep, interrupts) = interrupts::channel();
+    let record = runner::run(request, Rc::new(Silent), interrupts)?.record;
+    keep(&record);
+    Ok(ceilings::of_record(&record))
+}
+
+/// A name and its text.
+pub(crate) type Fact = (String, String);
+
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
+    (name.to_owned(), value.into())
+}
+
+/// Facts in two columns, one per line.
+pub(crate) fn table(facts: &[Fact]) -> String {
+    let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let line =
+        |(name, value): &Fact| format!("{name:width$}  {value}").trim_end().to_owned() + "\n";
+    facts.iter().map(line).collect()
 }

@@ -1,0 +1,92 @@
+//! Files that commands write and read besides the run store: files at a path given by the user, the load generator's own
+//! ceilings, and whether a record is trusted.
+//!
+//! Only a record that no other user can write decides what a command connects to and executes. Records of others are read,
+//! but the target must be named on the command line. Must not depend on the content of a file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+
+use highwater_model::record::RunRecord;
+use highwater_model::user_error::UserError;
+use highwater_runner::{ceilings, store};
+
+use crate::intent::parsers;
+use crate::layers::{Layers, Strength};
+use crate::terminal;
+
+/// Settings that name a target.
+const NAMES_TARGET: [&str; 2] = ["target", "cluster"];
+
+/// The experiment that `--resume` names.
+pub(crate) fn resumed(layers: &Layers) -> Result<Option<String>, UserError> {
+    let name = layers.parse("resume", parsers::word)?;
+    let out = layers.value("out").map(|out| PathBuf::from(&out.text));
+    // A missing experiment is reported by the code that reads it.
+    if let Ok(run) = store::find(&out.unwrap_or_default(), name.as_deref())
+        && name.is_some()
+    {
+        of_settings(layers, &run)?;
+    }
+    Ok(name)
+}
+
+/// Fails if other users may have written a run, unless the command line names the target.
+pub(crate) fn of_settings(layers: &Layers, run: &Path) -> Result<(), UserError> {
+    let is_named = |name: &&str| layers.strength(name) == Some(Strength::CommandLine);
+    of_target(run, NAMES_TARGET.iter().any(is_named))
+}
+
+/// As [`of_settings`], if it is known whether the target `is_named`.
+pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), UserError> {
+    let why = store::others_may_write(run).filter(|_| !is_named);
+    why.map_or(Ok(()), |why| {
+        let cause = format!("{why}: what the record says does not decide what is connected to");
+        Err(UserError::usage(cause).with_hint("name the target on the command line"))
+    })
+}
+
+/// Creates or truncates a file, or opens a named pipe that already has a reader: it never waits for a reader.
+///
+/// # Errors
+/// If it cannot be opened, or is a pipe without a reader.
+pub fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    options.custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default());
+    let file = options.open(path).map_err(|error| {
+        let is_pipe = || path.metadata().is_ok_and(|of| of.file_type().is_fifo());
+        if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) && is_pipe() {
+            return io::Error::other("no process reads this named pipe; start its reader first");
+        }
+        error
+    })?;
+    // Once there is a reader, writes may wait for it.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// Directory of ceilings: in the user's state directory, as the XDG specification defines it; absent without a home
+/// directory.
+pub fn directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = set("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| Some(Path::new(&set("HOME")?).join(".local/state")));
+    state.map(|state| state.join("highwater"))
+}
+
+/// Stores the rate of a run against a sink.
+pub fn keep(record: &RunRecord) {
+    let (Some(directory), Some(ceiling)) = (directory(), ceilings::of_record(record)) else {
+        return;
+    };
+    if let Err(error) = ceilings::keep(&directory, ceiling) {
+        let place = directory.display();
+        terminal::warn(&format!("the ceiling cannot be kept in {place}: {error}"));
+    }
+}
