@@ -9,9 +9,7 @@ mod control_group;
 mod data;
 mod nodes;
 mod processes;
-mod ready;
 mod site;
-mod state;
 mod values;
 
 use std::path::Path;
@@ -25,10 +23,8 @@ use highwater_model::user_error::UserError;
 use self::commands::{Commands, filled, of_cluster};
 pub use self::nodes::Node;
 use self::nodes::Processes;
-use self::site::Site;
-pub use self::site::{OpenTarget, Options};
-pub use self::state::Happened;
-use self::state::StateFile;
+pub use self::site::{Happened, OpenTarget, Options};
+use self::site::{Site, StateFile};
 
 /// Time limit of the command that restores data.
 const RESTORE_WITHIN: Nanos = Nanos::from_secs(6 * 3_600);

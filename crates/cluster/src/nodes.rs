@@ -18,13 +18,11 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use rustix::process::Signal;
 
+use super::commands::{Waiting, is_ready, wait};
 use super::control_group::{Hierarchies, add, cpu_limit, create, limit_cpu, limit_memory};
 use super::data::DataDirectories;
-use super::processes::{Ended, ProcessId};
-use super::processes::{Launch, User, user};
-use super::ready::{Waiting, is_ready, wait};
-use super::site::{Shell, Site};
-use super::state::{NodeState, Started};
+use super::processes::{Ended, Launch, ProcessId, User, user};
+use super::site::{NodeState, Shell, Site, Started};
 use super::values;
 use super::values::{Values, host};
 
@@ -668,8 +666,7 @@ mod tests {
     use super::*;
     use crate::control_group::remove;
     use crate::processes::ProcessId;
-    use crate::site::Options;
-    use crate::state::StateFile;
+    use crate::site::{Options, StateFile};
     use highwater_driver::interrupts;
     use highwater_model::user_error::UserError;
     use std::path::Path;

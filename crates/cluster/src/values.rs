@@ -9,7 +9,7 @@ use std::path::Path;
 use highwater_model::cluster::{NodeFile, expand};
 use highwater_model::user_error::UserError;
 
-use super::state::NodeState;
+use super::site::NodeState;
 
 /// The values for filling in the texts of a cluster's nodes.
 pub(super) struct Values<'a> {

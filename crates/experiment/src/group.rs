@@ -10,9 +10,10 @@ use highwater_model::judgment::Ended;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-use crate::progress::{number, progress, took};
-use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
-use crate::trial_maker::Requested;
+use crate::trial_loop::{
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+};
+use crate::trials::Requested;
 
 /// A run of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,20 +7,17 @@
 //! `highwater-cluster`. Must not measure or decide.
 
 mod group;
-mod progress;
 pub mod scale;
 mod search;
-mod side_by_side;
 mod trial_loop;
-pub mod trial_maker;
-mod trials;
+pub mod trials;
 mod tune;
 
 pub use group::GroupRun;
 pub use scale::SizedTrial;
 pub use search::Probe;
-pub use side_by_side::run_side_by_side;
 pub use trial_loop::{
     BudgetShortfall, Experiment, ExperimentRun, FinishedTrial, UpcomingTrial, check, run,
+    run_side_by_side,
 };
 pub use tune::Configuration;

@@ -14,9 +14,10 @@ use highwater_model::search::{
 };
 use highwater_model::units::Nanos;
 
-use crate::progress::{number, progress, took};
-use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
-use crate::trial_maker::Requested;
+use crate::trial_loop::{
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+};
+use crate::trials::Requested;
 
 /// Maximum attempts of an op in an estimate, with the growing waits of the plan.
 const ESTIMATE_ATTEMPTS: u32 = 16;

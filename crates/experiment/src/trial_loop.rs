@@ -1,6 +1,9 @@
 //! The loop of an experiment: gets the next trial from the policy and runs it, until the policy ends the experiment.
 //!
 //! Must not select or interpret trials.
+//!
+//! Several experiments that alternate trial by trial, such as the growths of two versions of a database. Each has its
+//! own record and directory, as if it ran alone. The progress of an experiment, from the durations of its trials.
 
 use std::rc::Rc;
 
@@ -9,17 +12,15 @@ use highwater_driver::interrupts::Interrupts;
 use highwater_model::control::InterventionRecord;
 use highwater_model::display::duration;
 use highwater_model::event::{Event, ExperimentProgress, Trial};
-use highwater_model::plan::Plan;
+use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use highwater_runner::request::Observer;
-use highwater_runner::request::RunRequest;
+use highwater_runner::request::{Observer, RunRequest};
 use highwater_runner::store::{PROBES, RunDirectory};
 
-use crate::trial_maker::{PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace};
-use crate::trials::Trials;
+use crate::trials::{PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace, Trials};
 
 /// The next trial.
 pub struct UpcomingTrial<T> {
@@ -204,12 +205,12 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     }
 
     /// The next trial; `None` if the experiment only has to conclude.
-    pub(crate) fn upcoming(&self) -> Option<&E::Trial> {
+    fn upcoming(&self) -> Option<&E::Trial> {
         self.upcoming.as_ref().map(|upcoming| &upcoming.trial)
     }
 
     /// Runs the next trial, and writes the experiment's record, which is returned if this was the end.
-    pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, UserError> {
+    fn advance(&mut self) -> Result<Option<ExperimentRecord>, UserError> {
         let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
             Some(next) => Some(run_trial(experiment, trials, *maker, next)?),
@@ -334,4 +335,140 @@ fn run_nested<E: Experiment, M: TrialMaker<E::Trial>>(
     let event = experiment.keep(requested, finished);
     trials.keep_last(record, begun);
     Ok(Some(event))
+}
+
+/// Runs all of them to completion, and leaves the target idle for `settle` before each trial except the very first.
+/// Returns their records, except of those stopped before their first trial. `choose` receives each experiment's next
+/// trial, and returns the one to run. See [`super::run`].
+///
+/// # Errors
+/// As [`super::run`], of the first one for which no record can be made; the records of the others are stored so far.
+pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
+    sides: Vec<ExperimentRun<'a, E, M>>,
+    settle: Nanos,
+    observer: &'a Rc<dyn Observer>,
+    interrupts: &'a Interrupts,
+    choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
+) -> Result<Vec<Option<ExperimentRecord>>, UserError> {
+    let count = sides.len();
+    let running = sides.into_iter().map(|side| Running::new(side, settle, observer, interrupts));
+    let mut all = Sides {
+        running: running.collect(),
+        records: vec![None; count],
+        is_over: vec![false; count],
+        interrupts,
+    };
+    let end = all.finish(choose);
+    all.running.iter().for_each(|side| side.trials.close());
+    end.map(|()| all.records)
+}
+
+struct Sides<'a, E: Experiment, M> {
+    running: Vec<Running<'a, E, M>>,
+    /// The record of each completed experiment.
+    records: Vec<Option<ExperimentRecord>>,
+    /// Whether each is completed, or was stopped before its first trial.
+    is_over: Vec<bool>,
+    interrupts: &'a Interrupts,
+}
+
+impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
+    fn finish(
+        &mut self,
+        choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
+    ) -> Result<(), UserError> {
+        for side in &mut self.running {
+            side.begin()?;
+        }
+        while let Some(at) = self.chosen(&choose) {
+            self.is_over[at] = self.advance(at)?;
+        }
+        Ok(())
+    }
+
+    /// A side that only has to conclude, or else the chosen one.
+    fn chosen(&self, choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>) -> Option<usize> {
+        let goes_on = |at: usize| !self.is_over[at];
+        let next: Vec<Option<&E::Trial>> = self
+            .running
+            .iter()
+            .enumerate()
+            .map(|(at, side)| side.upcoming().filter(|_| goes_on(at)))
+            .collect();
+        let mut ending = (0..next.len()).filter(|at| goes_on(*at) && next[*at].is_none());
+        ending.next().or_else(|| choose(&next))
+    }
+
+    /// Runs the next trial of an unfinished side; returns whether it completed the side.
+    fn advance(&mut self, at: usize) -> Result<bool, UserError> {
+        let is_empty = self.running[at].trials.is_empty();
+        let mut others = self.running.iter();
+        // The very first trial reports itself what stopped it.
+        let is_stopped = |interrupts: &Interrupts| interrupts.requested().is_some();
+        let may_be_none = is_empty && others.any(|side| !side.trials.is_empty());
+        if may_be_none && is_stopped(self.interrupts) {
+            return Ok(true);
+        }
+        let side = &mut self.running[at];
+        if may_be_none {
+            side.trials.follow();
+        }
+        match side.advance() {
+            Ok(None) => Ok(false),
+            Ok(Some(record)) => {
+                // Observers see only one end, that of the last side.
+                if self.is_over.iter().filter(|is_over| !**is_over).count() == 1 {
+                    side.trials.end(&record);
+                }
+                self.records[at] = Some(record);
+                Ok(true)
+            }
+            Err(_) if may_be_none && is_stopped(self.interrupts) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The progress after trials of these durations, with at most this many in total.
+pub(crate) fn progress(
+    took: impl ExactSizeIterator<Item = u64>,
+    most: u32,
+    planned: Nanos,
+    budget: Option<Nanos>,
+) -> ExperimentProgress {
+    let done = u32::try_from(took.len()).unwrap_or(u32::MAX);
+    let spent = took.fold(0, u64::saturating_add);
+    let each = spent.checked_div(done.into()).map(Nanos);
+    ExperimentProgress {
+        done,
+        most,
+        spent: Nanos(spent),
+        each: each.unwrap_or(planned),
+        ready: Nanos::ZERO,
+        budget,
+    }
+}
+
+/// The number of the next trial.
+pub(crate) fn number<T>(trials: &[T]) -> u32 {
+    u32::try_from(trials.len() + 1).unwrap_or(u32::MAX)
+}
+
+/// A run's length on its own timeline, including load and audit.
+pub(crate) fn took(record: &RunRecord) -> u64 {
+    took_by(record, |_| true)
+}
+
+/// The time that filling a run's tables took.
+pub(crate) fn loaded(record: &RunRecord) -> u64 {
+    took_by(record, |kind| kind == PhaseKind::Load)
+}
+
+fn took_by(record: &RunRecord, counts: impl Fn(PhaseKind) -> bool) -> u64 {
+    record
+        .phases
+        .iter()
+        .filter(|phase| counts(phase.kind))
+        .map(|phase| phase.duration_ns)
+        .fold(0, u64::saturating_add)
 }

@@ -9,9 +9,10 @@ use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
 
-use crate::progress::{number, progress, took};
-use crate::trial_loop::{BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial};
-use crate::trial_maker::Requested;
+use crate::trial_loop::{
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+};
+use crate::trials::Requested;
 
 /// A configuration that is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]

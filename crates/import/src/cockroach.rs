@@ -13,9 +13,8 @@ use highwater_model::user_error::UserError;
 use serde::Deserialize;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file, wrong_line};
-use super::timeline::{Average, Averages};
-use super::timeline::{count, millis, nanos, number};
+use super::importer::{OutputReader, wrong_file, wrong_line};
+use super::timeline::{Average, Averages, count, millis, nanos, number};
 
 pub(super) const TOOL: &str = "cockroach workload";
 const HINT: &str = "give what `cockroach workload run` printed, to its last line";

@@ -9,13 +9,12 @@ use hdrhistogram::Histogram;
 use highwater_model::display;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
-use highwater_model::record::IntervalRecord;
-use highwater_model::record::{LatencyBegin, MissingField};
+use highwater_model::record::{IntervalRecord, LatencyBegin, MissingField};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::{OutputReader, wrong_file, wrong_line};
+use crate::importer::{OutputReader, wrong_file, wrong_line};
 use crate::timeline::{TimeUnit, count, nanos, number};
 
 pub(crate) const TOOL: &str = "HdrHistogram";

@@ -11,7 +11,7 @@ use highwater_model::record::{ImportedPace, MissingField};
 use highwater_model::user_error::UserError;
 
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file};
+use super::importer::{OutputReader, wrong_file};
 use super::timeline::{count, nanos, number};
 
 pub(super) const TOOL: &str = "nodeIngestBench";

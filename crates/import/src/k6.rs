@@ -18,9 +18,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::{OutputReader, wrong_file, wrong_line};
-use crate::timeline::nanos;
-use crate::timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::importer::{OutputReader, wrong_file, wrong_line};
+use crate::timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX, nanos};
 
 pub(crate) const TOOL: &str = "k6";
 /// The time of a request, without connecting.

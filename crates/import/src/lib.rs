@@ -10,7 +10,6 @@ mod importer;
 mod ingest_bench;
 mod k6;
 mod locust;
-mod output_reader;
 mod pgbench;
 mod sysbench;
 #[cfg(test)]
@@ -18,6 +17,5 @@ mod tests;
 mod timeline;
 
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp, Stamp, plan, record};
-pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
-pub use output_reader::Format;
+pub use importer::{Format, HEAD, Import, LONGEST_LINE, recognize, tools};
 pub use timeline::TimeUnit;

@@ -10,10 +10,8 @@ use highwater_model::record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::user_error::UserError;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::Format;
-use super::output_reader::{OutputReader, wrong_file, wrong_line};
-use super::timeline::{Average, Averages};
-use super::timeline::{nanos, number};
+use super::importer::{Format, OutputReader, wrong_file, wrong_line};
+use super::timeline::{Average, Averages, nanos, number};
 
 pub(super) const TOOL: &str = "Locust";
 const HINT: &str =

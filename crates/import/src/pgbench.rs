@@ -13,11 +13,11 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::Format;
-use crate::output_reader::{OutputReader, wrong_file, wrong_line};
-use crate::timeline::{Average, Averages};
-use crate::timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::timeline::{count, millis, nanos, number, seconds};
+use crate::importer::{Format, OutputReader, wrong_file, wrong_line};
+use crate::timeline::{
+    Average, Averages, Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX, count, millis, nanos,
+    number, seconds,
+};
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]

@@ -9,9 +9,8 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::{OutputReader, wrong_file, wrong_line};
-use super::timeline::{Average, Averages};
-use super::timeline::{count, millis, number, rate, seconds};
+use super::importer::{OutputReader, wrong_file, wrong_line};
+use super::timeline::{Average, Averages, count, millis, number, rate, seconds};
 
 pub(super) const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";

@@ -19,8 +19,7 @@ use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use futures_util::StreamExt as _;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use highwater_analysis::comparison::{Criteria, PRACTICAL};
 use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupts;
@@ -32,10 +31,11 @@ use highwater_report::{
 };
 use highwater_runner::{record, store};
 
-use crate::access::{Access, Refused};
 use crate::followed::{self, Followed};
-use crate::routes::{conflict, live_script, refusal, report_page, style, to_the_list, token_page};
-use crate::shared::lock;
+use crate::routes::{
+    Access, Refused, conflict, live_script, refusal, report_page, style, to_the_list, token_page,
+};
+use crate::server::lock;
 use crate::starting::{self, Starter};
 use crate::{ListenError, listen, listen_for_metrics, local, metrics, routes, server};
 

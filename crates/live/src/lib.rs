@@ -4,22 +4,19 @@
 //! A separate thread serves both from events, so that slow or many browsers do not slow the load. Must not measure,
 //! judge, or decide the effect of a command: commands are passed on.
 
-mod access;
 mod followed;
 mod history;
 mod metrics;
 mod otlp;
 mod routes;
 mod server;
-mod shared;
 mod starting;
 
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc as blocking};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::TelemetryPoint;
@@ -29,12 +26,12 @@ use highwater_runner::request::Observer;
 use highwater_runner::store::Reported;
 use tokio::sync::mpsc;
 
-use access::Access;
 pub use history::{History, HistorySettings, serve};
 use otlp::Pusher;
 pub use otlp::{
     OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpHeadersError, OtlpSettings, OtlpUrl, OtlpUrlError,
 };
+use routes::Access;
 use server::Server;
 pub use starting::{StartField, StartedCommand, StartedState, Starter};
 

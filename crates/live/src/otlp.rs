@@ -35,9 +35,9 @@ use prost::Message;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::access::random_digits;
 use crate::metrics::{self, Family, Label, PREFIX, Point, Points, apart, sum_s};
-use crate::shared::Shared;
+use crate::routes::random_digits;
+use crate::server::Shared;
 
 /// Interval of pushes.
 const PUSH: Duration = Duration::from_secs(5);

@@ -13,8 +13,7 @@ use highwater_driver::redaction::redacted;
 use highwater_report as report;
 use maud::{Markup, html};
 
-use crate::access::Access;
-use crate::routes::{conflict, refusal, to_the_list};
+use crate::routes::{Access, conflict, refusal, to_the_list};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {

@@ -14,7 +14,7 @@ use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupts;
 use highwater_experiment as experiment;
 use highwater_experiment::GroupRun;
-use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_live::Live;
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};

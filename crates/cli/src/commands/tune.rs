@@ -8,7 +8,7 @@ use highwater_driver::TargetUrl;
 use highwater_drivers::SIMULATION_PARAMETERS;
 use highwater_experiment as experiment;
 use highwater_experiment::Configuration;
-use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::{Pace, Plan, StopRule};
 use highwater_model::quantity::{parse_count, parse_duration};

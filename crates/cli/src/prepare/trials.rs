@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::interrupts::{self, Interrupter, Interrupts};
 use highwater_experiment as experiment;
-use highwater_experiment::trial_maker::{TrialMaker, TrialPlace};
+use highwater_experiment::trials::{TrialMaker, TrialPlace};
 use highwater_experiment::{Experiment, ExperimentRun};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};

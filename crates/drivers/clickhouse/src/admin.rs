@@ -15,13 +15,11 @@ use highwater_driver::table_registry::REGISTRY_TABLE;
 use highwater_model::table_shape::TableShape;
 use highwater_model::user_error::UserError;
 
-use super::describe;
-use super::facts;
-use super::insert_mode::Mode;
 use super::options::Node;
-use super::spooling::Spooling;
-use super::spools::Spools;
+use super::plan::Mode;
+use super::spools::{Spooling, Spools};
 use super::wire::Wire;
+use super::{describe, facts};
 use crate::dialect::CLICKHOUSE;
 
 /// Inserts that other servers forward to this one, from their `Distributed` tables.
@@ -66,7 +64,7 @@ impl SqlServer for ClickHouseServer {
         &mut self,
         connection: &mut SqlConnection<Wire>,
     ) -> Result<TargetFacts, UserError> {
-        facts::read(connection, self.mode, self.spooling.is_used()).await
+        facts::read_facts(connection, self.mode, self.spooling.is_used()).await
     }
 
     async fn others_are_idle(

@@ -14,42 +14,34 @@ use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
     in_turn,
 };
-use highwater_driver::hosts;
 use highwater_driver::network::is_loopback;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
-use highwater_driver::time_limit;
+use highwater_driver::{hosts, time_limit};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use cluster::Cluster;
 use encode::Plan;
-use insert_mode::Mode;
+use facts::HttpReader;
 use options::Node;
-use plan::Tables;
+use plan::{Mode, Tables};
 use session::HttpSession;
-use telemetry::HttpReader;
 use wire::Wire;
 
 mod admin;
 mod answer;
 mod cluster;
-mod connect;
 mod describe;
 mod dialect;
 mod encode;
 mod errors;
 mod facts;
-mod insert_mode;
 mod options;
-mod outcome;
-mod placeholders;
 mod plan;
 mod session;
-mod spooling;
 mod spools;
-mod telemetry;
 mod wire;
 
 pub use dialect::CLICKHOUSE;
@@ -142,8 +134,8 @@ impl ClickHouseTarget {
         self.check_initiator(&connect.workload)?;
         let host = self.host_of(connect.number, connect.attempt);
         let node = hosts::nth(&self.nodes, host)?;
-        let mut wire = connect::open(node, &connect.timeline).await?;
-        connect::check_format(node, self.mode)?;
+        let mut wire = wire::open(node, &connect.timeline).await?;
+        wire::check_format(node, self.mode)?;
         let tables =
             Tables { own: self.is_cluster().then(|| node.own_database()), mode: self.mode };
         let limit = time_limit::of_response(node.connect_timeout);
@@ -172,7 +164,7 @@ impl Target for ClickHouseTarget {
     }
 
     fn configure(&self, settings: &[(String, String)]) -> Result<(), UserError> {
-        let is_used = spooling::is_requested(settings, self.mode)?;
+        let is_used = spools::is_requested(settings, self.mode)?;
         for node in &self.nodes {
             node.spooling.set(is_used);
         }
@@ -210,8 +202,8 @@ impl Target for ClickHouseTarget {
                 return Ok(Box::new(cluster) as Box<dyn Admin>);
             }
             let node = self.nodes.first().ok_or_else(hosts::none_given)?;
-            let wire = connect::open(node, &timeline).await?;
-            connect::check_format(node, self.mode)?;
+            let wire = wire::open(node, &timeline).await?;
+            wire::check_format(node, self.mode)?;
             let admin = admin::admin(wire, node, self.mode, timeline, None);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
@@ -226,7 +218,7 @@ impl Target for ClickHouseTarget {
                 return Ok(Some(cluster_reader(&self.nodes, &timeline).await?));
             }
             let node = self.nodes.first().ok_or_else(hosts::none_given)?;
-            let wire = connect::open(node, &timeline).await?;
+            let wire = wire::open(node, &timeline).await?;
             let reader = HttpReader::new(vec![wire], false);
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
@@ -246,7 +238,7 @@ async fn cluster_reader(
     let mut failed = hosts::none_given();
     for node in nodes {
         let node = node.with_own_tables();
-        let opening = connect::open(&node, timeline);
+        let opening = wire::open(&node, timeline);
         match time_limit::within(timeline, POLLED_WITHIN, &node.shown, opening).await {
             Ok(wire) => wires.push(wire),
             Err(error) => failed = error,

@@ -13,7 +13,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::spooling::Spooling;
+use super::spools::Spooling;
 
 /// Supported URL parameters; with libpq's names if it has them.
 const PARAMETERS: &[&str] = &[

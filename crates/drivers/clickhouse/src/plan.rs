@@ -1,19 +1,18 @@
 //! How a session sends each op: its statement, split at the values, or the columns of its table with the server's
-//! types. Must not handle values; see `encode`.
+//! types. The values of `--insert` are the format of a batch and, with several servers, its target table. Must not
+//! handle values; see `encode`.
 
 use highwater_driver::failure::Failure;
-use highwater_driver::sql::connection::Place;
-use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::sql::connection::{Place, Row, TextWire};
 use highwater_driver::sql_query::{pairs, values};
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 use highwater_model::user_error::UserError;
 
 use super::cluster::ABOVE;
+use super::dialect;
 use super::encode::{InsertPlan, NativeColumn, NativeType, Plan, Source};
 use super::errors::ServerError;
-use super::insert_mode::Mode;
-use super::placeholders;
 use super::wire::Wire;
 use crate::dialect::CLICKHOUSE;
 
@@ -37,7 +36,7 @@ pub(super) async fn plans(
         let place = Place::of_op(&shown, number, &op.name);
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
-                let (cut, values) = placeholders::cut(sql);
+                let (cut, values) = dialect::cut(sql);
                 if values.iter().any(|position| *position >= parameters.len()) {
                     return Err(place.miscounted(values.len(), parameters.len(), "$1"));
                 }
@@ -55,12 +54,12 @@ pub(super) async fn plans(
 }
 
 fn query(text: &str, sql: LiteralSql) -> Plan {
-    Plan::Query { reads: reads(text), inserts: placeholders::inserted_rows(text), sql }
+    Plan::Query { reads: reads(text), inserts: dialect::inserted_rows(text), sql }
 }
 
 /// Whether a statement only reads.
 fn reads(sql: &str) -> bool {
-    let word = placeholders::first_word(sql);
+    let word = dialect::first_word(sql);
     ["SELECT", "WITH", "SHOW", "DESCRIBE", "EXISTS"]
         .iter()
         .any(|known| word.eq_ignore_ascii_case(known))
@@ -212,6 +211,84 @@ fn native_column(
     })
 }
 
+/// The encoding of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// One block, column by column: no prefix of it is a valid request.
+    Native,
+    /// Row by row, without separators.
+    RowBinary,
+    /// One JSON object per row, as text.
+    JsonEachRow,
+}
+
+/// An insert mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub(super) format: Format,
+    /// Through the `Distributed` table, which forwards rows, instead of the server's own table.
+    pub(super) is_distributed: bool,
+}
+
+/// The formats, in the order of the insert modes.
+const FORMATS: [Format; 3] = [Format::Native, Format::RowBinary, Format::JsonEachRow];
+/// The values of `--insert` with several servers: one per format for the servers' own tables (also for a single
+/// server), then one per format for the `Distributed` tables.
+const NAMES: &[&str] = &[
+    "native",
+    "rowbinary",
+    "jsoneachrow",
+    "distributed",
+    "distributed-rowbinary",
+    "distributed-jsoneachrow",
+];
+/// Alternative name of the default, which states that the servers' own tables are used.
+const LOCAL: &str = "local";
+
+impl Format {
+    /// The server's name of the format.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "Native",
+            Self::RowBinary => "RowBinary",
+            Self::JsonEachRow => "JSONEachRow",
+        }
+    }
+}
+
+impl Mode {
+    /// The mode without `--insert`.
+    pub(super) const fn default_one() -> Self {
+        Self { format: Format::Native, is_distributed: false }
+    }
+
+    /// The values of `--insert` to suggest, for one server or for several.
+    pub(super) fn names(is_cluster: bool) -> &'static [&'static str] {
+        if is_cluster { NAMES } else { &NAMES[..FORMATS.len()] }
+    }
+
+    /// Parses a value of `--insert`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if name == LOCAL {
+            return Some(Self::default_one());
+        }
+        let at = NAMES.iter().position(|known| *known == name)?;
+        Some(Self { format: FORMATS[at % FORMATS.len()], is_distributed: at >= FORMATS.len() })
+    }
+
+    /// The value of `--insert`.
+    pub(super) fn name(self) -> &'static str {
+        let mut names = NAMES.iter().copied();
+        let named = names.find(|name| Self::of(name) == Some(self));
+        named.unwrap_or_default()
+    }
+
+    /// Whether a batch is always stored as a whole or not at all.
+    pub(super) fn is_atomic(self) -> bool {
+        self == Self::default_one()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use highwater_model::op::BoundColumn;
@@ -285,5 +362,20 @@ mod tests {
         ] {
             assert_eq!(reads(sql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn each_name_is_one_way_and_those_of_a_server_are_local() {
+        for is_cluster in [false, true] {
+            let names = Mode::names(is_cluster);
+            for name in names {
+                assert_eq!(Mode::of(name).map(Mode::name), Some(*name));
+            }
+            assert_eq!(Mode::of(names[0]), Some(Mode::default_one()));
+        }
+        assert_eq!(Mode::of("Native"), None);
+        let above = Mode { format: Format::RowBinary, is_distributed: true };
+        assert_eq!(Mode::of("distributed-rowbinary"), Some(above));
+        assert_eq!(Mode::of("local").map(Mode::name), Some("native"));
     }
 }

@@ -4,8 +4,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
-use highwater_driver::sql::connection::Place;
-use highwater_driver::sql::connection::TextWire;
+use highwater_driver::sql::connection::{Place, TextWire};
 use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{BoundOpKind, BoundWorkload, ColumnType, OpBody, Value};
 use highwater_model::outcome::Outcome;
@@ -14,7 +13,7 @@ use highwater_model::user_error::UserError;
 use super::answer::Answer;
 use super::encode::{BlockEncoder, Plan};
 use super::wire::{Kind, Wire};
-use super::{outcome, placeholders};
+use super::{dialect, errors};
 
 /// A session; see the module documentation.
 pub(super) struct HttpSession {
@@ -33,7 +32,7 @@ impl HttpSession {
         let kind = match &op.body {
             // Nothing to send.
             OpBody::Insert(batch) if batch.rows == 0 => return Outcome::applied(0),
-            OpBody::Insert(_) if request.bytes.is_empty() => return outcome::unfit(op),
+            OpBody::Insert(_) if request.bytes.is_empty() => return errors::unfit(op),
             OpBody::Insert(_) => Kind::Insert,
             OpBody::Query(_) if matches!(plan, Some(Plan::Query { inserts: 1.., .. })) => {
                 Kind::Insert
@@ -42,8 +41,8 @@ impl HttpSession {
         };
         let mut answer = Answer::default();
         match self.wire.exchange(kind, &request.bytes, &mut answer).await {
-            Ok(()) => outcome::judge(op, plan, request.bytes.len(), answer),
-            Err(lost) => outcome::lost(op, plan, answer, lost),
+            Ok(()) => errors::judge(op, plan, request.bytes.len(), answer),
+            Err(lost) => errors::lost(op, plan, answer, lost),
         }
     }
 }
@@ -75,7 +74,7 @@ pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(
         }
         let values: Vec<Value> = parameters.iter().map(|kind| example(*kind)).collect();
         let mut text = String::from("DESCRIBE TABLE (");
-        let (cut, _) = placeholders::cut(sql);
+        let (cut, _) = dialect::cut(sql);
         cut.write(&values, LiteralStyle::Numbers, &mut text);
         // A comment may end the statement.
         text.push_str("\n)");
@@ -88,7 +87,7 @@ pub(super) async fn check(wire: &mut Wire, workload: &BoundWorkload) -> Result<(
 
 /// Whether a statement may be placed in parentheses.
 fn is_plain_select(sql: &str) -> bool {
-    let first = placeholders::first_word(sql);
+    let first = dialect::first_word(sql);
     let begins = |word: &str| first.eq_ignore_ascii_case(word);
     let mut words = sql.split_whitespace();
     let formats = words.any(|word| word.eq_ignore_ascii_case("FORMAT"));

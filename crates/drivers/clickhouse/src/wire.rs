@@ -4,7 +4,8 @@
 //! that was idle for two thirds of that time is replaced before it is used. A connection is moved into the future of an
 //! exchange, and returns only if it is still in sync with the server.
 //!
-//! Must not interpret a response.
+//! HTTP has no start-up exchange, so a first query checks user and password, and the settings that the server knows.
+//! Must not interpret any other response.
 
 use std::io;
 use std::rc::Rc;
@@ -14,7 +15,8 @@ use std::task::{Context, Poll};
 use highwater_driver::contract::Timeline;
 use highwater_driver::failure::Failure;
 use highwater_driver::http::{HttpConnection, Sink};
-use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::sql::connection::{Row, TextWire, rows_of};
+use highwater_driver::time_limit;
 use highwater_driver::time_limit::UnderWay;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -22,6 +24,7 @@ use highwater_model::user_error::UserError;
 use super::answer::RowReader;
 use super::errors::ServerError;
 use super::options::Node;
+use super::plan::{Format, Mode};
 
 /// The server does not number connections, so any unique number is used.
 static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
@@ -29,7 +32,7 @@ static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
 /// servers unless a run allows spools, and is not deduplicated against an earlier one; the status of a response covers
 /// all of it, and no server is left out. A subquery over distributed tables is executed once for all servers; by
 /// default it is rejected.
-pub(super) const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 11] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
     // The old name of the next one, and the only one in 18.16.
@@ -45,7 +48,7 @@ pub(super) const SETTINGS: [(&str, &str); 11] = [
     ("result_overflow_mode", "throw"),
 ];
 /// The setting that parses fractions in text exactly. A server without it may store another number.
-pub(super) const EXACT_FRACTIONS: &str = "precise_float_parsing";
+const EXACT_FRACTIONS: &str = "precise_float_parsing";
 /// Default idle timeout of a connection if the server does not report one: as in 18.16.
 const KEPT_FOR: u64 = 3;
 
@@ -88,7 +91,7 @@ pub(super) enum Lost {
 }
 
 /// Connects, with TLS if the scheme requires it.
-pub(super) async fn dial(node: &Node) -> Result<HttpConnection, UserError> {
+async fn dial(node: &Node) -> Result<HttpConnection, UserError> {
     let encrypted = node.tls.mode().kinds().first() == Some(&true);
     let (place, host) = (&node.shown, &node.host);
     let stream = node.tls.connect(place, host, node.port, encrypted).await?;
@@ -112,7 +115,7 @@ impl Wire {
     }
 
     /// Rebuilds the heads of requests with the settings that the server is known to support.
-    pub(super) fn write_heads(&mut self) {
+    fn write_heads(&mut self) {
         let known = self.node.known.get().map(Vec::as_slice).unwrap_or_default();
         let settings = SETTINGS.iter().filter(|(name, _)| known.iter().any(|known| known == name));
         let settings: String = settings
@@ -221,4 +224,38 @@ impl TextWire for Wire {
     fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
+}
+
+/// Connects within the node's time limit.
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, UserError> {
+    let opening = async {
+        let http = dial(node).await?;
+        let mut wire = Wire::new(http, node.clone(), Rc::clone(timeline));
+        if node.known.get().is_none() {
+            let names = SETTINGS.map(|(name, _)| format!("'{name}'")).join(", ");
+            let sql = format!("SELECT name FROM system.settings WHERE name IN ({names})");
+            let rows = rows_of(&mut wire, &node.shown, &sql).await?;
+            // If another session was faster, it has the same response.
+            drop(node.known.set(rows.into_iter().flatten().flatten().collect()));
+            wire.write_heads();
+        }
+        // Checks the login, and that it may set these settings.
+        rows_of(&mut wire, &node.shown, "SELECT 1").await?;
+        Ok(wire)
+    };
+    time_limit::connected(timeline, node.connect_timeout, &node.shown, opening).await
+}
+
+/// Fails for a format in which the connected server would read other numbers than were sent.
+pub(super) fn check_format(node: &Node, mode: Mode) -> Result<(), UserError> {
+    let mut known = node.known.get().into_iter().flatten();
+    if mode.format != Format::JsonEachRow || known.any(|name| name == EXACT_FRACTIONS) {
+        return Ok(());
+    }
+    let (shown, name) = (&node.shown, mode.name());
+    Err(UserError::usage(format!(
+        "{shown}: `--insert {name}`: the server has no setting `{EXACT_FRACTIONS}`, so that it reads \
+         fractions inexactly"
+    ))
+    .with_hint("use --insert native or --insert rowbinary, which send numbers as they are"))
 }

@@ -5,25 +5,20 @@ use highwater_model::stored::KeyRange;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 
-use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
-use super::audit;
-use super::facts;
-use super::pools;
-use super::query::{name_list, number};
-use super::settling;
+use super::query::{AdminConnection, PAUSE_MAX, PAUSE_MIN, name_list, number};
+use super::{audit, facts, stability};
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
     TableReader, TargetFacts,
 };
 use highwater_driver::regular_file::DiskSpace;
 use highwater_driver::sql::cratedb::CRATEDB;
-use highwater_driver::sql::cratedb_describe;
 use highwater_driver::sql::dialect::quoted;
-use highwater_driver::sql::{audit as sql, leases, tables};
+use highwater_driver::sql::{audit as sql, cratedb_describe, leases, tables};
 use highwater_driver::sql_query::Texts;
-use highwater_driver::table_registry::{self, Right};
-use highwater_driver::table_registry::{Lease, LeaseAction};
-use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_driver::table_registry::{
+    self, Lease, LeaseAction, RegistryEntry, Right, TablePolicy,
+};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// An abandoned op may still be unread in the server's sockets, or be parsed: on a busy machine, a long statement took
@@ -130,7 +125,7 @@ impl HttpAdmin {
     /// Waits until the cluster and the copies of these tables have settled.
     async fn settle(&mut self, tables: &[String]) -> Result<(), UserError> {
         self.tables = tables.to_vec();
-        self.remarks = settling::settle(&mut self.connection, tables).await?;
+        self.remarks = stability::settle(&mut self.connection, tables).await?;
         self.written_before = number(&self.connection.rows(WRITTEN).await?, 0);
         self.registry_rows = 0;
         self.rejected_before = self.rejected().await?;
@@ -138,7 +133,7 @@ impl HttpAdmin {
     }
 
     async fn rejected(&mut self) -> Result<Option<u64>, UserError> {
-        let pool = pools::read(&mut self.connection).await?;
+        let pool = stability::read_pools(&mut self.connection).await?;
         Ok(pool.map(|pool| pool.rejected))
     }
 

@@ -5,8 +5,7 @@
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::{KeyRange, StoredRow, is_within};
 
-use super::admin_connection::AdminConnection;
-use super::query::name_list;
+use super::query::{AdminConnection, name_list};
 use highwater_driver::contract::{RowTaker, ShardCopies};
 use highwater_driver::sql::audit as sql;
 use highwater_driver::sql::cratedb::CRATEDB;

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 
 use highwater_model::units::Nanos;
 
-use super::health;
 use super::options::Node;
 use super::query::{Failure, ServerError};
+use super::stability;
 use super::stability::Health;
 use highwater_driver::contract::Timeline;
 use highwater_driver::http::HttpConnection;
@@ -86,7 +86,7 @@ async fn open_unbounded(
             Ok(_) => {}
         }
         timeline.sleep_until(now.saturating_add(PAUSE)).await;
-        health = health::poll(&mut connection, node).await;
+        health = stability::poll(&mut connection, node).await;
     }
 }
 
@@ -102,7 +102,7 @@ async fn first_answer(node: &Node) -> Result<(HttpConnection, Result<Health, Fai
             let stream = tls.connect(place, &node.host, node.port, *encrypted).await?;
             let mut connection = HttpConnection::new(stream);
             // A TLS port does not respond to a plain request, or not in HTTP.
-            match health::poll(&mut connection, node).await {
+            match stability::poll(&mut connection, node).await {
                 Err(failure @ Failure::Io(_)) => Err(failure.into_target_error(place)),
                 health => Ok((connection, health)),
             }

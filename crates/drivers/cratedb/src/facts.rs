@@ -15,10 +15,10 @@ use highwater_model::record::MemoryRecord;
 use highwater_model::user_error::UserError;
 use serde_json::Value;
 
-use super::admin_connection::AdminConnection;
 use super::options::Node;
-use super::pools::{self, Pool};
-use super::query;
+use super::query::AdminConnection;
+use super::stability::Pool;
+use super::{query, stability};
 
 /// Prefixes of cluster settings that affect a load.
 const RECORDED: &[&str] = &[
@@ -87,7 +87,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     }
     settings.insert("changed".to_owned(), changed);
     let machines = connection.rows(MACHINES).await.unwrap_or_default();
-    if let Some(pool) = pools::read(connection).await? {
+    if let Some(pool) = stability::read_pools(connection).await? {
         let Pool { threads, queued, rejected } = pool;
         let write_pool =
             format!("{threads} threads, {queued} queued, {rejected} rejected since start");

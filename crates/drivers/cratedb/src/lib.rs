@@ -13,7 +13,7 @@ use std::sync::Arc;
 use highwater_model::op::PlaceholderStyle;
 
 use admin::HttpAdmin;
-use admin_connection::AdminConnection;
+use encode::Mode;
 use facts::HttpReader;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
@@ -24,30 +24,23 @@ use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_model::user_error::UserError;
 use options::Node;
+use query::AdminConnection;
 use session::HttpSession;
 use stability::ClusterStability;
-use statements::Mode;
 
 mod admin;
-mod admin_connection;
 mod answer;
 mod audit;
 mod connect;
 mod encode;
-mod errors;
 mod facts;
-mod health;
-mod json;
 mod judge;
 mod options;
-mod pools;
 mod query;
 #[cfg(test)]
 mod recordings;
 mod session;
-mod settling;
 mod stability;
-mod statements;
 
 /// For estimating an audit: approximately the measured time per row of `cpu` on one core.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
@@ -119,7 +112,7 @@ impl Target for CrateDbTarget {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
             let node = hosts::nth(&self.nodes, host)?;
-            let plans = statements::plans(&connect.workload, self.insert)?;
+            let plans = encode::plans(&connect.workload, self.insert)?;
             let connection = connect::open(node, &connect.timeline).await?;
             let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
             Ok(Box::new(session) as Box<dyn Session>)
@@ -128,7 +121,7 @@ impl Target for CrateDbTarget {
 
     fn check_statements(&self, connect: Connect) -> Response<'_, ()> {
         Box::pin(async move {
-            statements::plans(&connect.workload, self.insert)?;
+            encode::plans(&connect.workload, self.insert)?;
             let open = async |node| connect::open(node, &connect.timeline).await;
             let (node, mut connection) = hosts::first_to_open(&self.nodes, open).await?;
             session::check(&mut connection, node, &connect.workload).await

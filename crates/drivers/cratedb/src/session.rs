@@ -7,22 +7,19 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
-use highwater_driver::failure::ServerMessage;
-use highwater_driver::failure::{broken, closed, not_applied};
+use highwater_driver::failure::{ServerMessage, broken, closed, not_applied};
 use highwater_driver::http::HttpConnection;
 use highwater_driver::time_limit::UnderWay;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::Outcome;
-use highwater_model::user_error::RefusedStatement;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{RefusedStatement, UserError};
 
 use super::answer::{Answer, Reason};
-use super::encode::BodyEncoder;
-use super::health;
+use super::encode::{BodyEncoder, Mode, Plan};
 use super::judge::{self, Context};
 use super::options::Node;
 use super::query::{self, Failure};
-use super::statements::{Mode, Plan};
+use super::stability;
 
 /// A session; see the module documentation.
 pub(super) struct HttpSession {
@@ -90,7 +87,7 @@ impl HttpSession {
         if !self.node.stability.may_check(self.timeline.now()) {
             return true;
         }
-        let polled = health::poll(connection, &self.node).await;
+        let polled = stability::poll(connection, &self.node).await;
         let now = self.timeline.now();
         match polled {
             Ok(health) => {

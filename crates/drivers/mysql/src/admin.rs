@@ -15,13 +15,12 @@ use highwater_model::user_error::UserError;
 
 use super::cluster::Peers;
 use super::connect::Opened;
-use super::describe;
 use super::dialect::MYSQL;
 use super::encode::Mode;
-use super::facts;
 use super::facts::Product;
 use super::options::Node;
 use super::wire::Connection;
+use super::{dialect, facts};
 
 /// The views of the files of tables: for MariaDB, and for MySQL.
 const FILES: [&str; 2] = ["innodb_sys_tablespaces", "innodb_tablespaces"];
@@ -102,7 +101,7 @@ impl SqlServer for MySqlServer {
         connection: &mut SqlConnection<Connection>,
         table: &str,
     ) -> Result<TableShape, UserError> {
-        describe::describe(connection, table).await
+        dialect::describe(connection, table).await
     }
 
     async fn directories(&self, connection: &mut SqlConnection<Connection>) -> Vec<PathBuf> {

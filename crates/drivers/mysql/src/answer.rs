@@ -8,7 +8,7 @@ use highwater_model::op::Op;
 use highwater_model::outcome::{Certainty, Outcome};
 
 use super::errors::{Judgment, ServerError};
-use super::packet::{PAYLOAD_MAX, Reader};
+use super::wire::{PAYLOAD_MAX, Reader};
 
 /// Set if another result of the same command follows.
 const MORE_RESULTS: u64 = 0x0008;

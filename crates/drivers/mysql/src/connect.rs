@@ -8,14 +8,12 @@ use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::auth::password;
-use super::auth::{self, Method};
 use super::errors::{Failure, ServerError};
 use super::facts::Product;
-use super::handshake::{Greeting, Reply};
+use super::handshake::{Greeting, Method, Reply, password};
 use super::options::{Address, Node};
-use super::packet::{self, HEADER, Reader};
-use super::wire::Connection;
+use super::wire::{Connection, HEADER, Reader};
+use super::{handshake, wire};
 use highwater_driver::contract::Timeline;
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::{
@@ -101,7 +99,7 @@ async fn greeting(
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).await.map_err(lost)?;
     let [a, b, c, sequence] = header;
-    let length = packet::length(a, b, c);
+    let length = wire::length(a, b, c);
     let other = || {
         UserError::unreachable(format!(
             "{place}: what answers there does not speak the MySQL protocol"
@@ -194,14 +192,14 @@ async fn log_in(
             }
             // The server has the account's password cached.
             [0x01, 0x03] if method == Method::CachingSha2 => continue,
-            [0x01, 0x04] if method == Method::CachingSha2 && is_private => auth::clear(secret),
+            [0x01, 0x04] if method == Method::CachingSha2 && is_private => handshake::clear(secret),
             [0x01, 0x04] if method == Method::CachingSha2 => return Err(not_private(node).into()),
             _ => return Err(unspoken(node, b"messages that are not known").into()),
         };
         out.clear();
-        let at = packet::start(&mut out, sequence);
+        let at = wire::start(&mut out, sequence);
         out.extend_from_slice(&answer);
-        packet::finish(&mut out, at);
+        wire::finish(&mut out, at);
         connection.stream.send(&out).await?;
     }
     Err(unspoken(node, b"one method after the other").into())

@@ -5,7 +5,7 @@
 
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
-use super::packet::Reader;
+use super::wire::Reader;
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
 use highwater_driver::redaction::without_secrets;

@@ -15,35 +15,29 @@ use highwater_model::units::Nanos;
 
 use cluster::Peers;
 use encode::Mode;
+use facts::WireReader;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
-use highwater_driver::hosts;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
-use highwater_driver::time_limit;
+use highwater_driver::{hosts, time_limit};
 use highwater_model::user_error::UserError;
 use options::Node;
 use session::WireSession;
-use telemetry::WireReader;
 
 mod admin;
 mod answer;
-mod auth;
 mod cluster;
 mod connect;
-mod describe;
 mod dialect;
 mod encode;
 mod errors;
 mod facts;
 mod handshake;
 mod options;
-mod packet;
 mod prepare;
-mod rows;
 mod session;
-mod telemetry;
 mod wire;
 
 pub use dialect::MYSQL;

@@ -9,13 +9,13 @@ use highwater_model::user_error::UserError;
 use super::connect::Opened;
 use super::encode::{InsertPlan, Mode, Plan, Prepared};
 use super::errors::{Failure, ServerError};
-use super::packet::{self, Reader, command};
-use super::wire::Connection;
+use super::wire;
+use super::wire::{Connection, Reader, command};
 
 /// The part of the server's statement limit that is not for rows.
 const PACKET_RESERVE: usize = 64;
 /// Statements are split at this length, so that each is one packet.
-const STATEMENT_BYTES_MAX: usize = packet::PAYLOAD_MAX - PACKET_RESERVE;
+const STATEMENT_BYTES_MAX: usize = wire::PAYLOAD_MAX - PACKET_RESERVE;
 /// The file name in LOAD DATA: the file is not read, the lines come from memory.
 const NO_FILE: &str = "highwater";
 
@@ -88,7 +88,7 @@ async fn prepare_insert(
     }
     if mode != Mode::Prepared && id > 0 {
         let mut request = Vec::new();
-        packet::one(&mut request, command::STMT_CLOSE, &id.to_le_bytes());
+        wire::one(&mut request, command::STMT_CLOSE, &id.to_le_bytes());
         let sent = opened.connection.stream.send(&request).await;
         sent.map_err(|error| place.failed(Failure::from(error)))?;
     }
@@ -116,7 +116,7 @@ fn load_data(table: &BoundTable) -> String {
 /// Prepares a statement; returns the server's id of it, and the number of its placeholders.
 async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usize), Failure> {
     let mut request = Vec::new();
-    packet::one(&mut request, command::STMT_PREPARE, sql.as_bytes());
+    wire::one(&mut request, command::STMT_PREPARE, sql.as_bytes());
     connection.stream.send(&request).await?;
     let head = connection.next().await?;
     if head.payload.first() == Some(&0xff) {

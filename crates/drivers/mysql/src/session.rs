@@ -12,11 +12,10 @@ use highwater_driver::failure::closed;
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::Outcome;
 
-use super::answer::Answer;
-use super::answer::{judge, lost};
+use super::answer::{Answer, judge, lost};
 use super::encode::{CLOSE, COMMIT, Mode, Plan, WireEncoder};
 use super::errors::Judgment;
-use super::packet;
+use super::wire;
 use super::wire::Connection;
 
 /// A session; see the module documentation.
@@ -43,7 +42,7 @@ impl WireSession {
             (Some(Plan::Insert(plan)), _) if plan.mode == Mode::LoadData => {
                 load_data(&mut connection, op, bytes).await
             }
-            (Some(Plan::Insert(_)), _) => match packet::commands(bytes).count() {
+            (Some(Plan::Insert(_)), _) => match wire::commands(bytes).count() {
                 1 => one(&mut connection, op, bytes, Answer::default()).await,
                 commands => of_batch(&mut connection, op, bytes, commands).await,
             },
@@ -69,7 +68,7 @@ async fn one(connection: &mut Connection, op: &Op, bytes: &[u8], mut answer: Ans
 /// The statement, and the lines when the server requests them. The server drops unterminated lines, so that an
 /// incomplete request changes nothing.
 async fn load_data(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
-    let statement = packet::first(bytes);
+    let statement = wire::first(bytes);
     let (statement, lines) = bytes.split_at_checked(statement).unwrap_or((bytes, &[]));
     let mut answer = Answer::default();
     if let Err(error) = connection.exchange(statement, 1, &mut answer).await {
@@ -129,7 +128,7 @@ pub(super) async fn of_batch(
 /// Sends the commands of a transaction one by one; the last one is COMMIT.
 pub(super) async fn of_statements(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
     let mut answer = Answer::default();
-    let mut requests = packet::commands(bytes).peekable();
+    let mut requests = wire::commands(bytes).peekable();
     while let Some(request) = requests.next() {
         if requests.peek().is_none() {
             break;
@@ -176,7 +175,7 @@ async fn commit(
             unusable(judge(op, answer))
         }
         (Err(error), _) => {
-            let is_sent = connection.stream.sent() >= packet::first(&request);
+            let is_sent = connection.stream.sent() >= wire::first(&request);
             lost(op, answer, &error, is_sent)
         }
     }
@@ -198,7 +197,7 @@ async fn end(connection: &mut Connection, commands: &[&str]) -> bool {
 fn queries(commands: &[&str]) -> Vec<u8> {
     let mut request = Vec::new();
     for sql in commands {
-        packet::query(&mut request, sql);
+        wire::query(&mut request, sql);
     }
     request
 }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use highwater_model::op::{BoundTable, ColumnType};
 
-use super::conversation::WorkloadTables;
-use super::http_server::{Responder, put};
+use super::conversation::{Responder, WorkloadTables, put};
 
 /// The content type of every response.
 const TEXT: &str = "text/plain; charset=UTF-8";

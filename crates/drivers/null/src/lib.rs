@@ -8,32 +8,30 @@
 //! It stores nothing: there is nothing to audit, to count, or to continue. Must not take a shortcut for the client,
 //! such as a connection without a socket.
 
-mod admin;
 mod clickhouse;
 mod conversation;
 mod cratedb;
-mod framing;
-mod http_server;
 mod mysql;
 mod postgres;
-mod protocol;
 mod sink;
-mod sql_body;
 
+use std::future::ready;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
-use highwater_model::units::Nanos;
-
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    Admin, Capabilities, Connect, Driver, KeyCounts, KeySums, Response, RowTaker, ServerAdmin,
+    Session, TableAdmin, TableDescriber, TableReader, Target, TargetFacts, TargetOptions, Timeline,
 };
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_driver::target_url::TargetUrl;
+use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
+use highwater_model::plan::AuditLevel;
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use protocol::Protocol;
-use sink::Sink;
+
+use self::sink::{Protocol, Sink};
 
 /// The driver of `null:PROTOCOL`.
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +136,7 @@ impl Target for NullTarget {
             self.running()?;
             let modes = self.prototype.capabilities().insert_modes;
             let insert = self.options.insert.as_deref().or(modes.first().copied());
-            let admin = admin::NullAdmin {
+            let admin = NullAdmin {
                 protocol: self.protocol,
                 insert: insert.unwrap_or_default().to_owned(),
             };
@@ -157,3 +155,74 @@ impl Target for NullTarget {
         true
     }
 }
+
+/// The sink's replacement for a connection before and after the load.
+struct NullAdmin {
+    protocol: Protocol,
+    /// The insert mode, for the facts.
+    insert: String,
+}
+
+impl ServerAdmin for NullAdmin {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
+        let (name, dialect) = (self.protocol.name(), self.protocol.dialect());
+        let mut dialects = dialect.names();
+        if self.protocol == Protocol::MySql {
+            // It responds like this compatible server.
+            dialects.insert(0, "mariadb".to_owned());
+        }
+        let facts = TargetFacts {
+            version: format!("Highwater's own sink, {name} protocol"),
+            dialects,
+            traits: vec!["stores nothing".to_owned(), format!("insert={}", self.insert)],
+            tables: dialect.table_features,
+            transactions: dialect.rolls_back,
+            atomic_batches: dialect.inserts_whole,
+            settings: [("insert", self.insert.as_str()), ("durability", "none: nothing is stored")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ..TargetFacts::default()
+        };
+        Box::pin(ready(Ok(facts)))
+    }
+
+    fn quiesce(&mut self, _deadline: Nanos) -> Response<'_, bool> {
+        Box::pin(ready(Ok(true)))
+    }
+}
+
+impl TableAdmin for NullAdmin {
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        let entries = workload.tables.iter().map(|table| policy.new_entry(&table.name)).collect();
+        Box::pin(ready(Ok(entries)))
+    }
+}
+
+impl TableReader for NullAdmin {
+    fn count_by_key<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+        _width: u64,
+    ) -> Response<'a, KeyCounts> {
+        Box::pin(ready(Ok(KeyCounts::default())))
+    }
+
+    fn sums_by_key<'a>(&'a mut self, _table: &'a BoundTable, _width: u64) -> Response<'a, KeySums> {
+        Box::pin(ready(Ok(KeySums::default())))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+        _ranges: &'a [KeyRange],
+        _take: &'a mut RowTaker<'a>,
+    ) -> Response<'a, ()> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+impl TableDescriber for NullAdmin {}

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3, memmem};
 
-use super::framing::Messages;
+use super::conversation::Messages;
 
 /// Length and sequence number.
 const HEADER: usize = 4;

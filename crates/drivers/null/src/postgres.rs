@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use highwater_model::op::ColumnType;
 
-use super::conversation::WorkloadTables;
-use super::framing::Messages;
+use super::conversation::{Messages, WorkloadTables};
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];

@@ -1,24 +1,29 @@
 //! The sink's threads: each has its own listener and executor, and serves the sessions that connect to it. Their CPU
-//! time is measured separately from the client's.
-//!
-//! Must not interpret bytes.
+//! time is measured separately from the client's. Each protocol of the sink has its real driver. Must not interpret
+//! bytes.
 
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::{io, thread};
 
-use highwater_model::units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::conversation::{Conversation, WorkloadTables};
-use super::framing::Framed;
-use super::http_server::HttpServer;
-use super::protocol::Protocol;
+use highwater_driver::contract::Driver;
+use highwater_driver::sql::cratedb::CRATEDB;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::target_url::{Host, Secret, TargetUrl};
+use highwater_driver_clickhouse::{CLICKHOUSE, ClickHouseDriver};
+use highwater_driver_cratedb::CrateDbDriver;
+use highwater_driver_mysql::{MYSQL, MySqlDriver};
+use highwater_driver_postgres::{POSTGRESQL, PostgresDriver};
+use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
+
+use super::conversation::{Conversation, Framed, HttpServer, WorkloadTables};
 use super::{clickhouse, cratedb, mysql, postgres};
 
 /// Bytes of one read.
@@ -132,4 +137,73 @@ fn thread_cpu() -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+/// A protocol of the sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// The PostgreSQL wire protocol, version 3.
+    Postgres,
+    /// The MySQL wire protocol.
+    MySql,
+    /// CrateDB's HTTP endpoint.
+    Crate,
+    /// ClickHouse's HTTP interface.
+    ClickHouse,
+}
+
+impl Protocol {
+    const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
+
+    /// The protocol named by a URL.
+    pub(super) fn of(url: &TargetUrl) -> Result<Self, UserError> {
+        let names: Vec<String> =
+            Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
+        let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
+        Self::ALL.into_iter().find(|protocol| plain && protocol.name() == url.path).ok_or_else(
+            || {
+                UserError::usage(format!("target `{url}` is no sink that there is"))
+                    .with_hint(format!("there are {}", names.join(", ")))
+            },
+        )
+    }
+
+    /// Its name, the driver of its sessions, and that driver's SQL.
+    const fn parts(self) -> (&'static str, &'static dyn Driver, &'static Dialect) {
+        match self {
+            Self::Postgres => ("postgres", &PostgresDriver, &POSTGRESQL),
+            Self::MySql => ("mysql", &MySqlDriver, &MYSQL),
+            Self::Crate => ("crate", &CrateDbDriver, &CRATEDB),
+            Self::ClickHouse => ("clickhouse", &ClickHouseDriver, &CLICKHOUSE),
+        }
+    }
+
+    /// The name after `null:`.
+    pub(super) const fn name(self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The driver whose sessions are measured.
+    pub(super) const fn driver(self) -> &'static dyn Driver {
+        self.parts().1
+    }
+
+    /// The dialect of a real server.
+    pub(super) const fn dialect(self) -> &'static Dialect {
+        self.parts().2
+    }
+
+    /// The URL that the real driver gets for sinks on these ports.
+    pub(super) fn url(self, ports: &[u16]) -> TargetUrl {
+        let hosts = ports.iter().map(|port| Host::at("127.0.0.1", *port));
+        TargetUrl {
+            scheme: self.name().to_owned(),
+            user: Some("highwater".to_owned()),
+            // The sink accepts any password, so no file is read for one.
+            password: (self == Self::MySql).then(|| Secret::new("")),
+            hosts: hosts.collect(),
+            path: "sink".to_owned(),
+            parameters: [("sslmode".to_owned(), "disable".to_owned())].into(),
+        }
+    }
 }

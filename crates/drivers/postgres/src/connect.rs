@@ -1,7 +1,7 @@
-//! Opens a connection that is ready for queries: TCP or socket, TLS, start-up.
-//!
-//! Must not choose among hosts.
+//! Opens a connection that is ready for queries: TCP or socket, TLS, start-up. Runs a statement in the text protocol,
+//! and reads its rows. Must not choose among hosts.
 
+use std::io;
 use std::rc::Rc;
 
 use bytes::BytesMut;
@@ -9,20 +9,21 @@ use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::authenticate::authenticate;
-use super::errors::{Failure, ServerError, StartUpError, server_error};
-use super::facts::ReportedRole;
-use super::message;
-use super::options::{Address, Node};
-use super::wire::Connection;
-use crate::product::Product;
 use highwater_driver::contract::Timeline;
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
 };
-use highwater_driver::sql::connection::TextWire;
+use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_driver::time_limit;
 use highwater_model::user_error::{UserError, UserErrorKind};
+
+use super::authenticate::authenticate;
+use super::errors::{Failure, ServerError, StartUpError, server_error};
+use super::facts::ReportedRole;
+use super::options::{Address, Node};
+use super::wire;
+use super::wire::Connection;
+use crate::product::Product;
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
@@ -164,7 +165,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     let selecting = product.without_database().filter(|_| unnamed);
     for statement in selecting.into_iter().chain(product.at_start()) {
         let mut request = Vec::new();
-        message::query(&mut request, statement);
+        wire::query(&mut request, statement);
         let answered = connection.request(&request, |_| Ok(())).await;
         answered.map_err(StartUpError::Server)?;
     }
@@ -199,4 +200,63 @@ async fn is_pooled(
     }
     let pooled = answering.is_some_and(|answering| answering != backend);
     Ok(*node.pooled.get_or_init(|| pooled))
+}
+
+impl TextWire for Connection {
+    type Error = ServerError;
+
+    async fn each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Row) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut request = Vec::new();
+        wire::query(&mut request, sql);
+        let exchanged = self.request(&request, |message| match message.tag {
+            b'D' => take(row(message.body)),
+            _ => Ok(()),
+        });
+        exchanged.await
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_encrypted()
+    }
+}
+
+/// The values of a data row in text format; truncated ones stay null.
+fn row(body: &[u8]) -> Row {
+    let Some((count, mut rest)) = body.split_first_chunk::<2>() else {
+        return Vec::new();
+    };
+    (0..u16::from_be_bytes(*count))
+        .map(|_| {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            rest = after;
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+            let (value, after) = rest.split_at_checked(length)?;
+            rest = after;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_rows_are_read_and_short_ones_do_no_harm() {
+        let body = [
+            &3u16.to_be_bytes()[..],
+            &1i32.to_be_bytes(),
+            b"7",
+            &(-1i32).to_be_bytes(),
+            &9i32.to_be_bytes(),
+            b"ab",
+        ]
+        .concat();
+        assert_eq!(row(&body), vec![Some("7".to_owned()), None, None]);
+        assert_eq!(row(&[0]), Vec::<Option<String>>::new());
+    }
 }

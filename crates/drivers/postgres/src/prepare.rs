@@ -8,7 +8,7 @@ use super::encode::{
     BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, Prepared, numbers, placeholders,
 };
 use super::errors::Failure;
-use super::message;
+use super::wire;
 use crate::product::Product;
 use highwater_driver::sql::connection::{Place, column_names, insert_into};
 use highwater_model::user_error::UserError;
@@ -98,7 +98,7 @@ async fn prepare_query(
 fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
     let mut parse = Vec::new();
     if opened.pooled {
-        message::parse(&mut parse, "", sql, types);
+        wire::parse(&mut parse, "", sql, types);
     }
     parse
 }
@@ -212,9 +212,9 @@ async fn describe(
     types: &[u32],
 ) -> Result<Vec<u32>, Failure> {
     let mut request = Vec::new();
-    message::parse(&mut request, name, sql, types);
-    message::describe(&mut request, name);
-    request.extend_from_slice(&message::SYNC);
+    wire::parse(&mut request, name, sql, types);
+    wire::describe_statement(&mut request, name);
+    request.extend_from_slice(&wire::SYNC);
     let mut found = Vec::new();
     opened
         .connection

@@ -13,12 +13,10 @@ use highwater_driver::network::describe;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
 
-use super::answer::Answer;
-use super::answer::{judge, lost};
 use super::encode::{Mode, Plan, WireEncoder, parse_values};
 use super::errors::Failure;
-use super::message;
-use super::wire::Connection;
+use super::wire;
+use super::wire::{Answer, Connection, judge, lost};
 use crate::product::Product;
 
 /// Maximum prepared statements for `values`, by row count; the oldest is closed first.
@@ -127,11 +125,11 @@ impl WireSession {
             if self.prepared.len() >= VALUES_STATEMENTS_MAX {
                 let (old_op, old_rows) = self.prepared.remove(0);
                 if let Some(Plan::Insert(old)) = self.plans.get(usize::from(old_op)) {
-                    message::close(&mut bytes, &old.statement_for(old_rows));
+                    wire::close(&mut bytes, &old.statement_for(old_rows));
                 }
             }
             parse_values(&mut bytes, plan, rows);
-            bytes.extend_from_slice(&message::SYNC);
+            bytes.extend_from_slice(&wire::SYNC);
             connection.exchange(&bytes, answer).await?;
             if answer.error.is_some() {
                 return Ok(());
@@ -189,7 +187,7 @@ pub(super) async fn run(
     bytes: &[u8],
 ) -> Outcome {
     let mut answer = Answer::default();
-    let mut requests = message::requests(bytes).peekable();
+    let mut requests = wire::requests(bytes).peekable();
     while let Some(request) = requests.next() {
         let commits = requests.peek().is_none();
         let exchanged = connection.exchange(request, &mut answer).await;
@@ -241,7 +239,7 @@ async fn ends_in_step(connection: &mut Connection, product: Product, answer: &An
 /// Ends a transaction that a failure left open; returns whether the connection is usable again.
 pub(super) async fn roll_back(connection: &mut Connection) -> bool {
     let mut bytes = Vec::new();
-    message::query(&mut bytes, "ROLLBACK");
+    wire::query(&mut bytes, "ROLLBACK");
     let mut answer = Answer::default();
     let ended = connection.exchange(&bytes, &mut answer).await;
     ended.is_ok() && answer.error.is_none() && answer.status == b'I'

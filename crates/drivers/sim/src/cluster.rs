@@ -11,12 +11,10 @@ use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
-use super::disk::Disk;
-use super::node::{Node, stall_at};
+use super::node::{Disk, Node, stall_at};
 use super::parameters::{ServiceDistribution, SimParameters};
-use super::random::{Purpose, RandomKey};
 use super::store::{RowFaultModel, Table};
-use super::values::{ValueFaultModel, Values};
+use super::values::{Purpose, RandomKey, ValueFaultModel, Values};
 
 /// Minimum response time, so that simulated time advances even in a model without costs. Otherwise a closed load would
 /// send ops at the same moment forever.

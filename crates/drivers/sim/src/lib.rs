@@ -7,18 +7,13 @@
 //! times.
 
 mod admin;
-mod capacity;
 mod cluster;
-mod disk;
 mod node;
 mod parameters;
-mod random;
 mod session;
 mod store;
-mod telemetry;
 mod text;
 mod values;
-mod view;
 
 #[cfg(test)]
 mod tests;
@@ -30,16 +25,13 @@ use highwater_model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};
 
-pub use self::capacity::capacity;
 pub use self::cluster::Planted;
-pub use self::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
+pub use self::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm, capacity};
 pub use self::text::PARAMETERS;
 
-use self::admin::SimAdmin;
+use self::admin::{SimAdmin, SimReader};
 use self::cluster::Cluster;
-use self::session::SimSession;
-use self::telemetry::SimReader;
-use self::view::{ClusterView, INSERT_MODE, alive, lock, no_table};
+use self::session::{ClusterView, INSERT_MODE, SimSession, alive, lock, no_table};
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };

@@ -1,16 +1,18 @@
 //! A connection to the simulated cluster: submits an op, then waits until its response is due.
 //!
-//! Must not decide outcomes; see `cluster`.
+//! The shared state of the simulated cluster is accessed here. Must not decide outcomes; see `cluster`.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::cluster::{Cluster, SimOp, Work};
-use super::view::lock;
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
+use super::parameters::SimParameters;
 
 /// One connection.
 pub(super) struct SimSession {
@@ -107,4 +109,47 @@ fn not_prepared(rows: u64) -> Outcome {
         message: "the workload has no such op".to_owned(),
     };
     Outcome::refused(rows, error)
+}
+
+/// The only insert mode of the model.
+pub(super) const INSERT_MODE: &str = "bulk";
+
+/// The cluster as seen by connections other than those of the load, on the run's timeline.
+pub(super) struct ClusterView {
+    pub(super) parameters: Arc<SimParameters>,
+    pub(super) cluster: Arc<Mutex<Cluster>>,
+    pub(super) timeline: Rc<dyn Timeline>,
+}
+
+impl ClusterView {
+    pub(super) fn alive(&self) -> Result<MutexGuard<'_, Cluster>, UserError> {
+        alive(&self.cluster, self.timeline.now())
+    }
+}
+
+/// The cluster, unless it is down.
+pub(super) fn alive(
+    cluster: &Mutex<Cluster>,
+    now: Nanos,
+) -> Result<MutexGuard<'_, Cluster>, UserError> {
+    let cluster = lock(cluster);
+    if cluster.is_dead(now) {
+        return Err(UserError::unreachable(
+            "target `sim:` is down, as its parameter `die` demands",
+        )
+        .with_hint("give `die` a later time, or leave it out"));
+    }
+    Ok(cluster)
+}
+
+/// A panic elsewhere must not hide the counts, so poison is ignored.
+pub(super) fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
+    cluster.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn no_table(name: &str) -> UserError {
+    UserError::new(
+        UserErrorKind::MissingTable,
+        format!("target `sim:`: table `{name}` does not exist"),
+    )
 }

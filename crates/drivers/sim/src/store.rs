@@ -11,8 +11,7 @@ use highwater_model::op::RowBatch;
 use highwater_model::stored::{KeyRange, StoredRow, value_at};
 use highwater_model::units::Seed;
 
-use super::random::{Purpose, RandomKey};
-use super::values::Values;
+use super::values::{Purpose, RandomKey, Values};
 use highwater_driver::contract::{KeyCounts, KeySums};
 
 /// A multiset of row indices below `u64::MAX`.

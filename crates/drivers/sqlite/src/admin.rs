@@ -1,15 +1,13 @@
-//! Operations before and after the load, on a separate connection: sends each task to the connection's thread. Must not
-//! contain the tasks; see `tables`, `audit`, and `describe`.
+//! Operations before and after the load, on a separate connection: sends each task to the connection's thread. It
+//! creates, keeps or replaces tables, and registers them in `highwater_tables`; `audit` and `describe` are elsewhere.
+//!
+//! SQLite's DDL is transactional, so a workload's tables exist with their entries, or not at all.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join, select};
-use highwater_model::op::{BoundTable, BoundWorkload, Value};
-use highwater_model::stored::KeyRange;
-use highwater_model::table_shape::TableShape;
-use highwater_model::units::Nanos;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{
@@ -17,22 +15,24 @@ use highwater_driver::contract::{
     TargetFacts, Timeline,
 };
 use highwater_driver::regular_file::DiskSpace;
-use highwater_driver::sql::dialect::{ConditionWords, Dialect, condition};
-use highwater_driver::sql::dialect::{literal, quoted};
+use highwater_driver::sql::dialect::{ConditionWords, Dialect, condition, literal, quoted};
 use highwater_driver::sql::leases::{self, LeaseWords};
-use highwater_driver::sql::tables::listed_tables;
+use highwater_driver::sql::tables::{entry, listed_tables};
 use highwater_driver::sql_query::{SqlQuery, Texts};
-use highwater_driver::table_registry::{self, Right};
-use highwater_driver::table_registry::{Lease, LeaseAction};
-use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
-use highwater_model::user_error::UserError;
+use highwater_driver::table_registry::{
+    self, Lease, LeaseAction, REGISTRY_TABLE, RegistryEntry, Right, TableAction, TablePolicy,
+    creates_more_than_tables,
+};
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::audit;
 use super::database::Database;
-use super::describe;
 use super::error::statement_error;
-use super::tables;
 use super::thread::{self, ConnectionThread, ConnectionWorker};
+use super::{audit, describe};
 
 /// Maximum chunks of rows in flight to the reader.
 const CHUNKS_UNDERWAY: usize = 4;
@@ -159,7 +159,7 @@ impl TableAdmin for SqliteAdmin {
                 settings: &settings,
             };
             let _writer = database.writer_lock.acquire();
-            tables::create(connection, &workload, &policy)
+            create(connection, &workload, &policy)
         }))
     }
 
@@ -168,7 +168,7 @@ impl TableAdmin for SqliteAdmin {
         let entries = entries.to_vec();
         Box::pin(self.run(move |connection| {
             let _writer = database.writer_lock.acquire();
-            tables::update(connection, &entries)
+            update(connection, &entries)
         }))
     }
 
@@ -203,7 +203,7 @@ impl TableReader for SqliteAdmin {
         width: u64,
     ) -> Response<'a, KeyCounts> {
         let table = table.clone();
-        Box::pin(self.run(move |connection| tables::count_by_key(connection, &table, width)))
+        Box::pin(self.run(move |connection| count_by_key(connection, &table, width)))
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
@@ -305,4 +305,195 @@ fn pragma<T: rusqlite::types::FromSql>(
     connection
         .pragma_query_value(None, name, |row| row.get(0))
         .map_err(|error| statement_error(&format!("pragma `{name}`"), &error))
+}
+
+/// Creates, keeps or replaces the workload's tables and registers them, in one transaction. The
+/// caller holds the writer lock.
+pub(super) fn create(
+    connection: &Connection,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, UserError> {
+    in_transaction(connection, "cannot create tables", || {
+        let create = format!(
+            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
+             (name TEXT PRIMARY KEY COLLATE NOCASE, \
+             fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
+             next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
+        );
+        run(connection, &registry_name(), &create)?;
+        let actions = workload.tables.iter().map(|table| {
+            let there = exists(connection, &table.name)?;
+            policy.action(&table.name, there, registered(connection, &table.name)?)
+        });
+        // Check all before changing the first one.
+        let actions: Vec<TableAction> = actions.collect::<Result<_, _>>()?;
+        workload
+            .tables
+            .iter()
+            .zip(actions)
+            .map(|(table, action)| apply(connection, table, action, policy))
+            .collect()
+    })
+}
+
+/// Replaces the entries of tables. The caller holds the writer lock.
+fn update(connection: &Connection, entries: &[RegistryEntry]) -> Result<(), UserError> {
+    in_transaction(connection, "cannot note tables", || {
+        entries.iter().try_for_each(|entry| write(connection, entry))
+    })
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    what: &str,
+    act: impl FnOnce() -> Result<T, UserError>,
+) -> Result<T, UserError> {
+    run(connection, what, "BEGIN IMMEDIATE")?;
+    let done = act().and_then(|done| run(connection, what, "COMMIT").map(|()| done));
+    if done.is_err() && !connection.is_autocommit() {
+        // The first error is the one to report; closing the connection undoes the rest anyway.
+        std::mem::drop(connection.execute_batch("ROLLBACK"));
+    }
+    done
+}
+
+/// Runs statements without rows; `what` names their subject, for errors.
+fn run(connection: &Connection, what: &str, sql: &str) -> Result<(), UserError> {
+    let done = connection.execute_batch(sql);
+    done.map_err(|error| statement_error(what, &error))
+}
+
+fn apply(
+    connection: &Connection,
+    table: &BoundTable,
+    action: TableAction,
+    policy: &TablePolicy<'_>,
+) -> Result<RegistryEntry, UserError> {
+    let what = format!("table `{}`", table.name);
+    let change = |sql: &str| run(connection, &what, sql);
+    let mut is_emptied = false;
+    match action {
+        TableAction::Keep(entry) => return Ok(entry),
+        TableAction::Create => {}
+        TableAction::Remake if creates_more_than_tables(&table.create) => {
+            change(&format!("DELETE FROM {}", quoted(&table.name)))?;
+            is_emptied = true;
+        }
+        TableAction::Replace | TableAction::Remake => {
+            change(&format!("DROP TABLE {}", quoted(&table.name)))?;
+        }
+    }
+    let create = if is_emptied { &[][..] } else { &table.create };
+    for sql in create {
+        change(sql)?;
+    }
+    if !exists(connection, &table.name)? {
+        return Err(UserError::statement(format!(
+            "{what} is not there after the workload's statements created it"
+        ))
+        .with_hint("the name in the workload's CREATE TABLE must be the table's"));
+    }
+    let entry = policy.new_entry(&table.name);
+    write(connection, &entry)?;
+    Ok(entry)
+}
+
+fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, UserError> {
+    let sql = format!(
+        "SELECT name, fingerprint, seed, \"rows\", next_index, writing FROM {REGISTRY_TABLE} \
+         WHERE name = {}",
+        literal(name)
+    );
+    let rows = describe::rows(connection, &registry_name(), &sql)?;
+    Ok(rows.first().and_then(|row| entry(row)))
+}
+
+fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), UserError> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO {REGISTRY_TABLE} \
+         (name, fingerprint, seed, \"rows\", next_index, writing) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    );
+    let values = params![
+        entry.name,
+        entry.fingerprint,
+        entry.seed.0.to_string(),
+        entry.rows,
+        entry.next_index,
+        entry.writing
+    ];
+    let written = connection.execute(&sql, values);
+    written.map_err(|error| statement_error(&registry_name(), &error))?;
+    Ok(())
+}
+
+/// The registry in errors.
+fn registry_name() -> String {
+    format!("table `{REGISTRY_TABLE}`")
+}
+
+fn exists(connection: &Connection, name: &str) -> Result<bool, UserError> {
+    let sql = format!(
+        "SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = {} COLLATE NOCASE",
+        literal(name)
+    );
+    Ok(!describe::rows(connection, "the table registry", &sql)?.is_empty())
+}
+
+/// The error of a statement on a table, with a separate kind if the table does not exist.
+pub(super) fn table_error(
+    connection: &Connection,
+    table: &BoundTable,
+    what: &str,
+    error: &rusqlite::Error,
+) -> UserError {
+    let mut error = statement_error(&format!("{what} `{}`", table.name), error);
+    if matches!(exists(connection, &table.name), Ok(false)) {
+        error.kind = UserErrorKind::MissingTable;
+    }
+    error
+}
+
+/// The table, or the rows of its slice.
+pub(super) fn rows_of(table: &BoundTable) -> String {
+    let slice = table.slice_condition();
+    let slice = slice.map_or(String::new(), |slice| format!(" WHERE {slice}"));
+    format!("{}{slice}", quoted(&table.name))
+}
+
+/// Counts rows by key div `width`.
+fn count_by_key(
+    connection: &Connection,
+    table: &BoundTable,
+    width: u64,
+) -> Result<KeyCounts, UserError> {
+    if width == 0 {
+        return Err(UserError::usage("keys cannot be counted in buckets of width 0"));
+    }
+    let key = &table.key;
+    // Keys are below 2^63: a wider bucket contains them all. SQLite truncates an integer quotient, which for
+    // nonnegative keys is its floor.
+    let bucket = match i64::try_from(width) {
+        Ok(width) => format!("({key}) / {width}"),
+        Err(_) => "0".to_owned(),
+    };
+    let sql = format!(
+        "SELECT CASE WHEN ({key}) >= 0 THEN {bucket} END, count(*) FROM {} GROUP BY 1 ORDER BY 1",
+        rows_of(table)
+    );
+    let failed = |error| table_error(connection, table, "keys of table", &error);
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut counts = KeyCounts::default();
+    while let Some(row) = rows.next().map_err(failed)? {
+        // A key expression that is not an integer fails here.
+        let bucket: Option<u64> = row.get(0).map_err(failed)?;
+        let count: u64 = row.get(1).map_err(failed)?;
+        match bucket {
+            Some(bucket) => counts.buckets.push((bucket, count)),
+            None => counts.without_key = count,
+        }
+    }
+    Ok(counts)
 }

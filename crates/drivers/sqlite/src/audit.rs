@@ -16,7 +16,7 @@ use highwater_driver::contract::{BucketSums, KeySums};
 use highwater_driver::sql::dialect::quoted;
 use highwater_model::user_error::UserError;
 
-use super::tables::{rows_of, table_error};
+use super::admin::{rows_of, table_error};
 
 /// Maximum texts of a column whose integers are cached.
 const TEXTS_MAX: usize = 16_384;

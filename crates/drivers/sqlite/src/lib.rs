@@ -15,13 +15,9 @@ mod audit;
 mod database;
 mod describe;
 mod error;
-mod session;
 mod settings;
 mod statements;
-mod tables;
-mod target;
 mod thread;
-mod writer_lock;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +56,6 @@ impl Driver for SqliteDriver {
     ) -> Result<Arc<dyn Target>, UserError> {
         let settings = settings::Settings::new(urls, options)?;
         let database = Arc::new(database::Database::new(settings));
-        Ok(Arc::new(target::SqliteTarget { database }))
+        Ok(Arc::new(database::SqliteTarget { database }))
     }
 }

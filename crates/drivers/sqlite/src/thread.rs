@@ -3,22 +3,31 @@
 //! Only one request is in flight at a time, so every channel has capacity 1 and never fills up. Requests are moved in,
 //! and their buffers return with the response. Dropping the executor's side between requests ends the thread; dropping
 //! it during a request also interrupts the statement. Must not know the requests, or any SQL.
+//!
+//! A session is the executor's end of a connection on its own thread. The lock for the single writer is fair: threads
+//! acquire it in order of arrival. With a plain mutex, a thread that has just written can overtake waiting ones, and
+//! SQLite's own busy handler sleeps in growing steps. Both would appear as latency that the database did not cause.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 
 use futures_util::future::{Either, select};
-use highwater_model::units::Nanos;
 use rusqlite::{Connection, InterruptHandle};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
-use highwater_driver::contract::Timeline;
+use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session, Timeline};
+use highwater_driver::failure::{closed, gone};
 use highwater_driver::time_limit::UnderWay;
+use highwater_model::op::BoundWorkload;
+use highwater_model::outcome::Outcome;
+use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use super::database::{Database, Running};
+use super::statements::Statements;
 
 /// The executor's end.
 pub(super) struct ConnectionThread<Q, R> {
@@ -143,7 +152,7 @@ impl<Q, R> ConnectionWorker<Q, R> {
     }
 
     /// The connection is unusable; `error` is the reason.
-    pub(super) fn refuse(&mut self, error: UserError) {
+    fn refuse(&mut self, error: UserError) {
         if let Some(opened) = self.opened.take() {
             drop(opened.send(Err(error)));
         }
@@ -181,4 +190,149 @@ fn thread_cpu() -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     Nanos::from_secs(seconds).saturating_add(Nanos(nanos))
+}
+
+type Response = (Request, Outcome);
+
+/// One connection, prepared for a workload.
+pub(super) struct SqliteSession {
+    thread: ConnectionThread<Request, Response>,
+}
+
+impl SqliteSession {
+    /// Opens the file and prepares the workload's statements.
+    pub(super) async fn open(
+        database: &Arc<Database>,
+        connect: Connect,
+    ) -> Result<Self, UserError> {
+        let workload = connect.workload;
+        let name = format!("sqlite-{}", connect.number);
+        let serve = move |connection: &Connection,
+                          worker: &mut ConnectionWorker<Request, Response>| {
+            serve_requests(connection, worker, &workload);
+        };
+        let thread = start(database, name, connect.timeline.as_ref(), serve).await?;
+        Ok(Self { thread })
+    }
+}
+
+fn serve_requests(
+    connection: &Connection,
+    worker: &mut ConnectionWorker<Request, Response>,
+    workload: &BoundWorkload,
+) {
+    let (database, abandoned) = (Arc::clone(&worker.database), Arc::clone(&worker.abandoned));
+    let prepared = Statements::prepare(connection, workload, &database, abandoned);
+    let mut statements = match prepared {
+        Ok(statements) => statements,
+        Err(error) => return worker.refuse(error),
+    };
+    worker.ready(connection);
+    while let Some((request, running)) = worker.next() {
+        let outcome = statements.execute(&request.op);
+        drop(running);
+        worker.respond((request, outcome));
+    }
+}
+
+impl Session for SqliteSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(NoWire)
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let sent = std::mem::replace(request, Request::empty());
+            match self.thread.request(sent).await {
+                Ok((returned, outcome)) => {
+                    *request = returned;
+                    outcome
+                }
+                Err(RequestError::NotSent(unsent)) => {
+                    *request = unsent;
+                    closed(&request.op)
+                }
+                Err(RequestError::NoResponse) => {
+                    Outcome::unknown(gone("the session's thread ended before it answered"))
+                }
+            }
+        })
+    }
+}
+
+/// No wire form is needed: rows are bound from the op itself.
+struct NoWire;
+
+impl Encoder for NoWire {
+    fn encode(&mut self, request: &mut Request) {
+        request.bytes.clear();
+    }
+}
+
+/// Blocks its thread, so it is only for the database's own threads.
+#[derive(Debug, Default)]
+pub(super) struct FairWriterLock {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    locked: bool,
+    // At most one entry per thread of the target.
+    waiting: VecDeque<Arc<Waiter>>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    called: AtomicBool,
+    thread: Thread,
+}
+
+/// The right to write, until it is dropped.
+#[derive(Debug)]
+pub(super) struct WriterGuard<'a>(&'a FairWriterLock);
+
+impl FairWriterLock {
+    /// Number of threads that wait now.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue().waiting.len()
+    }
+
+    /// Waits until this thread may write.
+    pub(super) fn acquire(&self) -> WriterGuard<'_> {
+        let waiter = {
+            let mut queue = self.queue();
+            if !queue.locked {
+                queue.locked = true;
+                return WriterGuard(self);
+            }
+            let waiter =
+                Arc::new(Waiter { called: AtomicBool::new(false), thread: thread::current() });
+            queue.waiting.push_back(Arc::clone(&waiter));
+            waiter
+        };
+        while !waiter.called.load(Ordering::Acquire) {
+            thread::park();
+        }
+        WriterGuard(self)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // The queue is consistent at every point where a thread can panic.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for WriterGuard<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue();
+        match queue.waiting.pop_front() {
+            // Passed on without unlocking in between, so that no other thread can overtake.
+            Some(next) => {
+                next.called.store(true, Ordering::Release);
+                next.thread.unpark();
+            }
+            None => queue.locked = false,
+        }
+    }
 }

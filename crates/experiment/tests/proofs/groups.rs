@@ -4,7 +4,7 @@ use std::path::Path;
 
 use highwater_analysis::comparison::Verdict;
 use highwater_analysis::group::comparisons;
-use highwater_experiment::trial_maker::Requested;
+use highwater_experiment::trials::Requested;
 use highwater_experiment::{GroupRun, check};
 use highwater_model::event::Event;
 use highwater_model::group::{GroupOutcome, GroupRecord, VariantRecord};

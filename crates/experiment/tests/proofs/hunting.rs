@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_experiment::Probe;
-use highwater_experiment::trial_maker::{Requested, TrialPlace};
+use highwater_experiment::trials::{Requested, TrialPlace};
 use highwater_model::plan::{AuditLevel, Objective, Unit};
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::search::{

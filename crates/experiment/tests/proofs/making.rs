@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use highwater_analysis::Ended;
 use highwater_driver::interrupts::{self, Interrupter, Interrupts};
-use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{Experiment, ExperimentRun, run};
 use highwater_model::event::Event;
 use highwater_model::plan::Plan;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use highwater_analysis::tuning::probes_most;
 use highwater_experiment::Configuration;
-use highwater_experiment::trial_maker::Requested;
+use highwater_experiment::trials::Requested;
 use highwater_model::event::Event;
 use highwater_model::plan::Unit;
 use highwater_model::record::ExperimentRecord;

@@ -2,17 +2,19 @@
 //!
 //! A proposal must never be the command that was just run, or one that is known to fail, and uses the user's words and
 //! units. If the question is answered, its case states why nothing is proposed.
+//!
+//! A line of the table of next steps: a condition, and the proposed command.
 
-mod case;
 mod of_experiments;
 mod of_runs;
+
 #[cfg(test)]
 mod tests;
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::record::RecordRef;
+use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 
-use case::{Case, Situation};
+use crate::commands;
 
 /// All cases in order.
 fn cases() -> impl Iterator<Item = &'static Case> {
@@ -36,4 +38,52 @@ pub fn next_command(
 /// The first case that applies.
 fn case(situation: &Situation<'_>) -> Option<&'static Case> {
     cases().find(|case| (case.applies)(situation))
+}
+
+/// Inputs when a command has ended.
+#[derive(Clone, Copy)]
+struct Situation<'a> {
+    record: RecordRef<'a>,
+    /// The run; for an experiment, its last run.
+    run: &'a RunRecord,
+    measured: &'a [MeasuredStream<'a>],
+    /// Where the record is stored, as the user would type it.
+    directory: &'a str,
+}
+
+impl<'a> Situation<'a> {
+    /// The experiment, if it is one.
+    fn experiment(&self) -> Option<&'a ExperimentRecord> {
+        self.record.experiment()
+    }
+
+    /// `highwater show` of the stored record, followed by `rest`.
+    fn show(&self, rest: &str) -> String {
+        commands::show(self.directory, rest)
+    }
+}
+
+/// A line of the table.
+struct Case {
+    /// The condition in words; identifies its example in the tests.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers and tests"))]
+    when: &'static str,
+    /// The condition.
+    applies: fn(&Situation<'_>) -> bool,
+    /// The proposed command; absent if the question is answered.
+    then: Option<fn(&Situation<'_>) -> String>,
+}
+
+impl Case {
+    const fn new(
+        when: &'static str,
+        applies: fn(&Situation<'_>) -> bool,
+        command: fn(&Situation<'_>) -> String,
+    ) -> Self {
+        Self { when, applies, then: Some(command) }
+    }
+
+    const fn answered(when: &'static str, applies: fn(&Situation<'_>) -> bool) -> Self {
+        Self { when, applies, then: None }
+    }
 }

@@ -13,7 +13,7 @@ use highwater_model::search::{Mark, NoMarkReason, ProbeVerdict, SearchOutcome, S
 use highwater_model::tune::{BestConfiguration, NoBestReason, TuneOutcome, TuneRecord};
 use highwater_sizing::growth::report;
 
-use super::case::{Case, Situation};
+use super::{Case, Situation};
 use crate::again::{
     again_group, again_scale, again_search, again_tune, longer_confirmations, longer_probes,
     without_axes,

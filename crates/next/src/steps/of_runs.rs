@@ -7,7 +7,7 @@ use highwater_model::plan::{AuditLevel, Pace};
 use highwater_model::record::{AuditStatus, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::case::{Case, Situation};
+use super::{Case, Situation};
 use crate::commands::{
     self, Length, base, check, find, find_sessions, flag_rate, longer_ns, one_session,
     ops_of_percentiles, planned_ns, span, until_percentiles_ns,

@@ -8,14 +8,13 @@ use highwater_analysis::growth;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::group::{GroupOutcome, GroupRecord};
-use highwater_model::judgment::IncidentKind;
-use highwater_model::judgment::{Measurement, Reason, ReasonCode};
+use highwater_model::judgment::{IncidentKind, Measurement, Reason, ReasonCode};
 use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Resource};
 use highwater_model::plan::Objective;
 use highwater_model::record::{
-    AuditStatus, ExperimentRecord, ImportedRecord, Question, Record, RunRecord,
+    AuditStatus, ExperimentRecord, ImportRecord, ImportedPace, ImportedRecord, LatencyBegin,
+    Question, Record, RunRecord,
 };
-use highwater_model::record::{ImportRecord, ImportedPace, LatencyBegin};
 use highwater_model::scale::{ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::search::{
     NoMark, NoMarkReason, ProbePurpose, ProbeVerdict, SearchOutcome, SearchRecord,

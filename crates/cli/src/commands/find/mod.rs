@@ -8,7 +8,7 @@ use std::sync::Arc;
 use highwater_driver::TargetUrl;
 use highwater_experiment as experiment;
 use highwater_experiment::Probe;
-use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::{Objective, Plan, StopRule};
 use highwater_model::quantity::{Ppm, parse_duration, parse_rate};

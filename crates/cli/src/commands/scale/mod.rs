@@ -13,7 +13,7 @@ use highwater_analysis::growth::{Candidate, Grown, chosen};
 use highwater_driver::TargetUrl;
 use highwater_driver::interrupts::Interrupts;
 use highwater_experiment as experiment;
-use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
+use highwater_experiment::scale::{Cluster, ReadyClusters, StartedCluster};
 use highwater_experiment::{ExperimentRun, SizedTrial};
 use highwater_model::display::duration;
 use highwater_model::plan::Plan;

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use highwater_analysis::growth::drift;
 use highwater_driver::clock::RealClock;
 use highwater_experiment::SizedTrial;
-use highwater_experiment::scale::cluster::Cluster;
-use highwater_experiment::trial_maker::{
+use highwater_experiment::scale::Cluster;
+use highwater_experiment::trials::{
     PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace,
 };
 use highwater_model::cluster::Rows;

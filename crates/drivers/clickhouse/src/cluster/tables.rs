@@ -1,15 +1,34 @@
-//! Creates the tables of a workload on every server, with a `Distributed` table over all. Must not read rows.
+//! Creates the tables of a workload on every server, with a `Distributed` table over all, and reads them as one, for
+//! the audit.
+//!
+//! Each server reads its own concurrently, and the results are combined here. So no server aggregates others' results,
+//! and none can be left out. Operations on all servers together, such as the maintenance of their tables, are here,
+//! too.
 
-use highwater_driver::contract::TableAdmin;
-use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
-use highwater_model::op::{BoundTable, BoundWorkload};
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::join_all;
+
+use highwater_driver::Right;
+use highwater_driver::contract::{
+    BucketSums, KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber,
+    TableReader, TargetFacts,
+};
+use highwater_driver::network::one_line;
+use highwater_driver::regular_file::DiskSpace;
+use highwater_driver::sql::admin::SqlAdmin;
+use highwater_driver::sql_query::{Texts, first_value};
+use highwater_driver::table_registry::{Lease, LeaseAction, RegistryEntry, TablePolicy};
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::membership::{self, CLUSTER};
-use super::spread;
-use super::{ABOVE, Cluster, Opened, each};
+use super::{ABOVE, CLUSTER, Cluster, Opened, each};
+use crate::admin::ClickHouseServer;
 use crate::dialect::CLICKHOUSE;
-use crate::spooling;
+use crate::{cluster, spools};
 
 /// See [`TableAdmin::create_tables`]. Each server registers its own and its `Distributed` tables, so that a run against
 /// a single server knows their owner.
@@ -29,9 +48,8 @@ pub(super) async fn create(
     drop(cluster.all().await?);
     let is_name = |setting: &&(String, String)| setting.0.eq_ignore_ascii_case(CLUSTER);
     let named = policy.settings.iter().find(is_name);
-    let name = membership::choose(&cluster.clusters, named.map(|(_, value)| value.as_str()))?;
-    let of_tables =
-        |setting: &&(String, String)| !is_name(setting) && !spooling::is_name(&setting.0);
+    let name = cluster::choose(&cluster.clusters, named.map(|(_, value)| value.as_str()))?;
+    let of_tables = |setting: &&(String, String)| !is_name(setting) && !spools::is_name(&setting.0);
     let settings: Vec<(String, String)> =
         policy.settings.iter().filter(of_tables).cloned().collect();
     let own = TablePolicy { settings: &settings, ..*policy };
@@ -58,15 +76,12 @@ pub(super) async fn create(
     });
     let entries = agreed(&registered.await?, policy);
     update(&mut opened, &entries).await?;
-    cluster.remarks = spread::remarks(cluster, &entries).await?;
+    cluster.remarks = cluster::remarks(cluster, &entries).await?;
     Ok(entries)
 }
 
 /// See [`TableAdmin::update_registry`]: updates first the registry that is read first.
-pub(super) async fn update(
-    opened: &mut [&mut Opened],
-    entries: &[RegistryEntry],
-) -> Result<(), UserError> {
+async fn update(opened: &mut [&mut Opened], entries: &[RegistryEntry]) -> Result<(), UserError> {
     for server in opened {
         server.own.update_registry(entries).await?;
         server.above.update_registry(entries).await?;
@@ -158,6 +173,238 @@ fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<Re
     agreed.collect()
 }
 
+impl Opened {
+    /// The connection to the table of that name with its own rows: a table that the user created on each server has the
+    /// name of the `Distributed` one.
+    /// server has the name of the one above.
+    async fn holder(&mut self, table: &str) -> Result<&mut SqlAdmin<ClickHouseServer>, UserError> {
+        let own = self.node.own_database();
+        let sql = format!(
+            "SELECT database FROM system.tables WHERE name = {} AND engine <> '{ABOVE}' \
+             AND database IN ({}, {})",
+            CLICKHOUSE.literal(table),
+            CLICKHOUSE.literal(&self.node.database),
+            CLICKHOUSE.literal(&own)
+        );
+        let databases = self.above.connection().rows(&sql).await?;
+        let databases: Vec<String> = databases.into_iter().flatten().flatten().collect();
+        let is_above = !databases.is_empty() && !databases.contains(&own);
+        Ok(if is_above { &mut self.above } else { &mut self.own })
+    }
+}
+
+impl TableReader for Cluster {
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> Response<'a, KeyCounts> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let counts = each(&mut opened, |server| {
+                Box::pin(async move {
+                    let holder = server.holder(&table.name).await?;
+                    holder.count_by_key(table, width).await
+                })
+            });
+            Ok(counts_together(counts.await?))
+        })
+    }
+
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let sums = each(&mut opened, |server| {
+                Box::pin(async move {
+                    let holder = server.holder(&table.name).await?;
+                    holder.sums_by_key(table, width).await
+                })
+            });
+            Ok(sums_together(sums.await?))
+        })
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> Response<'a, ()> {
+        Box::pin(async move {
+            for server in self.all().await? {
+                let holder = server.holder(&table.name).await?;
+                let mut pass_on = |row| take(row);
+                holder.read_rows(table, ranges, &mut pass_on).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        Some(CLICKHOUSE.condition(table, row))
+    }
+
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {
+        Box::pin(async move { self.first().await?.above.query(sql).await })
+    }
+}
+
+impl TableDescriber for Cluster {
+    /// A sample of all servers' rows; the order and the number of rows are those of the servers' own tables.
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
+        Box::pin(async move {
+            let mut shape = self.first().await?.above.describe(table).await?;
+            let mut opened = self.all().await?;
+            let own = each(&mut opened, |server| server.own.describe(table)).await;
+            if let Ok(own) = own {
+                shape.rows_all = own.iter().map(|own| own.rows_all).sum();
+                if let Some(own) = own.into_iter().next() {
+                    shape.indexes = own.indexes;
+                }
+            }
+            Ok(shape)
+        })
+    }
+}
+
+/// The servers' counts by bucket, in one list.
+fn counts_together(counts: Vec<KeyCounts>) -> KeyCounts {
+    let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut without_key = 0;
+    for count in counts {
+        without_key += count.without_key;
+        for (bucket, rows) in count.buckets {
+            *buckets.entry(bucket).or_default() += rows;
+        }
+    }
+    KeyCounts { buckets: buckets.into_iter().collect(), without_key }
+}
+
+/// The same for checksums, which are sums modulo 2⁶⁴ over the rows of any server.
+fn sums_together(all: Vec<KeySums>) -> KeySums {
+    let mut together = KeySums::default();
+    let mut buckets: Vec<BucketSums> = Vec::new();
+    for sums in all {
+        together.without_key += sums.without_key;
+        if together.covered.is_empty() {
+            together.covered = sums.covered;
+        }
+        buckets.extend(sums.buckets);
+    }
+    buckets.sort_by_key(|sums| sums.bucket);
+    for BucketSums { bucket, rows, sums } in &buckets {
+        together.add(*bucket, *rows, sums);
+    }
+    together
+}
+
+impl ServerAdmin for Cluster {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let versions = each(&mut opened, |server| {
+                Box::pin(server.own.connection().rows("SELECT version()"))
+            });
+            let versions: Vec<String> = versions
+                .await?
+                .into_iter()
+                .map(first_value)
+                .map(Option::unwrap_or_default)
+                .collect();
+            let nodes = opened.iter().zip(&versions).map(|(server, version)| {
+                format!("{} {}", server.node.address(), one_line(version))
+            });
+            let nodes: Vec<String> = nodes.collect();
+            let mut facts = self.first().await?.above.facts().await?;
+            let settings = &mut facts.settings;
+            settings.insert("clusters".to_owned(), one_line(&self.clusters.join(", ")));
+            settings.insert("nodes".to_owned(), nodes.join(", "));
+            facts.traits.push(format!("{} shards", nodes.len()));
+            let versions: BTreeSet<String> = versions.into_iter().collect();
+            if versions.len() > 1 {
+                facts.traits.push("shards of several versions".to_owned());
+            }
+            Ok(facts)
+        })
+    }
+
+    /// First all servers, and then their spools, to which no statement adds rows any more.
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let idle = each(&mut opened, |server| server.own.quiesce(deadline));
+            if !idle.await?.into_iter().all(|idle| idle) {
+                return Ok(false);
+            }
+            let empty = each(&mut opened, |server| server.above.quiesce(deadline));
+            Ok(empty.await?.into_iter().all(|empty| empty))
+        })
+    }
+
+    /// Of the connected servers: an unavailable one must not end the run.
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
+        Box::pin(async move {
+            let opened = self.members.iter_mut();
+            let disks =
+                opened.filter_map(|member| member.opened.as_mut()).map(|server| server.own.disk());
+            let known = join_all(disks).await.into_iter().flatten().flatten();
+            Ok(known.min_by_key(|disk| disk.free_bytes))
+        })
+    }
+
+    /// A refusal by one server counts as a refusal.
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let tried = each(&mut opened, |server| server.own.try_rights(table));
+            let is_refused = |right: &Right| right.refusal.is_some();
+            let known = tried.await?.into_iter().flatten();
+            // Servers whose user has all privileges are equivalent.
+            Ok(known.max_by_key(|rights| rights.iter().any(is_refused)))
+        })
+    }
+
+    fn remarks(&mut self) -> Response<'_, Vec<String>> {
+        let remarks = std::mem::take(&mut self.remarks);
+        Box::pin(std::future::ready(Ok(remarks)))
+    }
+}
+
+impl TableAdmin for Cluster {
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(create(self, workload, policy))
+    }
+
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(async move { update(&mut self.all().await?, entries).await })
+    }
+
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        Box::pin(async move { self.first().await?.above.leases(action).await })
+    }
+
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let bytes = each(&mut opened, |server| server.own.storage_bytes(workload));
+            let bytes: Result<Vec<Option<u64>>, UserError> = bytes.await;
+            Ok(bytes?.into_iter().sum())
+        })
+    }
+
+    /// Those of the first server: the tables of all were made alike.
+    fn table_settings<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> Response<'a, BTreeMap<String, String>> {
+        Box::pin(async move { self.first().await?.own.table_settings(workload).await })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use highwater_model::units::Seed;
@@ -197,5 +444,36 @@ mod tests {
             agreed(&[added.clone(), vec![new("t"), kept.clone()], vec![new("t"), older]], &policy);
         assert_eq!(found, [new("t"), kept]);
         assert_eq!(agreed(&[added.clone(), added.clone()], &policy), added);
+    }
+
+    #[test]
+    fn rows_of_one_bucket_are_added_up_whatever_server_has_them() {
+        let counts = |buckets: &[(u64, u64)], without_key| KeyCounts {
+            buckets: buckets.to_vec(),
+            without_key,
+        };
+        let found = counts_together(vec![
+            counts(&[(1, 5), (9, 2)], 1),
+            counts(&[], 0),
+            counts(&[(0, 3), (9, 4)], 2),
+        ]);
+        assert_eq!(found, counts(&[(0, 3), (1, 5), (9, 6)], 3));
+    }
+
+    #[test]
+    fn checksums_are_added_up_modulo_two_to_the_64() {
+        let bucket =
+            |bucket, rows, sums: [u64; 2]| BucketSums { bucket, rows, sums: sums.to_vec() };
+        let sums = |buckets: &[BucketSums], without_key| KeySums {
+            buckets: buckets.to_vec(),
+            covered: vec![true, false],
+            without_key,
+        };
+        let found = sums_together(vec![
+            sums(&[bucket(4, 2, [u64::MAX, 0])], 1),
+            sums(&[bucket(3, 1, [7, 0]), bucket(4, 1, [3, 0])], 1),
+        ]);
+        let expected = sums(&[bucket(3, 1, [7, 0]), bucket(4, 3, [2, 0])], 2);
+        assert_eq!(found, expected);
     }
 }

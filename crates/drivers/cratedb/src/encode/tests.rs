@@ -3,13 +3,15 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
+use proptest::prelude::*;
+
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Dictionary, OpId,
 };
 
-use super::super::statements;
 use super::*;
+use crate::encode;
 
 fn workload() -> BoundWorkload {
     let column = |name: &str, kind| BoundColumn::new(name, kind);
@@ -54,7 +56,7 @@ fn request(id: u16, body: OpBody) -> Request {
 }
 
 fn encoder(mode: Mode, gzip: Option<u32>) -> BodyEncoder {
-    BodyEncoder::new(&statements::plans(&workload(), mode).unwrap().into(), gzip)
+    BodyEncoder::new(&encode::plans(&workload(), mode).unwrap().into(), gzip)
 }
 
 fn check(mode: Mode, id: u16, body: OpBody, expected: &str) {
@@ -166,10 +168,58 @@ fn keys_are_found_in_the_statements_that_create_a_table() {
     ] {
         let mut workload = workload();
         workload.tables[0].create = create.iter().map(ToString::to_string).collect();
-        let plans = statements::plans(&workload, Mode::Bulk).unwrap();
+        let plans = encode::plans(&workload, Mode::Bulk).unwrap();
         let Plan::Insert(plan) = &plans[0] else {
             panic!("op 0 inserts");
         };
         assert_eq!(plan.has_key, has_key, "{create:?}");
+    }
+}
+
+fn written(put: impl Fn(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    put(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn values_are_json() {
+    for (value, text) in [(0, "0"), (9, "9"), (10, "10"), (99, "99"), (100, "100"), (-1, "-1")] {
+        assert_eq!(written(|out| put_integer(out, value)), text);
+    }
+    assert_eq!(written(|out| put_float(out, 0.0)), "0.0");
+    assert_eq!(written(|out| put_float(out, f64::NAN)), "\"NaN\"");
+    assert_eq!(written(|out| put_float(out, f64::NEG_INFINITY)), "\"-Infinity\"");
+    assert_eq!(written(|out| put_boolean(out, true)), "true");
+    assert_eq!(written(|out| put_text(out, "a\"b\\\n\u{1}é")), r#""a\"b\\\n\u0001é""#);
+}
+
+proptest! {
+    #[test]
+    fn gathered_numbers_are_those_written_one_by_one(
+        numbers in proptest::collection::vec(
+            prop_oneof![any::<i64>(), -3_i64..110, Just(1_451_606_400_000)], 0..60),
+    ) {
+        let text = written(|out| {
+            out.push(b'[');
+            let mut gathered = Numbers::new();
+            for (n, number) in numbers.iter().enumerate() {
+                gathered.put(out, *number, n == 0);
+            }
+            gathered.flush(out);
+            out.push(b']');
+        });
+        prop_assert_eq!(serde_json::from_str::<Vec<i64>>(&text).unwrap(), numbers);
+    }
+
+    #[test]
+    fn a_json_reader_finds_the_same_values(text in ".{0,30}", integer: i64, float: f64) {
+        let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        prop_assert_eq!(read(written(|out| put_text(out, &text))), text);
+        prop_assert_eq!(read(written(|out| put_integer(out, integer))), integer);
+        if float.is_finite() {
+            let back = read(written(|out| put_float(out, float))).as_f64().unwrap();
+            prop_assert_eq!(back.to_bits(), float.to_bits());
+        }
     }
 }

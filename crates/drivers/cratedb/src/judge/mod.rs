@@ -2,11 +2,20 @@
 //!
 //! Around the loss of a node, the server itself retries writes, and then reports stored rows as refused. So a refusal
 //! counts only if the cluster is stable, or if the server decides it before it writes. Must not do I/O.
+//!
+//! Classifies CrateDB's errors: code, HTTP status and text to class and certainty. A refusal that the server decides
+//! before it writes is certain. An error that can follow a partial write, or the loss of a node, is unknown. Source:
+//! responses of CrateDB 6.4.3; the recordings are next to the tests.
 
+#[cfg(test)]
+mod tests;
+
+use highwater_driver::network::one_line;
+use highwater_driver::redaction::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::answer::{Answer, Unapplied};
-use super::errors::{self, Classification, NotAppliedIf};
+use super::answer::{Answer, Reason, Unapplied};
 
 /// Maximum entries with an error per shard; the shard's other refusals have none.
 const EXPLAINED_PER_SHARD: usize = 10;
@@ -75,13 +84,13 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
 
 /// For a request that failed completely.
 fn failed(answer: &Answer, context: Context) -> Outcome {
-    let reason = errors::reason_of(answer);
-    let mut classification = errors::classify_request(answer.status, &reason);
+    let reason = reason_of(answer);
+    let mut classification = classify_request(answer.status, &reason);
     // A node that has just started does not know its tables yet.
     if answer.status == 404 && !context.stable {
         classification.class = ErrorClass::Unavailable;
     }
-    let error = errors::op_error(classification.class, &reason);
+    let error = op_error(classification.class, &reason);
     if !context.insert || context.is_not_applied(classification.not_applied_if) {
         Outcome::refused(context.rows, error)
     } else {
@@ -127,8 +136,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     let Some(first) = answer.unapplied.first() else {
         return Outcome::applied(answer.applied);
     };
-    let classifications: Vec<Classification> =
-        answer.reasons.iter().map(errors::classify_row).collect();
+    let classifications: Vec<Classification> = answer.reasons.iter().map(classify_row).collect();
     let bare = classify_bare(answer, &classifications, context);
     let classification = |entry: &Unapplied| match entry.reason {
         Some(reason) => classifications.get(reason).copied().unwrap_or(bare),
@@ -138,7 +146,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     let explained = answer.unapplied.iter().find(|entry| entry.reason.is_some());
     let shown = explained.unwrap_or(first);
     let error = match shown.reason.and_then(|reason| answer.reasons.get(reason)) {
-        Some(reason) => errors::op_error(classification(shown).class, reason),
+        Some(reason) => op_error(classification(shown).class, reason),
         None => OpError {
             class: classification(shown).class,
             code: None,
@@ -200,5 +208,191 @@ fn unknown(error: OpError) -> Outcome {
     outcome
 }
 
-#[cfg(test)]
-mod tests;
+/// Prefix of the text of a rejection by the write pool; its code is only a generic one.
+const REJECTED: &str = "EsRejectedExecution";
+
+/// Not a server code: the response exceeds the read limit.
+pub(super) const TOO_LONG: i64 = -1;
+
+/// The relation is unknown: it never existed, or was dropped.
+const UNKNOWN_TABLE: i64 = 4041;
+
+/// The cluster itself has blocked writes to a table, as it does when a disk is nearly full.
+const BLOCKED: i64 = 4037;
+/// The hint for this error.
+const BLOCKED_HINT: &str = "a disk may be fuller than \
+     cluster.routing.allocation.disk.watermark.flood_stage: free space, then ALTER TABLE … SET \
+     (\"blocks.read_only_allow_delete\" = false)";
+
+/// The condition under which a failure means that nothing was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotAppliedIf {
+    /// Always, whatever happens to the cluster.
+    Always,
+    /// If the cluster is stable. If a node was lost, the server's earlier attempt may have written.
+    Stable,
+    /// As [`NotAppliedIf::Stable`], and only if the table has a key: without one, the only
+    /// duplicates come from the server's own retries.
+    StableWithKey,
+    /// It may have been written.
+    Never,
+}
+
+/// The class of a failure, and its certainty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Classification {
+    class: ErrorClass,
+    not_applied_if: NotAppliedIf,
+    /// Only up to ten entries per shard have an error.
+    capped: bool,
+}
+
+impl Classification {
+    /// For entries of which up to ten per shard have an error.
+    pub(super) const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
+        Self { class, not_applied_if, capped: true }
+    }
+}
+
+/// Classifies a row of a bulk request that was not applied.
+fn classify_row(reason: &Reason) -> Classification {
+    use ErrorClass::{Constraint, Data, Resource, Statement, Unavailable};
+    if reason.text.starts_with(REJECTED) {
+        return Classification {
+            capped: false,
+            ..Classification::new(ErrorClass::Rejected, NotAppliedIf::Stable)
+        };
+    }
+    match reason.code {
+        4091 => Classification::new(Constraint, NotAppliedIf::StableWithKey),
+        4000 if violates_constraint(&reason.text) => {
+            Classification::new(Constraint, NotAppliedIf::Always)
+        }
+        4000 | 4003 | 4005 => Classification::new(Data, NotAppliedIf::Always),
+        4007 | BLOCKED => Classification::new(Statement, NotAppliedIf::Stable),
+        40411 => Classification::new(Constraint, NotAppliedIf::Stable),
+        5000 if is_resource(&reason.text) => Classification::new(Resource, NotAppliedIf::Never),
+        _ => Classification::new(Unavailable, NotAppliedIf::Never),
+    }
+}
+
+/// Classifies a whole request that failed.
+fn classify_request(status: u16, reason: &Reason) -> Classification {
+    use ErrorClass::{
+        Authentication, Constraint, Data, Protocol, Rejected, Resource, Statement, Timeout,
+        Unavailable,
+    };
+    let text = reason.text.as_str();
+    let (class, not_applied_if) = match (status, reason.code) {
+        (401, _) => (Authentication, NotAppliedIf::Always),
+        // Larger than the server's request limit; it was not read.
+        (413, _) => (Statement, NotAppliedIf::Always),
+        (429, _) => (Rejected, NotAppliedIf::Always),
+        _ if text.starts_with(REJECTED) => (Rejected, NotAppliedIf::Stable),
+        (400, 4000) if violates_constraint(text) => (Constraint, NotAppliedIf::Always),
+        (400, 4000) if is_about_values(text) => (Data, NotAppliedIf::Always),
+        (400, 4003) => (Data, NotAppliedIf::Always),
+        (_, 4091) => (Constraint, NotAppliedIf::StableWithKey),
+        // Existing tables are missing for a while after a node has started.
+        (404, 4040..=4049) | (403, _) => (Statement, NotAppliedIf::Always),
+        (_, 5005) => (Timeout, NotAppliedIf::Never),
+        (_, 5000) if is_resource(text) => (Resource, NotAppliedIf::Never),
+        (400..=499, code) if code != 0 => (Statement, NotAppliedIf::Always),
+        (500..=599, _) => (Unavailable, NotAppliedIf::Never),
+        _ => (Protocol, NotAppliedIf::Never),
+    };
+    Classification::new(class, not_applied_if)
+}
+
+/// Violations of CHECK, NOT NULL, and a missing key are constraint errors, although their code is that of an invalid
+/// statement.
+fn violates_constraint(text: &str) -> bool {
+    text.contains("Failed CONSTRAINT")
+        || text.contains("must not be null")
+        || text.contains("must not be NULL")
+}
+
+/// A value that does not fit, as opposed to an unparsable statement.
+fn is_about_values(text: &str) -> bool {
+    ["Cannot cast", "cannot be cast", "immense term", "parameter values", "Invalid value"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+fn is_resource(text: &str) -> bool {
+    text.starts_with("OutOfMemoryError") || text.starts_with("CircuitBreaking")
+}
+
+/// The server's message, on one line.
+fn said(text: &str) -> String {
+    without_secrets(one_line(text))
+}
+
+/// The failure of an op, with the server's message.
+fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
+    OpError {
+        class,
+        code: (reason.code != 0).then(|| reason.code.to_string()),
+        message: match reason.code {
+            BLOCKED => format!("{}: {BLOCKED_HINT}", said(&reason.text)),
+            _ => said(&reason.text),
+        },
+    }
+}
+
+/// Why a whole request failed, from the available parts of the response.
+fn reason_of(answer: &Answer) -> Reason {
+    if let Some(reason) = &answer.error {
+        return reason.clone();
+    }
+    let text = answer.plain_text();
+    let text = match (answer.status, text.is_empty()) {
+        (413, true) => "the request is longer than the server takes (http.max_content_length)",
+        (_, true) => "an answer without a text",
+        (_, false) => text.as_str(),
+    };
+    Reason { code: 0, text: format!("HTTP {}: {text}", answer.status) }
+}
+
+/// Why a target cannot be used; `place` names it.
+pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> UserError {
+    let classification = classify_request(status, reason);
+    let kind = match classification.class {
+        _ if reason.code == UNKNOWN_TABLE => UserErrorKind::MissingTable,
+        ErrorClass::Authentication => UserErrorKind::Refused,
+        ErrorClass::Resource => UserErrorKind::Exhausted,
+        _ if reason.code == TOO_LONG => UserErrorKind::Exhausted,
+        ErrorClass::Unavailable
+        | ErrorClass::Timeout
+        | ErrorClass::Protocol
+        | ErrorClass::Rejected => UserErrorKind::Unreachable,
+        _ => UserErrorKind::Statement,
+    };
+    let hint = match (status, reason.code) {
+        (_, 4011) => Some("GRANT DDL, DML, DQL ON SCHEMA … TO the user"),
+        (401, _) => Some("check user and password: URL, or CRATEDB_PASSWORD"),
+        (_, 4045) if reason.text.contains("'sys'") => {
+            Some("health and counters are read from sys: GRANT DQL ON SCHEMA sys TO the user")
+        }
+        (_, 4045 | 4041) => Some(
+            "name the schema in the URL: `…/SCHEMA`; a schema that the user has no right to is \
+             missing for it",
+        ),
+        (_, BLOCKED) => Some(BLOCKED_HINT),
+        (_, 4007) => Some("the table is blocked: look at its settings `blocks.…`"),
+        (_, 4040 | 5002) => Some(
+            "a shard has no copy that works: sys.allocations says why, such as a lost node or a \
+             disk beyond its watermark",
+        ),
+        (503, _) => Some("the cluster has no master: it is starting, or more than half is lost"),
+        _ if classification.class == ErrorClass::Protocol && reason.code != TOO_LONG => {
+            Some("is this the HTTP port (4200), and not the PostgreSQL port (5432)?")
+        }
+        _ => None,
+    };
+    let code = match reason.code {
+        0 | TOO_LONG => String::new(),
+        code => format!(" ({code})"),
+    };
+    UserError::new(kind, format!("{place}: {}{code}", said(&reason.text))).hinted(hint)
+}

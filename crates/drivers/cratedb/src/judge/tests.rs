@@ -1,8 +1,9 @@
 //! Every case of the protocol, from its recorded response to its outcome.
 
-use super::super::recordings::{answer, recording};
-use super::*;
 use highwater_model::outcome::Certainty::{self, Applied, NotApplied, Unknown};
+
+use super::*;
+use crate::recordings::{answer, recording};
 
 const BULK: Context = Context { rows: 3, insert: true, bulk: true, has_key: true, stable: true };
 const COUNTED: Context = Context { bulk: false, ..BULK };
@@ -325,4 +326,30 @@ fn queries_say_how_many_rows_they_returned() {
     assert!(outcome.is_success() && outcome.response_bytes > 400);
     // A statement without columns returns one empty row.
     assert_eq!(judged("05-drop-if-exists", QUERY).response_rows, 0);
+}
+
+/// A smaller statement may succeed; the same one will fail again.
+#[test]
+fn a_circuit_breaker_is_no_absence() {
+    for name in ["47-breaker-of-a-fetch", "34-oom-or-breaker-1"] {
+        let recorded = recording(name);
+        let reason = reason_of(&recorded.answer());
+        let error = target_error("h", recorded.status, &reason);
+        assert_eq!(error.kind, UserErrorKind::Exhausted, "{error}");
+        assert!(error.message.contains(&reason.text), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_right_has_a_hint_of_its_own() {
+    for (status, code, text, hint) in [
+        (404, 4045, "SchemaUnknownException[Schema 'sys' unknown]", "GRANT DQL ON SCHEMA sys"),
+        (404, 4045, "SchemaUnknownException[Schema 'doc' unknown]", "/SCHEMA"),
+        (401, 4011, "MissingPrivilegeException[Missing 'DDL' …]", "GRANT DDL, DML, DQL"),
+        (401, 0, "HTTP 401: …", "user and password"),
+    ] {
+        let reason = Reason { code, text: text.to_owned() };
+        let error = target_error("crate://h", status, &reason);
+        assert!(error.hint.unwrap().contains(hint), "{text}");
+    }
 }

@@ -3,7 +3,7 @@
 use highwater_model::op::{ColumnData, OpId};
 
 use super::*;
-use crate::packet::HEADER;
+use crate::wire::HEADER;
 
 fn batch(rows: usize) -> RowBatch {
     let count = i64::try_from(rows).unwrap();
@@ -30,7 +30,7 @@ fn encoded(mode: Mode, rows: usize, bytes_max: usize) -> Vec<u8> {
 }
 
 fn texts(bytes: &[u8]) -> Vec<String> {
-    packet::commands(bytes)
+    wire::commands(bytes)
         .map(|command| String::from_utf8_lossy(&command[HEADER + 1..]).into_owned())
         .collect()
 }
@@ -57,7 +57,7 @@ fn a_batch_beyond_the_server_s_limit_is_a_transaction_of_several_statements() {
 #[test]
 fn rows_are_executed_one_by_one_in_a_transaction_unless_there_is_one() {
     let bytes = encoded(Mode::Prepared, 3, 0);
-    assert_eq!(packet::commands(&bytes).count(), 4);
+    assert_eq!(wire::commands(&bytes).count(), 4);
     let bytes = encoded(Mode::Prepared, 1, 0);
     let expected: Vec<u8> = [
         &[0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0b10_0000, 1][..],
@@ -93,7 +93,7 @@ fn many_lines_are_cut_into_packets_whose_numbers_begin_again() {
     while let Some(([a, b, c, sequence], behind)) = rest.split_first_chunk() {
         assert_eq!(*sequence, expected);
         expected = expected.wrapping_add(1);
-        rest = &behind[packet::length(*a, *b, *c)..];
+        rest = &behind[wire::length(*a, *b, *c)..];
         packets += 1;
     }
     assert!(packets > 256, "{packets}");
@@ -119,9 +119,9 @@ fn values_of_a_query_stand_where_their_numbers_are() {
 fn what_has_no_form_is_refused_by_the_server() {
     let mut out = Vec::new();
     let cells = [Cell::Float(f64::NAN), Cell::Float(f64::NEG_INFINITY)];
-    text::values(&mut out, cells.into_iter());
+    values(&mut out, cells.into_iter());
     assert_eq!(out, b"(1e999,-1e999)");
     out.clear();
-    text::timestamp(&mut out, 253_402_300_800_000);
+    timestamp(&mut out, 253_402_300_800_000);
     assert_eq!(out, b"10000-01-01 00:00:00.000");
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use highwater_model::op::{ColumnData, ColumnType, Dictionary, OpId};
 use proptest::prelude::*;
+
+use highwater_model::op::{ColumnData, ColumnType, Dictionary, OpId};
 
 use super::*;
 

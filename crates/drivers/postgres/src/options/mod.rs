@@ -1,27 +1,31 @@
-//! Converts a target URL and the environment to connection options: hosts, login, TLS.
+//! Converts a target URL and the environment to connection options: hosts, login, TLS, TCP.
 //!
 //! No I/O, except for a service file, which may name the hosts: other named files are read at the first connection.
 
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use highwater_model::units::Nanos;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
 
 use highwater_driver::contract::TargetOptions;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
 use highwater_driver::time_limit::LingeringBackends;
+use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-pub(super) use required_auth::{Binding, HostOrder, SessionAttributes};
-pub(super) use required_auth::{Method, RequiredAuth};
-use settings::Settings;
-pub(super) use tcp::TcpOptions;
+use self::settings::Settings;
 
-mod required_auth;
-mod settings;
-mod tcp;
+pub(super) use settings::{Binding, HostOrder, Method, RequiredAuth, SessionAttributes};
 
 /// Parameters that are elsewhere in the displayed URL.
 const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "hostaddr", "port", "user"];
@@ -40,7 +44,7 @@ pub(super) struct Login {
     /// As named; without one, the server uses its default.
     pub(super) database: Option<String>,
     /// As given; the default depends on the address.
-    pub(super) sslmode: Option<SslMode>,
+    sslmode: Option<SslMode>,
     pub(super) tls: TlsFiles,
     pub(super) application_name: String,
     /// Command-line options for the server, such as `-csearch_path=bench`.
@@ -291,5 +295,64 @@ fn parse_port(text: &str) -> Result<u16, UserError> {
     })
 }
 
-#[cfg(test)]
-mod tests;
+/// How a lost peer is detected; absent values mean the system's default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TcpOptions {
+    /// Whether an idle connection is probed.
+    keepalives: bool,
+    /// Seconds without traffic before the first probe.
+    idle: Option<u64>,
+    /// Seconds between two probes.
+    interval: Option<u64>,
+    /// Probes without a response after which the connection is lost.
+    count: Option<u32>,
+    /// Maximum time for which sent bytes may be unacknowledged.
+    user_timeout: Option<Duration>,
+}
+
+impl TcpOptions {
+    /// The given options; 0 means the system's default, as in libpq.
+    fn of_settings(given: impl Fn(&str) -> Option<String>) -> Result<Self, UserError> {
+        let number = |name: &str| -> Result<Option<u64>, UserError> {
+            let Some(text) = given(name) else {
+                return Ok(None);
+            };
+            // libpq treats a negative number as 0.
+            let value = text.trim().parse::<i32>().map_err(|_| {
+                UserError::usage(format!("`{name}={text}` is not a whole number"))
+                    .with_hint("0 is the default of the operating system")
+            })?;
+            Ok(u64::try_from(value).ok().filter(|value| *value > 0))
+        };
+        let count = number("keepalives_count")?;
+        Ok(Self {
+            keepalives: given("keepalives").is_none() || number("keepalives")?.is_some(),
+            idle: number("keepalives_idle")?,
+            interval: number("keepalives_interval")?,
+            count: count.and_then(|count| u32::try_from(count).ok()),
+            user_timeout: number("tcp_user_timeout")?.map(Duration::from_millis),
+        })
+    }
+
+    /// Applies them to a connection.
+    pub(crate) fn apply(self, stream: &TcpStream) -> io::Result<()> {
+        let socket = SockRef::from(stream);
+        if self.user_timeout.is_some() {
+            socket.set_tcp_user_timeout(self.user_timeout)?;
+        }
+        if !self.keepalives {
+            return Ok(());
+        }
+        let mut keepalive = TcpKeepalive::new();
+        if let Some(seconds) = self.idle {
+            keepalive = keepalive.with_time(Duration::from_secs(seconds));
+        }
+        if let Some(seconds) = self.interval {
+            keepalive = keepalive.with_interval(Duration::from_secs(seconds));
+        }
+        if let Some(count) = self.count {
+            keepalive = keepalive.with_retries(count);
+        }
+        socket.set_tcp_keepalive(&keepalive)
+    }
+}

@@ -267,3 +267,40 @@ fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
     let missing = [("PGSERVICE", "bench"), ("PGSERVICEFILE", "/nonexistent")];
     assert!(open("postgres://", &missing).is_err());
 }
+
+fn tcp_options(pairs: &[(&str, &str)]) -> Result<TcpOptions, UserError> {
+    TcpOptions::of_settings(|name| {
+        let mut pairs = pairs.iter();
+        let found = pairs.find(|(known, _)| *known == name)?;
+        Some(found.1.to_owned())
+    })
+}
+
+#[tokio::test]
+async fn what_is_given_is_set_on_the_socket() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let connect = async || {
+        let address = listener.local_addr().unwrap();
+        TcpStream::connect(address).await.unwrap()
+    };
+    let given = [
+        ("keepalives_idle", "7"),
+        ("keepalives_interval", "3"),
+        ("keepalives_count", "4"),
+        ("tcp_user_timeout", "9000"),
+    ];
+    let stream = connect().await;
+    tcp_options(&given).unwrap().apply(&stream).unwrap();
+    let socket = SockRef::from(&stream);
+    assert!(socket.keepalive().unwrap());
+    assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(7));
+    let interval = socket.tcp_keepalive_interval().unwrap();
+    assert_eq!(interval, Duration::from_secs(3));
+    assert_eq!(socket.tcp_keepalive_retries().unwrap(), 4);
+    let timeout = socket.tcp_user_timeout().unwrap();
+    assert_eq!(timeout, Some(Duration::from_secs(9)));
+    let stream = connect().await;
+    tcp_options(&[("keepalives", "0")]).unwrap().apply(&stream).unwrap();
+    assert!(!SockRef::from(&stream).keepalive().unwrap());
+    assert!(tcp_options(&[("keepalives_idle", "soon")]).is_err());
+}

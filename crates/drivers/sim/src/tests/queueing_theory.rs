@@ -19,8 +19,8 @@ use std::sync::Arc;
 use highwater_model::units::{Nanos, Seed};
 
 use super::super::cluster::{Cluster, SimOp, Work};
-use super::super::random::{Purpose, RandomKey};
 use super::parse;
+use crate::values::{Purpose, RandomKey};
 
 const UNIT_NS: f64 = 1e6;
 const ONE_QUEUE: &str = "nodes=1&shards=1&replicas=0&rtt=0&queue=inf&query=1ms";

@@ -4,7 +4,7 @@
 
 use highwater_model::units::Seed;
 
-use super::super::random::{Purpose, RandomKey};
+use crate::values::{Purpose, RandomKey};
 
 const DRAWS: u64 = 1_000_000;
 

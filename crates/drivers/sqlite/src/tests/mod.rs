@@ -18,7 +18,7 @@ use super::admin::SqliteAdmin;
 use super::database::Database;
 use super::settings::{InsertMode, Settings};
 use super::statements::Statements;
-use super::writer_lock::FairWriterLock;
+use super::thread::FairWriterLock;
 use highwater_driver::contract::{BoxFuture, ServerAdmin, TableAdmin, TargetOptions, Timeline};
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;

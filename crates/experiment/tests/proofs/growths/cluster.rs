@@ -6,7 +6,7 @@ use std::path::Path;
 
 use highwater_driver::TargetUrl;
 use highwater_driver_sim::{SimParameters, capacity};
-use highwater_experiment::trial_maker::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
 use highwater_experiment::{ExperimentRun, SizedTrial, run};
 use highwater_model::limit::Resource;
 use highwater_model::plan::{AuditLevel, Unit};
