@@ -1,6 +1,5 @@
-//! A cluster that the user's own commands start, resize, and end. Must not know what the commands do.
-//!
-//! Checks whether a node is ready: by a query, a URL, or a line of its log.
+//! A cluster that the user's own commands start, resize, and end; and whether a node is ready: by a query, a URL, or a
+//! line of its log. Must not know what the commands do.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -1,10 +1,8 @@
 //! Shared by all steps of a cluster: its state, its options, the user's stop, and running a shell command within a time
 //! limit.
 //!
-//! Must not know nodes.
-//!
-//! The file that lists what was started for a cluster, so that the next process finds it even if this one is killed. It
-//! is written before anything starts, and after it has ended.
+//! A file lists what was started, so that the next process finds it even if this one is killed. It is written before
+//! anything starts, and after it has ended. Must not know nodes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

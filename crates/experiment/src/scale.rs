@@ -3,8 +3,8 @@
 //!
 //! The policy decides which size is next; `highwater_sizing::growth` predicts its rate.
 //!
-//! The interface of a cluster for a growth: resizes to the next size, and returns its URLs. An implementation may use
-//! existing clusters of several sizes, or start one for each size.
+//! A growth resizes its cluster by the interface here, which returns the URLs of the next size. An implementation may
+//! use existing clusters of several sizes, or start one for each size.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! The loop of an experiment: gets the next trial from the policy and runs it, until the policy ends the experiment.
 //!
-//! Must not select or interpret trials.
-//!
-//! Several experiments that alternate trial by trial, such as the growths of two versions of a database. Each has its
-//! own record and directory, as if it ran alone. The progress of an experiment, from the durations of its trials.
+//! Several experiments can alternate trial by trial, such as the growths of two versions of a database. Each has its
+//! own record and directory, as if it ran alone. Progress is estimated from the durations of trials. Must not select or
+//! interpret trials.
 
 use std::rc::Rc;
 

@@ -1,9 +1,6 @@
 //! Executes the runs of an experiment, one after the other: each is an ordinary run with its own record, in a
-//! subdirectory of the experiment. The experiment's record is rewritten after each.
-//!
-//! Must not select or interpret runs.
-//!
-//! The interface of an experiment's caller: makes the run of a trial, or its nested experiment.
+//! subdirectory of the experiment. The experiment's record is rewritten after each. The experiment's caller makes the
+//! run of a trial, or its nested experiment, by the interface here. Must not select or interpret runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,9 +1,5 @@
-//! Recognizes the format of one run's files, and passes their lines to its reader.
-//!
-//! Must not open files.
-//!
-//! The interface of all importers: a supported format, and a reader that takes the lines of one run's files and returns
-//! the run.
+//! Recognizes the format of one run's files, and passes their lines to its reader, by the interface of all importers: a
+//! supported format, and a reader that takes these lines and returns the run. Must not open files.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
-//! The routes of the page and their responses. Must not decide on access (`access`).
+//! The routes of the page and their responses, and access control: which requests may view the page, and which may send
+//! to it.
 //!
-//! Access control: which requests may view the page, and which may send to it. On loopback, all local users have
-//! access, unless the page can start commands. Pages of other sites that are open in a browser have no access, even
-//! with DNS rebinding. On other addresses, and for a page that starts commands, a token is required. It is in the URL's
-//! fragment, which browsers do not send, and it is never logged or stored.
+//! On loopback, all local users have access, unless the page can start commands. Pages of other sites that are open in
+//! a browser have no access, even with DNS rebinding. On other addresses, and for a page that starts commands, a token
+//! is required. It is in the URL's fragment, which browsers do not send, and it is never logged or stored.
 
 use std::convert::Infallible;
 use std::io;

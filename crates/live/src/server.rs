@@ -1,9 +1,7 @@
 //! The thread that receives events and serves their aggregated state, within bounds: of connections, of the time for a
 //! request and for a reader that does not read, and of the memory of each.
 //!
-//! Must not depend on the served content.
-//!
-//! The state of a running command that requests read.
+//! Requests read the state of the running command. Must not depend on the served content.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,9 +1,8 @@
-//! The next step of an expert, as one command: a table of cases, of which the first that applies decides.
+//! The next step of an expert, as one command: a table of cases, of which the first that applies decides; each line is
+//! a condition and the proposed command.
 //!
 //! A proposal must never be the command that was just run, or one that is known to fail, and uses the user's words and
 //! units. If the question is answered, its case states why nothing is proposed.
-//!
-//! A line of the table of next steps: a condition, and the proposed command.
 
 mod of_experiments;
 mod of_runs;
