@@ -138,16 +138,24 @@ pub fn interval_line(line: &SecondProgress, objectives: &[Objective]) -> String 
 
 /// `4.40 ms`; with few ops `4.40 ms (10 s)` over the last seconds, or `max 4.40 ms`, the maximum over them.
 pub(crate) fn recent_p99(stream: &StreamProgress) -> String {
+    match named_p99(stream) {
+        ("p99", value) => value,
+        (name, value) => format!("{name} {value}"),
+    }
+}
+
+/// The p99 with its name, or where ops are too few for one, the maximum with that name.
+pub(crate) fn named_p99(stream: &StreamProgress) -> (&'static str, String) {
     let shown = |ns: u64, at_least: bool| {
         let sign = if at_least { "≥ " } else { "" };
         format!("{sign}{}", duration(ns))
     };
     match (stream.p99_ns, stream.recent) {
-        (Some(ns), _) => shown(ns, stream.p99_at_least),
-        (None, None) => ABSENT.to_owned(),
+        (Some(ns), _) => ("p99", shown(ns, stream.p99_at_least)),
+        (None, None) => ("p99", ABSENT.to_owned()),
         (None, Some(recent)) => match recent.p99_ns {
-            Some(ns) => format!("{} ({} s)", shown(ns, recent.at_least), recent.seconds),
-            None => format!("max {}", shown(recent.max_ns, recent.at_least)),
+            Some(ns) => ("p99", format!("{} ({} s)", shown(ns, recent.at_least), recent.seconds)),
+            None => ("max", shown(recent.max_ns, recent.at_least)),
         },
     }
 }

@@ -28,7 +28,7 @@ use crate::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, 
 use crate::events::part_line;
 use crate::layout::{Row, headed, list, or_absent};
 use crate::plots;
-use crate::progress::recent_p99;
+use crate::progress::named_p99;
 use crate::render::html;
 use crate::render::html::blocks::{Part, table};
 use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage, Watched};
@@ -141,9 +141,10 @@ fn status(watched: &Watched) -> Markup {
         }
         @if let Some(last) = run.last.as_ref().filter(|_| !watched.is_over) {
             p class="now" {
-                @if let Some(first) = last.streams.first() {
+                @if let (Stage::Load(_), Some(first)) = (&run.stage, last.streams.first()) {
+                    @let (name, latency) = named_p99(first);
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
-                    span { "p99 " b { (recent_p99(first)) } }
+                    span { (name) " " b { (latency) } }
                 }
                 span { b { (count(failed)) } " failed" }
                 @for stream in &last.streams {

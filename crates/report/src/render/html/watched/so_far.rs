@@ -12,7 +12,7 @@ use highwater_model::display::{ABSENT, about, count, plain, rate, ratio};
 use highwater_model::event::{ExperimentProgress, SecondProgress, StreamProgress, Trial};
 use highwater_model::plan::{AuditLevel, Unit};
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
-use highwater_model::search::SearchAxis;
+use highwater_model::search::{ProbePurpose, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
 use crate::answer::{Answer, HistoryKind, JudgmentLine, KeyFigure, Tone, nodes, short_target};
@@ -109,9 +109,12 @@ fn of_run(watched: &Watched) -> Page<'static> {
             .filter(|fact| !fact.is_empty())
             .collect(),
         tags: tags.unwrap_or_default(),
-        answer: Answer {
-            interval: trying(watched).unwrap_or("95% CI: after the load".to_owned()),
-            ..answer_of_run(run)
+        answer: match watched.trying.first().map(|trying| &trying.trial) {
+            Some(Trial::Probe { at: None, .. }) => answer_of_estimate(watched),
+            _ => Answer {
+                interval: trying(watched).unwrap_or("95% CI: after the load".to_owned()),
+                ..answer_of_run(run)
+            },
         },
         hero: html! {},
         parts: Vec::new(),
@@ -144,6 +147,20 @@ fn answer_of_run(run: &RunWatched) -> Answer {
     }
     answer.keys.retain(|key| KEYS.contains(&key.name.as_str()));
     answer.keys.extend(totals(run));
+    answer
+}
+
+/// The answer while closed load runs, for a first estimate: what it reaches is no answer of a search.
+fn answer_of_estimate(watched: &Watched) -> Answer {
+    let mut answer = answer_of_run(&watched.run);
+    answer.lead.clear();
+    (answer.figure, answer.unit) = (ABSENT.to_owned(), String::new());
+    answer.interval = trying(watched).unwrap_or_default();
+    "no value has been tried yet".clone_into(&mut answer.basis);
+    if let Some(objective) = answer.judgments.last_mut().filter(|of| of.tone != Tone::None) {
+        (objective.value, objective.tone) = ("not decided yet".to_owned(), Tone::None);
+        objective.sentence = list(watched.run.objectives.iter().map(objective_bound), ", ") + ".";
+    }
     answer
 }
 
@@ -364,7 +381,7 @@ fn trying(watched: &Watched) -> Option<String> {
 fn words(watched: &Watched, trying: &Trying) -> String {
     let (number, of) = (trying.progress.done + 1, trying.progress.most);
     match &trying.trial {
-        Trial::Probe { axis, at, unit, .. } => {
+        Trial::Probe { purpose, axis, at, unit } => {
             let what = match (at, axis) {
                 (None, _) => "closed load, for a first estimate".to_owned(),
                 (Some(at), SearchAxis::Rate) => format!("{} {}/s", rate(*at), unit.name()),
@@ -373,7 +390,13 @@ fn words(watched: &Watched, trying: &Trying) -> String {
             let search = watched.experiments.iter().find_map(|of| of.search());
             let about = probes_about(search, trying.progress);
             let known = search.map_or_else(Vec::new, passes_and_fails);
-            let tried = format!("trying {what} (probe {number} of about {about})");
+            let (doing, which) = match (purpose, search, at) {
+                (ProbePurpose::Confirm, Some(search), Some(at)) => {
+                    ("confirming", format!("{}, ", which_confirmation(search, *at)))
+                }
+                _ => ("trying", String::new()),
+            };
+            let tried = format!("{doing} {what} ({which}probe {number} of about {about})");
             list(std::iter::once(tried).chain(known), " · ")
         }
         Trial::Configuration { values, .. } => {
@@ -390,6 +413,20 @@ fn words(watched: &Watched, trying: &Trying) -> String {
             });
             format!("measuring {} (size {number} of {of}){predicted}", nodes(*number_of))
         }
+    }
+}
+
+/// `1 of 3`, and beyond as many as were planned, `confirmation 4`.
+fn which_confirmation(search: &SearchRecord, at: f64) -> String {
+    let made = search
+        .probes
+        .iter()
+        .filter(|probe| probe.purpose == ProbePurpose::Confirm && probe.at.total_cmp(&at).is_eq());
+    let (which, planned) = (made.count() + 1, search.policy.confirmations);
+    if u32::try_from(which).is_ok_and(|which| which <= planned) {
+        format!("{which} of {planned}")
+    } else {
+        format!("confirmation {which}")
     }
 }
 

@@ -237,8 +237,63 @@ fn the_audit_says_what_it_does_and_how_far_it_is() {
     let parts = live_parts(&watched);
     let doing = "Audit: adding up checksums of table `&lt;cpu&gt;`, 25% of 10,000 rows";
     assert_says(&parts, &[doing, r#"<progress max="1" value="0.250""#]);
-    // The figure of the load stays visible.
+    // The figure of the load stays visible; nothing is sent any more.
     assert_says(&parts, &[FIGURE, "being checked"]);
+    assert!(live_parts(&self::watched()).contains("rows/s now"));
+    assert!(!parts.contains("rows/s now"), "{parts}");
+}
+
+/// A trial of a search, of which five are over.
+fn probe_begins(purpose: ProbePurpose, at: Option<f64>) -> Event {
+    Event::Trial {
+        number: 6,
+        trial: Trial::Probe { purpose, axis: SearchAxis::Rate, at, unit: Unit::Rows },
+        progress: ExperimentProgress {
+            done: 5,
+            most: 20,
+            spent: Nanos::from_secs(100),
+            each: Nanos::from_secs(20),
+            ready: Nanos::ZERO,
+            budget: None,
+        },
+    }
+}
+
+#[test]
+fn what_closed_load_reaches_is_no_answer_of_a_search() {
+    let mut watched = watched();
+    assert_says(&live_parts(&watched), &[FIGURE]);
+    watched.event(&probe_begins(ProbePurpose::Estimate, None));
+    let parts = live_parts(&watched);
+    let tried = "Trying closed load, for a first estimate";
+    assert_says(&parts, &[tried, "no value has been tried yet", "not decided yet"]);
+    assert!(!parts.contains(FIGURE), "{parts}");
+}
+
+#[test]
+fn a_confirmation_is_counted_among_those_of_its_value() {
+    let mut watched = watched();
+    let mut record = made::searched();
+    let Question::Search(search) = &mut record.question else {
+        panic!("a search");
+    };
+    let at = search.probes.last().unwrap().at;
+    search.outcome = None;
+    search.probes.truncate(1);
+    (search.probes[0].purpose, search.probes[0].at) = (ProbePurpose::Confirm, at);
+    let one = search.probes[0].clone();
+    let mut says = |made: usize, words: &str| {
+        let mut record = record.clone();
+        if let Question::Search(search) = &mut record.question {
+            search.probes.resize(made, one.clone());
+        }
+        watched.experiments = vec![Arc::new(record)];
+        watched.event(&probe_begins(ProbePurpose::Confirm, Some(at)));
+        assert_says(&live_parts(&watched), &["Confirming ", words]);
+    };
+    says(0, "(1 of 3, probe 6 of");
+    says(2, "(3 of 3, probe 6 of");
+    says(4, "(confirmation 5, probe 6 of");
 }
 
 #[test]
@@ -250,23 +305,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     };
     search.outcome = None;
     watched.experiments = vec![Arc::new(record)];
-    watched.event(&Event::Trial {
-        number: 6,
-        trial: Trial::Probe {
-            purpose: ProbePurpose::Search,
-            axis: SearchAxis::Rate,
-            at: Some(1_250.0),
-            unit: Unit::Rows,
-        },
-        progress: ExperimentProgress {
-            done: 5,
-            most: 20,
-            spent: Nanos::from_secs(100),
-            each: Nanos::from_secs(20),
-            ready: Nanos::ZERO,
-            budget: None,
-        },
-    });
+    watched.event(&probe_begins(ProbePurpose::Search, Some(1_250.0)));
     let parts = live_parts(&watched);
     let tried = "Trying 1,250\u{a0}rows/s (probe 6 of about 12) · passes\u{a0}≤\u{a0}1,000 · fails\u{a0}≥\u{a0}1,500";
     assert_says(&parts, &[tried, r#"<span class="whole">1,000</span>"#]);
