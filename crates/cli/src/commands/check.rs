@@ -267,8 +267,8 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
         return Ok(format!("not measurable against {sink}"));
     };
     Ok(format!(
-        "{} {}/s, {} of client CPU an op: `highwater run` against {sink}, insert={}, {} sessions; \
-         for other flags run them against {sink}",
+        "at most {} {}/s from this machine, at {} of its CPU per op, by `highwater run` against {sink} with insert={} \
+         and {} sessions; with other flags, run them against {sink}",
         rate(found.units_per_s),
         found.unit,
         duration(round_to_u64(found.cpu_ns_per_op)),

@@ -235,8 +235,9 @@ fn text_or_failure(
         ErrorKind::InvalidSubcommand => {
             let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
             let near = did_you_mean(&word, commands.iter().map(|command| command.name));
+            let meant = || meant_by(&word).map_or(help, str::to_owned);
             return Err(UserError::usage(format!("unknown command `{word}`"))
-                .with_hint(suggestion(near, || help)));
+                .with_hint(suggestion(near, meant)));
         }
         ErrorKind::UnknownArgument => return Err(unknown_flag(flag, command.copied(), help)),
         ErrorKind::ArgumentConflict => format!("{flag} is given more than once"),
@@ -250,6 +251,23 @@ fn text_or_failure(
         }
     };
     Err(UserError::usage(cause).with_hint(help))
+}
+
+/// The command for what tools of this kind often call otherwise.
+fn meant_by(word: &str) -> Option<&'static str> {
+    match word {
+        "list" | "ls" | "history" | "runs" | "status" | "report" | "results" => Some(
+            "`highwater serve` lists what was measured, and `highwater show` prints the last one",
+        ),
+        "bench" | "benchmark" | "load" | "start" | "test" | "exec" => Some(
+            "`highwater run WORKLOAD URL` loads a database, such as `highwater run cpu postgres://user@host/db`",
+        ),
+        "version" => Some("`highwater --version`"),
+        url if url.contains("://") => Some(
+            "`highwater run URL` loads this database, and `highwater check URL` only looks at it",
+        ),
+        _ => None,
+    }
 }
 
 /// A flag that the command does not have: perhaps another tool or command does, or it is misspelled.

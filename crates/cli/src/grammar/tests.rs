@@ -76,6 +76,16 @@ fn wrong_commands() {
 
     hint: `highwater --help` lists the commands
     ");
+    assert_snapshot!(failure(&["highwater", "ls"]), @"
+    error: unknown command `ls`
+
+    hint: `highwater serve` lists what was measured, and `highwater show` prints the last one
+    ");
+    assert_snapshot!(failure(&["highwater", "postgres://h/db"]), @"
+    error: unknown command `postgres://h/db`
+
+    hint: `highwater run URL` loads this database, and `highwater check URL` only looks at it
+    ");
     assert_snapshot!(failure(&["highwater", "--rate", "5"]), @"
     error: unknown flag `--rate`
 

@@ -249,7 +249,9 @@ pub(crate) fn latency_bound(text: &str) -> Result<(Option<String>, Nanos), UserE
     };
     let op = op.trim();
     if op.is_empty() {
-        return Err(wrong(text, "names no op", "such as 'insert<50ms'"));
+        let bound = bound.trim_start_matches('=').trim();
+        let hint = format!("write {bound}, or 'insert<{bound}' for one op");
+        return Err(UserError::usage(format!("`{text}` names no op")).with_hint(hint));
     }
     let bound = bound.strip_prefix('=').unwrap_or(bound).trim();
     Ok((Some(op.to_owned()), parse_duration(bound)?))

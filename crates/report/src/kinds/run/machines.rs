@@ -69,7 +69,7 @@ pub(super) fn section(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Op
     ];
     if !charts.is_empty() {
         blocks.push(Block::Sparklines(charts.clone()));
-        let title = "The same as charts with a crosshair".to_owned();
+        let title = "The same charts at full size, with values under the pointer".to_owned();
         blocks.push(Block::Folded(title, vec![Block::Charts(charts)]));
     }
     Some(Section { id: "machines", title: "Machines", lead: lead.replace(" · ", ", "), blocks })
