@@ -6,14 +6,19 @@ use highwater_model::display::{duration, rate, span};
 use highwater_model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
+use highwater_model::quantity::print_duration;
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 use highwater_model::search::{
     Confirmations, Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchOutcome, SearchRecord,
 };
+use highwater_model::units::Nanos;
 
 use super::history::{has_held, how_confirmed};
 use crate::whole::{Whole, unknown};
+
+/// Confirmations that are no longer than this are those of `--quick`, which cannot be advised again.
+const QUICK_CONFIRMATION: Nanos = Nanos::from_secs(30);
 
 /// The record of a search so far; `last` is that of its last probe.
 pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> ExperimentRecord {
@@ -115,17 +120,17 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
         }
         NoMarkReason::OpsTooLong => {
             judged.objective = Judgment { value: ObjectiveValue::NotDecided, reasons: Vec::new() };
-            judged.measurement = inconclusive(no_mark.why, &history);
+            judged.measurement = inconclusive(search, no_mark.why, &history);
         }
         NoMarkReason::TooFewOps => {
-            judged.measurement = inconclusive(no_mark.why, &history);
+            judged.measurement = inconclusive(search, no_mark.why, &history);
             for reason in &mut judged.measurement.reasons {
-                let length = length_that_decides(search, no_mark);
+                let length = length_that_decides(search);
                 reason.hint = length.or_else(|| reason.hint.take());
             }
         }
         NoMarkReason::BudgetSpent | NoMarkReason::NothingAcknowledged => {
-            judged.measurement = inconclusive(no_mark.why, &history);
+            judged.measurement = inconclusive(search, no_mark.why, &history);
         }
         NoMarkReason::TargetLost => {
             ended(whole, IncidentKind::TargetLost, "the target went away");
@@ -140,11 +145,11 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
 }
 
 /// Why probes decided nothing.
-fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
+fn inconclusive(search: &SearchRecord, why: NoMarkReason, history: &str) -> Judgment<Measurement> {
     let (code, message, hint) = match why {
         NoMarkReason::TooFewOps => (
             ReasonCode::TooFewSamples,
-            "a probe has too few ops for the percentile that the objective names",
+            "what is left of the budget has too few ops for the percentile that the objective names",
             "allow more time with --budget, or bound a lower percentile",
         ),
         NoMarkReason::OpsTooLong => (
@@ -160,28 +165,50 @@ fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
         _ => (
             ReasonCode::TooShort,
             "probes or time ran out before a candidate was confirmed",
-            "allow more time with --budget, or probe shorter with --quick",
+            if search.policy.confirmation_ns <= QUICK_CONFIRMATION.0 {
+                "allow more time with --budget"
+            } else {
+                "allow more time with --budget, or probe shorter with --quick"
+            },
         ),
     };
     unknown(code, message, history, Some(hint))
 }
 
-/// What would decide the highest value that passed, else the lowest that failed.
-fn length_that_decides(search: &SearchRecord, no_mark: &NoMark) -> Option<String> {
-    let at = no_mark.highest_met.or(no_mark.lowest_failed)?;
+/// The value whose confirmation would probably decide: the highest that passed, else the lower end of the estimate, else
+/// the lowest that failed.
+fn undecided_value(search: &SearchRecord) -> Option<f64> {
+    let SearchOutcome::NoMark(no_mark) = search.outcome.as_ref()? else {
+        return None;
+    };
+    let estimated = no_mark.estimate.map(|found| found.low90);
+    no_mark.highest_met.or(estimated).or(no_mark.lowest_failed)
+}
+
+/// As many times its budget let a search without a mark probably confirm one: what was spent, one more probe and its
+/// confirmations. At least two.
+pub fn budgets_needed(search: &SearchRecord) -> u64 {
+    let policy = &search.policy;
+    let needed = undecided_value(search).map_or(0, |at| policy.needed_ns(at));
+    let probes = u64::from(1 + policy.confirmations);
+    let spent: u64 = search.probes.iter().map(|probe| probe.took_ns + probe.settled_ns).sum();
+    let all = policy.probe_takes_ns(needed).saturating_mul(probes).saturating_add(spent);
+    policy.budget_ns.map_or(2, |budget| all.div_ceil(budget.max(1))).max(2)
+}
+
+/// `at 8,070 rows/s probes of 2 min 30 s would decide: …`; absent where no rate says how many ops a probe has.
+fn length_that_decides(search: &SearchRecord) -> Option<String> {
+    let at = undecided_value(search)?;
     let policy = &search.policy;
     if policy.axis != SearchAxis::Rate || policy.units_needed <= 0.0 {
         return None;
     }
-    // One probe and its confirmations.
-    let probes = u64::from(1 + policy.confirmations);
-    let needed = policy.needed_ns(at);
-    let budget = policy.probe_takes_ns(needed).saturating_mul(probes);
-    let (at, needed) = (of_axis(search, at), span(rounded_up(needed, 10)));
+    let needed = span(rounded_up(policy.needed_ns(at), 10));
+    let budget = print_duration(Nanos(policy.budget_ns?.saturating_mul(budgets_needed(search))));
+    let at = of_axis(search, at);
     Some(format!(
-        "at {at} probes of {needed} would decide: allow --budget {} or more, make ops smaller (--batch), or bound a \
-         lower percentile",
-        span(rounded_up(budget, 60))
+        "at {at} probes of {needed} would decide: allow --budget {budget}, make ops smaller (--batch), or bound a lower \
+         percentile"
     ))
 }
 

@@ -53,7 +53,7 @@ use crossing::Crossing;
 use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
-pub use conclusion::{conclude, of_axis, times_confirmed};
+pub use conclusion::{budgets_needed, conclude, of_axis, times_confirmed};
 pub(crate) use history::confirmation;
 pub use length::{
     FEWEST_OPS, MarkTolerance, OPS_OF_FIVE_PERCENT, OpsNeeded, mark_tolerance, ops_needed,

@@ -3,6 +3,7 @@
 use highwater_analysis::comparison::Verdict;
 use highwater_analysis::group::comparisons;
 use highwater_analysis::limit::of_search;
+use highwater_analysis::search::budgets_needed;
 use highwater_model::group::{GroupOutcome, GroupRecord};
 use highwater_model::limit::Resource;
 use highwater_model::plan::Unit;
@@ -47,8 +48,16 @@ pub(super) static CASES: &[Case] = &[
         |s| resumed_search(s, LONGER),
     ),
     Case::new(
-        "probes were too short for what they should show",
-        |s| no_mark(s, &[NoMarkReason::TooFewOps, NoMarkReason::OpsTooLong]),
+        "the budget had too few ops for what probes should show",
+        |s| no_mark(s, &[NoMarkReason::TooFewOps]),
+        |s| {
+            let search = s.experiment().and_then(ExperimentRecord::search);
+            resumed_search(s, search.map_or(LONGER, budgets_needed))
+        },
+    ),
+    Case::new(
+        "ops took longer than probes",
+        |s| no_mark(s, &[NoMarkReason::OpsTooLong]),
         |s| {
             with(s, ExperimentRecord::search, |experiment, of| {
                 longer_probes(experiment, of, LONGER_PROBES)

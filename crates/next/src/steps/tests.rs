@@ -347,7 +347,10 @@ fn soaked(search: &mut SearchRecord, verdict: ProbeVerdict) {
 const EXPERIMENTS: &[Example] = &[
     ("a search did not end", || without_mark(NoMarkReason::Interrupted)),
     ("a search ran out of time", || without_mark(NoMarkReason::BudgetSpent)),
-    ("probes were too short for what they should show", || without_mark(NoMarkReason::TooFewOps)),
+    ("the budget had too few ops for what probes should show", || {
+        without_mark(NoMarkReason::TooFewOps)
+    }),
+    ("ops took longer than probes", || without_mark(NoMarkReason::OpsTooLong)),
     ("not even the lowest value met the objective", || without_mark(NoMarkReason::BelowLowest)),
     ("a search found wrong rows", || without_mark(NoMarkReason::WrongData)),
     ("a search was ended by the load generator or the target", || {

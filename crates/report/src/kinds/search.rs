@@ -91,7 +91,7 @@ fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
     match search.axis {
         SearchAxis::Rate => {
             let unit = search.unit.name();
-            format!("What is the most {unit}/s that {who} sustains{within}?")
+            format!("How many {unit}/s does {who} sustain{within}?")
         }
         SearchAxis::Sessions => format!("How many sessions does {who} serve{within}?"),
     }
@@ -133,7 +133,7 @@ fn answer_so_far(search: &SearchRecord) -> Answer {
         unit,
         condition: passed.map_or("no value has passed yet", |_| "passed so far").to_owned(),
         tone: Tone::Open,
-        caveat: Some("the search has not ended: not a mark yet"),
+        caveat: Some("still searching: not a mark yet"),
         interval: list(passes_and_fails(search), " · "),
         keys: vec![value("highest passed", passed), value("lowest failed", failed), probes(search)],
         ..Answer::default()
@@ -179,11 +179,22 @@ fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
     let failed = no_mark
         .lowest_failed
         .map(|failed| format!("{} {unit} failed{}", rate(failed), because(&no_mark.limited_by)));
+    let why = no_mark_reason(no_mark.why).to_owned();
+    let why = list(std::iter::once(why).chain(failed), "; ");
+    // A value between those that were tried is the most that is known.
+    let (interval, basis) = match no_mark.estimate {
+        Some(found) => (format!("estimate: {}", estimate(search, found)), why),
+        None => (why, String::new()),
+    };
+    let known = no_mark.estimate.map(|found| {
+        let interval = interval90(found.low90, found.high90, rate);
+        KeyFigure::new("just meets it", rated(found.value, &unit), interval)
+    });
     let answer = Answer {
-        interval: no_mark_reason(no_mark.why).to_owned(),
-        basis: failed.unwrap_or_default(),
-        keys: vec![probes(search)],
-        ..Answer::without_figure("No mark", "nothing met the objective for certain")
+        interval,
+        basis,
+        keys: known.into_iter().chain([probes(search)]).collect(),
+        ..Answer::without_figure("No mark", "no value was shown to meet the objective")
     };
     match no_mark.highest_met {
         Some(met) => Answer {
@@ -251,12 +262,13 @@ fn data(mark: &Mark) -> Remark {
 
 /// What the answer does not say: the data, the estimate, the limit, the soak, and limitations of the mark.
 fn more(search: &SearchRecord) -> Vec<Remark> {
-    let (mark, estimated) = match &search.outcome {
-        Some(SearchOutcome::Mark(mark)) => (Some(mark), mark.estimate),
-        Some(SearchOutcome::NoMark(no_mark)) => (None, no_mark.estimate),
-        None => (None, None),
+    let mark = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => Some(mark),
+        Some(SearchOutcome::NoMark(_)) | None => None,
     };
     let mut more: Vec<Remark> = mark.map(data).into_iter().collect();
+    // Without a mark, the estimate is in the answer.
+    let estimated = mark.and_then(|mark| mark.estimate);
     more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found))));
     more.extend(mark.and_then(|mark| accuracy(search, mark)));
     more.extend(of_search(search).map(limit::remark));
@@ -342,7 +354,7 @@ const fn no_mark_reason(why: NoMarkReason) -> &'static str {
     match why {
         NoMarkReason::BelowLowest => "below everything that was probed",
         NoMarkReason::ClientCeiling => "above what this load generator can offer",
-        NoMarkReason::TooFewOps => "probes are too short to show the percentile",
+        NoMarkReason::TooFewOps => "too few ops in the budget to show the percentile",
         NoMarkReason::OpsTooLong => "an op takes longer than a probe measures",
         NoMarkReason::BudgetSpent => "probes or time ran out",
         NoMarkReason::TargetLost => "the target went away",
@@ -453,6 +465,30 @@ mod tests {
     use super::*;
     use highwater_analysis::fixture;
     use highwater_model::search::ProbePurpose;
+
+    #[test]
+    fn without_a_mark_the_estimate_is_the_answer_and_why_follows() {
+        let search = fixture::search(Vec::new());
+        let answered = |estimate: Option<Estimate>| {
+            let no_mark = NoMark {
+                why: NoMarkReason::TooFewOps,
+                highest_met: None,
+                estimate,
+                lowest_failed: Some(9_947.0),
+                limited_by: vec![ReasonCode::ObjectiveLatency],
+            };
+            let answer = answer_without_mark(&search, &no_mark);
+            (answer.interval, answer.basis, answer.keys[0].name.clone())
+        };
+        let why = "too few ops in the budget to show the percentile; 9,947 rows/s failed";
+        let found = Estimate { value: 8_075.0, low90: 3_097.0, high90: 10_961.0 };
+        let (interval, basis, key) = answered(Some(found));
+        assert!(interval.contains("8,075 rows/s just meet") && basis.contains(why), "{basis}");
+        assert_eq!(key, "just meets it");
+        let (interval, basis, key) = answered(None);
+        assert!(interval.contains(why) && basis.is_empty(), "{interval}");
+        assert_eq!(key, "probes");
+    }
 
     #[track_caller]
     fn check(probes: &[(f64, ProbeVerdict)], expected: [Option<f64>; 2]) {

@@ -5,6 +5,7 @@ use crate::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_g
 use crate::{Ended, exit_code};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
+use highwater_model::search::Estimate;
 
 /// The record of a search that ended so, after this last probe.
 fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> ExperimentRecord {
@@ -120,23 +121,33 @@ fn a_search_without_a_mark_is_not_missed_by_what_its_last_probe_missed() {
 
 #[test]
 fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
-    let mut search = SearchRecord {
-        outcome: Some(SearchOutcome::NoMark(NoMark {
-            why: NoMarkReason::TooFewOps,
-            highest_met: Some(7_520.0),
-            estimate: None,
-            lowest_failed: None,
-            limited_by: Vec::new(),
-        })),
-        ..search()
+    let hint = |highest_met: Option<f64>, low90: Option<f64>| {
+        let estimate =
+            low90.map(|low90| Estimate { value: 2.0 * low90, low90, high90: 3.0 * low90 });
+        let mut search = SearchRecord {
+            outcome: Some(SearchOutcome::NoMark(NoMark {
+                why: NoMarkReason::TooFewOps,
+                highest_met,
+                estimate,
+                lowest_failed: Some(20_000.0),
+                limited_by: Vec::new(),
+            })),
+            ..search()
+        };
+        search.policy.units_needed = 1_159_000.0;
+        search.policy.budget_ns = Some(600 * S);
+        let record = conclude(open_gate(), search, "find".to_owned());
+        record.judgments.measurement.reasons[0].hint.clone().unwrap_or_default()
     };
-    // 1,159 batches of 1,000 rows: 154.1 s at this rate, and ten more around each of four probes.
-    search.policy.units_needed = 1_159_000.0;
-    let record = conclude(open_gate(), search, "find".to_owned());
-    let hint = record.judgments.measurement.reasons[0].hint.clone();
-    let hint = hint.unwrap_or_default();
-    for words in ["at 7,520 rows/s", "2 min 40 s", "--budget 11 min"] {
-        assert!(hint.contains(words), "{words}: {hint}");
+    // 1,159 batches of 1,000 rows: 154.1 s at this rate, and ten more around each of four probes are eleven minutes.
+    let passed = hint(Some(7_520.0), Some(3_000.0));
+    for words in ["at 7,520 rows/s", "2 min 40 s", "--budget 20m,"] {
+        assert!(passed.contains(words), "{words}: {passed}");
+    }
+    // Where nothing passed, the rate that failed would only fail again.
+    let failed = hint(None, Some(3_000.0));
+    for words in ["at 3,000 rows/s", "6 min 30 s", "--budget 30m,"] {
+        assert!(failed.contains(words), "{words}: {failed}");
     }
 }
 

@@ -9,6 +9,7 @@ use highwater_model::plan::{Pace, Plan, StreamPlan};
 use highwater_model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
+use highwater_report::objective_bound;
 use highwater_workload::Workload;
 
 use super::FindIntent;
@@ -179,29 +180,45 @@ impl Preview {
             SearchAxis::Rate => format!("rate of {}, in {}/s", search.stream, search.unit.name()),
             SearchAxis::Sessions => format!("number of sessions of {}", search.stream),
         };
-        // Probes of few ops are longer, so that the budget alone is a bound that holds.
-        let most = format!("{}, the budget", duration(settings.budget.0));
-        let (fewest, most_usual) = (PROBES_OF_NINE_IN_TEN.start(), PROBES_OF_NINE_IN_TEN.end());
-        let hash: String = search.objective_hash.chars().take(6).collect();
+        let stated: Vec<String> = search.objective.stated.iter().map(objective_bound).collect();
+        let objective =
+            if stated.is_empty() { String::new() } else { format!(", with {}", stated.join(", ")) };
         let resumed = resumed(search.probes.len(), "probes");
         format!(
-            "find the highest {varied}, within {}%; objective {hash}\n\
+            "find the highest {varied}, within {}%{objective}\n\
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
-             {}{}\
-             nine of ten searches take {fewest} to {most_usual} probes, {} to {}; at most {PROBES_MAX}, {most}; filling \
-             tables not counted\n{}{resumed}",
+             {}{}{}; filling tables not counted\n{}{resumed}",
             plain(policy.width * 100.0),
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),
             self.lengthened(),
             self.accuracy(),
-            duration(self.time(*fewest)),
-            duration(self.time(*most_usual)),
+            self.usual_time(settings.budget),
             policy.soak_ns.map_or_else(String::new, |soak| format!(
                 "then a soak of {} at the mark, outside the budget\n",
                 duration(soak)
             )),
         )
+    }
+
+    /// What nine of ten searches take. Probes of few ops are longer, so that the budget alone is a bound that holds.
+    fn usual_time(&self, budget: Nanos) -> String {
+        let (fewest, most) = (*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
+        let times = [fewest, most].map(|probes| self.time(probes));
+        let [least, usual] = times.map(duration);
+        let bound = duration(budget.0);
+        let probes = format!("nine of ten searches take {fewest} to {most} probes");
+        match times {
+            [shortest, _] if budget.0 < shortest => format!(
+                "{probes}, {least} to {usual}: the budget of {bound} ends most of them without a mark; raise --budget"
+            ),
+            [_, longest] if budget.0 < longest => format!(
+                "{probes}, {least} to the budget of {bound}, which ends some of them early; at most {PROBES_MAX} probes"
+            ),
+            _ => format!(
+                "{probes}, {least} to {usual}; at most {PROBES_MAX} probes and the budget of {bound}"
+            ),
+        }
     }
 
     /// How near to the truth the budget brings a mark at low rates of ops.
