@@ -3,6 +3,7 @@
 //! These rules ask about our own side and the course of the run; a slow or lossy target must not
 //! make a measurement invalid.
 
+use highwater_model::control::{Change, CommandSender};
 use highwater_model::display::{count, duration, foreign, percent, rate, span};
 use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use highwater_model::numbers::to_f64;
@@ -112,7 +113,16 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
             "free space in the record's directory, then run again",
         ),
     };
-    let place = incident(record, kind)?.to_owned();
+    let mut place = incident(record, kind)?.to_owned();
+    // A stop that was asked for elsewhere is no signal.
+    let stops = record.interventions.iter().filter(|done| matches!(done.change, Change::Stop));
+    if let (IncidentKind::Interrupted, Some(by)) = (kind, stops.last().and_then(|stop| stop.by)) {
+        place = match by {
+            CommandSender::Page => "from its page",
+            CommandSender::Control => "by --control",
+        }
+        .to_owned();
+    }
     reason(kind.reason()?, message, &[place], hint)
 }
 

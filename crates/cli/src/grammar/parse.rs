@@ -260,7 +260,7 @@ fn meant_by(word: &str) -> Option<&'static str> {
             "`highwater serve` lists what was measured, and `highwater show` prints the last one",
         ),
         "bench" | "benchmark" | "load" | "start" | "test" | "exec" => Some(
-            "`highwater run WORKLOAD URL` loads a database, such as `highwater run cpu postgres://user@host/db`",
+            "`highwater run WORKLOAD URL` loads a database, and `highwater workloads` lists what with",
         ),
         "version" => Some("`highwater --version`"),
         url if url.contains("://") => Some(

@@ -5,6 +5,7 @@ use crate::fixture::{
     MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
 };
 use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::control::{Change, CommandSender, InterventionRecord};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::{Judgment, ReasonCode};
 use highwater_model::plan::{Arrivals, AuditLevel, Objective, Share};
@@ -297,6 +298,25 @@ fn wrong_key() -> WrongSql {
         expression: "a +\n  b".to_owned(),
         evidence: "0 came out for row 7".to_owned(),
     }
+}
+
+#[test]
+fn a_stop_names_who_sent_it() {
+    let evidence = |by: Option<CommandSender>| {
+        let mut record = closed();
+        incident(&mut record, IncidentKind::Interrupted, "Ctrl-C, or a signal");
+        let stop = |by| InterventionRecord {
+            time_ns: S,
+            phase: "measure".to_owned(),
+            by: Some(by),
+            change: Change::Stop,
+        };
+        record.interventions.extend(by.map(stop));
+        judge(&record).measurement.reasons[0].evidence.clone()
+    };
+    assert_eq!(evidence(None), "Ctrl-C, or a signal");
+    assert_eq!(evidence(Some(CommandSender::Page)), "from its page");
+    assert_eq!(evidence(Some(CommandSender::Control)), "by --control");
 }
 
 #[test]
