@@ -26,11 +26,11 @@ pub(super) type Kind<T> = (&'static str, Shape, usize, fn(&T) -> bool);
 const NEAR: f64 = 1.5;
 
 /// Every probe that judged a value belongs to exactly one of them.
-const PROBE_KINDS: [Kind<ProbeRecord>; 4] = [
+const PROBE_KINDS: [Kind<ProbeRecord>; 5] = [
     ("passed", Shape::Dot, 2, |probe| {
         probe.verdict == ProbeVerdict::Passed && probe.purpose == ProbePurpose::Search
     }),
-    ("confirmed", Shape::Diamond, 0, |probe| {
+    ("confirmation passed", Shape::Diamond, 0, |probe| {
         let confirms = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Soak);
         probe.verdict == ProbeVerdict::Passed && confirms
     }),
@@ -38,13 +38,12 @@ const PROBE_KINDS: [Kind<ProbeRecord>; 4] = [
         matches!(probe.verdict, ProbeVerdict::Failed | ProbeVerdict::WrongData)
     }),
     ("not decided", Shape::Ring, 3, |probe| {
+        matches!(probe.verdict, ProbeVerdict::NotDecided | ProbeVerdict::TooFewOps)
+    }),
+    ("does not count", Shape::Cross, 3, |probe| {
         matches!(
             probe.verdict,
-            ProbeVerdict::NotDecided
-                | ProbeVerdict::TooFewOps
-                | ProbeVerdict::Invalid
-                | ProbeVerdict::TargetLost
-                | ProbeVerdict::Interrupted
+            ProbeVerdict::Invalid | ProbeVerdict::TargetLost | ProbeVerdict::Interrupted
         )
     }),
 ];
@@ -103,8 +102,12 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         title: format!("Offered against acknowledged, {unit} per second"),
         about: format!(
             "Each point is one probe, a run of its own. On the line everything that was offered was \
-             acknowledged; below it the target could not keep up. The shaded part is the 90% \
-             interval of the estimate.{}",
+             acknowledged; below it the target could not keep up.{}{}",
+            if mark(search).is_empty() {
+                ""
+            } else {
+                " The shaded part is the 90% interval of the estimate."
+            },
             drawn.left_out
         ),
         x,
@@ -181,15 +184,19 @@ fn diagonal(x: &Axis, y: &Axis) -> Series {
 
 /// The interval of the estimate if there is one, otherwise the mark.
 fn mark(search: &SearchRecord) -> Vec<Span> {
-    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
-        return Vec::new();
+    let ends = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => Some(
+            mark.estimate
+                .map_or((mark.confirmed, mark.confirmed), |found| (found.low90, found.high90)),
+        ),
+        Some(SearchOutcome::NoMark(no_mark)) => {
+            no_mark.estimate.map(|found| (found.low90, found.high90))
+        }
+        None => None,
     };
-    vec![Span {
-        from: mark.estimate.map_or(mark.confirmed, |found| found.low90),
-        to: mark.estimate.map_or(mark.confirmed, |found| found.high90),
-        name: "estimate".to_owned(),
-        kind: SpanKind::Mark,
-    }]
+    let name = "estimate".to_owned();
+    let span = ends.map(|(from, to)| Span { from, to, name, kind: SpanKind::Mark });
+    span.into_iter().collect()
 }
 
 /// Half the width of the shaded best value, as a fraction of the axis.

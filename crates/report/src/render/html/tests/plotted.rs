@@ -12,6 +12,7 @@ use highwater_model::limit::Resource;
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord};
 use highwater_model::scale::{ScaleRecord, SizeVerdict};
+use highwater_model::search::{Estimate, NoMark, NoMarkReason, SearchOutcome};
 use highwater_model::tune::TuneFigure;
 
 /// Whole numbers, and three digits of fractions.
@@ -258,6 +259,28 @@ fn a_search_whose_first_guess_was_far_off() {
     }
     let charts = plots::search(&record.last_run, search);
     assert!(charts.iter().all(|chart| chart.x.to > 64_000.0));
+}
+
+/// Only an estimate is shaded, with a mark or without, and only what is shaded is explained.
+#[test]
+fn what_a_search_without_a_mark_estimates_is_shaded() {
+    let mut record = made::searched();
+    let Question::Search(search) = &mut record.question else { unreachable!() };
+    let mut shaded = |estimate: Option<Estimate>| {
+        search.outcome = Some(SearchOutcome::NoMark(NoMark {
+            why: NoMarkReason::BudgetSpent,
+            highest_met: None,
+            estimate,
+            lowest_failed: None,
+            limited_by: Vec::new(),
+        }));
+        let charts = plots::search(&record.last_run, search);
+        let says = charts.iter().any(|chart| chart.about.contains("shaded"));
+        (charts[0].spans.first().map(|span| (span.from, span.to)), says)
+    };
+    assert_eq!(shaded(None), (None, false));
+    let found = Estimate { value: 1_000.0, low90: 900.0, high90: 1_100.0 };
+    assert_eq!(shaded(Some(found)), (Some((900.0, 1_100.0)), true));
 }
 
 #[test]
