@@ -103,11 +103,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         about: format!(
             "Each point is one probe, a run of its own. On the line everything that was offered was \
              acknowledged; below it the target could not keep up.{}{}",
-            if mark(search).is_empty() {
-                ""
-            } else {
-                " The shaded part is the 90% interval of the estimate."
-            },
+            explained(search),
             drawn.left_out
         ),
         x,
@@ -129,7 +125,8 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
         title: "Offered against p99 latency".to_owned(),
         about: format!(
             "Each point is one probe, a run of its own; the slowest op of the searched stream counts, from its intended \
-             time. The shaded part is the 90% interval of the estimate.{}",
+             time.{}{}",
+            explained(search),
             drawn.left_out
         ),
         x: axis(drawn, search)?,
@@ -197,6 +194,15 @@ fn mark(search: &SearchRecord) -> Vec<Span> {
     let name = "estimate".to_owned();
     let span = ends.map(|(from, to)| Span { from, to, name, kind: SpanKind::Mark });
     span.into_iter().collect()
+}
+
+/// What is shaded, if anything is.
+fn explained(search: &SearchRecord) -> &'static str {
+    if mark(search).is_empty() {
+        ""
+    } else {
+        " The shaded part is the 90% interval of the estimate."
+    }
 }
 
 /// Half the width of the shaded best value, as a fraction of the axis.
