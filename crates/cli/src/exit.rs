@@ -15,7 +15,7 @@
 use std::fmt;
 
 use highwater_analysis::{Ended, exit_code};
-use highwater_driver::redaction::{redacted, without_passwords};
+use highwater_driver::target_url::{redacted, without_passwords};
 use highwater_model::display::harmless;
 use highwater_model::record::RecordRef;
 use highwater_model::user_error::{Place, UserError};

@@ -11,7 +11,9 @@
 
 use std::ffi::OsString;
 
-use highwater_driver::redaction::{is_secret, redacted, without_passwords as without_passwords_in};
+use highwater_driver::target_url::{
+    is_secret, redacted, without_passwords as without_passwords_in,
+};
 use highwater_drivers::drivers;
 use highwater_live::OTLP_HEADER_VARIABLES;
 use highwater_model::user_error::UserError;

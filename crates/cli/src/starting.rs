@@ -18,7 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::TargetUrl;
-use highwater_driver::redaction::{redacted, without_passwords};
+use highwater_driver::target_url::{redacted, without_passwords};
 use highwater_live::{StartField, StartedCommand, StartedState, Starter};
 use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;

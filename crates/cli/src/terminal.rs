@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdin};
 use std::num::NonZeroU16;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use highwater_driver::redaction::without_passwords;
+use highwater_driver::target_url::without_passwords;
 use highwater_driver::{Secret, TargetUrl};
 use highwater_model::display::harmless;
 use highwater_model::user_error::{UserError, UserErrorKind};

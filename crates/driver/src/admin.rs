@@ -12,11 +12,9 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use crate::future::Response;
+use crate::contract::Response;
 use crate::regular_file::DiskSpace;
-use crate::table_registry::Right;
-use crate::table_registry::{Lease, LeaseAction};
-use crate::table_registry::{RegistryEntry, TablePolicy};
+use crate::table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};
 
 /// All operations on a target before and after the load.
 pub trait Admin: ServerAdmin + TableAdmin + TableReader + TableDescriber {}

@@ -7,7 +7,9 @@
 //! Must not read a clock (a driver that needs time uses the [`Timeline`]), retry (the worker does, by the plan's
 //! policy), or write text for the user (errors carry it).
 
+use std::future::Future;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,13 +20,13 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 
+use crate::target_url::TargetUrl;
+use crate::telemetry::TelemetryReader;
+
 pub use crate::admin::{
     Admin, BucketSums, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin,
     TableDescriber, TableFeatures, TableReader, TargetFacts,
 };
-pub use crate::future::{BoxFuture, Response};
-use crate::target_url::TargetUrl;
-use crate::telemetry::TelemetryReader;
 
 /// Time as the run sees it: real, or simulated.
 pub trait Timeline {
@@ -246,3 +248,8 @@ pub trait Session {
     /// Executes one request. Dropping the future abandons the op and the session.
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome>;
 }
+
+/// A future that stays on its executor's thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+/// A target's response, or its error.
+pub type Response<'a, T> = BoxFuture<'a, Result<T, UserError>>;

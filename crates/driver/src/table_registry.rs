@@ -6,7 +6,7 @@
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use crate::sql_query::SqlQuery;
+use crate::sql::connection::SqlQuery;
 
 /// Prefix of the fingerprint of a table that contains only canary rows.
 const CANARY: &str = "canary of ";

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use crate::future::Response;
+use crate::contract::Response;
 
 pub use highwater_model::target_telemetry::{names, units};
 

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use highwater_driver::redaction::redacted;
+use highwater_driver::target_url::redacted;
 use highwater_report as report;
 use maud::{Markup, html};
 

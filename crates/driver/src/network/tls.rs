@@ -1,16 +1,22 @@
-//! TLS according to libpq's `sslmode`: trusted certificates and checks.
+//! TLS according to libpq's `sslmode`, which all network URLs support: its default, connection attempts, encrypted or
+//! not, in libpq's order, trusted certificates, and checks.
 //!
 //! A certificate listed in `sslrootcert` is trusted directly (without checking its dates), because self-signed server
 //! certificates are common and often marked as authorities.
+//!
+//! The first bytes from an address that was expected to use another protocol are shown in the error message at the
+//! first contact.
 
 use std::fs;
+use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use highwater_model::user_error::UserError;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -24,10 +30,13 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::sslmode::SslMode;
-use super::stream::Stream;
-use super::{connect_tcp, describe};
+use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
+
+use super::{Stream, connect_tcp, describe};
+use crate::contract::Timeline;
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
+use crate::time_limit::ended;
 
 /// The PEM files named by a URL or the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -282,4 +291,127 @@ impl ServerCertVerifier for Verifier {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.known.supported_schemes()
     }
+}
+
+/// libpq's `sslmode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SslMode {
+    /// Never TLS.
+    Disable,
+    /// TLS only if the server rejects plain connections.
+    Allow,
+    /// TLS if the server supports it, without checks.
+    Prefer,
+    /// TLS; the certificate is checked only if `sslrootcert` is given.
+    Require,
+    /// TLS, and the certificate's chain is checked.
+    VerifyCa,
+    /// TLS, and the certificate's chain and name are checked.
+    VerifyFull,
+}
+
+impl SslMode {
+    /// Parses libpq's value.
+    pub fn parse(text: &str) -> Result<Self, UserError> {
+        Ok(match text {
+            "disable" => Self::Disable,
+            "allow" => Self::Allow,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => {
+                return Err(UserError::usage(format!("`sslmode={text}` is not known")).with_hint(
+                    "sslmode is one of disable, allow, prefer, require, verify-ca, verify-full",
+                ));
+            }
+        })
+    }
+
+    /// The default: `prefer` on loopback, `verify-full` elsewhere.
+    pub fn default_for(host: &str) -> Self {
+        if is_loopback(host) { Self::Prefer } else { Self::VerifyFull }
+    }
+
+    /// The kinds of connection to try, encrypted or not, in libpq's order.
+    pub fn kinds(self) -> &'static [bool] {
+        match self {
+            Self::Disable => &[false],
+            Self::Allow => &[false, true],
+            Self::Prefer => &[true, false],
+            Self::Require | Self::VerifyCa | Self::VerifyFull => &[true],
+        }
+    }
+}
+
+/// Whether a host is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Why one attempt failed.
+pub struct AttemptError {
+    /// The reason.
+    pub error: UserError,
+    /// Whether the other kind of connection, encrypted or not, may succeed.
+    pub other_kind: bool,
+}
+
+impl From<UserError> for AttemptError {
+    /// An error that ends the attempts.
+    fn from(error: UserError) -> Self {
+        Self { error, other_kind: false }
+    }
+}
+
+/// Tries the kinds of connection that the mode allows; `attempt` receives whether to encrypt.
+///
+/// # Errors
+///
+/// The first error is returned, because it is that of the preferred kind.
+pub async fn by_kind<T>(
+    tls: &Tls,
+    place: &str,
+    attempt: impl AsyncFn(bool) -> Result<T, AttemptError>,
+) -> Result<T, UserError> {
+    let mut first = None;
+    for encrypted in tls.mode().kinds() {
+        match attempt(*encrypted).await {
+            Ok(opened) => return Ok(opened),
+            Err(failed) => {
+                let error = first.get_or_insert(failed.error);
+                if !failed.other_kind {
+                    return Err(error.clone());
+                }
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| UserError::unreachable(format!("{place}: not tried"))))
+}
+
+/// TLS is required, and the server does not support it; `place` names the server.
+pub fn no_tls(place: &str) -> UserError {
+    UserError::refused(format!("{place}: the server offers no TLS"))
+        .with_hint("`?sslmode=disable` uses none")
+}
+
+/// Time limit for a response.
+const LIMIT: Nanos = Nanos::SECOND;
+/// The first bytes of the response to a request, if they arrive in time.
+pub async fn first_bytes(
+    host: &str,
+    port: u16,
+    request: &[u8],
+    timeline: &Rc<dyn Timeline>,
+) -> Option<Vec<u8>> {
+    let exchange = async {
+        let mut stream = TcpStream::connect((host, port)).await.ok()?;
+        stream.write_all(request).await.ok()?;
+        let mut bytes = vec![0; 5];
+        let count = stream.read(&mut bytes).await.ok()?;
+        bytes.truncate(count);
+        Some(bytes)
+    };
+    ended(timeline, LIMIT, exchange).await.flatten()
 }

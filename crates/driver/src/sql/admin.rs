@@ -16,9 +16,8 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::connection::{Kept, Row, SqlConnection, TextWire};
-use super::describe::number;
 use super::dialect::Dialect;
-use super::facts::readable;
+use super::facts::{number, readable};
 use super::leases::LeaseWords;
 use super::{audit, facts, leases, tables};
 use crate::contract::{
@@ -26,10 +25,8 @@ use crate::contract::{
     TableReader, TargetFacts,
 };
 use crate::regular_file::DiskSpace;
-use crate::sql_query::{SqlQuery, Texts, first_value};
-use crate::table_registry::{self, Right};
-use crate::table_registry::{Lease, LeaseAction};
-use crate::table_registry::{RegistryEntry, TablePolicy};
+use crate::sql::connection::{SqlQuery, Texts, first_value};
+use crate::table_registry::{self, Lease, LeaseAction, RegistryEntry, Right, TablePolicy};
 use crate::time_limit::LingeringBackends;
 
 /// First pause between two polls of a busy server.

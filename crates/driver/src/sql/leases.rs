@@ -7,8 +7,8 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use super::connection::{SqlConnection, TextWire};
-use super::describe::number;
-use crate::sql_query::SqlQuery;
+use super::facts::number;
+use crate::sql::connection::SqlQuery;
 use crate::table_registry::{LEASES_TABLE, Lease, LeaseAction, Owner};
 
 /// Maximum leases read; if there are as many, others may be missing.

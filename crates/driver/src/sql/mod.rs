@@ -2,18 +2,14 @@
 //! descriptions, and table settings.
 //!
 //! Must not do I/O: a driver passes its wire as a [`connection::TextWire`] or its connection as a
-//! [`crate::sql_query::SqlQuery`], or sends the statements itself.
+//! [`connection::SqlQuery`], or sends the statements itself.
 
 pub mod admin;
 pub mod audit;
 pub mod connection;
 pub mod cratedb;
-pub mod cratedb_describe;
-mod declared;
-pub mod describe;
 pub mod dialect;
 pub mod facts;
 pub mod leases;
-mod read_back;
 pub mod tables;
 pub mod with_clause;

@@ -10,10 +10,10 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::units::Seed;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::describe::number;
 use super::dialect::Dialect;
+use super::facts::number;
 use crate::contract::TableReader;
-use crate::sql_query::{SqlQuery, first_value};
+use crate::sql::connection::{SqlQuery, first_value};
 use crate::table_registry::{
     REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
 };

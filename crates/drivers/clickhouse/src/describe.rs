@@ -1,9 +1,8 @@
 //! Describes a table for generating a workload file from it: its columns, a sample of their values, and its order. Must
 //! not change anything.
 
-use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
-use highwater_driver::sql_query::{first_value, values};
+use highwater_driver::sql::connection::{SqlConnection, first_value, values};
+use highwater_driver::sql::facts::{count_rows, not_there, number, sample_column};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 use highwater_model::user_error::UserError;

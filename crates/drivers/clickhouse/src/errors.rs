@@ -9,7 +9,7 @@ use std::io;
 
 use highwater_driver::failure::{ServerMessage, broken, failed, gone, not_applied};
 use highwater_driver::network::one_line;
-use highwater_driver::redaction::without_secrets;
+use highwater_driver::target_url::without_secrets;
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::user_error::{UserError, UserErrorKind};

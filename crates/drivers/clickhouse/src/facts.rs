@@ -11,9 +11,8 @@ use futures_util::future::join_all;
 
 use highwater_driver::contract::{Response, TargetFacts};
 use highwater_driver::network::one_line;
-use highwater_driver::sql::connection::{SqlConnection, rows_of};
+use highwater_driver::sql::connection::{SqlConnection, first_value, pairs, rows_of};
 use highwater_driver::sql::facts::{add_common, caches, readable};
-use highwater_driver::sql_query::{first_value, pairs};
 use highwater_driver::telemetry::{
     Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples,
 };

@@ -17,7 +17,7 @@ use highwater_driver::contract::{
 use highwater_driver::network::is_loopback;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
-use highwater_driver::{hosts, time_limit};
+use highwater_driver::{network, time_limit};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -82,7 +82,7 @@ impl Driver for ClickHouseDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, UserError> {
-        let nodes = hosts::of_urls(urls, options, options::nodes)?;
+        let nodes = network::of_urls(urls, options, options::nodes)?;
         let names = Mode::names(nodes.len() > 1);
         let mode = options.insert_mode(Mode::of, names)?;
         let mode = mode.unwrap_or_else(Mode::default_one);
@@ -133,7 +133,7 @@ impl ClickHouseTarget {
     async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), UserError> {
         self.check_initiator(&connect.workload)?;
         let host = self.host_of(connect.number, connect.attempt);
-        let node = hosts::nth(&self.nodes, host)?;
+        let node = network::nth(&self.nodes, host)?;
         let mut wire = wire::open(node, &connect.timeline).await?;
         wire::check_format(node, self.mode)?;
         let tables =
@@ -201,7 +201,7 @@ impl Target for ClickHouseTarget {
                 let cluster = Cluster::open(&self.nodes, self.mode, timeline).await?;
                 return Ok(Box::new(cluster) as Box<dyn Admin>);
             }
-            let node = self.nodes.first().ok_or_else(hosts::none_given)?;
+            let node = self.nodes.first().ok_or_else(network::none_given)?;
             let wire = wire::open(node, &timeline).await?;
             wire::check_format(node, self.mode)?;
             let admin = admin::admin(wire, node, self.mode, timeline, None);
@@ -217,7 +217,7 @@ impl Target for ClickHouseTarget {
             if self.is_cluster() {
                 return Ok(Some(cluster_reader(&self.nodes, &timeline).await?));
             }
-            let node = self.nodes.first().ok_or_else(hosts::none_given)?;
+            let node = self.nodes.first().ok_or_else(network::none_given)?;
             let wire = wire::open(node, &timeline).await?;
             let reader = HttpReader::new(vec![wire], false);
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
@@ -235,7 +235,7 @@ async fn cluster_reader(
     timeline: &Rc<dyn Timeline>,
 ) -> Result<Box<dyn TelemetryReader>, UserError> {
     let mut wires = Vec::with_capacity(nodes.len());
-    let mut failed = hosts::none_given();
+    let mut failed = network::none_given();
     for node in nodes {
         let node = node.with_own_tables();
         let opening = wire::open(&node, timeline);

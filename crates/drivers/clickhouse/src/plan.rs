@@ -3,8 +3,7 @@
 //! handle values; see `encode`.
 
 use highwater_driver::failure::Failure;
-use highwater_driver::sql::connection::{Place, Row, TextWire};
-use highwater_driver::sql_query::{pairs, values};
+use highwater_driver::sql::connection::{Place, Row, TextWire, pairs, values};
 use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 use highwater_model::user_error::UserError;

@@ -12,7 +12,7 @@ use std::{fs, io};
 
 use highwater_driver::network::is_loopback;
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::number;
+use highwater_driver::sql::facts::number;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 

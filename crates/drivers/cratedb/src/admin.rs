@@ -12,10 +12,10 @@ use highwater_driver::contract::{
     TableReader, TargetFacts,
 };
 use highwater_driver::regular_file::DiskSpace;
+use highwater_driver::sql::connection::Texts;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::dialect::quoted;
-use highwater_driver::sql::{audit as sql, cratedb_describe, leases, tables};
-use highwater_driver::sql_query::Texts;
+use highwater_driver::sql::{audit as sql, cratedb, leases, tables};
 use highwater_driver::table_registry::{
     self, Lease, LeaseAction, RegistryEntry, Right, TablePolicy,
 };
@@ -306,8 +306,6 @@ impl TableReader for HttpAdmin {
 impl TableDescriber for HttpAdmin {
     fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         let place = self.connection.node.shown.clone();
-        Box::pin(
-            async move { cratedb_describe::describe(&mut self.connection, &place, table).await },
-        )
+        Box::pin(async move { cratedb::describe(&mut self.connection, &place, table).await })
     }
 }

@@ -8,8 +8,8 @@ use highwater_model::stored::{KeyRange, StoredRow, is_within};
 use super::query::{AdminConnection, name_list};
 use highwater_driver::contract::{RowTaker, ShardCopies};
 use highwater_driver::sql::audit as sql;
+use highwater_driver::sql::connection::Texts;
 use highwater_driver::sql::cratedb::CRATEDB;
-use highwater_driver::sql_query::Texts;
 use highwater_model::user_error::UserError;
 
 /// Rows of the first answer, and of any.

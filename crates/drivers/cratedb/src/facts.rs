@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{Response, TableFeatures, TargetFacts};
 use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
-use highwater_driver::sql::cratedb::{STATEMENTS, metric_samples};
+use highwater_driver::sql::connection::{Texts, first_value, values};
+use highwater_driver::sql::cratedb::{TELEMETRY, metric_samples};
 use highwater_driver::sql::facts::{add_connection, readable};
-use highwater_driver::sql_query::{Texts, first_value, values};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 use highwater_model::record::MemoryRecord;
 use highwater_model::user_error::UserError;
@@ -166,7 +166,7 @@ impl TelemetryReader for HttpReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             let mut responses = Vec::new();
-            for sql in STATEMENTS {
+            for sql in TELEMETRY {
                 let rows = query::rows(&mut self.connection, &self.node, sql).await;
                 let place = &self.node.shown;
                 responses.push(rows.map_err(|failure| failure.into_target_error(place))?);

@@ -18,7 +18,7 @@ use facts::HttpReader;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
-use highwater_driver::hosts;
+use highwater_driver::network;
 use highwater_driver::network::is_loopback;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
@@ -77,7 +77,7 @@ impl Driver for CrateDbDriver {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());
-        let nodes = hosts::of_urls(urls, options, |url, options, environment| {
+        let nodes = network::of_urls(urls, options, |url, options, environment| {
             options::nodes(url, options, environment, &stability)
         })?;
         Ok(Arc::new(CrateDbTarget { nodes, insert }))
@@ -111,7 +111,7 @@ impl Target for CrateDbTarget {
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
-            let node = hosts::nth(&self.nodes, host)?;
+            let node = network::nth(&self.nodes, host)?;
             let plans = encode::plans(&connect.workload, self.insert)?;
             let connection = connect::open(node, &connect.timeline).await?;
             let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
@@ -123,7 +123,7 @@ impl Target for CrateDbTarget {
         Box::pin(async move {
             encode::plans(&connect.workload, self.insert)?;
             let open = async |node| connect::open(node, &connect.timeline).await;
-            let (node, mut connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, mut connection) = network::first_to_open(&self.nodes, open).await?;
             session::check(&mut connection, node, &connect.workload).await
         })
     }
@@ -134,7 +134,7 @@ impl Target for CrateDbTarget {
                 Err(error) => Err(connect::explained(error, node, &timeline).await),
                 opened => opened,
             };
-            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, connection) = network::first_to_open(&self.nodes, open).await?;
             let insert = self.insert.name();
             let connection = AdminConnection::new(connection, node.clone(), insert, timeline);
             Ok(Box::new(HttpAdmin::new(connection)) as Box<dyn Admin>)
@@ -147,7 +147,7 @@ impl Target for CrateDbTarget {
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
-            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, connection) = network::first_to_open(&self.nodes, open).await?;
             let node = node.clone();
             let reader = HttpReader { connection, node };
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
-use highwater_driver::sql_query::{Texts, first_value};
+use highwater_driver::sql::connection::{Texts, first_value};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 

@@ -19,9 +19,8 @@ use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, lost, no_tls, one_line, unreachable,
 };
-use highwater_driver::redaction::without_secrets;
-use highwater_driver::sql::connection::{TextWire, rows_of};
-use highwater_driver::sql_query::values;
+use highwater_driver::sql::connection::{TextWire, rows_of, values};
+use highwater_driver::target_url::without_secrets;
 use highwater_driver::time_limit;
 use highwater_model::user_error::UserError;
 

@@ -1,12 +1,11 @@
 //! The SQL of MySQL, MariaDB, and relatives, and the description of a table for generating a workload file from it: its
 //! columns, a sample of their values, and its indexes.
 
-use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::{count_rows, indexes, not_there, number, sample_column};
+use highwater_driver::sql::connection::{SqlConnection, values};
 use highwater_driver::sql::dialect::{DeclaredTypes, Dialect, backquoted, backslashed};
+use highwater_driver::sql::facts::{count_rows, indexes, not_there, number, sample_column};
 use highwater_driver::sql::leases::LeaseWords;
 use highwater_driver::sql::with_clause::with_options;
-use highwater_driver::sql_query::values;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, TableShape};
 use highwater_model::user_error::UserError;

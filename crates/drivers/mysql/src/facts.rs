@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 
 use highwater_driver::contract::{Response, TargetFacts};
 use highwater_driver::network::one_line;
-use highwater_driver::sql::connection::{SqlConnection, rows_of};
+use highwater_driver::sql::connection::{SqlConnection, pairs, rows_of, values};
 use highwater_driver::sql::facts::{add_common, caches, readable};
-use highwater_driver::sql_query::{pairs, values};
 use highwater_driver::telemetry::{
     Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples, units,
 };

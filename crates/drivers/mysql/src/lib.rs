@@ -21,7 +21,7 @@ use highwater_driver::contract::{
 };
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
-use highwater_driver::{hosts, time_limit};
+use highwater_driver::{network, time_limit};
 use highwater_model::user_error::UserError;
 use options::Node;
 use session::WireSession;
@@ -80,7 +80,7 @@ impl Driver for MySqlDriver {
     ) -> Result<Arc<dyn Target>, UserError> {
         let mode = options.insert_mode(Mode::of, Mode::NAMES)?;
         let mode = mode.unwrap_or(Mode::Values);
-        let nodes = hosts::of_urls(urls, options, options::nodes)?;
+        let nodes = network::of_urls(urls, options, options::nodes)?;
         Ok(Arc::new(MySqlTarget { nodes, mode }))
     }
 }
@@ -114,7 +114,7 @@ impl Target for MySqlTarget {
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
-            let node = hosts::nth(&self.nodes, host)?;
+            let node = network::nth(&self.nodes, host)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
             let preparing = async {
                 cluster::catch_up(&mut opened, self.mode, &node.shown).await?;
@@ -137,7 +137,7 @@ impl Target for MySqlTarget {
                 time_limit::within(&timeline, limit, &node.shown, seeing).await?;
                 Ok(opened)
             };
-            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, opened) = network::first_to_open(&self.nodes, open).await?;
             let peers = Peers::beside(node, &self.nodes, &timeline);
             let admin = admin::admin(opened, node, peers, self.mode, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
@@ -150,7 +150,7 @@ impl Target for MySqlTarget {
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
-            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, opened) = network::first_to_open(&self.nodes, open).await?;
             let is_cluster = opened.replicates;
             let mut reader = WireReader::new(opened, node);
             if is_cluster {

@@ -10,18 +10,16 @@ use highwater_model::units::Nanos;
 use postgres_protocol::escape::escape_literal;
 
 use super::connect::{self, Opened};
-use super::describe;
-use super::facts;
 use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
+use super::{describe, facts};
 use highwater_driver::contract::{TargetFacts, Timeline};
 use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
-use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::number;
+use highwater_driver::sql::connection::{SqlConnection, Texts, first_value};
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::facts::number;
 use highwater_driver::sql::leases::LeaseWords;
-use highwater_driver::sql_query::{Texts, first_value};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// A counter that stayed constant for this long is final; backends report once a second.

@@ -9,12 +9,9 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::wire::Connection;
 use crate::product::Product;
-use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::cratedb_describe;
-use highwater_driver::sql::describe::{
-    self, count_rows, not_ours, not_there, number, sample_column,
-};
-use highwater_driver::sql_query::{first_value, values};
+use highwater_driver::sql::connection::{SqlConnection, first_value, values};
+use highwater_driver::sql::facts::{count_rows, not_ours, not_there, number, sample_column};
+use highwater_driver::sql::{cratedb, facts};
 use highwater_model::user_error::UserError;
 
 /// The extension with statement statistics, and its view.
@@ -28,7 +25,7 @@ pub(super) async fn describe(
 ) -> Result<TableShape, UserError> {
     if product == Product::CrateDb {
         let place = connection.place().to_owned();
-        return cratedb_describe::describe(connection, &place, table).await;
+        return cratedb::describe(connection, &place, table).await;
     }
     let (dialect, shown) = (product.dialect(), product.shown_columns());
     let columns = connection
@@ -101,7 +98,7 @@ async fn indexes(
             escape_literal(from)
         ))
         .await?;
-    Ok(describe::indexes(rows))
+    Ok(facts::indexes(rows))
 }
 
 /// Adds ANALYZE's statistics of the whole table: rows, and distinct values of each column.

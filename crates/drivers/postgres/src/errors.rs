@@ -5,7 +5,7 @@
 
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
-use highwater_driver::redaction::without_secrets;
+use highwater_driver::target_url::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 use highwater_model::user_error::{UserError, UserErrorKind};
 

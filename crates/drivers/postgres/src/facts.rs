@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use highwater_driver::contract::TargetFacts;
 use highwater_driver::network::one_line;
-use highwater_driver::sql::connection::{SqlConnection, rows_of};
+use highwater_driver::sql::connection::{SqlConnection, Texts, first_value, pairs, rows_of};
 use highwater_driver::sql::facts::{add_common, caches, readable};
-use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_model::record::MemoryRecord;
 use highwater_model::user_error::UserError;
 

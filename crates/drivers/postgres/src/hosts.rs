@@ -10,7 +10,7 @@ use super::connect::{self, Opened};
 use super::facts::mismatch;
 use super::options::{HostOrder, Node, SessionAttributes};
 use highwater_driver::contract::{Timeline, in_turn};
-use highwater_driver::hosts;
+use highwater_driver::network;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 /// The hosts of a target.
@@ -48,14 +48,14 @@ impl Hosts {
     ) -> Result<(&Node, Opened), UserError> {
         let first = self.first(number, attempt);
         if !self.are_chosen() {
-            let node = hosts::nth(&self.nodes, first)?;
+            let node = network::nth(&self.nodes, first)?;
             return Ok((node, connect::open(node, timeline).await?));
         }
         let open = async |node: &Node| connect::open(node, timeline).await;
         let (host, opened) = self.choose(first, open).await?;
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.insert(first, host);
-        Ok((hosts::nth(&self.nodes, host)?, opened))
+        Ok((network::nth(&self.nodes, host)?, opened))
     }
 
     /// Opens a connection other than a session's: to the first acceptable host that opens.
@@ -64,7 +64,7 @@ impl Hosts {
         open: impl AsyncFn(&Node) -> Result<Opened, UserError>,
     ) -> Result<(&Node, Opened), UserError> {
         let (host, opened) = self.choose(0, open).await?;
-        Ok((hosts::nth(&self.nodes, host)?, opened))
+        Ok((network::nth(&self.nodes, host)?, opened))
     }
 
     /// Whether a session may try more than one host.
@@ -105,11 +105,11 @@ impl Hosts {
         let prefers =
             |node: &Node| node.login.session_attributes == SessionAttributes::PreferStandby;
         let rounds = if self.nodes.iter().any(prefers) { 2 } else { 1 };
-        let mut failed = hosts::none_given();
+        let mut failed = network::none_given();
         for round in 0..rounds {
             for place in 0..self.nodes.len() {
                 let host = (first + place) % self.nodes.len();
-                let node = hosts::nth(&self.nodes, host)?;
+                let node = network::nth(&self.nodes, host)?;
                 let expected = match node.login.session_attributes {
                     SessionAttributes::PreferStandby if round > 0 => SessionAttributes::Any,
                     expected => expected,

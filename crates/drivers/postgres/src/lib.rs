@@ -18,7 +18,7 @@ use encode::Mode;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
 };
-use highwater_driver::hosts::of_urls;
+use highwater_driver::network::of_urls;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;

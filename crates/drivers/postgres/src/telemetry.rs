@@ -6,9 +6,8 @@ use super::options::Node;
 use super::wire::Connection;
 use crate::product::Product;
 use highwater_driver::contract::Response;
-use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql::connection::{Texts, first_value, rows_of};
 use highwater_driver::sql::cratedb;
-use highwater_driver::sql_query::{Texts, first_value};
 use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
 use highwater_model::user_error::UserError;
 
@@ -182,7 +181,7 @@ impl WireReader {
 
     async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, UserError> {
         let mut responses = Vec::new();
-        for sql in cratedb::STATEMENTS {
+        for sql in cratedb::TELEMETRY {
             responses.push(self.rows(sql).await?);
         }
         Ok(cratedb::metric_samples(&responses))

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use highwater_driver::contract::{Driver, Target, TargetOptions};
-use highwater_driver::redaction::{is_secret, remember};
-use highwater_driver::target_url::{Secret, TargetUrl};
+use highwater_driver::target_url::{Secret, TargetUrl, is_secret, remember};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::MySqlDriver;

@@ -15,10 +15,10 @@ use highwater_driver::contract::{
     TargetFacts, Timeline,
 };
 use highwater_driver::regular_file::DiskSpace;
+use highwater_driver::sql::connection::{SqlQuery, Texts};
 use highwater_driver::sql::dialect::{ConditionWords, Dialect, condition, literal, quoted};
 use highwater_driver::sql::leases::{self, LeaseWords};
 use highwater_driver::sql::tables::{entry, listed_tables};
-use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::table_registry::{
     self, Lease, LeaseAction, REGISTRY_TABLE, RegistryEntry, Right, TableAction, TablePolicy,
     creates_more_than_tables,

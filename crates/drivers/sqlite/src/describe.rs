@@ -7,12 +7,14 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::error::statement_error;
-use highwater_driver::sql::connection::{AnswerLimit, TOO_LONG};
-use highwater_driver::sql::describe::{
-    self, SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
+use highwater_driver::sql::connection::{
+    AnswerLimit, SqlQuery, TOO_LONG, Texts, first_value, values,
 };
 use highwater_driver::sql::dialect::{literal, quoted};
-use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
+use highwater_driver::sql::facts;
+use highwater_driver::sql::facts::{
+    SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
+};
 use highwater_model::user_error::UserError;
 
 /// Integers in a column declared as a time that count as milliseconds: 1973 to 5138.
@@ -100,7 +102,7 @@ async fn indexes(
              ORDER BY il.seq DESC, ii.seqno"
         ))
         .await?;
-    Ok(describe::indexes(rows))
+    Ok(facts::indexes(rows))
 }
 
 /// Rows of the whole table according to ANALYZE's statistics, which may be absent.

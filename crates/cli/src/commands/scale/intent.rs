@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use highwater_driver::redaction::redacted;
+use highwater_driver::target_url::redacted;
 use highwater_model::cluster::{ClusterSpec, NODES_MAX};
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;

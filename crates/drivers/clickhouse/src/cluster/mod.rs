@@ -15,9 +15,8 @@ use futures_util::future::join_all;
 
 use highwater_driver::contract::{Response, Timeline};
 use highwater_driver::sql::admin::SqlAdmin;
-use highwater_driver::sql::connection::rows_of;
-use highwater_driver::sql::describe::number;
-use highwater_driver::sql_query::Texts;
+use highwater_driver::sql::connection::{Texts, rows_of};
+use highwater_driver::sql::facts::number;
 use highwater_driver::table_registry::RegistryEntry;
 use highwater_driver::time_limit;
 use highwater_model::user_error::UserError;
@@ -84,7 +83,7 @@ impl Cluster {
     /// The server that keeps the state of the target as a whole.
     async fn first(&mut self) -> Result<&mut Opened, UserError> {
         let first = self.members.first_mut();
-        let first = first.ok_or_else(highwater_driver::hosts::none_given)?;
+        let first = first.ok_or_else(highwater_driver::network::none_given)?;
         first.open(self.mode, &self.timeline).await
     }
 

@@ -17,7 +17,7 @@ use highwater_driver::contract::{
 use highwater_driver::network::one_line;
 use highwater_driver::regular_file::DiskSpace;
 use highwater_driver::sql::admin::SqlAdmin;
-use highwater_driver::sql_query::{Texts, first_value};
+use highwater_driver::sql::connection::{Texts, first_value};
 use highwater_driver::table_registry::{Lease, LeaseAction, RegistryEntry, TablePolicy};
 use highwater_model::op::{BoundTable, BoundWorkload, Value};
 use highwater_model::stored::KeyRange;

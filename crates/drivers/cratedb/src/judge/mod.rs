@@ -11,7 +11,7 @@
 mod tests;
 
 use highwater_driver::network::one_line;
-use highwater_driver::redaction::without_secrets;
+use highwater_driver::target_url::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::user_error::{UserError, UserErrorKind};
 

@@ -11,9 +11,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use highwater_driver::redaction::{is_secret, remember};
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
-use highwater_driver::target_url::{Environment, TargetUrl};
+use highwater_driver::target_url::{Environment, TargetUrl, is_secret, remember};
 use highwater_model::user_error::UserError;
 
 /// How a parameter is handled.
