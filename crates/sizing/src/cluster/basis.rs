@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::traced::{Origin, Traced};
+use super::plan::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
     Average, Copies, Forecast, Growth, Placement, Point as Size, PooledGrowth, ReplicaCost,

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::basis::SizeAxis;
-use super::request::Request;
-use super::traced::{Origin, Traced};
+use super::plan::{Origin, Request, Traced};
 use crate::scaling::{FARTHEST, Forecast, Prediction};
 
 /// Hours per month, for prices.

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counting::{HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve, price};
-use super::request::Request;
-use super::traced::{Origin, Traced};
+use super::plan::{Origin, Request, Traced};
 use crate::scaling::{Prediction, known, replicas_leave};
 
 /// Growth per month that is tried if none is stated.

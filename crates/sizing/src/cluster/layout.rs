@@ -9,8 +9,7 @@ use highwater_model::display::plain;
 use highwater_model::numbers::round_to_u32;
 
 use super::basis::SizeAxis;
-use super::request::Request;
-use super::traced::Traced;
+use super::plan::{Request, Traced};
 
 /// Candidate partition lengths in days, longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];

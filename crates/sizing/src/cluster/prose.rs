@@ -6,9 +6,7 @@ use highwater_model::display::{self, percent_plain};
 use super::basis::{Basis, SizeAxis};
 use super::counting::NodeCounts;
 use super::layout::length;
-use super::plan::{NeedPlan, SizePlan};
-use super::request::{Estimate, Need, Request};
-use super::traced::{Input, Origin, Traced};
+use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, Traced};
 use crate::scaling::{DEVIATIONS, Growth, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.

@@ -10,7 +10,7 @@ use highwater_model::op::{ColumnData, Dictionary};
 use highwater_model::units::Seed;
 use highwater_workload::{WorkloadSpec, builtin};
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::guidance::Guidance;
 use crate::series::{Point, names, number_text};
 

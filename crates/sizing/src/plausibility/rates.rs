@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::warning::{PlausibilityWarning, Rule, Weight, by_nodes, short};
+use super::{PlausibilityWarning, Rule, Weight, by_nodes, short};
 use crate::scaling::ScalingModel;
 use crate::series::{Origin, Point, SeriesSet, Setting, names, number_text};
 

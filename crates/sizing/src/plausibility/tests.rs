@@ -1,8 +1,9 @@
 //! Each rule with figures that must and must not trigger it.
 
+use highwater_analysis::fixture;
+
 use super::*;
 use crate::series::{PUBLISHED, SeriesSet, of_record, read};
-use highwater_analysis::fixture;
 
 fn of_text(text: &str) -> Vec<PlausibilityWarning> {
     audit(&read(text).unwrap(), None)
