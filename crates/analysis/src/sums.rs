@@ -6,9 +6,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use highwater_model::checksum::{self, KEY_PRIME, NULL_RESIDUE, VALUE_PRIME};
 use highwater_model::op::{BoundColumn, ColumnData, Dictionary, RowBatch};
-use highwater_model::stored_form::StoredForm;
+use highwater_model::stored;
+use highwater_model::stored::{KEY_PRIME, NULL_RESIDUE, StoredForm, VALUE_PRIME};
 
 /// Rows whose products fit without overflow: weights below 2¹⁷ and values below 2²⁸ are added before the sum is taken
 /// modulo 2⁶⁴.
@@ -210,7 +210,7 @@ impl Summer {
             // Weights increase by one per row, until a key is a multiple of the prime.
             let rising = usize::try_from(KEY_PRIME - key % KEY_PRIME).unwrap_or(CHUNK);
             let end = rows.end.min(first + rising.min(CHUNK));
-            let weight = checksum::weight(key);
+            let weight = stored::weight(key);
             let columns = self.columns.iter_mut().zip(&batch.columns);
             for ((column, data), sum) in columns.zip(sums.iter_mut()) {
                 *sum = sum.wrapping_add(column.sum(data, first..end, weight));
@@ -225,11 +225,11 @@ impl ColumnSummer {
         let (count, form) = (rows.len(), self.form);
         match (data, form) {
             (ColumnData::TimestampMs(values), StoredForm::Times { .. }) => {
-                weighted(values.get(rows), weight, count, |ms| checksum::residue(form.time(*ms)))
+                weighted(values.get(rows), weight, count, |ms| stored::residue(form.time(*ms)))
             }
             (ColumnData::Float(values), StoredForm::Decimals { .. }) => {
                 weighted(values.get(rows), weight, count, |value| {
-                    checksum::residue(checksum::float_value(form.float(*value)))
+                    stored::residue(stored::float_value(form.float(*value)))
                 })
             }
             (data, _) => self.sum_as_sent(data, rows, weight),
@@ -243,20 +243,20 @@ impl ColumnSummer {
                 integers(values.get(rows), weight, count)
             }
             ColumnData::Float(values) => weighted(values.get(rows), weight, count, |value| {
-                checksum::residue(checksum::float_value(*value))
+                stored::residue(stored::float_value(*value))
             }),
             ColumnData::Boolean(values) => {
                 weighted(values.get(rows), weight, count, |value| u64::from(*value))
             }
             ColumnData::Text(values) => weighted(values.get(rows), weight, count, |text| {
-                checksum::residue(checksum::text_value(text))
+                stored::residue(stored::text_value(text))
             }),
             ColumnData::TextDictionary(words) => {
-                self.words(words, rows, weight, |_, text| checksum::text_value(text))
+                self.words(words, rows, weight, |_, text| stored::text_value(text))
             }
             ColumnData::ObjectDictionary(words) => {
                 self.words(words, rows, weight, |attributes, text| {
-                    checksum::object_value(text, attributes)
+                    stored::object_value(text, attributes)
                 })
             }
         }
@@ -286,7 +286,7 @@ impl ColumnSummer {
             };
             let (code, residue) = residue;
             if *residue == NOT_HASHED {
-                let hashed = checksum::residue(value(attributes, &dictionary.values[code]));
+                let hashed = stored::residue(value(attributes, &dictionary.values[code]));
                 *residue = u32::try_from(hashed).unwrap_or(NOT_HASHED);
             }
             u64::from(*residue)
@@ -324,7 +324,7 @@ fn integers(values: Option<&[i64]>, weight: u64, count: usize) -> u64 {
     let (mut last, mut last_residue) = (0, 0);
     weighted(values, weight, count, |value| {
         if *value != last {
-            (last, last_residue) = (*value, checksum::residue(*value));
+            (last, last_residue) = (*value, stored::residue(*value));
         }
         last_residue
     })
@@ -340,7 +340,7 @@ mod tests {
     fn naive(values: &[u64], first_row: u64) -> u64 {
         (first_row..)
             .zip(values)
-            .map(|(key, residue)| checksum::weight(key) * residue)
+            .map(|(key, residue)| stored::weight(key) * residue)
             .fold(0, u64::wrapping_add)
     }
 
@@ -381,15 +381,15 @@ mod tests {
                 ColumnData::TextDictionary(dictionary(codes.clone())),
             ], rows, cut);
             let residues = |value: &dyn Fn(usize) -> i64| -> Vec<u64> {
-                (0..rows).map(|row| checksum::residue(value(row))).collect()
+                (0..rows).map(|row| stored::residue(value(row))).collect()
             };
             let expected = [
                 residues(&|row| numbers[row]),
                 residues(&|row| small[row]),
-                residues(&|row| checksum::float_value(doubles[row])),
+                residues(&|row| stored::float_value(doubles[row])),
                 residues(&|row| i64::from(numbers[row] % 2 == 0)),
-                residues(&|row| checksum::text_value(&texts[row])),
-                residues(&|row| checksum::text_value(["a", "b", "c"][usize::try_from(codes[row]).unwrap()])),
+                residues(&|row| stored::text_value(&texts[row])),
+                residues(&|row| stored::text_value(["a", "b", "c"][usize::try_from(codes[row]).unwrap()])),
             ];
             for (found, residues) in found.iter().zip(&expected) {
                 prop_assert_eq!(*found, naive(residues, first_row));
@@ -411,7 +411,7 @@ mod tests {
         for word in ["one", "two"] {
             let mut sums = [0];
             summer.add(&batch(word), 0..1, &mut sums);
-            assert_eq!(sums[0], checksum::residue(checksum::text_value(word)));
+            assert_eq!(sums[0], stored::residue(stored::text_value(word)));
         }
     }
 }

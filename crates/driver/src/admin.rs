@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
 use highwater_model::record::MemoryRecord;
-use highwater_model::stored::{KeyRange, StoredRow};
-use highwater_model::stored_form::DeclaredColumn;
+use highwater_model::stored::{DeclaredColumn, KeyRange, StoredRow};
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -30,7 +29,7 @@ pub struct KeyCounts {
     pub without_key: u64,
 }
 
-/// Rows of a table and their checksums, by key. See [`highwater_model::checksum`].
+/// Rows of a table and their checksums, by key. See [`highwater_model::stored`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeySums {
     /// Ascending, without empty buckets.
@@ -160,7 +159,7 @@ pub trait TableReader {
     -> Response<'a, KeyCounts>;
     /// Counts rows and sums their checksums by key div `width`, a power of two.
     ///
-    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so that 64-bit sums cannot
+    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::stored) keys, so that 64-bit sums cannot
     /// overflow; wider buckets are combined afterwards, modulo 2⁶⁴. A column's value is its
     /// [`value`](highwater_model::op::BoundColumn::value) expression, or the dialect's expression for its type. Called
     /// only if [`Capabilities::auditable`](crate::Capabilities::auditable) allows it.

@@ -4,13 +4,11 @@
 //! of its arguments: no I/O, clock, async, or global randomness.
 
 pub mod audit_record;
-pub mod checksum;
 pub mod cluster;
 pub mod control;
 pub mod display;
 pub mod event;
 pub mod group;
-pub mod header;
 pub mod histogram;
 pub mod json;
 pub mod judgment;
@@ -23,15 +21,12 @@ pub mod outcome;
 pub mod plan;
 pub mod quantity;
 pub mod record;
-pub mod result_record;
 pub mod run_record;
 pub mod scale;
 pub mod search;
 pub mod stored;
-pub mod stored_form;
 pub mod table_shape;
 pub mod target_telemetry;
 pub mod tune;
 pub mod units;
 pub mod user_error;
-pub mod value;

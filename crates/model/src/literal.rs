@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-use super::value::Value;
+use super::op::Value;
 
 /// Timestamps that every server can parse: in UTC, to the millisecond.
 const TIMESTAMP: &[BorrowedFormatItem<'_>] =

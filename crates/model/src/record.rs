@@ -1,10 +1,10 @@
 //! The stored record of a run, an experiment, or another tool's output: `record.json`.
 //!
-//! A common header and a part specific to its kind; the JSON Schema is generated from here. Readers take only the part
-//! that they need. Must not hold figures of an experiment's runs: each is a record below the experiment's directory;
-//! only the last run is kept whole.
+//! A common header (format version, ID, and who measured when and where) and a part specific to its kind; the JSON
+//! Schema is generated from here. Readers take only the part that they need. Must not hold figures of an experiment's
+//! runs: each is a record below the experiment's directory; only the last run is kept whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use schemars::JsonSchema;
@@ -22,17 +22,14 @@ pub use super::audit_record::{
     InvariantRecord, Resolved,
 };
 pub use super::control::{Change, InterventionRecord};
-pub use super::header::{Header, ProgramRecord, RECORD_SCHEMA};
 pub use super::judgment::{Ended, Incident, IncidentKind};
-pub use super::result_record::{
-    AnsweredRecord, FailureRecord, Histograms, ResultRecord, RowCounts, Steadiness, StreamRecord,
-    ThroughputRecord, WINDOW_NS, Windows,
-};
 pub use super::run_record::{
-    AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord, EstimateRecord,
-    HostRecord, IntervalRecord, MemoryRecord, OWN_SETTING, PhaseRecord, PlanRecord, RecoveryRecord,
-    RunNote, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, TABLE_SETTING,
-    TableRecord, TableStart, TargetRecord, TelemetrySample, WorkloadRecord,
+    AnsweredRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord,
+    EstimateRecord, FailureRecord, Histograms, HostRecord, IntervalRecord, MemoryRecord,
+    OWN_SETTING, PhaseRecord, PlanRecord, RecoveryRecord, ResultRecord, RowCounts, RunNote,
+    RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, Steadiness, StreamRecord,
+    TABLE_SETTING, TableRecord, TableStart, TargetRecord, TelemetrySample, ThroughputRecord,
+    WINDOW_NS, Windows, WorkloadRecord,
 };
 
 /// A stored record.
@@ -390,4 +387,40 @@ impl ImportRecord {
     pub fn leaves_out(&self, what: MissingField) -> bool {
         self.missing_fields.contains(&what)
     }
+}
+
+/// Version of the record format.
+pub const RECORD_SCHEMA: &str = "highwater-record/2";
+
+/// The beginning of a record.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Name of the directory of the run or the experiment.
+    pub id: String,
+    /// Who measured, or read what another tool measured.
+    pub highwater: ProgramRecord,
+    /// Wall clock at the start of the first phase, RFC 3339, UTC.
+    pub started_at: String,
+    /// Machine and system.
+    pub environment: BTreeMap<String, String>,
+    /// What the user noted with `--label`.
+    pub labels: BTreeMap<String, String>,
+    /// What the user gave that the plan does not show as such, by flag: the workload file, its
+    /// parameters, the insert mode, the seed … Said again, it goes on with this run.
+    pub given: BTreeMap<String, Vec<String>>,
+    /// Others than its user can have written what was read. Nothing of it is proposed as a command.
+    #[serde(skip)]
+    pub is_of_others: bool,
+    /// The working directory's file of settings, where it decided anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_file: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// Its version.
+    pub version: String,
 }

@@ -63,7 +63,7 @@ pub struct ColumnShape {
     /// Fields of an object.
     pub fields: Vec<ColumnShape>,
     /// An integer expression that represents its value in checksums, if the target stores it in another type than the
-    /// workload's; see [`super::checksum`].
+    /// workload's; see [`super::stored`].
     pub checked: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use highwater_driver::Admin;
 use highwater_model::op::{BoundWorkload, PlaceholderStyle, RowGenerator};
-use highwater_model::stored_form::{DeclaredColumn, StoredForm};
+use highwater_model::stored::{DeclaredColumn, StoredForm};
 use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 

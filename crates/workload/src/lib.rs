@@ -10,24 +10,18 @@
 //! No I/O, clock, or state: row i and op j are functions of file, settings, seed, and index. Must not name a database;
 //! dialects are words in the files.
 
-mod binding;
 mod definition;
-mod entity;
 mod files;
 mod generators;
 mod input;
 mod instance;
-mod layout;
 mod ops;
 mod parameter;
 pub mod random;
 mod reading;
-mod row_identity;
 mod rows;
 mod sketch;
 mod sql;
-mod statements;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -39,7 +33,7 @@ pub use instance::{Invariant, OpContext, Workload};
 pub use ops::ReplacedKeys;
 pub use parameter::{ParameterKind, ParameterSpec};
 pub use sketch::sketch;
-pub use statements::WrittenStatement;
+pub use sql::WrittenStatement;
 
 /// Whether a value is left out of a fingerprint.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

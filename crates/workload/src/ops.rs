@@ -6,14 +6,15 @@
 
 use highwater_model::op::{ColumnData, Op, OpBody, OpId, RowBatch, Value};
 
-use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec, WriteKind, Writes};
+use super::definition::{
+    Column, OpBodyDefinition, OpDefinition, StreamSpec, Table, WriteKind, Writes,
+};
 use super::generators::columns::ColumnGenerator;
 use super::generators::parameters::OpScope;
 use super::generators::plain::Plain;
 use super::instance::{OpContext, Workload};
 use super::random::Draws;
 use super::rows::TableRows;
-use super::table::{Column, Table};
 
 impl Workload {
     /// Rows of a table from an index on; no columns if there is no such table.

@@ -9,8 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
-use highwater_model::stored::{KeyRange, is_within};
-use highwater_model::stored_form::DeclaredColumn;
+use highwater_model::stored::{DeclaredColumn, KeyRange, is_within};
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};

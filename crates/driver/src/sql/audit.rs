@@ -4,13 +4,12 @@
 //! The inner query computes each row's key and the integers of its values once; what ends it keeps planners from
 //! computing them again in every sum. Must not know which rows are expected.
 
-use highwater_model::checksum::{
-    ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
-    KEY_PRIME, NULL_RESIDUE, VALUE_PRIME,
-};
 use highwater_model::numbers::{signed_to_f64, truncate_to_i64};
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::stored::{
+    ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
+    KEY_PRIME, KeyRange, NULL_RESIDUE, StoredRow, VALUE_PRIME,
+};
 use highwater_model::user_error::UserError;
 
 use super::dialect::Dialect;

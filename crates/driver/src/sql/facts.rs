@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use highwater_model::op::{BoundTable, ColumnType};
 use highwater_model::record::MemoryRecord;
-use highwater_model::stored_form::{DeclaredColumn, StoredForm, TimeRounding};
+use highwater_model::stored::{DeclaredColumn, StoredForm, TimeRounding};
 use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
 use highwater_model::user_error::{UserError, UserErrorKind};
 

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use highwater_model::checksum::{self, NULL_RESIDUE};
 use highwater_model::numbers::signed_to_f64;
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_model::stored::{KeyRange, StoredRow, is_within};
+use highwater_model::stored;
+use highwater_model::stored::{KeyRange, NULL_RESIDUE, StoredRow, is_within};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
@@ -48,7 +48,7 @@ pub(super) fn sums_by_key(
             sums: vec![0; columns],
         });
         added.rows += 1;
-        let weight = checksum::weight(key);
+        let weight = stored::weight(key);
         let sums = added.sums.iter_mut().zip(&table.columns).zip(&mut texts);
         for (position, ((sum, column), texts)) in (1..).zip(sums) {
             let value = row.get_ref(position).map_err(failed)?;
@@ -141,18 +141,18 @@ fn residue(column: &BoundColumn, value: ValueRef<'_>, texts: &mut HashMap<Box<[u
     match (value, column.kind) {
         (ValueRef::Null, _) => NULL_RESIDUE,
         (ValueRef::Integer(v), ColumnType::Float) if column.value.is_none() => {
-            checksum::residue(checksum::float_value(signed_to_f64(v)))
+            stored::residue(stored::float_value(signed_to_f64(v)))
         }
-        (ValueRef::Integer(v), _) => checksum::residue(v),
-        (ValueRef::Real(v), _) => checksum::residue(checksum::float_value(v)),
+        (ValueRef::Integer(v), _) => stored::residue(v),
+        (ValueRef::Real(v), _) => stored::residue(stored::float_value(v)),
         (ValueRef::Text(bytes) | ValueRef::Blob(bytes), kind) => {
             if let Some(residue) = texts.get(bytes) {
                 return *residue;
             }
             let text = String::from_utf8_lossy(bytes);
-            let residue = checksum::residue(match kind {
-                ColumnType::Object => checksum::object_value(&text, &column.attributes),
-                _ => checksum::text_value(&text),
+            let residue = stored::residue(match kind {
+                ColumnType::Object => stored::object_value(&text, &column.attributes),
+                _ => stored::text_value(&text),
             });
             if texts.len() < TEXTS_MAX {
                 texts.insert(bytes.into(), residue);
@@ -195,7 +195,7 @@ mod tests {
             let found = value_of(&expressed, ValueRef::Integer(1));
             assert_eq!(found, Value::Integer(1), "{kind:?}");
             let residue = residue(&expressed, ValueRef::Integer(1), &mut HashMap::new());
-            assert_eq!(residue, checksum::residue(1), "{kind:?}");
+            assert_eq!(residue, stored::residue(1), "{kind:?}");
         }
     }
 }

@@ -4,13 +4,11 @@
 //! Must not decide which rows should be there.
 
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
-use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
-use highwater_model::stored_form::StoredForm;
+use highwater_model::stored::{KeyRange, StoredForm, StoredRow, difference, value_at};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::patient::{Next, Waits};
-use super::table::TableAudit;
-use super::table::push_range;
+use super::table::{TableAudit, push_range};
 
 /// Maximum number of rows checked.
 const TRIED_MAX: usize = 24;

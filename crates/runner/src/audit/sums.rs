@@ -5,9 +5,8 @@
 
 use highwater_analysis::sums::BUCKETS_MAX;
 use highwater_driver::{BucketSums, KeyCounts, KeySums};
-use highwater_model::checksum::GROUP_WIDTH_MAX;
 use highwater_model::op::BoundTable;
-use highwater_model::stored::KeyRange;
+use highwater_model::stored::{GROUP_WIDTH_MAX, KeyRange};
 use highwater_model::user_error::UserError;
 
 use super::patient::{Next, PatientAdmin, Waits};

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use highwater_driver::Admin;
 use highwater_model::display::count;
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
-use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
-use highwater_model::stored_form::StoredForm;
+use highwater_model::stored::{KeyRange, StoredForm, StoredRow, difference, value_at};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::sampled::{TriedTable, kind_of};

@@ -1,9 +1,9 @@
 //! The ledger keeps counts and checksums exact, for any order of batches and any doubling of widths.
 
 use highwater_analysis::sums::BUCKETS_MAX;
-use highwater_model::checksum;
 use highwater_model::op::{ColumnData, ColumnType};
 use highwater_model::outcome::{ErrorClass, OpError};
+use highwater_model::stored;
 use highwater_model::units::Nanos;
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn note(ledger: &mut Ledger, first: u64, rows: u64, outcome: &Outcome) {
 }
 
 fn sum(rows: impl Iterator<Item = u64>) -> u64 {
-    rows.map(|row| checksum::weight(row) * checksum::residue(i64::try_from(row * 3).unwrap()))
+    rows.map(|row| stored::weight(row) * stored::residue(i64::try_from(row * 3).unwrap()))
         .fold(0, u64::wrapping_add)
 }
 

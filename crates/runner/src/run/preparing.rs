@@ -9,7 +9,7 @@ use highwater_driver::{Admin, Connect, TargetFacts};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunNote;
-use highwater_model::stored_form::StoredForm;
+use highwater_model::stored::StoredForm;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 

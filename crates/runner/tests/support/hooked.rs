@@ -9,8 +9,7 @@ use highwater_driver::{
     TargetFacts, Timeline,
 };
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, PlaceholderStyle, Value};
-use highwater_model::stored::KeyRange;
-use highwater_model::stored_form::DeclaredColumn;
+use highwater_model::stored::{DeclaredColumn, KeyRange};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 

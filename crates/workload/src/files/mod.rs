@@ -10,10 +10,9 @@ use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
 
 use crate::definition::{Definition, StreamSpec};
-use crate::instance::Workload;
+use crate::instance::{SPREADING, Workload};
 use crate::parameter::ParameterSpec;
 use crate::reading;
-use crate::row_identity::SPREADING;
 
 pub use schema::file_schema;
 pub use script::{Script, ScriptError};

@@ -6,11 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::generators::columns::{OF_COLUMNS, OF_FIELDS};
-use crate::generators::distribution::DISTRIBUTIONS;
 use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
-use crate::generators::spec::{Shape, Specs};
+use crate::generators::{Shape, Specs};
 use crate::parameter::ParameterKind;
+use crate::random::DISTRIBUTIONS;
 use crate::sql::MAX_STATEMENTS;
 use highwater_model::op::ColumnType;
 

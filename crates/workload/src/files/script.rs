@@ -9,9 +9,8 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::WorkloadSpec;
-use crate::entity::quoted;
-use crate::sql::{Control, MAX_STATEMENTS, statements};
-use crate::sql::{Sql, SqlInputError, Token, tokens};
+use crate::rows::quoted;
+use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError, Token, statements, tokens};
 use highwater_model::numbers::signed_to_f64;
 use highwater_model::plan::Unit;
 use highwater_model::user_error::{UserError, one_line, suggest};

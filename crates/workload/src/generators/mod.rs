@@ -3,10 +3,135 @@
 //! `plain` need nothing but a number; `columns` are for columns of tables, `parameters` for those
 //! of queries. The list in the `mod.rs` of each folder is what reading, the schema of the format
 //! and the making of values go by.
+//!
+//! What a generator says of itself: its name, the types that it makes, and its options.
 
 pub(crate) mod columns;
-pub(crate) mod distribution;
 pub(crate) mod parameters;
 pub(crate) mod plain;
-mod prelude;
-pub(crate) mod spec;
+
+use highwater_model::op::ColumnType;
+use highwater_model::user_error::suggest;
+
+use crate::input::Section;
+
+/// A generator as files name it.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    /// One line on what it makes.
+    pub(crate) about: &'static str,
+    pub(crate) makes: &'static [ColumnType],
+    /// Options by name, and whether they must be there.
+    pub(crate) options: &'static [(&'static str, Shape, bool)],
+}
+
+/// The generators of one place.
+pub(crate) type Specs = &'static [&'static [Spec]];
+
+/// What an option looks like in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A literal of the generator's own type.
+    Literal,
+    /// A list of such literals, or lists by the value of another attribute.
+    Literals,
+    Integer,
+    /// A list of whole numbers.
+    Integers,
+    Float,
+    Duration,
+    /// Two durations.
+    Durations,
+    Timestamp,
+    Text,
+    /// A list of texts.
+    Texts,
+    /// The name of a distribution.
+    Distribution,
+    /// A list of fields.
+    Fields,
+}
+
+/// Specs by name: what it makes, the types, the options that must be there, and behind a semicolon
+/// those that may.
+macro_rules! specs {
+    ($($name:literal, $about:literal, $makes:expr,
+        [$($must:literal: $a:ident),*; $($may:literal: $b:ident),*];)*) => {
+        &[$($crate::generators::Spec {
+            name: $name,
+            about: $about,
+            makes: $makes,
+            options: &[
+                $(($must, $crate::generators::Shape::$a, true),)*
+                $(($may, $crate::generators::Shape::$b, false),)*
+            ],
+        },)*]
+    };
+}
+pub(crate) use specs;
+
+/// What reads a generator of a list, or a plain one, for the enum of them all.
+macro_rules! reads {
+    ($own:ident: $($name:ident,)*) => {
+        /// Reads a generator and its options.
+        pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+            let name = read_generator(of, scope.kind, &[PLAIN, $own])?;
+            let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
+            let read = match name {
+                $(_ if is_one_of($name::SPECS) => {
+                    $name::read(of, scope).map(Self::$name)
+                })*
+                plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
+            };
+            of.finish();
+            read
+        }
+    };
+}
+pub(crate) use reads;
+
+const NUMBERS: &[ColumnType] = &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float];
+
+/// Whole numbers, alone or behind a prefix.
+const NUMBERED: &[ColumnType] = &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Text];
+
+/// All types but objects, which are the last one.
+const SCALARS: &[ColumnType] = ColumnType::ALL.split_at(6).0;
+
+const TEXT: &[ColumnType] = &[ColumnType::Text];
+const TIMESTAMP: &[ColumnType] = &[ColumnType::Timestamp];
+const OBJECT: &[ColumnType] = &[ColumnType::Object];
+
+/// Reads the `type` of a column, a field or a parameter.
+pub(crate) fn read_type(of: &Section<'_>) -> Option<ColumnType> {
+    let entry = of.required("type", "\"integer\"")?;
+    let word = entry.text()?;
+    let mut types = ColumnType::ALL.into_iter();
+    types.find(|kind| kind.name() == word).or_else(|| {
+        let hint = suggest(&word, ColumnType::ALL.map(ColumnType::name));
+        entry.error(format!("unknown type `{word}`"), hint)
+    })
+}
+
+/// Reads the `generator`, one of `known` and able to make `kind`; its options are known from now on.
+pub(crate) fn read_generator(
+    of: &Section<'_>,
+    kind: ColumnType,
+    known: &[Specs],
+) -> Option<&'static str> {
+    let entry = of.required("generator", "\"uniform\"")?;
+    let word = entry.text()?;
+    let all = || known.iter().copied().flatten().copied().flatten();
+    let Some(spec) = all().find(|known| known.name == word) else {
+        let hint = suggest(&word, all().map(|known| known.name));
+        return entry.error(format!("unknown generator `{word}` for {}", of.place), hint);
+    };
+    if !spec.makes.contains(&kind) {
+        let types: Vec<&str> = spec.makes.iter().map(|kind| kind.name()).collect();
+        let message = format!("generator `{word}` does not make type `{}`", kind.name());
+        return entry.error(message, format!("it makes {}", types.join(", ")));
+    }
+    spec.options.iter().for_each(|(option, ..)| of.know(option));
+    Some(spec.name)
+}

@@ -2,7 +2,6 @@
 //! definition is data.
 
 mod op;
-mod statement;
 mod table;
 
 use std::collections::BTreeMap;
@@ -10,18 +9,16 @@ use std::ops::Range;
 
 use highwater_model::op::ColumnType;
 use highwater_model::user_error::{UserError, one_line, suggest};
-use op::read_stream;
-use op::{read_load, read_ops};
-use statement::read_sql;
+use op::{read_load, read_ops, read_sql, read_stream};
 use table::read_tables;
 use toml::de::{DeTable, DeValue};
 
 use crate::definition::{DataTime, DataTimeMode, Definition, InvariantDefinition};
-use crate::entity::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES, read_choice_by};
 use crate::generators::plain::{PLAIN, Plain};
-use crate::generators::spec::read_generator;
+use crate::generators::read_generator;
 use crate::input::{Entry, Hint, Reader, Section, check_name};
 use crate::parameter::{ParameterKind, ParameterSpec, Setting};
+use crate::rows::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES, read_choice_by};
 
 /// Reads `[data_time]`; if absent, the data's time never follows the clock.
 fn read_data_time(root: &Section<'_>) -> Option<DataTime> {

@@ -2,12 +2,12 @@
 
 use toml::de::DeValue;
 
-use crate::entity::Entity;
+use crate::definition::{Column, Order, Table};
 use crate::generators::columns::{ColumnGenerator, Scope, TableScope};
 use crate::generators::plain::Plain;
-use crate::generators::spec::read_type;
+use crate::generators::read_type;
 use crate::input::{Entry, Section};
-use crate::table::{Column, Order, Table};
+use crate::rows::Entity;
 use highwater_model::op::ColumnType;
 use highwater_model::user_error::suggest;
 

@@ -8,10 +8,10 @@ use highwater_analysis::buckets::{self, Comparison};
 use highwater_analysis::sums::Buckets;
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::{KeySums, Target};
-use highwater_model::checksum::KEY_PRIME;
 use highwater_model::op::{BoundTable, ColumnData, RowBatch};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{Expectation, ExpectedBucket, FoundBucket};
+use highwater_model::stored::KEY_PRIME;
 
 use super::database::{Database, on};
 use super::plans::{FaultPlan, ROWS, carry_out, job};

@@ -1,53 +1,49 @@
 //! The list of generators that need only a number: that of an entity, a row or an op.
 //!
 //! To add one, write its file and its line here. What must not be here: how any of them works.
+//!
+//! What a generator that needs only a number can do: its part of the list.
 
-mod choice;
-mod constant;
-mod dictionary;
-mod keys;
-mod literal;
-mod making;
-mod normal;
-mod sequence;
-mod skewed;
-mod text;
-mod uniform;
-mod uuid;
+mod numbers;
+mod texts;
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::spec::Specs;
-use crate::input::Section;
-use crate::layout::Segments;
-use crate::random::Draws;
 use highwater_model::op::{ColumnData, ColumnType, Value};
 
-pub(crate) use choice::{Choice, choice};
-pub(crate) use dictionary::{MAX_WORD, MAX_WORDS, letters};
-pub(crate) use literal::{Literal, literals};
-use making::Make;
-pub(crate) use making::Texts;
-pub(crate) use text::MAX_LENGTH;
+use super::{Spec, Specs};
+use crate::input::Section;
+use crate::random::Draws;
+use crate::rows::{Segment, Segments, codes, floats, integers, timestamps};
+
+use self::numbers::{Keys, Normal, Sequence, Skewed, Uniform};
+use self::texts::{Constant, Dictionary, Text, Uuid};
+
+pub(crate) use self::texts::{
+    Choice, Literal, MAX_LENGTH, MAX_WORD, MAX_WORDS, choice, letters, literals,
+};
 
 /// From the list of generators to what reads and makes by any of them.
 macro_rules! generators {
-    ($($(#[$tag:meta])* $name:ident in $module:ident,)*) => {
+    ($($(#[$tag:meta])* $name:ident,)*) => {
         /// A generator with its options; it is serialized for fingerprints.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(rename_all = "kebab-case")]
         pub(crate) enum Plain {
-            $($(#[$tag])* $name($module::$name),)*
+            $($(#[$tag])* $name($name),)*
         }
 
         /// What they say of themselves.
-        pub(crate) static PLAIN: Specs = &[$(<$module::$name as Make>::SPECS),*];
+        pub(crate) static PLAIN: Specs = &[$(<$name as Make>::SPECS),*];
 
         impl Plain {
             /// Reads the options of the generator that `name` is.
             pub(crate) fn read(of: &Section<'_>, name: &str, kind: ColumnType) -> Option<Self> {
-                $(if <$module::$name as Make>::SPECS.iter().any(|spec| spec.name == name) {
-                    return $module::$name::read(of, name, kind).map(Self::$name);
+                $(if <$name as Make>::SPECS.iter().any(|spec| spec.name == name) {
+                    return $name::read(of, name, kind).map(Self::$name);
                 })*
                 None
             }
@@ -113,23 +109,127 @@ macro_rules! generators {
 }
 
 generators! {
-    Constant in constant,
-    Sequence in sequence,
-    Normal in normal,
-    Choice in choice,
-    Skewed in skewed,
-    Text in text,
-    Keys in keys,
-    Dictionary in dictionary,
+    Constant,
+    Sequence,
+    Normal,
+    Choice,
+    Skewed,
+    Text,
+    Keys,
+    Dictionary,
     #[serde(untagged)]
-    Uniform in uniform,
+    Uniform,
     #[serde(untagged)]
-    Uuid in uuid,
+    Uuid,
 }
 
 impl Plain {
     /// Stands for what could not be read.
     pub(crate) fn nothing() -> Self {
-        Self::Constant(constant::Constant(Literal::Integer(0)))
+        Self::Constant(Constant(Literal::Integer(0)))
+    }
+}
+
+/// Texts that values are picked from.
+pub(crate) type Texts = Arc<[Box<str>]>;
+
+/// A generator; what it says it makes, it makes, and anything else is 0, false or nothing.
+pub(crate) trait Make: Sized {
+    const SPECS: &'static [Spec];
+
+    /// Reads the options of the generator that `name` is one of.
+    fn read(of: &Section<'_>, name: &str, kind: ColumnType) -> Option<Self>;
+
+    /// The n-th text.
+    fn text(&self, draws: &Draws, n: u64) -> String;
+
+    fn integer(&self, _: &Draws, _: u64) -> i64 {
+        0
+    }
+
+    fn float(&self, _: &Draws, _: u64) -> f64 {
+        0.0
+    }
+
+    fn boolean(&self, _: &Draws, _: u64) -> bool {
+        false
+    }
+
+    /// What stands before an integer that together are its text.
+    fn prefix(&self) -> Option<&str> {
+        None
+    }
+
+    /// The texts that it picks from, if they can be kept.
+    fn texts(&self, _: &Draws) -> Option<Texts> {
+        None
+    }
+
+    /// Which of its texts is the n-th.
+    fn pick(&self, _: &Draws, _: u64) -> u64 {
+        0
+    }
+
+    /// The values at the ends of what it may make for a column of that type, among others; none where
+    /// they follow from the row, or all are alike.
+    fn extremes(&self, _: ColumnType) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Makes `data` the values of the rows of all segments; its memory is used again.
+    fn fill(&self, kind: ColumnType, draws: &Draws, segments: Segments, data: &mut ColumnData) {
+        let rows = Segment::row_indexes;
+        match kind {
+            ColumnType::Integer | ColumnType::Bigint => integers(data, segments, |segment, all| {
+                all.extend(rows(segment).map(|row| self.integer(draws, row)));
+            }),
+            ColumnType::Timestamp => timestamps(data, segments, |segment, all| {
+                all.extend(rows(segment).map(|row| self.integer(draws, row)));
+            }),
+            ColumnType::Float => floats(data, segments, |segment, all| {
+                all.extend(rows(segment).map(|row| self.float(draws, row)));
+            }),
+            ColumnType::Boolean => {
+                let all = segments.flat_map(rows).map(|row| self.boolean(draws, row));
+                *data = ColumnData::Boolean(all.collect());
+            }
+            ColumnType::Text | ColumnType::Object => {
+                let all = segments.flat_map(rows).map(|row| self.text(draws, row).into());
+                *data = ColumnData::Text(all.collect());
+            }
+        }
+    }
+
+    /// The same with codes of `texts`.
+    fn fill_codes(&self, texts: &Texts, draws: &Draws, segments: Segments, data: &mut ColumnData) {
+        codes(data, texts, segments, ColumnData::TextDictionary, |segment, all| {
+            let picks = segment.row_indexes().map(|row| self.pick(draws, row));
+            all.extend(picks.map(|pick| u32::try_from(pick).unwrap_or(0)));
+        });
+    }
+}
+
+/// Integers that a type can hold.
+fn range_of(kind: ColumnType) -> RangeInclusive<i64> {
+    match kind {
+        ColumnType::Integer => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        _ => i64::MIN..=i64::MAX,
+    }
+}
+
+/// The ends of a range of integers, as a column of that type has them.
+fn ends(kind: ColumnType, prefix: &str, ends: [i64; 2]) -> Vec<Value> {
+    let value = |number: i64| match kind {
+        ColumnType::Integer | ColumnType::Bigint => Value::Integer(number),
+        _ => Value::Text(format!("{prefix}{number}").into()),
+    };
+    ends.map(value).to_vec()
+}
+
+/// The `prefix` of a text; other types have none.
+fn prefix_of(of: &Section<'_>, kind: ColumnType) -> String {
+    match kind {
+        ColumnType::Text => of.text_or_empty("prefix"),
+        _ => String::new(),
     }
 }
