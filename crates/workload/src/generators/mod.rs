@@ -1,10 +1,8 @@
-//! Generators, one file each: its options, how they are read and checked, and what it makes.
+//! Generators: the name, the types that each makes, its options, how they are read and checked, and what it makes.
 //!
-//! `plain` need nothing but a number; `columns` are for columns of tables, `parameters` for those
-//! of queries. The list in the `mod.rs` of each folder is what reading, the schema of the format
-//! and the making of values go by.
-//!
-//! What a generator says of itself: its name, the types that it makes, and its options.
+//! `plain` need nothing but a number; `columns` are for columns of tables, `parameters` for those of queries. The list
+//! in each of them is what reading, the schema of the format and the making of values go by. What must not be here:
+//! which generators there are.
 
 pub(crate) mod columns;
 pub(crate) mod parameters;

@@ -1,13 +1,5 @@
-//! The list of generators of the parameters of queries.
-//!
-//! To add one, write its file and its line here. What must not be here: how any of them works.
-//!
-//! What a generator of parameters can do, and what it knows of the op: its part of the list. `entity`: an attribute of
-//! different entities, all alike. `distinct`: one of the different values that an attribute has among all entities.
-//! `data-time`: the time of the last row before the stream, and an offset. `window`: the start of a window of the
-//! data's time, uniform over those that the rows before the stream fill. `plus`: an earlier parameter and a duration.
-//! `reference`: what a row that was there before the op has in a column, or that row's index. `written`: what the rows
-//! that the op upserts have in a column.
+//! Generators of the parameters of queries, and their list: what each can do, and what it knows of the op. To add one,
+//! write it and its line in the list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,20 +1,5 @@
-//! The list of generators of columns.
-//!
-//! To add one, write its file and its line here. What must not be here: how any of them works.
-//!
-//! What a generator of columns can do: its part of the list. `attribute`: an attribute of the row's entity. `timeline`:
-//! start + tick × interval, perhaps with jitter. `walk`: a random walk whose value at any tick costs O(1): no history
-//! is kept. The original (TSBS) walk is sequential: x₀ uniform on [0, 100], then x ← clamp(x + N(0, 1), 0, 100) a tick,
-//! emitted truncated. Row i of it needs every row before. Ours is made of independent parts, each a function of (key,
-//! counter): - every `epoch` ticks an *anchor*, uniform on [0, 1), independent of all others; - between anchors a and
-//! b, at the share s of the way, v = (1 − s)·a + s·b put through the exact distribution function of that sum (see
-//! [`Bridge`]), so that the value stays uniform at every s; - noise a tick: the sum of four 16-bit uniform numbers
-//! (Irwin–Hall), scaled to `noise`; - the sum is clamped to [min, max] and, for integer columns, rounded down.
-//! Deviations from the original, tested in `tests/walk.rs`: the value forgets its past after two epochs (512 ticks by
-//! default; the original's reflection needs some 2,000 ticks); ticks two apart differ by no more than ticks one apart,
-//! but for the bridge; the bounds are hit in about 0.6% of the ticks (the original sticks to them for about 1%). Alike
-//! are: the uniform distribution of the value at any time, the range, the step from tick to tick (deviation near 1),
-//! and the independence of fields and of entities.
+//! Generators of columns, and their list: what each can do. To add one, write it and its line in the list. `attribute`,
+//! `timeline`, and `walk` are here, `object` and `reference` in `object`.
 
 mod object;
 

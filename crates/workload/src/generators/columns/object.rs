@@ -1,9 +1,4 @@
-//! `object`: attributes of the row's entity, or fields that are made for each row and may be
-//! objects again.
-//!
-//! The text is JSON without insignificant spaces, written straight from the row's index.
-//!
-//! `reference`: what an existing row has in a column, or that row's index.
+//! The generators `object` and `reference`, which go into the objects of a column.
 
 use std::fmt::Write as _;
 

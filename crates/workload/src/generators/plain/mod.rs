@@ -1,8 +1,6 @@
-//! The list of generators that need only a number: that of an entity, a row or an op.
+//! The list of generators that need only a number: that of an entity, a row or an op; and what each can do.
 //!
-//! To add one, write its file and its line here. What must not be here: how any of them works.
-//!
-//! What a generator that needs only a number can do: its part of the list.
+//! To add one, write it and its line here. What must not be here: how any of them works.
 
 mod numbers;
 mod texts;

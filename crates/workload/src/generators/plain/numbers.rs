@@ -1,10 +1,4 @@
-//! `uniform`: all numbers of a range alike.
-//!
-//! `normal`: around a mean; clamped, and rounded down for integers. `zipfian`, `latest`, `hotspot` and `exponential`:
-//! some numbers of a range more often than others. `sequence`: evenly spaced numbers, which may begin again. `keys`:
-//! which key the n-th row has, where the same keys are written again and again. After the original of the workload
-//! `kv`: numbers in a sequence, which may begin again, become keys. Where the original hashes a number with SHA-1, ours
-//! is the bijection of [`Draws::word`], so that different numbers never meet.
+//! Generators of numbers: `uniform`, `normal`, `zipfian` and other skewed ones, `sequence`, and `keys`.
 
 use serde::Serialize;
 
@@ -16,6 +10,7 @@ use crate::generators::{NUMBERED, NUMBERS, Spec, specs};
 use crate::input::Section;
 use crate::random::{Distribution, Draws, PowerLaw, Sampler};
 
+/// `uniform`: all numbers of a range alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Uniform {
@@ -90,6 +85,7 @@ impl Make for Uniform {
 /// Deviations from the mean that one value in 16,000 reaches on each side.
 const REACHED: f64 = 4.0;
 
+/// `normal`: around a mean; clamped, and rounded down for integers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Normal {
     mean: f64,
@@ -147,6 +143,10 @@ impl Make for Normal {
     }
 }
 
+/// `zipfian`, `latest`, `hotspot` and `exponential`: some numbers of a range more often than others.
+///
+/// What must not be here: the distributions themselves.
+///
 /// `min` and an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Skewed {
@@ -196,6 +196,7 @@ impl Make for Skewed {
     }
 }
 
+/// `sequence`: evenly spaced numbers, which may begin again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Sequence {
     start: i64,
@@ -245,6 +246,12 @@ impl Make for Sequence {
 const S: f64 = 1.1;
 const V: f64 = 1.0;
 
+/// `keys`: which key the n-th row has, where the same keys are written again and again.
+///
+/// After the original of the workload `kv`: numbers in a sequence, which may begin again, become keys.
+/// Where the original hashes a number with SHA-1, ours is the bijection of [`Draws::word`], so that
+/// different numbers never meet.
+///
 /// How keys follow each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Keys {

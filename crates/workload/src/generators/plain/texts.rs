@@ -1,7 +1,5 @@
-//! `text`: random text of a given compressibility.
-//!
-//! `dictionary`: one of many made words. `choice`: one of a list, by weight. Values that are written in the file.
-//! `constant`: always the same. `uuid`: UUIDs of version 4.
+//! Generators of texts and of values that are written in the file: `text`, `dictionary`, `choice`, `constant`, and
+//! `uuid`.
 
 use std::fmt::Write as _;
 
@@ -28,6 +26,8 @@ const MARK: u64 = 8;
 /// Characters of a random text, at most.
 pub(crate) const MAX_LENGTH: i64 = 1 << 20;
 
+/// `text`: random text of a given compressibility.
+///
 /// Random text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Text {
@@ -145,6 +145,7 @@ pub(crate) const MAX_WORDS: i64 = 1_000_000;
 /// Letters of a word, at most.
 pub(crate) const MAX_WORD: i64 = 64;
 
+/// `dictionary`: one of many made words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Dictionary {
     words: Words,
@@ -219,6 +220,8 @@ impl Make for Dictionary {
     }
 }
 
+/// `choice`: one of a list, by weight.
+///
 /// Values to choose from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Choice {
@@ -405,6 +408,7 @@ pub(crate) fn literals(entry: Entry<'_>, kind: ColumnType, place: &str) -> Vec<L
         .collect()
 }
 
+/// `constant`: always the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Constant(pub(crate) Literal);
 
@@ -437,6 +441,8 @@ impl Make for Constant {
     }
 }
 
+/// `uuid`: UUIDs of version 4.
+///
 /// It has no options; its only form is its name in fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
