@@ -37,3 +37,4 @@ mod whole;
 pub use judge::{Ended, exit_code, judge, judge_imported};
 pub use limit::limit;
 pub use merge::{MergeError, late_allowed, late_message, merge};
+pub use whole::running;

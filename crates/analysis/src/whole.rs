@@ -65,6 +65,26 @@ pub(crate) fn unknown(
     }
 }
 
+/// The judgments of a record on which a process is still at work: nothing was stopped, and nothing is decided.
+pub fn running(judged: &mut Judgments) {
+    let message = "it has not ended: these are its figures so far";
+    judged.measurement = unknown(ReasonCode::Running, message, "", None);
+    judged.data.reasons.clear();
+    undecided(&mut judged.objective);
+}
+
+/// The objective as judged by the last run is not that of an experiment without an outcome, whether it was met or
+/// missed: an estimate judges nothing, and what one value missed another may meet. What it lacked to be judged is said.
+pub(crate) fn undecided(objective: &mut Judgment<ObjectiveValue>) {
+    match objective.value {
+        ObjectiveValue::Met | ObjectiveValue::Missed => {
+            objective.value = ObjectiveValue::NotDecided;
+            objective.reasons.clear();
+        }
+        ObjectiveValue::NotDecided | ObjectiveValue::NoneSet => {}
+    }
+}
+
 /// Why an experiment is not complete: a code, a sentence, and a hint.
 type Incomplete = (ReasonCode, &'static str, &'static str);
 

@@ -23,6 +23,7 @@ use futures_util::{StreamExt as _, stream};
 use highwater_analysis::comparison::{Criteria, PRACTICAL};
 use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupts;
+use highwater_model::judgment::Judgments;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_report::{
@@ -30,10 +31,11 @@ use highwater_report::{
     HistoryProgress, HistoryRow,
 };
 use highwater_runner::{record, store};
+use maud::html;
 
 use crate::followed::{self, Followed};
 use crate::routes::{
-    Access, Refused, conflict, live_script, refusal, report_page, style, to_the_list, token_page,
+    Access, Refused, live_script, refusal, report_page, style, to_the_list, token_page,
 };
 use crate::server::lock;
 use crate::starting::{self, Starter};
@@ -154,6 +156,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/delete", post(deleted))
         .with_state(Arc::clone(&shared))
         .merge(starting)
+        .fallback(|| async { error(StatusCode::NOT_FOUND, "there is no such page") })
         .layer(middleware::from_fn_with_state(shared, guard));
     routes::with_headers(open.merge(seen))
 }
@@ -246,11 +249,19 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
         },
         Err(_) => HistoryRow::without_record(id()),
     };
-    read.insert(run.to_owned(), (changed, row.clone()));
+    // Its file does not change when its process ends without an outcome.
+    if !row.judgments.as_ref().is_some_and(Judgments::is_running) {
+        read.insert(run.to_owned(), (changed, row.clone()));
+    }
     row
 }
 
 async fn list(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Html<String> {
+    Html(listed(&shared, query, None))
+}
+
+/// The list, below a sentence on what was requested.
+fn listed(shared: &Shared, query: Option<String>, above: Option<&str>) -> String {
     let query = query.unwrap_or_default();
     let field = |name| values(&query, name).into_iter().next().unwrap_or_default();
     let filter = HistoryFilter {
@@ -258,12 +269,12 @@ async fn list(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> H
         target: field("target"),
         label: field("label"),
     };
-    Html(report::history_page(
-        &shared.rows(),
-        &filter,
-        shared.may_delete,
-        &starting::summary(shared.starter.as_deref()),
-    ))
+    let started = starting::summary(shared.starter.as_deref());
+    let above = html! {
+        @if let Some(sentence) = above { p class="note" role="alert" { (sentence) } }
+        (started)
+    };
+    report::history_page(&shared.rows(), &filter, shared.may_delete, &above)
 }
 
 async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
@@ -278,7 +289,7 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
             let home = ["All runs", "/"].map(str::to_owned);
             report_page(routes::served_report(RecordRef::from(&record), home))
         }
-        Err(error) => conflict(error.to_string()),
+        Err(failed) => error(StatusCode::CONFLICT, &failed.to_string()),
     }
 }
 
@@ -325,8 +336,9 @@ impl Reader {
 async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let mut ids = values(&query.unwrap_or_default(), "run");
     if ids.len() < 2 || ids.len() > COMPARED_MAX {
-        let what = format!("choose from 2 to {COMPARED_MAX} runs");
-        return (StatusCode::BAD_REQUEST, what).into_response();
+        let what = format!("To compare, choose from 2 to {COMPARED_MAX} runs in the list.");
+        let page = Html(listed(&shared, None, Some(&what)));
+        return (StatusCode::BAD_REQUEST, page).into_response();
     }
     // IDs begin with the time: the oldest run is the baseline.
     ids.sort();
@@ -337,7 +349,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
         };
         match record::read(&run) {
             Ok(record) => records.push(record),
-            Err(error) => return conflict(error.to_string()),
+            Err(failed) => return error(StatusCode::CONFLICT, &failed.to_string()),
         }
     }
     let groups: Vec<Group<'_>> = ids
@@ -345,9 +357,11 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
         .zip(&records)
         .map(|(id, record)| Group { name: id.clone(), runs: vec![record.into()] })
         .collect();
+    let home = [["All runs", "/"].map(str::to_owned)];
     let page = match GrowthsReport::of(&groups, PRACTICAL) {
-        Some(report) => Some(report::growths_html(&report)),
-        None => CompareReport::of(groups, Criteria::default()).as_ref().map(report::compare_html),
+        Some(report) => Some(report::growths_html_with_links(&report, &home)),
+        None => CompareReport::of(groups, Criteria::default())
+            .map(|report| report::compare_html_with_links(&report, &home)),
     };
     page.map_or_else(missing, report_page)
 }
@@ -371,16 +385,16 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
         return refusal(refused);
     }
     let Some(id) = values(&body, "id").into_iter().next() else {
-        return (StatusCode::BAD_REQUEST, "no run is named").into_response();
+        return error(StatusCode::BAD_REQUEST, "no run is named");
     };
     // A run without a record may be in progress.
     let rows = shared.rows();
     if !rows.iter().any(|row| row.id == id && is_over(row)) {
-        return conflict("no run with this name has a record and is over");
+        return error(StatusCode::CONFLICT, "no run with this name has a record and has ended");
     }
     match store::remove(&shared.root, &id) {
         Ok(()) => to_the_list(),
-        Err(error) => conflict(error.to_string()),
+        Err(failed) => error(StatusCode::CONFLICT, &failed.to_string()),
     }
 }
 
@@ -390,11 +404,19 @@ fn is_over(row: &HistoryRow) -> bool {
 }
 
 fn missing() -> Response {
-    (StatusCode::NOT_FOUND, "no such run").into_response()
+    error(StatusCode::NOT_FOUND, "there is no such run")
 }
 
 fn not_allowed() -> Response {
-    (StatusCode::FORBIDDEN, "started without --allow-delete").into_response()
+    error(
+        StatusCode::FORBIDDEN,
+        "this page may remove nothing: it was started without --allow-delete",
+    )
+}
+
+/// A page in the frame of the others.
+pub(crate) fn error(code: StatusCode, why: &str) -> Response {
+    (code, Html(report::error_page(why))).into_response()
 }
 
 /// All values of `name` in `name=value&name=value`.

@@ -13,7 +13,8 @@ use highwater_driver::target_url::redacted;
 use highwater_report as report;
 use maud::{Markup, html};
 
-use crate::routes::{Access, conflict, refusal, to_the_list};
+use crate::history::error;
+use crate::routes::{Access, refusal, to_the_list};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {
@@ -140,7 +141,7 @@ async fn stopped(State(of): State<Starting>, headers: HeaderMap, body: String) -
     let unnamed = Err("no command is named".to_owned());
     match number.map_or(unnamed, |number| of.starter.stop(number)) {
         Ok(()) => to_the_list(),
-        Err(why) => conflict(why),
+        Err(why) => error(StatusCode::CONFLICT, &why),
     }
 }
 

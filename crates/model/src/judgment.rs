@@ -19,6 +19,11 @@ pub struct Judgments {
 }
 
 impl Judgments {
+    /// Whether a process is still at work on the run.
+    pub fn is_running(&self) -> bool {
+        self.measurement.reasons.first().is_some_and(|of| of.code == ReasonCode::Running)
+    }
+
     /// The reasons to distrust the figures or the data; otherwise empty.
     pub fn distrusted(&self) -> String {
         let mut said = Vec::new();
@@ -180,6 +185,7 @@ reason_codes! {
     TooFewSamples = "too_few_samples", "measurement", "Too few ops for a percentile of the objective.";
     LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.", sentence;
     Interrupted = "interrupted", "measurement", "The run was stopped before its plan was complete.";
+    Running = "running", "measurement", "A process is still at work on the run: its figures so far.";
     TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.", sentence;

@@ -229,6 +229,18 @@ pub enum Question {
     Scale(ScaleRecord),
 }
 
+impl Question {
+    /// Whether it has an outcome; while the experiment runs, and after it was killed, it has none.
+    pub const fn is_ended(&self) -> bool {
+        match self {
+            Self::Search(of) => of.outcome.is_some(),
+            Self::Tune(of) => of.outcome.is_some(),
+            Self::Group(of) => of.outcome.is_some(),
+            Self::Scale(of) => of.outcome.is_some(),
+        }
+    }
+}
+
 impl ExperimentRecord {
     /// The search; absent for another kind of experiment.
     pub fn search(&self) -> Option<&SearchRecord> {

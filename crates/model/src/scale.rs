@@ -12,6 +12,7 @@ use super::judgment::{Judgments, ReasonCode};
 use super::limit::Limit;
 use super::named::named;
 use super::plan::{Unit, digest};
+use super::search::Estimate;
 use super::units::is_default;
 
 /// Label of a size's runs with the number of nodes.
@@ -74,6 +75,16 @@ impl ScaleRecord {
     pub fn hash(&self, first: &str) -> String {
         let defined = (self.each, &self.stream, &self.targets, self.start, first);
         digest(&defined)
+    }
+
+    /// What a size's figure lies between: of a search the confirmed value and the lowest that failed, which are the
+    /// mark, and never the interval of its estimate; of a run the 95% interval of its throughput. Absent where it is
+    /// not known.
+    pub fn bounds(&self, figures: &SizeFigures) -> Option<[f64; 2]> {
+        match self.each {
+            ScaleEach::Find => figures.failed.map(|failed| [figures.per_s, failed]),
+            ScaleEach::Run | ScaleEach::Tune => figures.interval,
+        }
     }
 }
 
@@ -307,9 +318,18 @@ pub struct SizeFigures {
     pub per_s_by_op: BTreeMap<String, f64>,
     /// Values of the best configuration of a tuning, by axis.
     pub best: BTreeMap<String, String>,
-    /// Where that lies with confidence: of a search the 90% interval of its estimate, of a run the 95% one of its
-    /// throughput; absent where it is not known.
+    /// Where that lies with confidence: of a run the 95% interval of its throughput; absent where it is not known. In
+    /// older records of a search it is the 90% interval of its estimate.
     pub interval: Option<[f64; 2]>,
+    /// Where a search's objective is just met; absent where its probes do not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// The lowest value above the confirmed one that a search showed to fail; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<f64>,
+    /// Why that one failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_by: Vec<ReasonCode>,
     /// Greatest p99 of the stream's ops in the last run, of a tuning in that of its best configuration,
     /// nanoseconds.
     pub p99_ns: Option<u64>,

@@ -319,6 +319,13 @@ pub struct Mark {
     pub wider: bool,
 }
 
+impl Mark {
+    /// The confirmed value and the lowest that failed; absent where none failed.
+    pub fn bounds(&self) -> Option<[f64; 2]> {
+        self.failed.map(|failed| [self.confirmed, failed])
+    }
+}
+
 /// The confirmations of one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmations {

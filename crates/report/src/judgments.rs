@@ -2,7 +2,7 @@
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{count, duration, foreign, percent_whole};
-use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
+use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::plan::{AuditLevel, Objective};
 use highwater_model::record::{
     AuditRecord, AuditStatus, MeasuredRun, Question, RecordRef, RunRecord,
@@ -29,6 +29,7 @@ pub(crate) struct Judged<'a> {
 /// All three, in the order of every output.
 pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
     let measured = match judged.measurement.value {
+        _ if judged.is_running() => ("running", Tone::Open),
         Measurement::Valid => ("valid", Tone::Good),
         Measurement::Invalid => ("invalid", Tone::Bad),
         Measurement::Inconclusive => ("inconclusive", Tone::Open),
@@ -152,6 +153,29 @@ pub fn objective_bound(objective: &Objective) -> String {
         Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
         Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
         Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+    }
+}
+
+/// What a rate missed, as the bound that it exceeded: `p99 > 100 ms`.
+pub(crate) fn exceeded(code: ReasonCode, objectives: &[Objective]) -> String {
+    let is_judged = |objective: &&Objective| {
+        code == match objective {
+            Objective::Latency { .. } | Objective::RowLatency { .. } => {
+                ReasonCode::ObjectiveLatency
+            }
+            Objective::Errors { .. } => ReasonCode::ObjectiveErrors,
+            Objective::Rejected { .. } => ReasonCode::ObjectiveRejected,
+            Objective::Throughput { .. } => ReasonCode::RateNotSustained,
+            Objective::Cpu { .. } => ReasonCode::ObjectiveCpu,
+        }
+    };
+    let missed = objectives.iter().filter(is_judged).map(|objective| {
+        let bound = objective_bound(objective);
+        bound.replace('≤', ">").replace('≥', "<")
+    });
+    match list(missed, " or ") {
+        none if none.is_empty() => code.name().replace('_', " "),
+        missed => missed,
     }
 }
 

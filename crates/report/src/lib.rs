@@ -41,11 +41,12 @@ pub use progress::{
     is_silent, objective_figures,
 };
 pub use render::{
-    HistoryFilter, LiveRights, Summary, compare_html, compare_markdown, compare_summary,
-    compare_text, csv, deletion_page, figures_text, growth_csv, growths_html, growths_markdown,
-    growths_summary, growths_text, history_page, html, html_with_links, junit, live_page,
-    live_parts, live_style, markdown, results_csv, schema, served_page, size_html, size_summary,
-    size_text, summary, telemetry_csv, text, text_at, without_color,
+    HistoryFilter, LiveRights, Summary, compare_html, compare_html_with_links, compare_markdown,
+    compare_summary, compare_text, csv, deletion_page, error_page, figures_text, growth_csv,
+    growths_html, growths_html_with_links, growths_markdown, growths_summary, growths_text,
+    history_page, html, html_with_links, junit, live_page, live_parts, live_style, markdown,
+    results_csv, schema, served_page, size_html, size_summary, size_text, summary, telemetry_csv,
+    text, text_at, without_color,
 };
 pub use watched::{
     RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Trying, Watched,

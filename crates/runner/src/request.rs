@@ -101,18 +101,26 @@ pub struct TableRequest {
 }
 
 impl TableRequest {
+    /// Rejects options that a simulated cluster has in its URL, before anything is sent.
+    pub fn check_simulated(&self, target: &dyn Target) -> Result<(), UserError> {
+        let settings = (!self.settings.is_empty()).then_some("--with");
+        match self.shard_flags.first().copied().or(settings) {
+            Some(flag) if target.capabilities().simulated => {
+                let message = format!("{flag}: a simulated cluster is described by its URL");
+                let hint = "write it there, such as `sim:?shards=6&replicas=1`; `tune` and `scale` vary it with \
+                            `--over sim.replicas=0,1`, or `&replicas={variant}` and `--variant 0 --variant 1`";
+                Err(UserError::usage(message).with_hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Rejects options that the target's tables do not support.
     pub(crate) fn check(&self, target: &dyn Target, facts: &TargetFacts) -> Result<(), UserError> {
-        let simulated = target.capabilities().simulated;
+        self.check_simulated(target)?;
         let refused = |flag: &str, lack: &str| {
-            let (message, hint) = if simulated {
-                let message = format!("{flag}: a simulated cluster is described by its URL");
-                (message, "such as `sim:?shards=6&replicas=1`")
-            } else {
-                let message = format!("{flag}: tables of {} have no {lack}", facts.version);
-                (message, "leave it out for this target")
-            };
-            Err(UserError::usage(message).with_hint(hint))
+            let message = format!("{flag}: tables of {} have no {lack}", facts.version);
+            Err(UserError::usage(message).with_hint("leave it out for this target"))
         };
         match (self.shard_flags.first(), self.settings.is_empty()) {
             (Some(flag), _) if !facts.tables.shards => refused(flag, "shards"),

@@ -106,9 +106,13 @@ fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
 fn planned(plan: &Plan) -> impl Iterator<Item = Trait> {
     let paces =
         plan.streams.iter().map(|stream| set(format!("pace {}", stream.name), paces(stream)));
+    paces.chain([set("length".to_owned(), measured_length(plan))])
+}
+
+/// The planned length of all measured phases.
+pub(crate) fn measured_length(plan: &Plan) -> String {
     let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
-    let length: u64 = measured.map(|phase| phase.duration.0).sum();
-    paces.chain([set("length".to_owned(), span(length))])
+    span(measured.map(|phase| phase.duration.0).sum())
 }
 
 /// The parameters of the target's first URL, as the user gave them.

@@ -14,6 +14,10 @@ use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::target_telemetry::units;
 use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
+/// The figure of a search, and of each size of a growth.
+const MARK: &str = "mark";
+/// The figure by which searches are compared of which not all have a mark.
+pub const ESTIMATE: &str = "estimate";
 /// The figure of a stream in closed load.
 const THROUGHPUT: &str = "throughput";
 
@@ -47,10 +51,13 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
     };
+    let has_mark = |run: &&Sample| run.figures.iter().any(|of| of.figure.name == MARK);
+    let all_marked = a.iter().chain(b).all(has_mark);
     first
         .figures
         .iter()
         .map(|sampled| sampled.figure.clone())
+        .filter(|figure| !(all_marked && figure.name == ESTIMATE))
         .filter_map(|figure| {
             let values = |runs: &[&Sample]| -> Option<Vec<Value>> {
                 runs.iter()
@@ -104,7 +111,8 @@ pub(super) fn primary(
             .or_else(|| at(&|figure| figure.name == named));
     }
     let question = a.first()?.primary.as_deref().unwrap_or(THROUGHPUT);
-    at(&|figure| figure.name == question).or_else(|| at(&|figure| figure.name == THROUGHPUT))
+    let names = [question, ESTIMATE, THROUGHPUT];
+    names.into_iter().find_map(|name| at(&|figure| figure.name == name))
 }
 
 /// The objective's percentile as figures are named, or the next one that is compared.
@@ -122,7 +130,7 @@ fn objective_percentile(objectives: &[Objective]) -> &'static str {
 /// percentiles, failed ops, availability, and cost per row.
 pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
     match record.experiment().map(|experiment| &experiment.question) {
-        Some(Question::Search(search)) => mark(search).into_iter().collect(),
+        Some(Question::Search(search)) => marks(search),
         Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
         // A group's runs are compared individually.
         Some(Question::Group(_)) => Vec::new(),
@@ -137,19 +145,26 @@ fn marks_by_size(scale: &ScaleRecord) -> Vec<SampledFigure> {
         let nodes = trial.size.nodes;
         let plural = if nodes == 1 { "" } else { "s" };
         let place = format!("{nodes} node{plural} {}", scale.stream);
-        let figure = figure(place, "mark", &per_s(scale.unit), Better::More);
+        let figure = figure(place, MARK, &per_s(scale.unit), Better::More);
         plain(figure, trial.figures.per_s)
     });
     sizes.collect()
 }
 
-fn mark(search: &SearchRecord) -> Option<SampledFigure> {
-    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
-        return None;
+/// The mark and the estimate of a search, as far as it has them.
+fn marks(search: &SearchRecord) -> Vec<SampledFigure> {
+    let (mark, estimate) = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => (Some(mark.confirmed), mark.estimate),
+        Some(SearchOutcome::NoMark(no_mark)) => (None, no_mark.estimate),
+        None => (None, None),
     };
     let unit = per_s(search.unit);
-    let figure = figure(search.stream.clone(), "mark", &unit, Better::More);
-    Some(plain(figure, mark.confirmed))
+    let sampled = |name, value: Option<f64>| {
+        let figure = figure(search.stream.clone(), name, &unit, Better::More);
+        value.map(|value| plain(figure, value))
+    };
+    let estimate = estimate.map(|found| found.value);
+    [sampled(MARK, mark), sampled(ESTIMATE, estimate)].into_iter().flatten().collect()
 }
 
 fn of_run(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {

@@ -21,6 +21,8 @@ use highwater_model::numbers::len_to_f64;
 use highwater_model::record::RecordRef;
 
 pub use differences::Difference;
+pub(crate) use differences::measured_length;
+pub use figures::ESTIMATE;
 pub use highwater_model::group::{Better, Figure, Kind, Scale};
 pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 

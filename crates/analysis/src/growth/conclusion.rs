@@ -6,7 +6,7 @@ use highwater_model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
-use highwater_model::scale::{ScaleOutcome, ScaleRecord};
+use highwater_model::scale::{NODE_LABEL, NODES_LABEL, ScaleOutcome, ScaleRecord};
 
 use super::{Drift, counted, drift, reached};
 use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
@@ -33,7 +33,10 @@ pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRe
     judge_growth(&mut whole.judgments.measurement, &scale);
     let mut all = scale.alone.trials.iter().chain(&scale.trials);
     let first = all.next().map(|trial| trial.started_at.clone());
-    whole.record(last, id, first, Question::Scale(scale))
+    let mut record = whole.record(last, id, first, Question::Scale(scale));
+    // The whole is of no single size.
+    record.header.labels.retain(|name, _| name != NODES_LABEL && name != NODE_LABEL);
+    record
 }
 
 /// A growth with drift is not valid, and an incomplete one shows less than requested.

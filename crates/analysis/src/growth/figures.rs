@@ -92,7 +92,6 @@ fn of_search(search: &SearchRecord, judged: &Judgments) -> SizeFigures {
     match &search.outcome {
         None => SizeFigures::none(SizeVerdict::Interrupted),
         Some(SearchOutcome::Mark(mark)) => {
-            let estimate = mark.estimate.map(|found| [found.low90, found.high90]);
             let verdict = match judged.objective.value {
                 ObjectiveValue::Missed => SizeVerdict::Missed,
                 _ => SizeVerdict::Counts,
@@ -100,7 +99,9 @@ fn of_search(search: &SearchRecord, judged: &Judgments) -> SizeFigures {
             SizeFigures {
                 reasons: judged.objective.codes(),
                 per_s: mark.confirmed,
-                interval: estimate.or(mark.failed.map(|failed| [mark.confirmed, failed])),
+                estimate: mark.estimate,
+                failed: mark.failed,
+                failed_by: mark.limited_by.clone(),
                 ..SizeFigures::none(verdict)
             }
         }

@@ -246,8 +246,8 @@ impl Drift {
     }
 }
 
-/// Compares the first size with its repeats, by measured or confirmed values and never by the middles of estimates, and
-/// returns the difference that is greatest relative to the allowed one; absent until both count.
+/// Compares the first size with its repeats, by measured or confirmed values and never by estimates, and returns the
+/// difference that is greatest relative to the allowed one; absent until both count.
 pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
     let again = scale
         .trials
@@ -277,18 +277,22 @@ pub(super) struct LogRate {
 }
 
 impl LogRate {
-    /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
+    /// Of what was measured or confirmed. The precision of a search is that of its estimate.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
-        let interval = figures.interval.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
+        let estimated = figures.estimate.map(|found| [found.low90, found.high90]);
+        let ends = estimated.or(figures.interval).or(figures.failed.map(|of| [figures.per_s, of]));
+        let ends = ends.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
         let z = match each {
             ScaleEach::Find => Z90,
             ScaleEach::Run | ScaleEach::Tune => Z95,
         };
-        let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
-        let log = match (each, interval) {
-            (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
-            _ => figures.per_s.ln(),
-        };
-        Self { log, deviation: own.hypot(REPEAT_ERROR) }
+        let own = ends.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
+        Self { log: figures.per_s.ln(), deviation: own.hypot(REPEAT_ERROR) }
+    }
+
+    /// Of the estimate, which unlike a confirmed value errs to both sides alike.
+    pub(super) fn estimated(each: ScaleEach, figures: &SizeFigures) -> Option<Self> {
+        let found = figures.estimate.filter(|found| found.value > 0.0)?;
+        Some(Self { log: found.value.ln(), ..Self::of(each, figures) })
     }
 }

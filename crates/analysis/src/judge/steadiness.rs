@@ -79,7 +79,9 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
     let change = of.change().map_or_else(String::new, |change| format!(" {change}"));
     // Where it is as large as the mean the thirds say all that can be said.
     let line = of.drift().filter(|line| of.change().as_ref() != Some(line));
-    let line = line.map_or_else(String::new, |line| format!("; drift {line}"));
+    let line = line.map_or_else(String::new, |line| {
+        format!("; a straight line through all of it changes by {line}")
+    });
     format!("{stream}: throughput {verb}{change} of the measured phase{line}")
 }
 

@@ -15,7 +15,7 @@ use highwater_model::search::{
 use highwater_model::units::Nanos;
 
 use super::history::{has_held, how_confirmed};
-use crate::whole::{Whole, unknown};
+use crate::whole::{Whole, undecided, unknown};
 
 /// Confirmations that are no longer than this are those of `--quick`, which cannot be advised again.
 const QUICK_CONFIRMATION: Nanos = Nanos::from_secs(30);
@@ -38,18 +38,6 @@ fn unfinished(judged: &mut Judgments) {
     undecided(&mut judged.objective);
     let (message, figures) = ("the search has not ended", "its record has no outcome");
     judged.measurement = unknown(ReasonCode::Interrupted, message, figures, None);
-}
-
-/// The last probe's own objective is not that of a search without a mark, whether it was met or missed: an estimate
-/// judges nothing, and what one value missed another may meet. What it lacked to be judged is said.
-fn undecided(objective: &mut Judgment<ObjectiveValue>) {
-    match objective.value {
-        ObjectiveValue::Met | ObjectiveValue::Missed => {
-            objective.value = ObjectiveValue::NotDecided;
-            objective.reasons.clear();
-        }
-        ObjectiveValue::NotDecided | ObjectiveValue::NoneSet => {}
-    }
 }
 
 /// The confirmations show the objective together, whatever the last one shows by itself; but the mark

@@ -2,6 +2,7 @@
 //!
 //! Must not compare them itself; that is the core's job.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -193,12 +194,14 @@ fn compare(settings: &CompareIntent) -> Result<u8, UserError> {
 }
 
 /// Prints the comparison of variants' growths, with the first as the baseline, and writes a page to this directory.
+/// They differ in `declared` settings.
 pub(super) fn variants_of_growths(
     output: &RunOutput,
     variants: Vec<NamedGrowth<'_>>,
+    declared: &BTreeSet<String>,
     directory: &Path,
 ) -> Result<(), UserError> {
-    let Some(report) = GrowthsReport::beside_first(variants, PRACTICAL) else {
+    let Some(report) = GrowthsReport::beside_first(variants, PRACTICAL, declared) else {
         return Ok(());
     };
     let page = directory.join(VARIANTS_PAGE);

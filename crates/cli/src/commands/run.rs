@@ -293,7 +293,7 @@ fn prepared(settings: &RepeatIntent) -> Result<Prepared<GroupRecord, VariantRuns
     experiment::check(&group)?;
     let maker = VariantRuns { settings, workload: Arc::clone(&workload), urls: RefCell::default() };
     Ok(Prepared {
-        preview: preview(&group),
+        preview: trials::on_its_clock(preview(&group), &settings.run)?,
         cost: Nanos(all_ns(&group)),
         experiment: group,
         maker,

@@ -132,12 +132,8 @@ pub(super) fn intended(settings: &TuneIntent) -> Result<PreparedTuning<'_>, User
     prepared_on(settings, settings.run.targets.clone())
 }
 
-/// Refuses axes that the target has by another name; connects nothing. A preview may be of another target than the
-/// tuning will be.
+/// Refuses axes that the target has by another name; connects nothing.
 fn check_axes(settings: &TuneIntent) -> Result<(), UserError> {
-    if settings.dry_run {
-        return Ok(());
-    }
     let target = prepare::open(&settings.run, &settings.run.targets, &settings.run.out)?;
     check_names(&settings.axes, target.capabilities().simulated)
 }
@@ -169,7 +165,7 @@ fn prepared_on(
     let pauses = resume(settings, &mut tune)?;
     experiment::check(&tune)?;
     Ok(Prepared {
-        preview: preview(&tune),
+        preview: trials::on_its_clock(preview(&tune), &settings.run)?,
         cost: Nanos(all_ns(&tune.policy).min(tune.policy.budget_ns)),
         experiment: tune,
         maker,

@@ -66,6 +66,7 @@ pub fn plan(
     urls: &[TargetUrl],
 ) -> Result<Plan, UserError> {
     let target = open(settings, urls, &settings.out)?;
+    settings.options.tables.check_simulated(&*target)?;
     let mut input = settings.plan.clone();
     let fills = input.stop.fills;
     if fills {

@@ -169,8 +169,19 @@ pub fn within_budget(all_ns: u64, budget_ns: Option<u64>) -> String {
 pub fn resumed(number: usize, trials: &str) -> String {
     match number {
         0 => String::new(),
-        _ => format!("{number} {trials} are resumed\n"),
+        _ => format!(
+            "{number} {trials} are resumed, and are not repeated; the new record has them, too\n"
+        ),
     }
+}
+
+/// A preview, and what its times are on a simulated clock.
+pub fn on_its_clock(preview: String, run: &RunIntent) -> Result<String, UserError> {
+    let target = prepare::open(run, &run.targets, &run.out)?;
+    if !target.capabilities().simulated_clock {
+        return Ok(preview);
+    }
+    Ok(preview + "simulated time; the computing usually takes much less\n")
 }
 
 /// An experiment before its first trial.

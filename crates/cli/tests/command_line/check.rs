@@ -16,7 +16,7 @@ fn check_says_what_a_target_is() {
     spread                           all 16 sessions to one URL
     rights                           not restricted
     disk                             not reported by the target
-    note                             simulated · 3 nodes × 4 cores · 6 shards · 1 replica
+    note                             3 nodes × 4 cores · 6 shards · 1 replica
     alter                            0
     answer_bytes                     128
     capacity.queries_per_s           2400.0

@@ -75,11 +75,28 @@ fn what_tables_of_a_target_do_not_have() {
 
     hint: leave it out for this target
     ");
-    assert_snapshot!(said(&place, &["run", "cpu", "sim:", "--replicas", "0-1"]), @"
+    let of_url = said(&place, &["run", "cpu", "sim:", "--replicas", "0-1"]);
+    assert_snapshot!(of_url, @"
     error: --replicas: a simulated cluster is described by its URL
 
-    hint: such as `sim:?shards=6&replicas=1`
+    hint: write it there, such as `sim:?shards=6&replicas=1`; `tune` and `scale` vary it with `--over sim.replicas=0,1`, or `&replicas={variant}` and `--variant 0 --variant 1`
     ");
+    // A preview refuses what a run would, and takes what its hint proposes.
+    let sized = "scale cpu sim:?nodes={nodes}&replicas=0 --nodes 2,3 --each run --dry-run";
+    let preview = |more: &str| {
+        let words: Vec<&str> = sized.split(' ').chain(more.split(' ')).collect();
+        place.call(&words)
+    };
+    for refused in ["--over replicas=0,1", "--shards 8+8n", "--with codec=best"] {
+        let called = preview(refused);
+        assert_eq!(called.code, Some(2), "{refused}: {called:?}");
+        called.reports("a simulated cluster is described by its URL");
+    }
+    let tuned = ["tune", "cpu", "sim:", "--over", "shards=3,6", "--dry-run"];
+    place.call(&tuned).reports("write `--over sim.shards=3,6`");
+    assert_eq!(preview("--over sim.replicas=0,1").code, Some(0));
+    let one_of = "scale cpu sim:?nodes={nodes}&replicas={variant} --variant 0 --variant 1 --nodes 2,3 --dry-run";
+    assert_eq!(place.call(&one_of.split(' ').collect::<Vec<_>>()).code, Some(0));
     assert_snapshot!(
         said(&place, &["run", "cpu", "null:crate", "--shards", "6", "--set", "shards=6"]),
         @"error: --shards: cannot be given together with --set shards=…"

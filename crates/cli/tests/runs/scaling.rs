@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use highwater_model::display::percent_signed;
+use highwater_model::display::{percent_signed, rate};
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::scale::{ScaleOutcome, ScalePurpose, ScaleRecord};
 use highwater_runner::record;
@@ -58,6 +58,7 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
     let sessions = scale.trials.iter().map(|trial| trial.figures.sessions);
     assert!(sessions.eq([16, 32, 64, 16]), "{:?}", scale.trials);
     for said in [
+        " · 1 to 4 nodes\n",
         "grow insert over 1, 2, 4 nodes · run at each size",
         " rows/s with 4 nodes (95% CI ",
         "next size      6 nodes would make ",
@@ -164,6 +165,21 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
         let error = trial.figures.per_s / truth - 1.0;
         assert!(error.abs() < 0.03, "{trial:?}");
     }
+    // Beside what was confirmed stands what failed, and never the interval of the estimate.
+    let figures = &scale.trials[1].figures;
+    let (confirmed, failed) = (figures.per_s, figures.failed.unwrap());
+    assert!(confirmed < failed && figures.estimate.is_some(), "{figures:?}");
+    let [confirmed, failed] = [confirmed, failed].map(rate);
+    let words =
+        format!("{confirmed} rows/s with 2 nodes (confirmed, first failed at {failed} rows/s");
+    assert!(called.stdout.contains(&words), "{words}: {}", called.stdout);
+    assert!(called.stdout.contains("ended by       "), "{}", called.stdout);
+    let markdown = place.call(&["show", "--format", "markdown"]).stdout;
+    let line = format!("| 2 | {confirmed} | {failed} | ");
+    assert!(markdown.contains(&line), "{line}: {markdown}");
+    let csv = place.call(&["show", "--format", "csv"]).stdout;
+    let line = format!("\n2,{confirmed},,,{failed},");
+    assert!(csv.contains(&line), "{line}: {csv}");
     // More sizes, and an unreachable rate: sizes that were measured are not repeated.
     let first = place.runs().pop().unwrap();
     let resume = ["--nodes", "1..3", "--until", "1M", "--resume"];

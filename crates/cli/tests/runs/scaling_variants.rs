@@ -101,6 +101,24 @@ fn each_configuration_of_the_axes_grows_beside_the_others() {
     assert_eq!(place.runs().len(), 4);
 }
 
+/// The axis was declared, so batches of two sizes are no other question; by hand they are, and the flag is named.
+#[test]
+fn an_axis_of_the_workload_is_compared_and_by_hand_it_is_named() {
+    let place = Place::new();
+    let load = "--each run --over batch=6,12 --nodes 1,2 -c 16n -d 20s --warm-up 2s -q --settle 1s";
+    let words: Vec<&str> = ["scale", "cpu", TARGET].into_iter().chain(load.split(' ')).collect();
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    assert!(called.stdout.contains("\nB makes "), "{}", called.stdout);
+    assert!(!called.stdout.contains("no verdict"), "{}", called.stdout);
+    let both = ["batch-6", "batch-12"].map(|name| of_variant(&place, name).0);
+    let [a, b] = both.each_ref().map(|directory| directory.to_str().unwrap());
+    let by_hand = place.call(&["compare", a, b]);
+    let said = "no verdict: A and B answer different questions: batch 6 against 12";
+    assert!(by_hand.stdout.starts_with(said), "{}", by_hand.stdout);
+    assert!(!by_hand.stdout.contains("fingerprint"), "{}", by_hand.stdout);
+}
+
 /// The second variant's record of the resumed call is not written yet, as after a kill, or missing, as after Ctrl-C
 /// before its next size.
 #[test]

@@ -43,10 +43,23 @@ fn stored_runs_are_listed_opened_and_compared() {
     for nothing in ["run/..%2F..%2Fetc", "run/nosuch", "delete/nosuch"] {
         expect(&fetched(page, &format!("GET /{nothing}"), ""), 404, &[]);
     }
+    // What is not possible is said in the frame of the other pages, with the way back.
     let alone = fetched(page, &format!("GET /compare?run={first}"), "");
-    expect(&alone, 400, &[]);
+    expect(&alone, 400, &["To compare, choose from 2 to 100 runs in the list.", "id=\"runs\""]);
     let refused = fetched(page, "POST /delete", &format!("id={first}"));
-    expect(&refused, 403, &[]);
+    let back = ["<a href=\"/\">All runs</a>", "/live.css"];
+    expect(&refused, 403, &back);
+    expect(&fetched(page, "GET /run/nosuch", ""), 404, &back);
+    expect(&fetched(page, "GET /nosuch/page", ""), 404, &back);
+    expect(&compared, 200, &["<a href=\"/\">All runs</a>"]);
+    // Runs are told apart by their loads, and an ID has the time in the list.
+    let time = first[..19].replace('T', " ");
+    let (day, time) = time.split_at(10);
+    expect(
+        &listed,
+        200,
+        &["16 sessions, batch 1,000", &format!("{day}{}", time.replace('-', ":"))],
+    );
     stop(running);
 }
 
@@ -126,6 +139,14 @@ fn a_search_that_goes_on_is_opened_with_its_trials() {
     search.wait_for("probe 2: ");
     let (server, page) = serving(&place, "");
     let address = format!("/run/{}", only_id(&place));
+    // It is nobody's who stopped it, and nothing to resume.
+    let so_far = place.call(&["show"]);
+    assert!(so_far.stdout.contains("RUNNING"), "{so_far:?}");
+    for wrong in ["--resume", "interrupted", "INCONCLUSIVE"] {
+        assert!(!so_far.stdout.contains(wrong), "{wrong}: {so_far:?}");
+    }
+    let list = listed(page, "running trial ");
+    assert!(!list.contains("inconclusive") && !list.contains("not decided"), "{list}");
     // The second probe is running, and the first one is already in the table.
     let opened = shown(page, &address, "id=\"probes\"");
     expect(&opened, 200, &["<h2>Probes</h2>", "/live.js"]);
@@ -134,6 +155,8 @@ fn a_search_that_goes_on_is_opened_with_its_trials() {
     let result = fetched(page, &format!("GET {address}"), "");
     expect(&result, 200, &["<h2>Probes</h2>"]);
     assert!(!result.contains("/live.js"), "{result}");
+    let ended = place.call(&["show"]);
+    assert!(!ended.stdout.contains("RUNNING") && ended.stdout.contains("--resume"), "{ended:?}");
     stop(server);
 }
 

@@ -185,7 +185,6 @@ fn traits_of(parameters: &SimParameters) -> Vec<String> {
         None => "infinitely many cores".to_owned(),
     };
     vec![
-        "simulated".to_owned(),
         format!("{} × {cores}", count_of(parameters.nodes, "node")),
         count_of(parameters.shards, "shard"),
         count_of(parameters.replicas, "replica"),

@@ -130,13 +130,18 @@ impl SimParameters {
     fn check_together(&self) -> Result<(), UserError> {
         if self.replicas >= self.nodes {
             return Err(UserError::usage(format!(
-                "target `sim:`: parameter `replicas` is {}, but {} nodes hold at most {} copies \
+                "target `sim:`: parameter `replicas` is {}, but {} hold{} at most {} \
                  beside the primary",
                 self.replicas,
-                self.nodes,
-                self.nodes - 1
+                counted(self.nodes, "node", "nodes"),
+                if self.nodes == 1 { "s" } else { "" },
+                counted(self.nodes - 1, "copy", "copies"),
             ))
-            .with_hint("give more `nodes` or fewer `replicas`"));
+            .with_hint(format!(
+                "add `&replicas={}` (`?replicas=` where nothing else is set), or begin with {} nodes",
+                self.nodes - 1,
+                self.replicas + 1
+            )));
         }
         if self.burst > 0 && self.disk.is_none() {
             return Err(UserError::usage(
@@ -381,4 +386,8 @@ fn clock(text: &str) -> Result<SimClock, Expected> {
         "real" => Ok(SimClock::Real),
         _ => Err("`sim` or `real`".to_owned()),
     }
+}
+
+fn counted(number: u32, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -26,7 +26,7 @@ pub fn next_command(
     measured: &[MeasuredStream<'_>],
     directory: &str,
 ) -> Option<String> {
-    if record.header().is_of_others {
+    if record.header().is_of_others || record.judgments().is_running() {
         return None;
     }
     let run = record.measured_run();

@@ -130,7 +130,7 @@ fn swatch(series: &Series) -> Markup {
 
 pub(super) fn class(series: &Series) -> String {
     let shape = match series.shape {
-        Shape::Line => "line",
+        Shape::Line | Shape::Whiskers => "line",
         Shape::Thin => "line thin",
         Shape::Dashed => "line dashed",
         Shape::Band => "band",

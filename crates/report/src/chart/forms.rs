@@ -18,7 +18,7 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
         Quantity::Time => clock(value),
         Quantity::Latency => short_duration(value),
         Quantity::Rate if value.abs() >= 1_000.0 => rate(value),
-        Quantity::Rate | Quantity::Number | Quantity::Word => plain(value),
+        Quantity::Rate | Quantity::Number | Quantity::Whole | Quantity::Word => plain(value),
         Quantity::Bytes => bytes(round_to_u64(value)),
         Quantity::Share => format!("{}%", plain(value * 100.0)),
         Quantity::Tail => percentile(value),

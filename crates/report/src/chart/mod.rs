@@ -130,6 +130,8 @@ pub(crate) enum Shape {
     Dashed,
     /// The area between `low` and `y`.
     Band,
+    /// A vertical line between two points that interrupt their line after them; it has the name of a glyph.
+    Whiskers,
     /// A bar from zero for each point.
     Bars,
     /// Filled circles: measured, passed.
@@ -215,9 +217,11 @@ pub(crate) enum Quantity {
     Latency,
     /// Anything per second.
     Rate,
-    /// Whole or fractional numbers: cores, nodes, sessions.
+    /// Whole or fractional numbers: cores, events per second.
     #[default]
     Number,
+    /// Whole numbers: nodes, sessions, runs.
+    Whole,
     /// Bytes.
     Bytes,
     /// Fractions of 1.
@@ -369,6 +373,9 @@ impl Axis {
             (Quantity::Tail, _) => whole_steps(self.to),
             (_, Scale::Log) if self.to >= 12.0 * self.from => log_ticks(self.from, self.to),
             (Quantity::Time, Scale::Linear) => linear_ticks(self.from, self.to, time_step(rough)),
+            (Quantity::Whole, Scale::Linear) => {
+                linear_ticks(self.from, self.to, above(rough).max(1.0))
+            }
             // 1, 2 or 5 times a power of ten.
             (_, Scale::Linear | Scale::Log) => linear_ticks(self.from, self.to, above(rough)),
         }
@@ -467,6 +474,10 @@ mod tests {
         assert_eq!(ticks(&rate), [0.0, 100e3, 200e3, 300e3, 400e3, 500e3]);
         let time = Axis::between("time", Quantity::Time, 0.0, 3_602.0);
         assert_eq!(ticks(&time), [0.0, 900.0, 1_800.0, 2_700.0, 3_600.0]);
+        // Nobody has half a node.
+        let nodes = |quantity| ticks(&Axis::between("nodes", quantity, 0.0, 1.5));
+        assert_eq!(nodes(Quantity::Whole), [0.0, 1.0]);
+        assert_eq!(nodes(Quantity::Number), [0.0, 0.5, 1.0, 1.5]);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use highwater_analysis::comparison::{
-    Compared, Comparison, Criteria, Difference, Kind, POWER, Scale, Verdict, compare,
+    Compared, Comparison, Criteria, Difference, ESTIMATE, Kind, POWER, Scale, Verdict, compare,
 };
 use highwater_analysis::growth::{ComparedGrowths, Grown, compare_growths};
 use highwater_model::display::{
@@ -80,7 +82,10 @@ fn report_of(names: [&str; 2], comparison: &Comparison) -> Report {
         answer: answer(names, comparison),
         brief: Some(Table { rows: shown, ..figures(comparison) }),
         facts,
-        hero: vec![Block::Intervals(Box::new(comparison.clone()))],
+        hero: match comparison.figures.as_slice() {
+            [] => Vec::new(),
+            _ => vec![Block::Intervals(Box::new(comparison.clone()))],
+        },
         sections: vec![section(comparison, blocks(names, comparison))],
         ..Report::default()
     }
@@ -173,7 +178,7 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
             limit,
             ..Answer::without_figure(
                 "Inconclusive",
-                "not all runs have the figure that would be tested first",
+                "nothing to compare: at least one has neither the figure nor an estimate of it",
             )
         };
     };
@@ -181,7 +186,7 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
     let (figure, unit) = difference(primary);
     Answer {
         question,
-        lead: format!("{}: {name}", sentence_of(names, comparison)),
+        lead: format!("{}: {name}", lead(names, comparison)),
         figure,
         unit,
         tone: match comparison.verdict() {
@@ -210,11 +215,26 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
     }
 }
 
+/// Maximum characters of a name that an answer repeats from its question.
+const REPEATED: usize = 28;
+
+/// The verdict, with long names as letters.
+fn lead(names: [&str; 2], comparison: &Comparison) -> String {
+    let is_short = |name: &&str| name.chars().count() <= REPEATED;
+    let names = if names.iter().all(is_short) { names } else { ["A", "B"] };
+    let sentence = sentence_of(names, comparison);
+    let is_open = comparison.verdict() == Verdict::Inconclusive && !comparison.is_guarded();
+    if is_open { format!("{sentence}, inconclusive") } else { sentence }
+}
+
 fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
     if comparison.is_guarded() {
         return Some("no verdict: the groups answer different questions");
     }
     let is_open = primary.verdict == Verdict::Inconclusive;
+    if is_open && primary.figure.name == ESTIMATE {
+        return Some("not all of these searches have a mark: their estimates are compared");
+    }
     is_open.then_some("inconclusive: these runs do not show whether it differs")
 }
 
@@ -735,11 +755,16 @@ impl<'a> GrowthsReport<'a> {
             };
             Some(NamedGrowth { name: group.name.clone(), growth: Grown::of(*record)? })
         });
-        Self::beside_first(named.collect::<Option<_>>()?, practical)
+        Self::beside_first(named.collect::<Option<_>>()?, practical, &BTreeSet::new())
     }
 
-    /// Compares the first growth with each of the others; absent without any others.
-    pub fn beside_first(growths: Vec<NamedGrowth<'a>>, practical: f64) -> Option<Self> {
-        Self::first(growths, |a, b| compare_growths(a.growth, b.growth, practical))
+    /// Compares the first growth with each of the others, which differ in `declared` settings; absent without any
+    /// others.
+    pub fn beside_first(
+        growths: Vec<NamedGrowth<'a>>,
+        practical: f64,
+        declared: &BTreeSet<String>,
+    ) -> Option<Self> {
+        Self::first(growths, |a, b| compare_growths(a.growth, b.growth, practical, declared))
     }
 }

@@ -9,15 +9,16 @@ use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
     about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
+use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_usize;
+use highwater_model::plan::Objective;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
-    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict,
-    WarmUpRun,
+    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeFigures,
+    SizeVerdict, WarmUpRun,
 };
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
 
-use super::run::load;
 use super::search::codes;
 use super::size;
 use crate::answer::HistoryAnswer;
@@ -27,14 +28,17 @@ use crate::answer::{
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
 use crate::figures::{by_op_caption, by_op_rows};
-use crate::judgments::objectives;
+use crate::judgments::{exceeded, objectives};
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::{limit, plots};
 
 /// Maximum characters of the targets.
 const WORDS: usize = 320;
-/// Columns of the table of growth that a terminal shows: nodes, rate, fraction of linear, rate per node.
-const BRIEF: [usize; 4] = [0, 2, 5, 6];
+/// Columns of the table of growth that a terminal shows: nodes, rate, fraction of linear, rate per node, price if
+/// there is one.
+const BRIEF: [usize; 5] = [0, 2, 5, 6, 9];
+/// Maximum number of key figures.
+const KEYS_MAX: usize = 6;
 /// What the words of the table of growth mean.
 const TERMS: &str = "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule takes a \
                      further node to add 0.8 of what each node before had; off is how far the rule is from what was \
@@ -43,8 +47,13 @@ const TERMS: &str = "Of linear: throughput divided by that of the first size tim
 /// The throughput of the largest size.
 pub(super) fn value(scale: &ScaleRecord) -> Option<HistoryAnswer> {
     let figures = &scale.trials.iter().max_by_key(|trial| trial.size.nodes)?.figures;
-    let (value, interval) = (figures.per_s, figures.interval);
+    let (value, interval) = (figures.per_s, scale.bounds(figures));
     Some(HistoryAnswer { value, interval, unit: Some(scale.unit) })
+}
+
+/// The p99 of the largest size that counts.
+pub(super) fn p99(scale: &ScaleRecord) -> Option<u64> {
+    counted(scale).max_by_key(|trial| trial.size.nodes)?.figures.p99_ns
 }
 
 /// The report of a growth.
@@ -53,7 +62,8 @@ pub(super) fn report(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Report {
     let mut charts = plots::scale(scale, &grown);
     let hero = charts.drain(..charts.len().min(1)).collect();
     let load = question(run, scale);
-    let (answer, facts) = (answer(run, scale, &grown), facts(scale, &grown));
+    let objectives = &run.plan.definition.objectives;
+    let (answer, facts) = (answer(run, scale, &grown), facts(scale, &grown, objectives));
     let largest = Remark::new("growth", answer.in_words());
     let shown = std::iter::once(largest).chain(facts.iter().cloned()).collect();
     let rows = growth_table(scale, &grown);
@@ -150,9 +160,6 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
         return Answer::nothing(question, "no size counts");
     };
     let figures = &largest.trial.figures;
-    let interval = figures
-        .interval
-        .map(|[low, high]| format!("{} {} to {} {unit}", level(scale), rate(low), rate(high)));
     let first = grown.sizes.first().filter(|_| grown.sizes.len() > 1);
     let basis = first.map_or_else(String::new, |first| {
         format!(
@@ -166,23 +173,28 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
         figure: rate(figures.per_s),
         unit: unit.clone(),
         condition: format!("with {}", nodes(largest.trial.size.nodes)),
-        interval: interval.unwrap_or_else(|| "interval not known".to_owned()),
+        interval: known(scale, figures, &unit),
         basis,
         limit: figures.limit.as_ref().map(limit_line),
-        keys: keys(grown, &unit),
+        keys: keys(scale, grown, &unit),
         ..Answer::default()
     }
 }
 
-/// What the interval of a size's figure is.
-const fn level(scale: &ScaleRecord) -> &'static str {
-    match scale.each {
-        ScaleEach::Find => "90% interval",
-        ScaleEach::Run | ScaleEach::Tune => "95% CI",
+/// How well the figure of a size is known. Beside a confirmed value stands the one that failed, never the interval of
+/// the estimate.
+fn known(scale: &ScaleRecord, figures: &SizeFigures, unit: &str) -> String {
+    match (scale.each, scale.bounds(figures)) {
+        (ScaleEach::Find, Some([_, failed])) => {
+            format!("confirmed, first failed at {} {unit}", rate(failed))
+        }
+        (ScaleEach::Find, None) => "confirmed".to_owned(),
+        (_, Some([low, high])) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
+        (_, None) => "interval not known".to_owned(),
     }
 }
 
-fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
+fn keys(scale: &ScaleRecord, grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
     let mut keys = Vec::new();
     if let [first, .., last] = &grown.sizes[..] {
         let [least, most] = [first, last].map(|size| nodes(size.trial.size.nodes));
@@ -199,6 +211,10 @@ fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
         }));
         let each = rated(of_last.per_node, unit);
         keys.push(KeyFigure::new("per node", each, with_first));
+        keys.extend(last.price_per_million.map(|of| {
+            let (name, at) = (price_name(scale), format!("at {most}"));
+            KeyFigure::new(name, price(of), at)
+        }));
     }
     keys.extend(grown.next.map(|(larger, predicted)| {
         KeyFigure::new(
@@ -208,16 +224,30 @@ fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
         )
     }));
     let (made, held) = grown.predictions;
-    if made > 0 {
+    if made > 0 && keys.len() < KEYS_MAX {
         let of = format!("{held} of {made}");
         keys.push(KeyFigure::new("predictions", of, "held their 90% interval"));
     }
     keys
 }
 
+/// The workload, the target, its sizes, and the settings of the target that do not depend on its size.
 fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
-    let (targets, traits) = (foreign(&scale.targets.join(" "), WORDS), load::traits(record));
-    format!("{} → {targets}   {traits}", record.workload.name)
+    let targets = foreign(&scale.targets.join(" "), WORDS);
+    let target = &record.target;
+    let is_setting = |of: &&String| of.contains('=');
+    let settings = target.traits.iter().filter(is_setting).map(|of| foreign(of, WORDS));
+    let traits = [foreign(&target.version, WORDS), sizes_in_words(scale)];
+    format!("{} → {targets}   {}", record.workload.name, joined(traits.into_iter().chain(settings)))
+}
+
+/// `1 to 5 nodes`.
+pub(crate) fn sizes_in_words(scale: &ScaleRecord) -> String {
+    match scale.sizes.as_slice() {
+        [] => String::new(),
+        [only] => nodes(only.nodes),
+        [first, .., last] => format!("{} to {}", first.nodes, nodes(last.nodes)),
+    }
 }
 
 /// The measured figure and the sizes.
@@ -246,12 +276,13 @@ fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
 }
 
 /// What the answer does not say: its limit, the prediction of the next size, and remarks on the measurement.
-fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remark> {
+fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]) -> Vec<Remark> {
     let limit = grown.sizes.last().and_then(|size| size.trial.figures.limit.as_ref());
     let mut remarks: Vec<Remark> = limit.map(limit::remark).into_iter().collect();
     if let Some(until) = scale.until_per_s {
         remarks.push(Remark::new("requested", requested(scale, until)));
     }
+    remarks.extend(ended_by(objectives, grown).map(|text| Remark::new("ended by", text)));
     if let Some((larger, predicted)) = grown.next {
         let unit = scale.unit.name();
         let text = format!(
@@ -274,6 +305,29 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remark> {
     remarks.extend(nodes_alone(scale).map(|text| Remark::new("nodes alone", text)));
     remarks.extend(made_ready(scale).map(|text| Remark::new("made ready", text)));
     remarks
+}
+
+/// `rejected > 0% at 5 of 5 sizes`: what the first failed rate of the searches missed; absent if none failed.
+fn ended_by(objectives: &[Objective], grown: &GrowthReport<'_>) -> Option<String> {
+    let failed: Vec<&[ReasonCode]> = grown
+        .sizes
+        .iter()
+        .map(|size| size.trial.figures.failed_by.as_slice())
+        .filter(|codes| !codes.is_empty())
+        .collect();
+    let mut codes: Vec<ReasonCode> = Vec::new();
+    for code in failed.iter().copied().flatten() {
+        if !codes.contains(code) {
+            codes.push(*code);
+        }
+    }
+    let times = |code: &ReasonCode| failed.iter().filter(|of| of.contains(code)).count();
+    codes.sort_by_key(|code| std::cmp::Reverse(times(code)));
+    let words = codes.iter().map(|code| {
+        let (times, sizes) = (times(code), plural(grown.sizes.len(), "size"));
+        format!("{} at {times} of {sizes}", exceeded(*code, objectives))
+    });
+    Some(list(words, ", ")).filter(|words| !words.is_empty())
 }
 
 /// The spread of nodes that were measured alone, or why they were not.
@@ -370,7 +424,7 @@ fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
     }
     let unit = scale.unit.name();
     let price = match scale.price_per_node_hour {
-        Some(_) => format!(" | price of 1M {unit}"),
+        Some(_) => format!(" | {}", price_name(scale)),
         None => String::new(),
     };
     let head = format!(
@@ -404,8 +458,12 @@ fn by_op_table(grown: &GrowthReport<'_>) -> Vec<Row> {
     by_op_rows("nodes", sizes, &grown.by_op)
 }
 
+fn price_name(scale: &ScaleRecord) -> String {
+    format!("price of 1M {}", scale.unit.name())
+}
+
 /// An amount of money with three digits, even if it is small.
-fn price(amount: f64) -> String {
+pub(crate) fn price(amount: f64) -> String {
     let small = (2.0 - amount.log10().floor()).clamp(0.0, 9.0);
     let decimals = round_to_usize(small);
     format!("{amount:.decimals$}")
@@ -468,22 +526,37 @@ fn more(trial: &ScaleTrial) -> String {
     joined(words.into_iter().chain(others.into_iter().flatten()))
 }
 
-/// The growth as published benchmarks have it: throughput of each size with its interval, what linear growth and the
-/// prediction made before it would give, and its limit.
+/// The growth as published benchmarks have it: throughput of each size and how well it is known, what linear growth and
+/// the prediction made before it would give, and its limit.
 fn article(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Table {
     let unit = scale.unit.name();
-    let head = format!("nodes | {unit}/s | {} | linear | predicted | limit", level(scale));
-    let between = |[low, high]: [f64; 2]| format!("{} to {}", rate(low), rate(high));
+    let level = match scale.each {
+        ScaleEach::Find => "first failed | ",
+        ScaleEach::Run => "95% CI | ",
+        ScaleEach::Tune => "",
+    };
+    let price_of = scale.price_per_node_hour.map(|_| format!(" | {}", price_name(scale)));
+    let head = format!(
+        "nodes | {unit}/s | {level}linear | predicted{} | limit",
+        price_of.unwrap_or_default()
+    );
     let rows = grown.sizes.iter().map(|size| {
         let figures = &size.trial.figures;
-        Row::new([
-            size.trial.size.nodes.to_string(),
-            rate(figures.per_s),
-            or_absent(figures.interval, between),
-            rate(figures.per_s / size.compared.of_linear),
-            or_absent(size.trial.predicted, |of| about(of.expected)),
-            or_absent(figures.limit.as_ref(), limit::short),
-        ])
+        let bounds = scale.bounds(figures);
+        let known = match scale.each {
+            ScaleEach::Find => Some(or_absent(bounds, |[_, failed]| rate(failed))),
+            ScaleEach::Run => {
+                Some(or_absent(bounds, |[low, high]| format!("{} to {}", rate(low), rate(high))))
+            }
+            ScaleEach::Tune => None,
+        };
+        let mut cells = vec![size.trial.size.nodes.to_string(), rate(figures.per_s)];
+        cells.extend(known);
+        cells.push(rate(figures.per_s / size.compared.of_linear));
+        cells.push(or_absent(size.trial.predicted, |of| about(of.expected)));
+        cells.extend(size.price_per_million.map(price));
+        cells.push(or_absent(figures.limit.as_ref(), limit::short));
+        Row::new(cells)
     });
     Table::new("Growth", headed(&head, rows), 0)
 }

@@ -6,14 +6,15 @@ use highwater_analysis::growth::{
     ComparedGrowths, GrowthDifference, LoneReason, LoneSize, SharedSize, SizeChange,
 };
 use highwater_model::display::{foreign, percent, percent_signed, percent_whole, rate};
-use highwater_model::scale::{ScaleEach, ScaleTrial};
+use highwater_model::group::Kind;
+use highwater_model::scale::ScaleTrial;
 
 use super::comparison::against;
-use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line, nodes};
+use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line, nodes, rated};
 use crate::blocks::{Block, Ink, Report, Section, Table};
 use crate::judgments::{objectives, together};
 use crate::kinds::comparison::{GrowthsReport, NamedGrowth};
-use crate::layout::{Remark, Row, headed, list};
+use crate::layout::{Remark, Row, headed, list, or_absent};
 use crate::{limit, plots};
 
 /// Maximum characters of a name or a setting.
@@ -146,7 +147,12 @@ fn deciding(pair: Pair<'_>) -> Option<&SharedSize<'_>> {
 fn keys(pair: Pair<'_>, size: &SharedSize<'_>) -> Vec<KeyFigure> {
     let unit = pair.a.growth.scale.unit.name();
     let at = nodes(size.a.size.nodes);
-    let [a, b] = size.per_s.map(|per_s| format!("{} {unit}/s", rate(per_s)));
+    let figures = [size.a, size.b].map(|of| rated(of.figures.per_s, &format!("{unit}/s")));
+    let [a, b] = figures;
+    let [of_a, of_b] = match size.estimates {
+        Some(found) => found.map(|per_s| format!("{at}; estimate {}", rate(per_s))),
+        None => [at.clone(), at.clone()],
+    };
     let all = pair.compared.sizes.len();
     let number = |verdict| {
         let same = with(pair.compared, verdict);
@@ -155,8 +161,8 @@ fn keys(pair: Pair<'_>, size: &SharedSize<'_>) -> Vec<KeyFigure> {
         KeyFigure::new(word(Some(verdict)), figure, at)
     };
     vec![
-        KeyFigure::new("A", a, at.clone()),
-        KeyFigure::new("B", b, at),
+        KeyFigure::new("A", a, of_a),
+        KeyFigure::new("B", b, of_b),
         number(SizeChange::Better),
         number(SizeChange::Worse),
         number(SizeChange::Equal),
@@ -167,7 +173,10 @@ fn keys(pair: Pair<'_>, size: &SharedSize<'_>) -> Vec<KeyFigure> {
 /// `B makes 12% more than A at 3 nodes, and as much, within the noise, at 1 and 2 nodes`.
 fn sentence(compared: &ComparedGrowths<'_>) -> String {
     if compared.is_guarded() {
-        return "no verdict: A and B answer different questions".to_owned();
+        return format!(
+            "no verdict: A and B answer different questions{}",
+            first_difference(compared)
+        );
     }
     if compared.sizes.is_empty() {
         return "no verdict: A and B have no size in common".to_owned();
@@ -185,6 +194,20 @@ fn sentence(compared: &ComparedGrowths<'_>) -> String {
         [first @ .., last] => format!("{}, and {last}", first.join(", ")),
     };
     format!("B makes {all}")
+}
+
+/// `: batch 250 against 1000`.
+fn first_difference(compared: &ComparedGrowths<'_>) -> String {
+    let mut differences = compared.differences.iter();
+    let first = differences.find(|difference| difference.kind == Kind::Question);
+    first.map_or_else(String::new, |GrowthDifference { name, a, b, .. }| {
+        let name = foreign(name.strip_prefix("parameter ").unwrap_or(name), SHORT);
+        let values = [a, b].map(|value| foreign(value, SHORT));
+        match values.each_ref().map(String::as_str) {
+            ["", ""] => format!(": another {name}"),
+            [a, b] => format!(": {name} {a} against {b}"),
+        }
+    })
 }
 
 /// The sizes with this change.
@@ -248,20 +271,21 @@ fn rows(pair: Pair<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let [a, b] = [pair.a, pair.b].map(|of| of.growth.scale.unit.name());
-    let head = format!("nodes | A {a}/s | B {b}/s | change | noise");
-    headed(&head, pair.compared.sizes.iter().map(row))
+    let has_estimates = pair.compared.sizes.iter().any(|size| size.estimates.is_some());
+    let estimates = if has_estimates { " | A estimate | B estimate" } else { "" };
+    let head = format!("nodes | A {a}/s | B {b}/s{estimates} | change | noise");
+    headed(&head, pair.compared.sizes.iter().map(|size| row(size, has_estimates)))
 }
 
-fn row(size: &SharedSize<'_>) -> Row {
-    let [a, b] = size.per_s;
-    Row::new([
-        size.a.size.nodes.to_string(),
-        rate(a),
-        rate(b),
-        percent_signed(size.change),
-        format!("±{}", percent(size.noise)),
-    ])
-    .remark(word(size.verdict))
+fn row(size: &SharedSize<'_>, has_estimates: bool) -> Row {
+    let mut cells = vec![size.a.size.nodes.to_string()];
+    cells.extend([size.a, size.b].map(|of| rate(of.figures.per_s)));
+    if has_estimates {
+        let found = size.estimates.map_or([None; 2], |found| found.map(Some));
+        cells.extend(found.map(|per_s| or_absent(per_s, rate)));
+    }
+    cells.extend([percent_signed(size.change), format!("±{}", percent(size.noise))]);
+    Row::new(cells).remark(word(size.verdict))
 }
 
 /// The limits of A and B, a line for each size with a limit in either.
@@ -326,8 +350,11 @@ fn basis(pair: Pair<'_>) -> Vec<String> {
             "the first size was not measured again in {once}: the noise is that of runs of one day"
         )
     }));
-    if pair.a.growth.scale.each == ScaleEach::Find {
-        lines.push("searches are compared by the middle of their estimates".to_owned());
+    if pair.compared.sizes.iter().any(|size| size.estimates.is_some()) {
+        lines.push(
+            "changes of searches are those of their estimates; the confirmed rates are floors"
+                .to_owned(),
+        );
     }
     lines.push(format!(
         "a size is equal where the change is below {} whatever the noise",

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 
 use highwater_analysis::findings::{self, RuleFinding};
 use highwater_analysis::growth::findings as growth_findings;
-use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::foreign;
+use highwater_analysis::judge::{MeasuredStream, measured_streams};
+use highwater_model::display::{count, foreign, paces, with_unit};
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
 use highwater_model::record::{
@@ -31,6 +31,9 @@ use crate::blocks::{Block, Report, Section};
 use crate::events::intervention;
 use crate::layout::{Remark, list};
 use crate::{judgments, plots};
+
+/// Maximum characters of a load in a list.
+const LOAD: usize = 80;
 
 /// The report of a record.
 pub(crate) fn report(
@@ -185,6 +188,57 @@ fn of_experiment(experiment: &ExperimentRecord) -> Vec<RuleFinding> {
         .collect()
 }
 
+/// What stands in a list in place of a figure: why there is none, with the best estimate; empty if there is one, or if
+/// nothing is known.
+fn instead_of_value(record: RecordRef<'_>) -> String {
+    let run = &record.measured_run();
+    match record.experiment().map(|of| &of.question) {
+        Some(Question::Search(search)) => search::without_mark(search),
+        Some(Question::Tune(tune)) => tuning::without_best(tune),
+        Some(Question::Group(group)) => {
+            let Answer { figure, unit, .. } = group::report(run, group).answer;
+            with_unit(&figure, &unit)
+        }
+        Some(Question::Scale(_)) | None => String::new(),
+    }
+}
+
+/// What a record is of, in a few words: paces and batches of a run, or what an experiment varied.
+fn load_in_short(record: RecordRef<'_>) -> String {
+    let run = record.measured_run();
+    let streams = &run.plan.definition.streams;
+    let mut words = match record.experiment().map(|of| &of.question) {
+        None => streams.iter().map(paces).collect(),
+        Some(Question::Search(search)) => vec![format!("highest {}", search::varied(search.axis))],
+        Some(Question::Tune(tune)) => {
+            vec![list(tune.axes.iter().map(|axis| axis.name.as_str()), ", ")]
+        }
+        Some(Question::Group(group)) => {
+            vec![list(group.variants.iter().map(|variant| variant.name.as_str()), ", ")]
+        }
+        Some(Question::Scale(scale)) => vec![growth::sizes_in_words(scale)],
+    };
+    let batches = streams.iter().filter(|of| of.unit == Unit::Rows && of.units_per_op > 1);
+    words.extend(batches.map(|of| format!("batch {}", count(of.units_per_op))));
+    words.dedup();
+    foreign(&list(words.into_iter().filter(|word| !word.is_empty()), ", "), LOAD)
+}
+
+/// The slowest p99 of an op behind a record's figure, nanoseconds; absent where it has several, or none.
+fn p99(record: RecordRef<'_>) -> Option<u64> {
+    match record.experiment().map(|of| &of.question) {
+        None => {
+            let run = record.measured_run();
+            let measured = measured_streams(&run);
+            let results = measured.iter().flat_map(|stream| &stream.results);
+            results.filter_map(|result| result.latency_ns.p99).max()
+        }
+        Some(Question::Search(search)) => search::p99(search),
+        Some(Question::Scale(scale)) => growth::p99(scale),
+        Some(Question::Tune(_) | Question::Group(_)) => None,
+    }
+}
+
 /// A stored run or experiment in a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistoryRow {
@@ -204,8 +258,16 @@ pub struct HistoryRow {
     pub definition: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// What it loaded the target with, in short: paces and batches, or what it varied.
+    pub load: String,
+    /// The stated objectives as bounds; empty if there are none.
+    pub objectives: String,
+    /// The slowest p99 of an op, nanoseconds: of a search at its mark, of a growth at its largest size.
+    pub p99_ns: Option<u64>,
     /// Its answer; absent if it has none.
     pub answer: Option<HistoryAnswer>,
+    /// What stands in place of an answer; may be empty.
+    pub instead: String,
     /// Its judgments; absent if it did not end.
     pub judgments: Option<Judgments>,
     /// Its progress; absent if it is not in progress.
@@ -241,7 +303,11 @@ impl HistoryRow {
             target: short_target(&run.target.version),
             definition: definition(record),
             labels: header.labels.clone(),
+            load: load_in_short(record),
+            objectives: judgments::objectives(&run),
+            p99_ns: p99(record),
             answer: value(record),
+            instead: instead_of_value(record),
             judgments: Some(record.judgments().clone()),
             progress: None,
             has_draft: false,

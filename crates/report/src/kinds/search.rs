@@ -35,14 +35,32 @@ const TERMS: &str = "Confirmed is the highest value that was shown to meet the o
                      where it is just met, and errs to both sides alike. A probe that was shown neither to pass nor to \
                      fail is not decided. Each probe is a run with a record and a page of its own below `probes/`.";
 
-/// The mark, with the interval of its estimate.
+/// The mark: the confirmed value, up to the lowest that failed.
 pub(super) fn value(search: &SearchRecord) -> Option<HistoryAnswer> {
     let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
         return None;
     };
-    let interval = mark.estimate.map(|of| [of.low90, of.high90]);
     let unit = (search.policy.axis == SearchAxis::Rate).then_some(search.unit);
-    Some(HistoryAnswer { value: mark.confirmed, interval, unit })
+    Some(HistoryAnswer { value: mark.confirmed, interval: mark.bounds(), unit })
+}
+
+/// The slowest p99 of the confirmations.
+pub(super) fn p99(search: &SearchRecord) -> Option<u64> {
+    let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
+        return None;
+    };
+    confirming(search, mark).filter_map(|probe| probe.p99_ns).max()
+}
+
+/// `no mark, estimate 30,680 rows/s`; empty with a mark, and while the search has not ended.
+pub(super) fn without_mark(search: &SearchRecord) -> String {
+    let Some(SearchOutcome::NoMark(no_mark)) = &search.outcome else {
+        return String::new();
+    };
+    let value = |name: &str, at: f64| format!("no mark, {name} {}", rated(at, &unit(search)));
+    let estimate = no_mark.estimate.map(|found| value("estimate", found.value));
+    let met = || no_mark.highest_met.map(|met| value("passed", met));
+    estimate.or_else(met).unwrap_or_else(|| "no mark".to_owned())
 }
 
 /// The report of a search; `run` is its last probe.
@@ -146,7 +164,6 @@ fn apart(confirmed: f64, failed: f64) -> String {
 }
 
 fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
-    let at_mark: Vec<&ProbeRecord> = confirming(search, mark).collect();
     let (confirmed, times) = (rated(mark.confirmed, unit), times_confirmed(search, mark));
     let mut keys = vec![KeyFigure::new("highest confirmed", confirmed, times)];
     keys.extend(mark.failed.map(|failed| {
@@ -157,9 +174,9 @@ fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
         let known = interval90(found.low90, found.high90, rate);
         KeyFigure::new("just meets it", rated(found.value, unit), known)
     }));
-    let slowest = at_mark.iter().filter_map(|probe| probe.p99_ns).max();
-    keys.extend(slowest.map(|p99| {
-        let which = format!("slowest of {}", plural(at_mark.len(), "probe"));
+    keys.extend(p99(search).map(|p99| {
+        let probes = confirming(search, mark).count();
+        let which = format!("slowest of {}", plural(probes, "probe"));
         KeyFigure::new("p99 at the mark", duration(p99), which)
     }));
     let rows = count(mark.rows);
@@ -229,7 +246,7 @@ fn question_asked(record: &RunRecord, search: &SearchRecord) -> String {
 }
 
 /// The varied setting of a search.
-const fn varied(axis: SearchAxis) -> &'static str {
+pub(super) const fn varied(axis: SearchAxis) -> &'static str {
     match axis {
         SearchAxis::Rate => "rate",
         SearchAxis::Sessions => "number of sessions",

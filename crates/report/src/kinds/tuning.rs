@@ -42,6 +42,12 @@ pub(super) fn value(tune: &TuneRecord) -> Option<HistoryAnswer> {
     Some(HistoryAnswer { value: last.throughput_per_s, interval: None, unit: Some(tune.unit) })
 }
 
+/// `no best configuration`; empty if there is one, and while the tuning has not ended.
+pub(super) fn without_best(tune: &TuneRecord) -> String {
+    let is_without = matches!(tune.outcome, Some(TuneOutcome::NoBest(_)));
+    if is_without { "no best configuration".to_owned() } else { String::new() }
+}
+
 /// The report of a tuning.
 pub(super) fn report(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Report {
     let mut charts = plots::tune(tune);

@@ -146,7 +146,7 @@ fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
     }
     let (title, quantity) = match search.axis {
         SearchAxis::Rate => (format!("offered, {}/s", search.unit.name()), Quantity::Rate),
-        SearchAxis::Sessions => ("sessions".to_owned(), Quantity::Number),
+        SearchAxis::Sessions => ("sessions".to_owned(), Quantity::Whole),
     };
     Some(Axis::close(title, quantity, values.into_iter()))
 }
@@ -381,7 +381,7 @@ pub(crate) fn runs(group: &GroupRecord) -> Vec<Chart> {
         id: "runs-throughput".to_owned(),
         title: format!("Throughput of each run, {unit}"),
         about: "Runs in their order; a slow change of the machine is a slope.".to_owned(),
-        x: Axis::between("run", Quantity::Number, 0.0, f64::from(last) + 1.0),
+        x: Axis::between("run", Quantity::Whole, 0.0, f64::from(last) + 1.0),
         y: Axis::from_zero(unit, Quantity::Rate, values(&series)),
         series,
         ..Chart::default()

@@ -201,10 +201,18 @@ fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Ser
         .iter()
         .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts())
         .map(|trial| at(trial.size.nodes, trial.figures.per_s));
+    let bars = grown.sizes.iter().filter_map(|size| {
+        let (x, ends) = (size.trial.size.nodes, scale.bounds(&size.trial.figures)?);
+        let [low, high] = ends.map(|per_s| at(x, per_s));
+        // A line without a value ends the bar.
+        Some([low, high, Point::new(high.x, None)])
+    });
+    // The first size is drawn above its repetition, which is about as high.
     let measured = [
         Series::new("predicted before", Shape::Ring, 1, before.collect()),
-        Series::new("measured", Shape::Dot, 0, sizes.collect()),
         Series::new("measured again", Shape::Diamond, 2, again.collect()),
+        Series::new("measured", Shape::Dot, 0, sizes.collect()),
+        Series::new("measured", Shape::Whiskers, 0, bars.flatten().collect()),
     ];
     let all = predicted(&grown.curve, of).into_iter().chain(measured);
     all.filter(|series| !series.points.is_empty()).collect()
@@ -271,7 +279,7 @@ fn against_sizes(of: Chart, axis: SizeAxis, unit: &str, nodes: f64, series: Vec<
     let most = points.map(|point| point.x).chain(cells).fold(nodes, f64::max);
     let levels = of.levels.iter().map(|level| level.at);
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
-    Chart { x: Axis::between(axis.noun(), Quantity::Number, 0.0, most + 0.5), y, series, ..of }
+    Chart { x: Axis::between(axis.noun(), Quantity::Whole, 0.0, most + 0.5), y, series, ..of }
 }
 
 /// Sizes published by others must not be called measured.

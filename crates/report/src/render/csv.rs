@@ -7,12 +7,15 @@
 use ::csv::{Writer, WriterBuilder};
 
 use highwater_analysis::telemetry::values_of;
+use highwater_model::display::{about, percent, rate};
 use highwater_model::histogram::LatencySummary;
+use highwater_model::numbers::to_f64;
 use highwater_model::record::RunRecord;
-use highwater_model::scale::ScaleRecord;
+use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_model::target_telemetry::SeriesKind;
 use highwater_sizing::growth::report as growth_of;
 
+use crate::kinds::growth::price;
 use crate::limit;
 
 /// One row per second, phase, stream and op, in the order of the record: the fields of an interval in their own order.
@@ -78,29 +81,53 @@ pub fn results_csv(record: &RunRecord) -> String {
     })
 }
 
-/// One row per size of a growth that counts, ascending: its throughput with the interval, what linear growth would give,
-/// and the prediction that was made before it, with its 90% interval.
+/// One row per size of a growth that counts, ascending, with the figures as other outputs print them. Of a run its 95%
+/// interval is filled in; of a search what failed first, and the estimate with its 90% interval.
 pub fn growth_csv(scale: &ScaleRecord) -> String {
+    let unit = scale.unit.name();
+    let price_of = scale
+        .price_per_node_hour
+        .map_or_else(String::new, |_| format!(",price_per_million_{unit}"));
     let head = format!(
-        "nodes,{}_per_s,low,high,linear,predicted,predicted_low90,predicted_high90,limit",
-        scale.unit.name()
+        "nodes,{unit}_per_s,low95,high95,first_failed,estimate,estimate_low90,estimate_high90,\
+         linear,percent_of_linear,per_node,p99_ms,predicted,predicted_low90,predicted_high90\
+         {price_of},limit"
     );
+    let ends = |ends: Option<[f64; 2]>| [0, 1].map(|at| shown(ends.map(|of| of[at]), rate));
     below(&head, |table| {
         growth_of(scale).sizes.iter().try_for_each(|size| {
             let (figures, predicted) = (&size.trial.figures, size.trial.predicted);
-            table.write_record([
-                size.trial.size.nodes.to_string(),
-                figures.per_s.to_string(),
-                optional(figures.interval.map(|of| of[0])),
-                optional(figures.interval.map(|of| of[1])),
-                (figures.per_s / size.compared.of_linear).to_string(),
-                optional(predicted.map(|of| of.expected)),
-                optional(predicted.map(|of| of.low90)),
-                optional(predicted.map(|of| of.high90)),
-                figures.limit.as_ref().map_or_else(String::new, limit::short),
-            ])
+            let (per_s, found) = (figures.per_s, figures.estimate);
+            let is_search = scale.each == ScaleEach::Find;
+            let mut cells = vec![size.trial.size.nodes.to_string(), number(&rate(per_s))];
+            cells.extend(ends(scale.bounds(figures).filter(|_| !is_search)));
+            cells.push(shown(figures.failed, rate));
+            cells.push(shown(found.map(|of| of.value), rate));
+            cells.extend(ends(found.map(|of| [of.low90, of.high90])));
+            cells.push(number(&rate(per_s / size.compared.of_linear)));
+            cells.push(number(percent(size.compared.of_linear).trim_end_matches('%')));
+            cells.push(number(&rate(size.compared.per_node)));
+            cells.push(shown(figures.p99_ns.map(|ns| to_f64(ns) / 1e6), rate));
+            cells.push(shown(predicted.map(|of| of.expected), about));
+            cells.extend(
+                predicted
+                    .map_or([None; 2], |of| [Some(of.low90), Some(of.high90)])
+                    .map(|end| shown(end, about)),
+            );
+            cells.extend(size.price_per_million.map(price));
+            cells.push(figures.limit.as_ref().map_or_else(String::new, limit::short));
+            table.write_record(&cells)
         })
     })
+}
+
+/// A printed figure as a plain number.
+fn number(printed: &str) -> String {
+    printed.replace(',', "")
+}
+
+fn shown(value: Option<f64>, show: fn(f64) -> String) -> String {
+    value.map_or_else(String::new, |value| number(&show(value)))
 }
 
 /// One row per sample and series of the target's telemetry; missing values have no row.

@@ -27,7 +27,12 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     // The line of a target is its name, three spaces, and its description.
     let first = report.opening.first().map_or("", String::as_str);
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
-    let mut all = vec![format!("**{}**", plain(&report.answer.in_words()))];
+    let not_good =
+        judgments::remarked(record).filter(|(of, _)| matches!(of.tone, Tone::Bad | Tone::Open));
+    let doubts = not_good.map(|(of, _)| format!("{} {}", of.name, of.value).to_uppercase());
+    let doubts = list(doubts, ", ");
+    let before = if doubts.is_empty() { doubts } else { format!("{doubts}: ") };
+    let mut all = vec![format!("**{before}{}**", plain(&report.answer.in_words()))];
     all.extend(report.article.iter().map(|of| table(&of.rows, of.words)));
     all.extend([format!("## {}", plain(title)), plain(traits)]);
     all.extend(report.opening.iter().skip(1).map(|line| plain(line)));

@@ -23,8 +23,8 @@ use text::text_of;
 
 pub use csv::{csv, growth_csv, results_csv, telemetry_csv};
 pub use html::{
-    HistoryFilter, LiveRights, deletion_page, history_page, html, html_with_links, live_page,
-    live_parts, live_style, served_page,
+    HistoryFilter, LiveRights, deletion_page, error_page, history_page, html, html_with_links,
+    live_page, live_parts, live_style, served_page,
 };
 pub use junit::junit;
 pub use markdown::markdown;
@@ -48,7 +48,12 @@ pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
 
 /// The page of a comparison; works offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
-    page_of("Compare", comparison::page(report))
+    compare_html_with_links(report, &[])
+}
+
+/// The same with links, each a name and an address.
+pub fn compare_html_with_links(report: &CompareReport<'_>, links: &[[String; 2]]) -> String {
+    page_of("Compare", comparison::page(report), links)
 }
 
 /// The comparison of growths as text, without colors.
@@ -68,7 +73,12 @@ pub fn growths_summary(report: &GrowthsReport<'_>) -> Summary {
 
 /// The page of a comparison of growths; works offline.
 pub fn growths_html(report: &GrowthsReport<'_>) -> String {
-    page_of("Compare", growth_comparison::page(report))
+    growths_html_with_links(report, &[])
+}
+
+/// The same with links, each a name and an address.
+pub fn growths_html_with_links(report: &GrowthsReport<'_>, links: &[[String; 2]]) -> String {
+    page_of("Compare", growth_comparison::page(report), links)
 }
 
 /// The whole report of a size plan as text.
@@ -83,7 +93,7 @@ pub fn size_summary(plan: &SizePlan) -> Summary {
 
 /// The page of a size plan; works offline.
 pub fn size_html(plan: &SizePlan) -> String {
-    page_of("Size", size::report(plan))
+    page_of("Size", size::report(plan), &[])
 }
 
 /// All tables, then the warnings, if there are any.

@@ -50,13 +50,30 @@ use crate::telemetry;
 pub use so_far::{ReportsSoFar, SoFar};
 
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
-/// files.
+/// files. That of a run on which a process is at work is judged as running.
 pub fn read(path: &Path) -> Result<Record, UserError> {
     let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
         StoredRun::Killed { draft, lines } => Record::Run(Box::new(recovered(*draft, lines))),
     };
     record.header_mut().is_of_others = store::others_may_write(path).is_some();
+    let is_ended = match &record {
+        Record::Run(run) => run.incidents.iter().all(|of| of.kind != IncidentKind::Killed),
+        Record::Experiment(of) => of.question.is_ended(),
+        Record::Imported(_) => true,
+    };
+    if !is_ended && store::at_work(store::directory_of(path)).is_some() {
+        let judged = match &mut record {
+            Record::Run(run) => {
+                run.incidents.retain(|of| of.kind != IncidentKind::Killed);
+                run.audit.error = None;
+                &mut run.judgments
+            }
+            Record::Experiment(of) => &mut of.judgments,
+            Record::Imported(of) => &mut of.run.judgments,
+        };
+        analysis::running(judged);
+    }
     Ok(record)
 }
 

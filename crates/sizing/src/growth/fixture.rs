@@ -3,9 +3,11 @@
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::{add, growth, of_verdict};
 use highwater_analysis::growth::conclude;
+use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Unit;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScalePurpose, SizeVerdict};
+use highwater_model::search::Estimate;
 
 use super::predicted;
 
@@ -21,8 +23,12 @@ pub fn grown() -> ExperimentRecord {
             0 => ScalePurpose::First,
             _ => ScalePurpose::Grow,
         };
-        let interval = Some([per_s * 0.995, per_s * 1.015]);
-        let mut figures = of_verdict(SizeVerdict::Counts, per_s, interval);
+        let mut figures = of_verdict(SizeVerdict::Counts, per_s, None);
+        // An estimate need not lie around the confirmed rate, which is a floor.
+        let ends = [0.004, 0.008, 0.017].map(|part| per_s * (1.0 + part));
+        figures.estimate = Some(Estimate { low90: ends[0], value: ends[1], high90: ends[2] });
+        figures.failed = Some(per_s * 1.02);
+        figures.failed_by = vec![ReasonCode::ObjectiveLatency];
         figures.shards = Some(8 + 8 * u64::from(nodes));
         figures.target_cpu = Some(0.95);
         figures.p99_ns = Some(96_000_000);

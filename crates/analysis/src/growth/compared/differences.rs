@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::comparison::measured_length;
+use highwater_model::display::paces;
 use highwater_model::group::Kind;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
@@ -47,6 +49,10 @@ pub(super) fn is_guarded(differences: &[GrowthDifference]) -> bool {
 /// The value of a trait, as displayed.
 type Trait = fn(Grown<'_>) -> String;
 
+/// Name of a difference of objectives, and of all that follows from another workload.
+const OBJECTIVE: &str = "objective";
+const WORKLOAD: &str = "workload";
+
 /// Growths that differ in one of these traits answer different questions.
 const QUESTIONS: [(&str, Trait); 6] = [
     ("each size", |grown| grown.scale.each.name().to_owned()),
@@ -54,7 +60,7 @@ const QUESTIONS: [(&str, Trait); 6] = [
     ("unit", |grown| grown.scale.unit.name().to_owned()),
     ("start", |grown| grown.scale.start.name().to_owned()),
     ("axes", |grown| grown.scale.over.join(" ")),
-    ("workload", |grown| {
+    (WORKLOAD, |grown| {
         let workload = &grown.record.last_run.workload;
         format!("{} {}", workload.name, workload.version)
     }),
@@ -73,12 +79,17 @@ const SETTINGS: [(&str, Trait); 6] = [
     ("Highwater", |grown| grown.record.header.highwater.version.clone()),
 ];
 
-/// All differences, most severe first.
-pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
+/// All differences, most severe first. A setting that was declared to differ is no other question.
+pub(super) fn differences(
+    a: Grown<'_>,
+    b: Grown<'_>,
+    declared: &BTreeSet<String>,
+) -> Vec<GrowthDifference> {
     let of = |kind, name: &str, value: Trait| differing(kind, name, [value(a), value(b)]);
+    let questions = QUESTIONS.iter().filter(|(name, _)| !declared.contains(*name));
     let mut found: Vec<GrowthDifference> =
-        QUESTIONS.iter().filter_map(|(name, value)| of(Kind::Question, name, *value)).collect();
-    found.extend(of_last_runs(a, b));
+        questions.filter_map(|(name, value)| of(Kind::Question, name, *value)).collect();
+    found.extend(of_last_runs(a, b, declared));
     found.extend(of(Kind::Trust, "judged", |grown| grown.record.judgments.distrusted()));
     let settings = SETTINGS.iter();
     found.extend(settings.filter_map(|(name, value)| of(Kind::Setting, name, *value)));
@@ -91,40 +102,53 @@ fn differing(kind: Kind, name: &str, values: [String; 2]) -> Option<GrowthDiffer
     differs.then(|| GrowthDifference { kind, name: name.to_owned(), a, b })
 }
 
-/// Differences of the question shown by the last runs: objective, workload, parameters, plan. Traits that depend on the
-/// size, or are tuned, are ignored in runs of different sizes or configurations.
-fn of_last_runs(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
+/// Differences of the question shown by the last runs: objective, parameters, workload, plan. Traits that depend on the
+/// size, are tuned, or were declared to differ are ignored. A hash is named only where nothing else shows what differs.
+fn of_last_runs(a: Grown<'_>, b: Grown<'_>, declared: &BTreeSet<String>) -> Vec<GrowthDifference> {
     let [run_a, run_b] = [&a.record.last_run, &b.record.last_run];
     let [plan_a, plan_b] = [&run_a.plan.definition, &run_b.plan.definition];
     let mut found = Vec::new();
-    if plan_a.objectives != plan_b.objectives {
+    if plan_a.objectives != plan_b.objectives && !declared.contains(OBJECTIVE) {
         found.push(GrowthDifference {
             kind: Kind::Question,
-            name: "objective".to_owned(),
+            name: OBJECTIVE.to_owned(),
             a: String::new(),
             b: String::new(),
         });
     }
     let [of_a, of_b] = [&run_a.workload, &run_b.workload];
-    let varied = varied(a, b);
-    if varied.is_empty() {
+    let mut varied = varied(a, b);
+    varied.extend(declared.iter().cloned());
+    let names = of_a.parameters.keys().chain(of_b.parameters.keys());
+    let names: BTreeSet<&String> = names.filter(|name| !varied.contains(*name)).collect();
+    let parameters = names.into_iter().filter(|_| !declared.contains(WORKLOAD));
+    found.extend(parameters.filter_map(|name| {
+        let value = |of: Option<&String>| of.cloned().unwrap_or_default();
+        let values = [&of_a.parameters, &of_b.parameters].map(|of| value(of.get(name)));
+        differing(Kind::Question, &format!("parameter {name}"), values)
+    }));
+    if !varied.is_empty() {
+        return found;
+    }
+    let are_runs = a.scale.each == ScaleEach::Run && b.scale.each == ScaleEach::Run;
+    let are_runs = are_runs && last_size(a.scale) == last_size(b.scale);
+    if are_runs {
+        let streams = plan_a.streams.iter().zip(&plan_b.streams);
+        found.extend(streams.filter_map(|(of_a, of_b)| {
+            let name = format!("pace {}", of_a.name);
+            differing(Kind::Question, &name, [paces(of_a), paces(of_b)])
+        }));
+        let lengths = [plan_a, plan_b].map(measured_length);
+        found.extend(differing(Kind::Question, "length", lengths));
+    }
+    if found.is_empty() {
         let hashes = match (&of_a.unseeded, &of_b.unseeded) {
             (Some(hash_a), Some(hash_b)) => [short(hash_a), short(hash_b)],
             _ => [short(&of_a.fingerprint), short(&of_b.fingerprint)],
         };
         found.extend(differing(Kind::Question, "workload fingerprint", hashes));
-    }
-    let names = of_a.parameters.keys().chain(of_b.parameters.keys());
-    let names: BTreeSet<&String> = names.filter(|name| !varied.contains(*name)).collect();
-    found.extend(names.into_iter().filter_map(|name| {
-        let value = |of: Option<&String>| of.cloned().unwrap_or_default();
-        let values = [&of_a.parameters, &of_b.parameters].map(|of| value(of.get(name)));
-        differing(Kind::Question, &format!("parameter {name}"), values)
-    }));
-    let are_runs = a.scale.each == ScaleEach::Run && b.scale.each == ScaleEach::Run;
-    if are_runs && varied.is_empty() && last_size(a.scale) == last_size(b.scale) {
         let hashes = [plan_a, plan_b].map(|plan| short(&plan.unseeded_hash()));
-        found.extend(differing(Kind::Question, "plan", hashes));
+        found.extend(differing(Kind::Question, "plan", hashes).filter(|_| are_runs));
     }
     found
 }

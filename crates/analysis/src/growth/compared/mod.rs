@@ -7,6 +7,7 @@ mod differences;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::f64::consts::SQRT_2;
 
 use highwater_model::scale::{ScaleRecord, ScaleSize, ScaleTrial};
@@ -57,8 +58,9 @@ pub struct SharedSize<'a> {
     pub a: &'a ScaleTrial,
     /// In B.
     pub b: &'a ScaleTrial,
-    /// Units per second of A and of B; for a search, the middle of its estimate, which errs to both sides alike.
-    pub per_s: [f64; 2],
+    /// The estimates of both searches, units per second, by which they are compared because an estimate errs to both
+    /// sides alike; absent unless both have one, and then what was measured or confirmed is compared.
+    pub estimates: Option<[f64; 2]>,
     /// The change from A to B, as a fraction of A.
     pub change: f64,
     /// The possible difference without any change, as a fraction: the largest of the noise of both growths and that of
@@ -133,22 +135,32 @@ impl ComparedGrowths<'_> {
     }
 }
 
-/// Compares two growths; `practical` is the relative change that matters, above 0.
-pub fn compare_growths<'a>(a: Grown<'a>, b: Grown<'a>, practical: f64) -> ComparedGrowths<'a> {
-    let differences = differences(a, b);
+/// Compares two growths; `practical` is the relative change that matters, above 0. Settings that were `declared` to
+/// differ are what is compared, and no other question.
+pub fn compare_growths<'a>(
+    a: Grown<'a>,
+    b: Grown<'a>,
+    practical: f64,
+    declared: &BTreeSet<String>,
+) -> ComparedGrowths<'a> {
+    let differences = differences(a, b, declared);
     let guarded = is_guarded(&differences);
     let noise = [a, b].map(|grown| GrowthNoise::of(grown.scale));
     let least = noise[0].part.max(noise[1].part).ln_1p();
     let both = counted(a.scale).filter_map(|of_a| {
-        let of_b = counted(b.scale).find(|trial| trial.size == of_a.size)?;
-        let before = LogRate::of(a.scale.each, &of_a.figures);
-        let now = LogRate::of(b.scale.each, &of_b.figures);
+        let of_b = counted(b.scale).find(|trial| is_same(&trial.size, &of_a.size, declared))?;
+        let both = [(a.scale, of_a), (b.scale, of_b)];
+        let estimated = both.map(|(of, trial)| LogRate::estimated(of.each, &trial.figures));
+        let (estimates, [before, now]) = match estimated {
+            [Some(before), Some(now)] => (Some([before.log.exp(), now.log.exp()]), [before, now]),
+            _ => (None, both.map(|(of, trial)| LogRate::of(of.each, &trial.figures))),
+        };
         let change = now.log - before.log;
         let noise = least.max(Z95 * before.deviation.hypot(now.deviation));
         Some(SharedSize {
             a: of_a,
             b: of_b,
-            per_s: [before.log.exp(), now.log.exp()],
+            estimates,
             change: change.exp_m1(),
             noise: noise.exp_m1(),
             verdict: (!guarded).then(|| judged(change, noise, practical)),
@@ -160,7 +172,7 @@ pub fn compare_growths<'a>(a: Grown<'a>, b: Grown<'a>, practical: f64) -> Compar
         practical,
         noise,
         sizes,
-        lone: [lone(a.scale, b.scale), lone(b.scale, a.scale)],
+        lone: [lone(a.scale, b.scale, declared), lone(b.scale, a.scale, declared)],
         differences,
     }
 }
@@ -179,10 +191,24 @@ fn judged(change: f64, noise: f64, practical: f64) -> SizeChange {
     }
 }
 
+/// Whether two sizes are equal, but for declared settings.
+fn is_same(a: &ScaleSize, b: &ScaleSize, declared: &BTreeSet<String>) -> bool {
+    let kept = |size: &ScaleSize| {
+        let mut kept = size.settings.clone();
+        kept.retain(|name, _| !declared.contains(name));
+        kept
+    };
+    a.nodes == b.nodes && kept(a) == kept(b)
+}
+
 /// The sizes of a growth for which the other has no figure, ascending.
-fn lone<'a>(scale: &'a ScaleRecord, other: &ScaleRecord) -> Vec<LoneSize<'a>> {
+fn lone<'a>(
+    scale: &'a ScaleRecord,
+    other: &ScaleRecord,
+    declared: &BTreeSet<String>,
+) -> Vec<LoneSize<'a>> {
     let sizes = counted(scale).filter_map(|trial| {
-        let why = lone_reason(&trial.size, other)?;
+        let why = lone_reason(&trial.size, other, declared)?;
         Some(LoneSize { trial, why })
     });
     let mut sizes: Vec<LoneSize<'a>> = sizes.collect();
@@ -191,11 +217,15 @@ fn lone<'a>(scale: &'a ScaleRecord, other: &ScaleRecord) -> Vec<LoneSize<'a>> {
 }
 
 /// Absent if the other growth has a figure.
-fn lone_reason(size: &ScaleSize, other: &ScaleRecord) -> Option<LoneReason> {
+fn lone_reason(
+    size: &ScaleSize,
+    other: &ScaleRecord,
+    declared: &BTreeSet<String>,
+) -> Option<LoneReason> {
     let has = |is_so: &dyn Fn(&ScaleTrial) -> bool| other.trials.iter().any(is_so);
-    if counted(other).any(|trial| trial.size == *size) {
+    if counted(other).any(|trial| is_same(&trial.size, size, declared)) {
         None
-    } else if has(&|trial| trial.size == *size) {
+    } else if has(&|trial| is_same(&trial.size, size, declared)) {
         Some(LoneReason::NoFigure)
     } else if has(&|trial| trial.size.nodes == size.nodes) {
         Some(LoneReason::OtherSettings)

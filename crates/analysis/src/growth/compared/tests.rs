@@ -9,6 +9,7 @@ use highwater_model::group::Kind;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::scale::{ClusterStart, ScaleEach, SizeVerdict};
+use highwater_model::search::Estimate;
 
 const LINEAR: [(u32, f64); 3] = [(1, 100.0), (2, 200.0), (3, 300.0)];
 
@@ -37,7 +38,7 @@ fn compared<'a>(
     practical: f64,
 ) -> ComparedGrowths<'a> {
     let [a, b] = [a, b].map(|record| Grown::of(record.into()).unwrap());
-    compare_growths(a, b, practical)
+    compare_growths(a, b, practical, &BTreeSet::new())
 }
 
 /// `1~ 2< 3>`: numbers of nodes with their verdicts.
@@ -180,6 +181,77 @@ fn no_verdict_stands_where_the_questions_differ() {
     assert_eq!(said(&other), "1~ 2~ 3~");
     assert!(!other.is_guarded());
     assert_eq!(other.differences[0].name, "target");
+}
+
+/// The hash says no more than the parameter, and is named only where nothing else shows the difference.
+#[test]
+fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_question() {
+    let (mut a, mut b) = (linear(), linear());
+    for (record, batch, sessions) in [(&mut a, "250", 8), (&mut b, "1000", 16)] {
+        let workload = &mut record.last_run.workload;
+        workload.parameters.insert("batch".to_owned(), batch.to_owned());
+        batch.clone_into(&mut workload.fingerprint);
+        workload.unseeded = None;
+        for stream in &mut record.last_run.plan.definition.streams {
+            stream.sessions = sessions;
+        }
+    }
+    let with = |of: &ExperimentRecord, b: &ExperimentRecord, declared: &[&str]| {
+        let [a, b] = [of, b].map(|record| Grown::of(record.into()).unwrap());
+        let declared = declared.iter().map(|name| (*name).to_owned()).collect();
+        let compared = compare_growths(a, b, 0.05, &declared);
+        let questions = compared.differences.iter().filter(|of| of.kind == Kind::Question);
+        questions.map(|of| format!("{}: {} {}", of.name, of.a, of.b)).collect::<Vec<_>>()
+    };
+    let by_hand = with(&a, &b, &[]);
+    assert_eq!(by_hand[0], "parameter batch: 250 1000");
+    assert!(!by_hand.iter().any(|of| of.contains("fingerprint") || of.starts_with("plan")));
+    assert_eq!(with(&a, &b, &["batch"]), [""; 0]);
+    // Whatever else differs is another question all the same.
+    let parameters = &mut b.last_run.workload.parameters;
+    parameters.insert("size".to_owned(), "7".to_owned());
+    assert_eq!(with(&a, &b, &["batch"]), ["parameter size:  7"]);
+    scale(&mut b).start = ClusterStart::Grow;
+    assert_eq!(with(&a, &b, &["batch", "size"]), ["start: fresh grow"]);
+    // An objective, and a setting that depends on the size.
+    let errors = Objective::Errors { max_ppm: 7 };
+    let mut c = linear();
+    c.last_run.plan.definition.objectives.push(errors);
+    assert_eq!(with(&linear(), &c, &["objective"]), [""; 0]);
+    for size in scale(&mut c).trials.iter_mut().map(|trial| &mut trial.size) {
+        size.settings.insert("shards".to_owned(), "9".to_owned());
+    }
+    let a = linear();
+    let [one, other] = [&a, &c].map(|record| Grown::of(record.into()).unwrap());
+    let declared = ["objective", "shards"].map(str::to_owned).into();
+    assert_eq!(compare_growths(one, other, 0.05, &declared).sizes.len(), 3);
+}
+
+/// An estimate errs to both sides alike; what is shown is the confirmed rate of each growth.
+#[test]
+fn searches_are_compared_by_their_estimates_where_both_have_one() {
+    let estimated = |confirmed: f64, value: f64| {
+        let mut record = measured(&[(1, 100.0), (3, confirmed)], 100.0);
+        let of = scale(&mut record);
+        of.each = ScaleEach::Find;
+        // The interval is not symmetric, so its middle is not the estimate.
+        let found = Estimate { value, low90: value * 0.9, high90: value * 1.01 };
+        of.trials[1].figures.estimate = Some(found);
+        of.trials[1].figures.failed = Some(confirmed * 1.02);
+        record
+    };
+    let (a, b) = (estimated(300.0, 310.0), estimated(300.0, 372.0));
+    let compared_with = compared(&a, &b, 0.05);
+    let of_three = &compared_with.sizes[1];
+    let [of_a, of_b] = of_three.estimates.unwrap();
+    assert!((of_a - 310.0).abs() < 1e-9 && (of_b - 372.0).abs() < 1e-9, "{of_a} {of_b}");
+    assert!((of_three.change - 0.2).abs() < 1e-9, "{}", of_three.change);
+    assert_eq!(compared_with.sizes[0].estimates, None);
+    // An estimate is not compared with a confirmed value.
+    let mut without = estimated(300.0, 372.0);
+    scale(&mut without).trials[1].figures.estimate = None;
+    let of_three = &compared(&a, &without, 0.05).sizes[1];
+    assert_eq!((of_three.estimates, of_three.change), (None, 0.0));
 }
 
 /// The growths ended at different sizes, and rows depend on the size.

@@ -190,7 +190,7 @@ fn prepared_on(
     maker.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     experiment::check(&preview.search)?;
     Ok(Prepared {
-        preview: preview.text(settings),
+        preview: trials::on_its_clock(preview.text(settings), &settings.run)?,
         cost: preview.usual(),
         experiment: preview.search,
         maker,

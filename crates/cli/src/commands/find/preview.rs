@@ -203,11 +203,15 @@ impl Preview {
 
     /// What nine of ten searches take. Probes of few ops are longer, so that the budget alone is a bound that holds.
     fn usual_time(&self, budget: Nanos) -> String {
-        let (fewest, most) = (*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
+        // Resumed probes are not repeated.
+        let done = u32::try_from(self.search.probes.len()).unwrap_or(u32::MAX);
+        let all = [*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end()];
+        let [fewest, most] = all.map(|of| of.saturating_sub(done).max(CONFIRMATIONS));
+        let more = if done > 0 { " more" } else { "" };
         let times = [fewest, most].map(|probes| self.time(probes));
         let [least, usual] = times.map(duration);
         let bound = duration(budget.0);
-        let probes = format!("nine of ten searches take {fewest} to {most} probes");
+        let probes = format!("nine of ten searches take {fewest} to {most}{more} probes");
         match times {
             [shortest, _] if budget.0 < shortest => format!(
                 "{probes}, {least} to {usual}: the budget of {bound} ends most of them without a mark; raise --budget"

@@ -64,6 +64,8 @@ pub(crate) struct ScaleIntent {
     pub(super) record: ScaleRecord,
     /// The variant, if there are several.
     pub(super) variant: Option<NamedVariant>,
+    /// Settings in which the variants differ.
+    pub(super) declared: BTreeSet<String>,
     /// Time for the search at a size.
     each_budget: Nanos,
     /// Idle time of the target before each size's run.
@@ -94,6 +96,7 @@ impl ScaleIntent {
             let mut growth = Self::resolve(&of.layers)?;
             growth.record.budget_ns = budget.map(|budget| budget.0 / of_each);
             growth.variant = Some(of.variant);
+            growth.declared = of.declared;
             Ok(growth)
         });
         let all: Vec<Self> = all.collect::<Result<_, UserError>>()?;
@@ -147,6 +150,7 @@ impl ScaleIntent {
                 ..ScaleRecord::default()
             },
             variant: None,
+            declared: BTreeSet::new(),
             each_budget: layers.require("each-budget", parse_duration)?,
             settle: resolve::settle(layers)?,
             resume: stored_files::resumed(layers)?,
@@ -318,6 +322,13 @@ fn each(text: &str) -> Result<ScaleEach, UserError> {
 /// `1..5`, or `3,6,12,24`: at least two sizes, ascending.
 fn sizes(text: &str) -> Result<Vec<u32>, UserError> {
     let wrong = |cause: String| UserError::usage(format!("`{text}` {cause}")).with_hint(NODES_HINT);
+    // Ranges are written in other ways elsewhere.
+    if let Some((first, last)) = text.split_once('-')
+        && let (Ok(first), Ok(last)) = (parse_count(first.trim()), parse_count(last.trim()))
+    {
+        let cause = format!("`{text}` is not how a range is written");
+        return Err(UserError::usage(cause).with_hint(format!("write `--nodes {first}..{last}`")));
+    }
     let number = |text: &str| match parse_count(text.trim())? {
         nodes @ 1..=MOST_NODES => Ok(u32::try_from(nodes).unwrap_or(u32::MAX)),
         _ => Err(wrong("names a size out of 1 to 100,000".to_owned())),
@@ -493,6 +504,8 @@ mod tests {
         assert_eq!(sizes("1..5"), Ok(vec![1, 2, 3, 4, 5]));
         assert_eq!(sizes("3,6,12,24"), Ok(vec![3, 6, 12, 24]));
         assert_eq!(sizes("1, 4"), Ok(vec![1, 4]));
+        let range = sizes("1-5").unwrap_err();
+        assert_eq!(range.hint.as_deref(), Some("write `--nodes 1..5`"));
         for wrong in ["", "3", "3..3", "5..1", "1,1", "6,3", "0..2", "a..b", "1..200", "1,200k"] {
             assert!(sizes(wrong).is_err(), "{wrong}");
         }

@@ -39,7 +39,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::layers::{Layers, Strength};
+use crate::layers::{Layers, SettingValue, Strength};
 use crate::prepare::trials::{self, Pauses, Prepared};
 use crate::prepare::{self, stops};
 use crate::variants::{self, NamedVariant, VARIANTS_MAX, set_axis};
@@ -231,7 +231,7 @@ impl<'a> Growth<'a> {
         };
         experiment::check(&scale)?;
         let prepared = Prepared {
-            preview: preview(&scale),
+            preview: trials::on_its_clock(preview(&scale), &settings.common_at(0)?)?,
             cost: Nanos(estimate(&scale)),
             experiment: scale,
             maker: (),
@@ -478,7 +478,8 @@ fn printed(
         );
     }
     if compared.len() > 1 {
-        compare::variants_of_growths(output, compared, directories[0].path())?;
+        let directory = directories[0].path();
+        compare::variants_of_growths(output, compared, &settings.declared, directory)?;
     }
     Ok(code)
 }
@@ -490,15 +491,34 @@ const VARIANT: &str = "{variant}";
 struct VariantSettings {
     variant: NamedVariant,
     layers: Layers,
+    /// Settings in which variants differ, as a comparison of growths names them.
+    declared: BTreeSet<String>,
 }
 
 impl VariantSettings {
-    fn new(variant: NamedVariant, layers: &Layers) -> Result<Self, UserError> {
+    fn new(variant: NamedVariant, layers: &Layers, axes: &[TuneAxis]) -> Result<Self, UserError> {
         let own = |text: &str| text.replace(VARIANT, &variant.name);
-        Ok(Self {
-            layers: layers.with_texts(|given| Ok(own(&given.text)))?,
-            variant: NamedVariant { command: variant.command.as_deref().map(own), ..variant },
-        })
+        let names: BTreeSet<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+        let declared = RefCell::new(names);
+        let layers = layers.with_texts(|given| {
+            if given.text.contains(VARIANT) {
+                declared.borrow_mut().insert(compared_as(given));
+            }
+            Ok(own(&given.text))
+        })?;
+        let command = variant.command.as_deref().map(own);
+        let declared = declared.into_inner();
+        Ok(Self { layers, variant: NamedVariant { command, ..variant }, declared })
+    }
+}
+
+/// The name of a setting in a comparison: of a workload's parameter, of all bounds, or of the flag.
+fn compared_as(given: &SettingValue) -> String {
+    let is_bound = BOUNDS.iter().chain([&MAX_CPU]).any(|flag| flag.name == given.name);
+    match given.text.split_once('=') {
+        Some((parameter, _)) if given.name == "set" => parameter.to_owned(),
+        _ if is_bound => "objective".to_owned(),
+        _ => given.name.to_owned(),
     }
 }
 
@@ -531,7 +551,7 @@ fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, UserError> {
     if is_over {
         return configurations(layers);
     }
-    named.into_iter().map(|variant| VariantSettings::new(variant, layers)).collect()
+    named.into_iter().map(|variant| VariantSettings::new(variant, layers, &[])).collect()
 }
 
 /// Each combination of the axes' values is a variant.
@@ -565,7 +585,7 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, UserError> {
     all.into_iter()
         .map(|(names, layers)| {
             let variant = NamedVariant { name: names.join("_"), command: None };
-            VariantSettings::new(variant, &layers)
+            VariantSettings::new(variant, &layers, &axes)
         })
         .collect()
 }

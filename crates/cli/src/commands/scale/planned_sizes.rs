@@ -160,11 +160,19 @@ fn nodes_alone(scale: &ScaleRecord) -> u64 {
     if scale.trials.is_empty() { scale.alone.missing().into() } else { 0 }
 }
 
-/// Time of all sizes in nanoseconds, within the budget.
+/// Number of sizes that remain to be measured, with the repetition of the first one.
+fn remaining(scale: &ScaleRecord) -> u64 {
+    let is_missing = |size: &&ScaleSize| {
+        let mut trials = scale.trials.iter().filter(|of| of.purpose != ScalePurpose::Again);
+        !trials.any(|trial| trial.size == **size)
+    };
+    scale.sizes.iter().filter(is_missing).count() as u64 + 1
+}
+
+/// Time of the remaining sizes in nanoseconds, within the budget.
 pub(super) fn estimate(scale: &ScaleRecord) -> u64 {
     let of_nodes = nodes_alone(scale).saturating_mul(scale.alone.trial_cost_ns);
-    let sizes = scale.sizes.len() as u64 + 1;
-    let of_sizes = sizes.saturating_mul(scale.trial_cost_ns);
+    let of_sizes = remaining(scale).saturating_mul(scale.trial_cost_ns);
     let budget = scale.budget_ns.unwrap_or(u64::MAX);
     of_sizes.saturating_add(of_nodes).min(budget)
 }
@@ -196,7 +204,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
         sizes.join(", "),
         scale.each.name(),
         settings.concat(),
-        count(scale.sizes.len() as u64 + 1),
+        count(remaining(scale)),
         duration(scale.trial_cost_ns),
     )
 }

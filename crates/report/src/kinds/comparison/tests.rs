@@ -1,10 +1,14 @@
 //! Comparisons, as readers see them.
 
+use std::collections::BTreeSet;
+
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_analysis::growth::{Grown, compare_growths};
+use highwater_analysis::search::conclude;
 use highwater_model::plan::Pace;
 use highwater_model::record::{ExperimentRecord, Question, RecordRef, RunRecord};
+use highwater_model::search::{Estimate, NoMark, NoMarkReason, SearchOutcome};
 use highwater_model::units::Nanos;
 use highwater_sizing::growth::fixture::grown;
 
@@ -201,17 +205,22 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
         panic!("a growth");
     };
     let last = &mut scale.trials[3].figures;
-    (last.per_s, last.interval) = (last.per_s * 1.3, None);
+    last.per_s *= 1.3;
+    last.estimate = last.estimate.map(|found| Estimate { value: found.value * 1.29, ..found });
     let baseline = named("main", &a);
     let other = named("<script>alert(1)</script>", &b);
-    let compared = compare_growths(baseline.growth, other.growth, 0.05);
+    let compared = compare_growths(baseline.growth, other.growth, 0.05, &BTreeSet::new());
     let report = GrowthsReport { baseline, others: vec![(other, compared)] };
     let said =
         "B makes 29% more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
     let text = growths_text(&report);
     assert!(text.starts_with(&format!("{said}\n")), "{text}");
     assert!(text.contains("main · find at 1, 2, 3, 4 nodes"), "{text}");
-    assert_says(&text, &["searches are compared by the middle"]);
+    // The figures are those of both growths, and the estimates are named as such.
+    let row = text.lines().find(|line| line.trim_start().starts_with("4 ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[1..6], ["856,460", "1,113,398", "863,312", "1,113,672", "+29.0%"], "{row}");
+    assert_says(&text, &["A estimate", "changes of searches are those of their estimates"]);
     let summary = crate::growths_summary(&report);
     assert_eq!(summary.answer(), said);
     let markdown = growths_markdown(&report);
@@ -221,4 +230,44 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
     for text in [&markdown, &page] {
         assert!(!text.contains("<script>alert"), "{text}");
     }
+}
+
+/// A search that ended without a mark, with or without an estimate.
+fn unmarked(estimate: Option<f64>) -> ExperimentRecord {
+    let mut search = fixture::search(Vec::new());
+    search.outcome = Some(SearchOutcome::NoMark(NoMark {
+        why: NoMarkReason::BudgetSpent,
+        highest_met: None,
+        estimate: estimate.map(|value| Estimate { value, low90: value * 0.9, high90: value * 1.1 }),
+        lowest_failed: None,
+        limited_by: Vec::new(),
+    }));
+    conclude(fixture::open_gate(), search, "find".to_owned())
+}
+
+#[test]
+fn searches_without_a_mark_are_compared_by_their_estimates_and_that_is_said() {
+    let compared = |a: &ExperimentRecord, b: &ExperimentRecord| {
+        let [a, b] = [
+            ("2026-11-29T14-32-46-find-cpu-89580b", a),
+            ("2026-11-29T14-37-54-find-cpu-89580c", b),
+        ]
+        .map(|(name, of)| Group { name: name.to_owned(), runs: vec![of.into()] });
+        let report = CompareReport::of(vec![a, b], Criteria::default()).unwrap();
+        (compare_html(&report), compare_text(&report))
+    };
+    let (a, b) = (unmarked(Some(30_680.0)), unmarked(Some(28_000.0)));
+    let (page, text) = compared(&a, &b);
+    // The question has the names, and the answer does not repeat them.
+    let said = [
+        "B against A, inconclusive: insert estimate",
+        "Not all of these searches have a mark: their estimates are compared.",
+        "30,680",
+        "28,000",
+    ];
+    assert_says(&page, &said);
+    assert!(!text.contains("(insert –"), "{text}");
+    let (page, _) = compared(&a, &unmarked(None));
+    assert_says(&page, &["at least one has neither the figure nor an estimate of it"]);
+    assert!(!page.contains("Right of the grey zone"), "an empty table");
 }

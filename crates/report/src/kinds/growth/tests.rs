@@ -43,6 +43,9 @@ fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
     let scale = scale.clone();
     let stopped = conclude(*stopped.last_run, scale, "growth".to_owned());
     insta::assert_snapshot!(text(&stopped));
+    // A bold figure is quoted, and so its doubts are in bold, too.
+    let markdown = markdown(&stopped, "growth");
+    assert!(markdown.starts_with("**MEASUREMENT INCONCLUSIVE, "), "{markdown}");
 }
 
 #[test]

@@ -54,10 +54,12 @@ pub(in crate::kinds) fn traits(record: &RunRecord) -> String {
 }
 
 fn with_version(record: &RunRecord, version: &str) -> String {
+    const SIMULATED: &str = "simulated";
     let target = &record.target;
-    let simulated = target.simulated.then(|| "simulated".to_owned());
+    let is_unsaid = target.simulated && !version.starts_with(SIMULATED);
     let said = std::iter::once(version).chain(target.traits.iter().map(String::as_str));
-    joined(simulated.into_iter().chain(said.map(|word| foreign(word, WORDS))))
+    let said = is_unsaid.then_some(SIMULATED).into_iter().chain(said);
+    joined(said.map(|word| foreign(word, WORDS)))
 }
 
 /// The workload and its settings, as far as a reader of the answer needs them.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use highwater_analysis::change_points::next_run_within;
-use highwater_model::display::{ABSENT, rate};
+use highwater_model::display::{ABSENT, duration, rate};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::units::Nanos;
@@ -23,9 +23,11 @@ use crate::chart::{
 };
 use crate::judgments::three;
 use crate::kinds::{HistoryProgress, HistoryRow};
-use crate::layout::list;
+use crate::layout::{first_upper, list};
 use crate::render::html;
 
+/// Columns beside the answer and its judgments.
+const COLUMNS: [&str; 4] = ["p99, objective", "load", "run", "target"];
 /// Maximum lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;
 
@@ -93,6 +95,14 @@ pub fn deletion_page(row: &HistoryRow) -> String {
     served_page("Remove a run", &body)
 }
 
+/// Why a request was not fulfilled, with the way back.
+pub fn error_page(why: &str) -> String {
+    served_page(
+        "Not possible",
+        &html! { p role="alert" { (first_upper(why)) "." } p { a href="/" { "All runs" } } },
+    )
+}
+
 /// A page of the served store, from its heading on.
 pub fn served_page(title: &str, content: &Markup) -> String {
     let body = html! {
@@ -121,6 +131,7 @@ fn filters(filter: &HistoryFilter) -> Markup {
 }
 
 fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
+    let has_labels = rows.iter().any(|row| !row.labels.is_empty());
     html! {
         form method="get" action="/compare" {
             div class="table" tabindex="0" role="region" aria-label="Stored runs" {
@@ -129,10 +140,11 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
                         th { "started (UTC)" }
                         th class="figure" { "answer" }
                         th { "measurement, data, objective" }
-                        @for name in ["kind", "workload", "target", "labels"] { th { (name) } }
+                        @for name in COLUMNS { th { (name) } }
+                        @if has_labels { th { "labels" } }
                         @if may_delete { td {} }
                     } }
-                    tbody { @for row in rows { (line(row, may_delete)) } }
+                    tbody { @for row in rows { (line(row, has_labels, may_delete)) } }
                 }
             }
             p class="term" { button type="submit" { "Compare the chosen" } " The oldest is the baseline." }
@@ -140,7 +152,8 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
     }
 }
 
-fn line(row: &HistoryRow, may_delete: bool) -> Markup {
+fn line(row: &HistoryRow, has_labels: bool, may_delete: bool) -> Markup {
+    let p99 = row.p99_ns.map_or_else(|| ABSENT.to_owned(), duration);
     html! {
         tr {
             th {
@@ -157,15 +170,18 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
                     b { (going_on(progress)) }
                 } @else if let Some(answer) = row.answer {
                     b { (rate(answer.value)) } " " (answer.unit_beside())
+                } @else if !row.instead.is_empty() && row.progress.is_none() {
+                    (row.instead)
                 } @else { (ABSENT) }
             }
             td class="judged" data-label="measurement, data, objective" {
-                @for of in row.judgments.iter().flat_map(three) { (html::verdict(of.tone, of.name, of.value)) }
+                @for of in row.judgments.iter().filter(|_| row.progress.is_none()).flat_map(three) { (html::verdict(of.tone, of.name, of.value)) }
             }
-            td data-label="kind" { (row.kind.name()) }
-            td data-label="workload" { (row.workload) }
-            td data-label="target" { (row.target) }
-            td class="remark" { (list(labels(row), ", ")) }
+            td data-label=(COLUMNS[0]) { (p99) @if !row.objectives.is_empty() { small { (row.objectives) } } }
+            td data-label=(COLUMNS[1]) { (row.load) }
+            td data-label=(COLUMNS[2]) { (row.kind.name()) " " (row.workload) }
+            td data-label=(COLUMNS[3]) { (row.target) }
+            @if has_labels { td class="remark" { (list(labels(row), ", ")) } }
             @if may_delete {
                 td {
                     @if row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
@@ -185,12 +201,16 @@ fn going_on(progress: &HistoryProgress) -> String {
     }
 }
 
+/// The time of its ID, which is that of the command; of a renamed directory that of its first run.
 fn begun(row: &HistoryRow) -> String {
     if row.started_at.is_empty() {
         return row.id.clone();
     }
-    let second = row.started_at.get(..19).unwrap_or(&row.started_at);
-    second.replace('T', " ")
+    let of_id = row.id.split_at_checked(19).map(|(time, _)| time.split_at(10));
+    let of_id = of_id.map(|(day, time)| format!("{day}{}", time.replace('-', ":")));
+    let of_id = of_id.filter(|time| parse_instant(&format!("{time}Z")).is_ok());
+    let second = of_id.or_else(|| Some(row.started_at.get(..19)?.to_owned()));
+    second.map_or_else(|| row.id.clone(), |second| second.replace('T', " "))
 }
 
 /// Minimum answers of one definition for a chart over time.

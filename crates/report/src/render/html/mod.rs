@@ -26,7 +26,7 @@ use crate::blocks::Report;
 use crate::layout::first_upper;
 use crate::{judgments, kinds};
 
-pub use history::{HistoryFilter, deletion_page, history_page, served_page};
+pub use history::{HistoryFilter, deletion_page, error_page, history_page, served_page};
 pub use watched::{LiveRights, live_page, live_parts, live_style};
 
 /// The page of a record.
@@ -78,7 +78,7 @@ pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
 }
 
 /// The page of a report without a record.
-pub(crate) fn page_of(kind: &str, report: Report) -> String {
+pub(crate) fn page_of(kind: &str, report: Report, links: &[[String; 2]]) -> String {
     let parts = report.sections.iter().map(part).collect();
     page(&Page {
         kind,
@@ -88,7 +88,7 @@ pub(crate) fn page_of(kind: &str, report: Report) -> String {
         hero: blocks::hero(&report.hero, true),
         answer: report.answer,
         parts,
-        links: &[],
+        links,
     })
 }
 

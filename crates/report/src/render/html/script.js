@@ -61,6 +61,7 @@
     let step = [1, 2, 5, 10].map((n) => n * decade).find((n) => n >= rough);
     if (axis.quantity === "time") step = TIMES.find((n) => n >= rough) || 86400;
     if (axis.quantity === "tail") step = 1;
+    if (axis.quantity === "whole") step = Math.max(step, 1);
     const found = [];
     for (let n = Math.ceil(from / step); n * step <= to + step * 1e-6 && found.length < 50; n += 1) {
       found.push(n * step);

@@ -8,7 +8,8 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::memory::data_in_memory;
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::{
-    AuditExample, AuditStatus, Fault, InvariantRecord, MeasuredRun, RecordRef, RunRecord,
+    AuditExample, AuditStatus, ExperimentRecord, Fault, InvariantRecord, MeasuredRun, RecordRef,
+    RunRecord,
 };
 use highwater_next::{again, next_command};
 
@@ -18,6 +19,7 @@ use crate::events::intervention;
 use crate::judgments;
 use crate::judgments::{Judged, three, trials};
 use crate::kinds::findings as rules;
+use crate::kinds::growth::sizes_in_words;
 use crate::kinds::run::{phases, short_hash};
 use crate::layout::{Row, headed};
 
@@ -41,6 +43,8 @@ pub(super) fn facts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
     let mut facts = vec![time(&header.started_at), extent(record, measured)];
     facts.push(run.workload.name.clone());
     facts.push(short_target(&run.target.version));
+    let scale = record.experiment().and_then(ExperimentRecord::scale);
+    facts.extend(scale.map(sizes_in_words));
     let labels = header.labels.iter();
     facts.extend(labels.map(|(name, value)| foreign(&format!("{name}={value}"), NAME)));
     facts.retain(|fact| !fact.is_empty());

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
+use highwater_analysis::search::conclude;
 use highwater_model::plan::Unit;
 use highwater_model::record::RunRecord;
+use highwater_model::search::{Estimate, NoMark, NoMarkReason, SearchOutcome};
 use highwater_model::units::{Nanos, Seed};
 
 use super::*;
@@ -183,4 +185,28 @@ fn runs_that_differ_in_their_seed_alone_have_one_definition() {
     assert_eq!(definition(&record), first);
     record.plan.definition.timeout = Nanos(1);
     assert_ne!(definition(&record), first);
+}
+
+#[test]
+fn a_row_tells_its_load_and_why_a_search_has_no_mark() {
+    let run = HistoryRow::of((&fixture::open_gate()).into());
+    assert!(run.p99_ns.is_some() && run.objectives == "p99 ≤ 10 ms", "{run:?}");
+    assert!(run.load.contains("rows/s"), "{run:?}");
+    let mut search = fixture::search(Vec::new());
+    let estimate = Some(Estimate { value: 30_680.0, low90: 3e4, high90: 31e3 });
+    search.outcome = Some(SearchOutcome::NoMark(NoMark {
+        why: NoMarkReason::BudgetSpent,
+        highest_met: None,
+        estimate,
+        lowest_failed: None,
+        limited_by: Vec::new(),
+    }));
+    let record = conclude(fixture::open_gate(), search, "find".to_owned());
+    let mut row = HistoryRow::of((&record).into());
+    assert_eq!(row.instead, "no mark, estimate 30,680 rows/s");
+    "2026-11-20T18-20-12-find-cpu-6b1178".clone_into(&mut row.id);
+    let page = history_page(&[row, run], &HistoryFilter::default(), false, &html! {});
+    assert_says(&page, &["no mark, estimate 30,680 rows/s", "<small>p99 ≤ 10 ms</small>"]);
+    // The time of the command, not that of its first probe.
+    assert_says(&page, &["2026-11-20 18:20:12"]);
 }
