@@ -39,6 +39,15 @@ impl ProbeHistory<'_> {
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
+    /// Whether after one more probe the number of probes allows all confirmations of a candidate that fails at last, and
+    /// of the next one. Where a value is confirmed already, nothing is at stake.
+    pub(super) fn leaves_second_candidate(&self) -> bool {
+        let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
+        let policy = self.policy();
+        let both = policy.confirmations.saturating_mul(2).saturating_add(1);
+        self.low().is_none() || self.confirms() || made.saturating_add(both) <= policy.probes_max
+    }
+
     /// Whether `full` confirmations of full length still fit the budget, and `short` ones that are as short as a probe but
     /// have enough ops.
     pub(super) fn allows_short(&self, full: u32, short: u32, units_per_s: Option<f64>) -> bool {

@@ -127,6 +127,14 @@ impl<'a> ProbeHistory<'a> {
         self.values.iter().find(failed).map(|value| value.at)
     }
 
+    /// The value that failed this number of failures before the last.
+    pub(super) fn failed_before(&self, failures: u32) -> Option<f64> {
+        let failed = judged(self.probes).filter(|probe| has_failed(probe, self.policy()));
+        let failed: Vec<f64> = failed.map(|probe| probe.at).collect();
+        let first = failed.len().checked_sub(1)?.checked_sub(usize::try_from(failures).ok()?)?;
+        Some(failed[first])
+    }
+
     /// What was known so many probes before.
     pub(super) fn before(&self, probes: u32) -> Option<Self> {
         let left = self.probes.len().checked_sub(usize::try_from(probes).ok()?)?;

@@ -273,14 +273,19 @@ fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     Step::Probe { at: chosen.max(history.after(low.at)) }
 }
 
-/// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side.
+/// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side. So are those of which
+/// one after the other failed, each just below the one before, whatever passed in between.
 fn creeps(history: &ProbeHistory<'_>) -> bool {
+    let Some((low, high)) = history.low().zip(history.high()) else {
+        return false;
+    };
     let width = |history: &ProbeHistory<'_>| Some((history.high()?.at / history.low()?.at).ln());
-    let before = history.before(GUESSES);
-    match (width(history), before.as_ref().and_then(width)) {
-        (Some(now), Some(before)) => now > WIDE.ln() && now > before / 2.0,
-        _ => false,
-    }
+    let now = (high.at / low.at).ln();
+    let before = history.before(GUESSES).as_ref().and_then(width);
+    let fell = history.failed_before(GUESSES).map(|first| (first / high.at).ln());
+    let is_slow = before.is_some_and(|before| now > before / 2.0)
+        || fell.is_some_and(|fell| fell < (now + fell) / 2.0);
+    now > WIDE.ln() && is_slow
 }
 
 /// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
@@ -425,6 +430,7 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     match step {
         Step::Probe { at }
             if history.allows(1, confirmations, history.units_per_s(at))
+                && history.leaves_second_candidate()
                 && !(can_be_confirmed(history) && history.is_too_rare_after_a_probe(at)) =>
         {
             step
@@ -498,8 +504,8 @@ fn last_resort(history: &ProbeHistory<'_>) -> Option<Step> {
         return Some(Step::Confirm { at: below_refuted_by_line(history, crossing, SURE) });
     }
     let low = history.low()?;
-    let steps = (history.failed_candidates() + 1).checked_sub(LOWERED_FROM);
-    let below = steps.and_then(|steps| history.below_refuted(steps + 1));
+    let steps = history.failed_candidates().checked_sub(1);
+    let below = steps.and_then(|steps| history.below_refuted(steps));
     Some(Step::Confirm { at: below.map_or(low.at, |below| history.value(low.at.min(below))) })
 }
 

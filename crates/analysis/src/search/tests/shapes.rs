@@ -225,3 +225,42 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
     }
     tally.check(97, 12, 25);
 }
+
+/// One of seven nodes gives out at 637, and the others far above it: a probe beyond that acknowledges nearly all.
+fn slow_node() -> impl Target {
+    let probe = |at: f64, _: f64| {
+        let reached = at - (at - 637.0).max(0.0) / 7.0;
+        if at > 637.0 {
+            Shown::missed(reached, ReasonCode::RateNotSustained)
+        } else {
+            Shown::met(at)
+        }
+    };
+    (1_194.0, probe)
+}
+
+#[test]
+fn guesses_that_fail_one_just_below_the_other_are_left_for_the_middle() {
+    let found = find(&search(), &mut slow_node());
+    assert!((618.0..=637.0).contains(&found.mark().confirmed), "{}", found.story());
+    assert!(found.probes.len() <= 17, "{} probes{}", found.probes.len(), found.story());
+}
+
+/// The same, but a confirmation shows what a short probe beyond the limit does not.
+#[test]
+fn a_candidate_that_fails_at_last_leaves_probes_for_the_next() {
+    for holds in [600.0, 620.0, 637.0, 650.0] {
+        let probe = move |at: f64, seconds: f64| {
+            let holds = if seconds > SEARCH_S { holds } else { holds * 1.03 };
+            let reached = at - (at - holds).max(0.0) / 7.0;
+            if at > holds { Shown::missed(reached, ReasonCode::Backlog) } else { Shown::met(at) }
+        };
+        for probes_max in 14..25 {
+            let mut search = search();
+            search.policy.probes_max = probes_max;
+            let found = find(&search, &mut (1_194.0, probe));
+            assert!(found.probes.len() <= probes_max as usize);
+            assert!(found.mark().confirmed <= holds, "{probes_max}{}", found.story());
+        }
+    }
+}
