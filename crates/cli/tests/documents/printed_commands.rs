@@ -147,12 +147,13 @@ fn as_printed() -> String {
 }
 
 /// Parses all words and sends nothing: plans and previews if a command has them, otherwise only its flags. A search
-/// still inspects its target: the host of an example is replaced by a simulated one.
+/// still inspects its target: the host of an example is replaced by a simulated one, and that of a tuning over shards,
+/// which those have in their URL, by a sink.
 fn without_a_target() -> String {
     format!(
         "words=$#; command=$1\n\
          while [ $words -gt 0 ]; do\n\
-         case \"$command $1\" in *' …') ;; find\\ postgres*://*|find\\ crate*://*) set -- \"$@\" sim: ;; *) set -- \"$@\" \"$1\" ;; esac\n\
+         case \"$command $1\" in *' …') ;; find\\ postgres*://*|find\\ crate*://*) set -- \"$@\" sim: ;; tune\\ crate*://*) set -- \"$@\" null:crate ;; *) set -- \"$@\" \"$1\" ;; esac\n\
          shift; words=$((words-1))\n\
          done\n\
          case \"$1 $* \" in \n\

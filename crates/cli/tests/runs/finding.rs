@@ -60,7 +60,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let place = Place::new().verbose();
     let called = place.typed("find sim: --dry-run --p99 50ms --budget 30m");
     assert_eq!(called.code, Some(0), "{}", called.stderr);
-    called.prints("30 min, the budget");
+    called.prints("the budget of 30 min");
     assert!(place.runs().is_empty());
 }
 
