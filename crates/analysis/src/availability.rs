@@ -1,15 +1,21 @@
-//! Availability over whole seconds: gaps, slow seconds, and recovery. `recovery` measures the recovery from a gap more
-//! finely.
+//! Availability over whole seconds: gaps, slow seconds, and recovery.
+//!
+//! The recovery time of the target after an outage comes from counts per window of 100 ms.
+//!
+//! The gap is an input.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
+use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::{
     AvailabilityRecord, IntervalRecord, PhaseRecord, RecoveryRecord, ResultRecord, StallRecord,
+    WINDOW_NS,
 };
 use highwater_model::units::Nanos;
-
-use super::recovery::recovery;
 
 /// The number of gaps that a record keeps, longest first.
 pub const GAPS_KEPT: usize = 64;
@@ -211,129 +217,228 @@ fn longest_dip_end(counts: &[u64]) -> Option<usize> {
     end
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A recovery must last this long, or to the phase's end: a target that fails again at once has not recovered.
+pub const LASTS: Nanos = Nanos::from_secs(10);
+/// Allowed backlog: the ops offered in this many windows, 300 ms, plus [`SPARE_OPS`]. Gaps are not measured more
+/// exactly, so a short stall is not a second outage.
+pub const WINDOWS_BEHIND: f64 = 3.0;
+/// Two arrivals may fall on either side of any time.
+pub const SPARE_OPS: f64 = 2.0;
+/// The first window of a recovery must reach this fraction of the offered rate. The rest is scatter: a window holds few
+/// ops.
+const REACHED: f64 = 0.9;
 
-    fn check(per_s: &[u64], below_half: u64, dips: u64, recovery_s: Option<u64>) {
-        let expect = AvailabilityRecord {
-            seconds_below_half: below_half,
-            dips,
-            recovery_ns: recovery_s.map(|seconds| seconds * 1_000_000_000),
-            ..AvailabilityRecord::default()
-        };
-        let found = availability(per_s);
-        assert_eq!(found, expect, "{per_s:?}");
+/// Windows per second.
+const PER_SECOND: usize = 10;
+
+/// Recovery of the target from a gap, [start, length], in this phase; `results` are those of the record. Absent if too
+/// little was offered in the gap for an outage, or without counts per window.
+///
+/// If any stream is open, only open streams count. In closed load nothing is offered while the target is down; half of
+/// the median second then stands for the offered rate, and nothing waits.
+pub fn recovery(
+    gap: [u64; 2],
+    phase: &PhaseRecord,
+    results: &[ResultRecord],
+) -> Option<RecoveryRecord> {
+    let of_phase: Vec<&ResultRecord> = results.iter().filter(|r| r.phase == phase.name).collect();
+    let counts = Counts::of(&of_phase)?;
+    let [start, length] = gap;
+    let from = start.checked_sub(phase.start_ns)?;
+    let gap = Span { from, to: from.saturating_add(length) };
+    let curve = Curve::new(&counts, gap);
+    if curve.offered_in(gap) <= curve.behind {
+        return None;
+    }
+    let since = |window: usize| window_start(window).max(gap.to).saturating_sub(gap.from);
+    let again = curve.rate_again();
+    Some(RecoveryRecord {
+        start_ns: start,
+        rate_again_ns: again.map(since),
+        recovered_ns: again.and_then(|again| curve.worked_off(again)).map(since),
+    })
+}
+
+/// A time within a phase, nanoseconds from its start.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    from: u64,
+    to: u64,
+}
+
+/// Ops per window of a phase.
+struct Counts {
+    offered: Vec<f64>,
+    acknowledged: Vec<f64>,
+    failed: Vec<f64>,
+    /// Whether offered ops wait while the target is down.
+    wait: bool,
+}
+
+impl Counts {
+    fn of(results: &[&ResultRecord]) -> Option<Self> {
+        let open: Vec<&&ResultRecord> = results.iter().filter(|r| r.open).collect();
+        if open.is_empty() {
+            let closed = results.iter().map(|r| &r.windows.acknowledged);
+            return Self::of_closed(sum(closed));
+        }
+        // A record of an earlier version does not report when ops were offered.
+        let reported = open.iter().all(|r| !r.windows.offered.is_empty());
+        reported.then(|| Self {
+            offered: sum(open.iter().map(|r| &r.windows.offered)),
+            acknowledged: sum(open.iter().map(|r| &r.windows.acknowledged)),
+            failed: sum(open.iter().map(|r| &r.windows.failed)),
+            wait: true,
+        })
     }
 
-    #[test]
-    fn gaps_that_pauses_between_acknowledgments_do_not_explain_are_stalls() {
-        let at = |second: u64, ms: u64| [second * 1_000_000_000, ms * 1_000_000];
-        let gaps = vec![at(14, 420), at(2, 400), at(5, 30), at(8, 410)];
-        let seen = AvailabilityRecord {
-            gaps: gaps.clone(),
-            acknowledged_per_s: vec![1_000; 20],
-            ..AvailabilityRecord::default()
-        };
-        let expected = Stalls { length_ns: 410_000_000, every_ns: 6_000_000_000 };
-        assert_eq!(stalls(&seen), Some(expected));
-        // At ten ops per second a gap of 0.4 s is none.
-        let rare = AvailabilityRecord { acknowledged_per_s: vec![10; 20], ..seen.clone() };
-        assert_eq!(stalls(&rare), None);
-        let two = AvailabilityRecord { gaps: gaps[..3].to_vec(), ..seen };
-        assert_eq!(stalls(&two), None);
+    fn of_closed(acknowledged: Vec<f64>) -> Option<Self> {
+        let seconds = acknowledged.chunks_exact(PER_SECOND);
+        let half = median(seconds.map(|second| second.iter().sum()).collect())? / 2.0;
+        (half > 0.0).then(|| Self {
+            offered: vec![half / len_to_f64(PER_SECOND); acknowledged.len()],
+            failed: Vec::new(),
+            acknowledged,
+            wait: false,
+        })
     }
+}
 
-    #[test]
-    fn an_even_run_has_no_dips() {
-        check(&[100, 90, 110, 100], 0, 0, None);
+/// Counts per window, summed over several series of possibly different length.
+fn sum<'a>(series: impl Iterator<Item = &'a Vec<u64>>) -> Vec<f64> {
+    let mut sums = Vec::new();
+    for counts in series {
+        if sums.len() < counts.len() {
+            sums.resize(counts.len(), 0.0);
+        }
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += to_f64(*count);
+        }
     }
+    sums
+}
 
-    #[test]
-    fn slow_seconds_are_counted_from_just_below_half() {
-        check(&[100, 100, 50, 49, 100], 1, 0, None);
-        check(&[3, 3, 3, 1, 2], 1, 0, None);
-    }
+/// Offered and finished ops, and the criteria of a recovery.
+struct Curve<'a> {
+    counts: &'a Counts,
+    /// Ops offered but not finished at the begin of each window; the first is 0.
+    waiting: Vec<f64>,
+    /// The window in which the gap ended.
+    first: usize,
+    /// The fraction of offered ops acknowledged in the median second before the gap: a target that always rejects some
+    /// ops also does so after the gap.
+    share: f64,
+    /// Number of ops waiting before the gap.
+    waited_before: f64,
+    /// Ops per window.
+    per_window: f64,
+    /// Allowed backlog in ops.
+    behind: f64,
+}
 
-    #[test]
-    fn recovery_counts_from_the_end_of_the_longest_dip() {
-        check(&[9, 9, 0, 9, 0, 0, 1, 4, 9, 9, 9, 9], 5, 3, Some(2));
-        check(&[9, 9, 9, 9, 0, 9, 9], 1, 1, Some(0));
-    }
-
-    #[test]
-    fn of_equal_dips_the_first_is_the_longest() {
-        check(&[9, 9, 0, 1, 9, 9, 0, 9, 9], 3, 2, Some(1));
-    }
-
-    #[test]
-    fn a_target_that_stays_down_does_not_recover() {
-        check(&[9, 9, 9, 9, 0, 0], 2, 2, None);
-        check(&[9, 9, 9, 9, 0, 1], 2, 1, None);
-    }
-
-    #[test]
-    fn mostly_nothing_has_no_half_to_fall_below() {
-        check(&[0, 0, 0, 5], 0, 3, None);
-        check(&[], 0, 0, None);
-    }
-
-    fn step(number: u64, start_s: u64, length_s: u64) -> PhaseRecord {
-        PhaseRecord {
-            name: format!("step {number}"),
-            kind: PhaseKind::Measure,
-            step: None,
-            start_ns: Nanos::from_secs(start_s).0,
-            duration_ns: Nanos::from_secs(length_s).0,
-            steady: None,
+impl<'a> Curve<'a> {
+    fn new(counts: &'a Counts, gap: Span) -> Self {
+        let (begin, first) = (window_at(gap.from), window_at(gap.to));
+        let mut waiting = vec![0.0];
+        let mut waits = 0.0;
+        for (window, offered) in counts.offered.iter().enumerate() {
+            waits += offered - at(&counts.acknowledged, window) - at(&counts.failed, window);
+            waiting.push(waits);
+        }
+        let before = waiting.iter().take(begin + 1).skip(1).copied().collect();
+        let length = len_to_f64(counts.offered.len()).max(1.0);
+        let per_window = counts.offered.iter().sum::<f64>() / length;
+        Self {
+            first,
+            share: share(counts, begin),
+            waited_before: median(before).unwrap_or(0.0),
+            per_window,
+            behind: WINDOWS_BEHIND * per_window + SPARE_OPS,
+            counts,
+            waiting,
         }
     }
 
-    #[test]
-    fn only_whole_seconds_of_measured_phases_count_and_none_of_the_load() {
-        let load = PhaseRecord { name: "load".to_owned(), kind: PhaseKind::Load, ..step(0, 0, 9) };
-        let mut late = step(1, 2, 3);
-        late.start_ns += 1;
-        let second = |phase: &str, second, acknowledged| IntervalRecord {
-            phase: phase.to_owned(),
-            second,
-            acknowledged,
-            ..IntervalRecord::default()
+    fn offered_in(&self, gap: Span) -> f64 {
+        let windows = window_at(gap.from)..=window_at(gap.to);
+        windows
+            .map(|window| {
+                let begin = window_start(window).max(gap.from);
+                let end = window_start(window + 1).min(gap.to);
+                let part = to_f64(end.saturating_sub(begin)) / to_f64(WINDOW_NS);
+                at(&self.counts.offered, window) * part
+            })
+            .sum()
+    }
+
+    /// The first window, from the gap's end on, from which the offered rate is acknowledged.
+    fn rate_again(&self) -> Option<usize> {
+        (self.first..self.counts.offered.len()).find(|window| self.keeps_up_from(*window))
+    }
+
+    fn keeps_up_from(&self, window: usize) -> bool {
+        let shortfall = |window: usize, part: f64| {
+            part * self.share * at(&self.counts.offered, window)
+                - at(&self.counts.acknowledged, window)
         };
-        let intervals = [
-            second("load", 3, 1_000),
-            second("step 1", 2, 7),
-            second("step 1", 3, 10),
-            // Sent in the warm-up, answered after it.
-            second("warm-up", 3, 1),
-            second("step 1", 5, 20),
-        ];
-        // From just after 2 s to just after 5 s: the third and the fourth second are whole.
-        let phases = [load, late];
-        assert_eq!(acknowledged_per_s(&intervals, &phases), [11, 0]);
+        if shortfall(window, REACHED) > SPARE_OPS {
+            return false;
+        }
+        // A surplus compensates for earlier shortfalls only, not for later ones: otherwise working off a backlog would
+        // hide the next outage.
+        let mut missing: f64 = 0.0;
+        lasting(window, self.counts.offered.len()).all(|window| {
+            missing = (missing + shortfall(window, 1.0)).max(0.0);
+            missing <= self.behind
+        })
     }
 
-    #[test]
-    fn a_record_keeps_the_longest_gaps_and_of_equal_ones_the_first() {
-        let mut gaps: Vec<[u64; 2]> = (0..100).map(|at| [1_000 * at, 5 + at / 50]).collect();
-        gaps.push([500_000, 9]);
-        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)], &[], &[]);
-        assert_eq!(record.gaps.len(), GAPS_KEPT);
-        assert_eq!(record.gaps[..2], [[500_000, 9], [50_000, 6]]);
-        assert_eq!(record.gaps[GAPS_KEPT - 1], [12_000, 5]);
-        assert_eq!(record.longest_gap_start_ns, 500_000);
-        assert_eq!(record.longest_gap_ns, 9);
-        assert_eq!((record.dips, record.recovery_ns), (1, Some(0)));
+    /// The first window, from this one on, at whose start no more ops wait than before the gap.
+    fn worked_off(&self, from: usize) -> Option<usize> {
+        if !self.counts.wait {
+            return Some(from);
+        }
+        let more = |window: usize| at(&self.waiting, window) - self.waited_before;
+        let near = self.per_window + SPARE_OPS;
+        (from..self.counts.offered.len()).find(|window| {
+            let mut lasting = lasting(*window, self.waiting.len());
+            more(*window) <= near && lasting.all(|window| more(window) <= self.behind)
+        })
     }
+}
 
-    #[test]
-    fn each_step_is_compared_with_its_own_median() {
-        let phases = [step(1, 2, 3), step(2, 5, 6)];
-        let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
-        let seen = of_phases(&slow_then_fast, &phases, &[]);
-        assert_eq!((seen.seconds_below_half, seen.dips), (1, 1));
-        assert_eq!(seen.recovery_ns, Some(0));
-        let found = availability(&slow_then_fast).seconds_below_half;
-        assert_eq!(found, 4);
-    }
+/// The windows from this one on through which a recovery must last.
+fn lasting(window: usize, end: usize) -> std::ops::Range<usize> {
+    window..(window + window_at(LASTS.0)).min(end)
+}
+
+/// The median fraction of ops offered in a second that was acknowledged, before this window.
+fn share(counts: &Counts, before: usize) -> f64 {
+    let seconds = counts.offered.chunks_exact(PER_SECOND);
+    let shares = seconds
+        .zip(counts.acknowledged.chunks_exact(PER_SECOND))
+        .take(before / PER_SECOND)
+        .filter_map(|(o, a)| {
+            let offered: f64 = o.iter().sum();
+            (offered > 0.0).then(|| a.iter().sum::<f64>() / offered)
+        });
+    median(shares.collect()).unwrap_or(1.0).min(1.0)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// 0 beyond the ends.
+fn at(series: &[f64], window: usize) -> f64 {
+    series.get(window).copied().unwrap_or(0.0)
+}
+
+fn window_at(offset_ns: u64) -> usize {
+    usize::try_from(offset_ns / WINDOW_NS).unwrap_or(usize::MAX)
+}
+
+fn window_start(window: usize) -> u64 {
+    u64::try_from(window).unwrap_or(u64::MAX).saturating_mul(WINDOW_NS)
 }

@@ -12,7 +12,7 @@
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-use super::long_run::{Calibration, Removed, long_run, student_quantile};
+use super::throughput::{Calibration, Removed, long_run, student_quantile};
 
 /// Fewest windows that are judged: 3 s.
 const MIN_WINDOWS: usize = 30;

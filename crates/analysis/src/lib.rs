@@ -5,9 +5,7 @@
 
 pub mod availability;
 mod backlog;
-pub mod buckets;
 pub mod change_points;
-pub mod changes;
 pub mod cluster_changes;
 pub mod comparison;
 pub mod exceedance;
@@ -19,12 +17,9 @@ pub mod group;
 pub mod growth;
 pub mod judge;
 pub mod limit;
-mod long_run;
 pub mod memory;
 mod merge;
-pub mod periodicity;
 pub mod queueing;
-pub mod recovery;
 pub mod search;
 pub mod sums;
 #[cfg(any(test, feature = "fixture"))]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_analysis::judge::hopeless::{Hopeless, OpSoFar, hopeless};
+use highwater_analysis::judge::objective::{Hopeless, OpSoFar, hopeless};
 use highwater_model::display::{percent, percent_asked, quantile, span};
 use highwater_model::numbers::round_to_u32;
 use highwater_model::plan::{Objective, PhaseKind, Plan};

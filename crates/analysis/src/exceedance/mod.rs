@@ -8,7 +8,7 @@ use statrs::function::beta::checked_beta_reg;
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-use super::long_run::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, student_quantile};
+use super::throughput::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, student_quantile};
 
 #[cfg(test)]
 mod tests;

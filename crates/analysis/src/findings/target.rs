@@ -6,7 +6,7 @@ use highwater_model::plan::Unit;
 use highwater_model::record::Steadiness;
 use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
 
-use super::rule::{RuleFinding, RuleInput};
+use super::{RuleFinding, RuleInput};
 use crate::judge::shares::rejected_ops;
 use crate::memory::data_in_memory;
 

@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
-use crate::{exit_code, fixture};
-use highwater_model::judgment::Ended;
-use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Ended, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, SizeFigures};
 use highwater_model::search::{
@@ -18,6 +14,10 @@ use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialVerdict, TuneOutcome,
     TuneRecord,
 };
+
+use super::*;
+use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
+use crate::{exit_code, fixture};
 
 /// Adds a node measured alone.
 pub(super) fn add_alone(scale: &mut ScaleRecord, node: u32, figures: SizeFigures) {

@@ -7,11 +7,10 @@ use highwater_model::display::count;
 use highwater_model::judgment::{Data, Judgment, Reason, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{
-    AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunRecord,
+    AuditExample, AuditRecord, AuditStatus, Ended, Fault, IncidentKind, RunRecord,
 };
 
-use super::reasons::{incident, judgment, reason};
-use highwater_model::record::Ended;
+use super::{incident, judgment, reason};
 
 /// Rows or buckets that a reason names.
 const EXAMPLES_NAMED: usize = 3;

@@ -2,23 +2,31 @@
 //!
 //! These rules ask about our own side and the course of the run; a slow or lossy target must not
 //! make a measurement invalid.
+//!
+//! What the load generator's own delays add to percentiles: of each op the latency is known with its delay and without
+//! it.
+//!
+//! What a drift of throughput over a measured phase says about the figures.
+//!
+//! A drift is first a statement about the target: it slows down as rows come in, or its host's speed changed. The mean
+//! over such a phase is right and describes neither its begin nor its end, so the measurement is inconclusive, not
+//! invalid. A drift that is not known well enough is a note.
 
 use highwater_model::control::{Change, CommandSender};
-use highwater_model::display::{count, duration, foreign, percent, rate, span};
+use highwater_model::display::{count, duration, foreign, percent, percent_asked, rate, span};
 use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
-use highwater_model::numbers::to_f64;
-use highwater_model::plan::{Arrivals, Objective, PhaseKind};
-use highwater_model::record::{IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord};
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::{Arrivals, Objective, PhaseKind, SteadinessRule};
+use highwater_model::record::{
+    IncidentKind, ResultRecord, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord,
+    Steadiness,
+};
 
-use super::client_lag;
 use super::measured::{
     MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions, littles_law_tolerance,
 };
-use super::objective;
-use super::reasons::{incident, judgment, reason};
-use super::shares::{Shown, latency_verdicts};
-use super::steadiness;
-use super::unknown;
+use super::shares::{PERCENTILES, Shown, latency_objectives, latency_verdicts};
+use super::{incident, judgment, objective, reason};
 
 /// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
 /// run queue grows without bound, and one core of several may be full long before all are.
@@ -46,7 +54,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         IncidentKind::RecordIncomplete,
         IncidentKind::SharesApart,
     ];
-    let steadiness = steadiness::judge(record.plan.definition.steadiness, measured);
+    let steadiness = drifts(record.plan.definition.steadiness, measured);
     let invalid = ended.map(|kind| ended_by(record, kind)).into_iter().chain([
         client_saturated(record, measured),
         client_lag(record, measured),
@@ -179,9 +187,9 @@ pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> 
 
 /// Judged by its effect.
 fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    let places = client_lag::places(record, measured);
+    let places = places(record, measured);
     let message = "the load generator sent ops late";
-    let hint = client_lag::hint(record);
+    let hint = hint(record);
     reason(ReasonCode::ClientLag, message, &places, hint)
 }
 
@@ -347,7 +355,7 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let message = "the outcome of many rows is unknown";
     let hint = "see `errors` in the record; a longer --timeout waits for more of the answers";
-    let places: Vec<String> = measured.iter().filter_map(unknown::place).collect();
+    let places: Vec<String> = measured.iter().filter_map(super::place).collect();
     reason(ReasonCode::OutcomeUnknown, message, &places, hint)
 }
 
@@ -397,4 +405,220 @@ fn phase_too_short(record: &RunRecord) -> Option<Reason> {
         .collect();
     let message = "a measured phase is too short to judge";
     reason(ReasonCode::TooShort, message, &places, LONGER)
+}
+
+/// A delay that no latency worth reporting notices, nanoseconds.
+pub const FLOOR_NS: u64 = 1_000_000;
+/// A percentile may be overstated by this share of itself.
+pub const OVERSTATED_LIMIT: f64 = 0.05;
+
+/// Where only the delays are known, they may be this part of the median latency: what they add is lost
+/// in its spread.
+const LAG_PART: u64 = 10;
+
+/// The rarest percentile that a measurement stands for, millionths. Rarer ones hang on single ops.
+const RAREST: u32 = 990_000;
+
+/// A percentile with our delays and without them, nanoseconds.
+#[derive(Clone, Copy)]
+struct Overstated {
+    name: &'static str,
+    quantile_ppm: u32,
+    shown: u64,
+    undelayed: u64,
+}
+
+impl Overstated {
+    fn by(self) -> u64 {
+        self.shown.saturating_sub(self.undelayed)
+    }
+
+    fn share(self) -> f64 {
+        to_f64(self.by()) / to_f64(self.shown.max(1))
+    }
+}
+
+/// The percentiles whose value is known with and without the delays.
+fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
+    let undelayed = result.undelayed_ns.as_ref();
+    let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
+    PERCENTILES.into_iter().filter(|(_, quantile_ppm, _)| *quantile_ppm <= RAREST).filter_map(
+        move |(name, quantile_ppm, of)| {
+            let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
+            known(name).then_some(Overstated { name, quantile_ppm, shown, undelayed })
+        },
+    )
+}
+
+/// By how much the reported percentiles are overstated at most, nanoseconds; absent where that was
+/// not measured.
+pub fn overstated_by(result: &ResultRecord) -> Option<u64> {
+    percentiles(result).map(Overstated::by).max()
+}
+
+/// The results that are spoiled, each with its figures.
+pub(super) fn places(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let objectives = &record.plan.definition.objectives;
+    let mut places = Vec::new();
+    for stream in measured {
+        for result in stream.results.iter().filter(|result| result.open) {
+            let why = match result.undelayed_ns {
+                Some(_) => spoiled(result, objectives),
+                None => late(result),
+            };
+            let place = stream.place_of(result);
+            places.extend(why.map(|why| format!("{place}: {why}")));
+        }
+    }
+    places
+}
+
+/// What helps.
+pub(super) fn hint(record: &RunRecord) -> &'static str {
+    let mut clients = record.clients.iter();
+    if clients.any(|client| client.scheduling == SchedulingClass::NotPermitted) {
+        "permit the real-time class (`ulimit -r 1`, or the capability CAP_SYS_NICE), or run the load \
+         generator on a host of its own"
+    } else {
+        "give the load generator more idle CPU, or split the load with --share"
+    }
+}
+
+/// Of a record that was made before latencies without the delay were kept.
+fn late(result: &ResultRecord) -> Option<String> {
+    let tenth = result.latency_ns.p50.unwrap_or(0) / LAG_PART;
+    let limit = tenth.max(FLOOR_NS);
+    let lag = result.client_lag_ns.p99.filter(|lag| *lag > limit)?;
+    let (lag, limit) = (duration(lag), duration(limit));
+    Some(format!(
+        "the load generator sent ops late: client lag p99 was {lag}; the limit is {limit}"
+    ))
+}
+
+/// Why a result is spoiled: a percentile is overstated by more than a share of itself that matters,
+/// or a bound is missed that would be met.
+fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
+    let worst = percentiles(result)
+        .filter(|of| of.share() > OVERSTATED_LIMIT)
+        .filter(|of| of.by() >= FLOOR_NS);
+    if let Some(of) = worst.max_by(|a, b| a.share().total_cmp(&b.share())) {
+        let [share, limit] = [of.share(), OVERSTATED_LIMIT].map(percent);
+        return Some(format!(
+            "the load generator sent ops late, which overstates {} by {} ({share}); the limit is {limit}",
+            of.name,
+            duration(of.by()),
+        ));
+    }
+    percentiles(result)
+        .find(|of| decides(*of, result, objectives))
+        .map(|of| {
+            format!(
+                "the load generator sent ops late: {} was {}, and without that {}, which is within its limit",
+                of.name,
+                duration(of.shown),
+                duration(of.undelayed)
+            )
+        })
+}
+
+/// Whether a bound of this percentile of this op is missed with the delays and met without them.
+fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
+    let mut of_percentile = latency_objectives(objectives)
+        .filter(|bound| !bound.of_rows)
+        .filter(|bound| bound.ppm == of.quantile_ppm);
+    of_percentile.any(|bound| {
+        let is_about = bound.is_about(&result.stream, &result.op);
+        is_about && of.undelayed <= bound.max.0 && bound.max.0 < of.shown
+    })
+}
+
+/// A steady target's estimate scatters by half of its interval's half-width, and both must fit into
+/// the bound: with this multiple of the half-width they do in nine of ten runs.
+const LIKELY: f64 = 1.8;
+/// A longer run than this many times the phase is not advice.
+const LONGEST: f64 = 100.0;
+
+/// What follows from the drifts of all streams.
+#[derive(Debug, Default)]
+pub(super) struct Drifts {
+    /// The measurement is inconclusive.
+    pub(super) reason: Option<Reason>,
+    /// It is not.
+    pub(super) note: Option<Reason>,
+}
+
+pub(super) fn drifts(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Drifts {
+    let of = |values: &[Steadiness]| -> Vec<&MeasuredStream<'_>> {
+        measured
+            .iter()
+            .filter(|m| m.is_long() && m.answered() > 0)
+            .filter(|m| values.contains(&value(m, rule)))
+            .collect()
+    };
+    let drifted = of(&[Steadiness::NotSteady]);
+    let unclear = of(&[Steadiness::NotShown, Steadiness::NotTested]);
+    let drifted: Vec<String> = drifted.into_iter().map(changed).collect();
+    let unclear: Vec<String> = unclear.into_iter().map(|m| not_shown(m, rule)).collect();
+    if rule.required {
+        let places = [drifted, unclear].concat();
+        let message = "steady throughput was required, and it was not shown";
+        let hint =
+            "wait for it (--warm-up steady), measure longer (-d), or allow more (--steady-within)";
+        return Drifts {
+            reason: reason(ReasonCode::SteadinessRequired, message, &places, hint),
+            note: None,
+        };
+    }
+    let message = "throughput drifted during the measured phase";
+    let hint = "wait until it is steady (--warm-up steady) or measure longer (-d)";
+    let is_unknown = "whether throughput was steady is not known";
+    let (not_steady, not_shown) = (ReasonCode::NotSteady, ReasonCode::SteadinessNotShown);
+    Drifts {
+        reason: reason(not_steady, message, &drifted, hint),
+        note: reason(not_shown, is_unknown, &unclear, "measure longer (-d)"),
+    }
+}
+
+/// Earlier records call each drift that was found not steady, however small.
+fn value(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> Steadiness {
+    let of = stream.stream;
+    let is_small = |drift: f64| drift.abs() < rule.within_percent();
+    match of.steadiness {
+        Steadiness::NotSteady if of.drift_percent.is_some_and(is_small) => Steadiness::Steady,
+        other => other,
+    }
+}
+
+fn changed(stream: &MeasuredStream<'_>) -> String {
+    let of = stream.stream;
+    let Some(drift) = of.drift_percent else {
+        return format!("{stream}: throughput reached no steady state");
+    };
+    let verb = if drift < 0.0 { "fell" } else { "rose" };
+    let change = of.change().map_or_else(String::new, |change| format!(" {change}"));
+    // Where it is as large as the mean the thirds say all that can be said.
+    let line = of.drift().filter(|line| of.change().as_ref() != Some(line));
+    let line = line.map_or_else(String::new, |line| {
+        format!("; a straight line through all of it changes by {line}")
+    });
+    format!("{stream}: throughput {verb}{change} of the measured phase{line}")
+}
+
+fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
+    let of = stream.stream;
+    let (Some(drift), Some([low, high])) = (of.drift(), of.drift_ci95) else {
+        return format!("{stream}: too short to tell whether throughput was stable");
+    };
+    let times = ((high - low) / 2.0 * LIKELY / rule.within_percent()).powi(2);
+    let tens = ceil_to_u64(to_f64(stream.phase.duration_ns) * times / 1e10);
+    let longer = if (1.0..=LONGEST).contains(&times) {
+        format!("; about {} would tell", span(tens * 10_000_000_000))
+    } else {
+        String::new()
+    };
+    let bound = percent_asked(rule.within_ppm);
+    let by = if of.change().as_ref() == Some(&drift) { "" } else { "by " };
+    format!(
+        "{stream}: too short to tell whether throughput was stable within {bound}: it changed {by}{drift}{longer}"
+    )
 }

@@ -1,33 +1,32 @@
-//! The three judgments of a run, from the figures of its record alone.
+//! The three judgments of a run, from the figures of its record alone, and how they and their reasons are made.
 //!
-//! So that they can be made anew when a record is shown or merged. No rule may look at anything
-//! but the record; a threshold is a named constant with its reason.
+//! So they can be made anew when a record is shown or merged. No rule may look at anything but the record; a threshold
+//! is a named constant with its reason.
 
-pub mod client_lag;
 mod data;
-mod failed_work;
-pub mod hopeless;
 mod measured;
 pub mod measurement;
 pub mod objective;
-mod reasons;
 pub mod shares;
-mod steadiness;
+
 #[cfg(test)]
 mod tests;
-pub mod unknown;
 
+use std::collections::BTreeMap;
+
+use highwater_model::display::{count, percent};
 use highwater_model::judgment::{
     Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
+use highwater_model::numbers::to_f64;
 use highwater_model::record::{
-    ImportRecord, ImportedPace, InterventionRecord, LatencyBegin, MissingField, RunRecord,
+    ImportRecord, ImportedPace, IncidentKind, InterventionRecord, LatencyBegin, MissingField,
+    RunRecord,
 };
-use reasons::{judgment, reason};
 
-pub use failed_work::{FailedWork, failed_work};
 pub use highwater_model::record::Ended;
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
+pub use shares::{FailedWork, failed_work};
 
 /// Judges a run by the rules of its record's schema.
 pub fn judge(record: &RunRecord) -> Judgments {
@@ -159,4 +158,102 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
     let message = "latency is not from the intended start";
     let places = [evidence.to_owned()];
     reason(ReasonCode::WaitingNotCounted, message, &places, "")
+}
+
+/// Places that one reason names before it says how many more there are.
+const PLACES_NAMED: usize = 3;
+
+/// The message of the record's incident of this kind.
+fn incident(record: &RunRecord, kind: IncidentKind) -> Option<&str> {
+    let found = record.incidents.iter().find(|found| found.kind == kind)?;
+    Some(&found.message)
+}
+
+/// One reason for all the places where a rule was broken; `None` where it was not.
+fn reason(code: ReasonCode, message: &str, places: &[String], hint: &str) -> Option<Reason> {
+    if places.is_empty() {
+        return None;
+    }
+    let mut evidence = places.iter().take(PLACES_NAMED).cloned().collect::<Vec<_>>().join("; ");
+    if places.len() > PLACES_NAMED {
+        use std::fmt::Write;
+        // Writing to a string cannot fail.
+        let _ = write!(evidence, "; and {} more", places.len() - PLACES_NAMED);
+    }
+    Some(Reason {
+        code,
+        message: message.to_owned(),
+        evidence,
+        hint: (!hint.is_empty()).then(|| hint.to_owned()),
+    })
+}
+
+fn judgment<T>(value: T, reasons: Vec<Reason>) -> Judgment<T> {
+    Judgment { value, reasons }
+}
+
+/// What to do about the most frequent failures of these streams; none where none failed.
+fn failure_hint<'a>(measured: &'a [MeasuredStream<'_>]) -> Option<&'a str> {
+    let mut hints: BTreeMap<&str, u64> = BTreeMap::new();
+    for result in measured.iter().flat_map(|stream| &stream.results) {
+        let failures = result.failures.iter();
+        for failure in failures {
+            let hint = failure.hint.as_deref();
+            let hint = hint.unwrap_or_else(|| of_class(&failure.class));
+            *hints.entry(hint).or_default() += failure.count;
+        }
+        if result.failures.is_empty() {
+            for (class, count) in &result.errors {
+                *hints.entry(of_class(class)).or_default() += count;
+            }
+        }
+    }
+    let most = hints.into_iter().max_by_key(|(_, count)| *count);
+    most.filter(|(_, count)| *count > 0).map(|(hint, _)| hint)
+}
+
+/// By the name of a class, as it stands in records.
+fn of_class(class: &str) -> &'static str {
+    match class {
+        "conflict" => {
+            "retry ops that conflict with others (--retries 10), or make conflicts rarer: fewer sessions (-c), more \
+             keys (--set)"
+        }
+        "constraint" | "data" => {
+            "the rows do not fit the table: correct its constraints and types, or the values of the workload"
+        }
+        "statement" => "correct the statement, or grant the right that it needs",
+        "authentication" => "correct user and password",
+        "timeout" => "lower --rate, use fewer sessions (-c), or allow an op more time (--timeout)",
+        "rejected" => "lower --rate or use fewer sessions (-c)",
+        "resource" => "give the target more disk space or memory, or lower --rate",
+        "connection" | "unavailable" => {
+            "see the target's log for why it was away or closed connections"
+        }
+        _ => "see `errors` in the record for causes; a lower --rate may help",
+    }
+}
+
+/// Rows of unknown outcome may be this share of the offered ones: more of them, and the acknowledged
+/// rows alone say too little of what the target did.
+pub const UNKNOWN_LIMIT: f64 = 0.05;
+
+fn place(stream: &MeasuredStream<'_>) -> Option<String> {
+    let unknown: u64 = stream.results.iter().map(|r| r.rows.unknown).sum();
+    let offered: f64 = stream
+        .results
+        .iter()
+        .filter(|result| result.sent > 0)
+        // Ops that were never sent have as many rows as those that were.
+        .map(|r| to_f64(r.rows.sent) / to_f64(r.sent) * to_f64(r.offered))
+        .sum();
+    let share = to_f64(unknown) / offered;
+    (share > UNKNOWN_LIMIT).then(|| {
+        let unknown = count(unknown);
+        let [share, limit] = [share, UNKNOWN_LIMIT].map(percent);
+        format!(
+            "{stream}: the outcome of {unknown} rows is unknown, {share} of those that were offered; \
+             the limit is {limit}"
+        )
+    })
 }

@@ -12,8 +12,7 @@ use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::Objective;
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
-use super::input::{Candidate, FULL, Input};
-use super::input::{REJECTED_OPS, REJECTED_PART, waits_for_sessions};
+use super::{Candidate, FULL, Input, REJECTED_OPS, REJECTED_PART, waits_for_sessions};
 use crate::judge::measurement::{CLIENT_CPU_LIMIT, ceiling, greatest, planned_and_not_offered};
 use crate::judge::shares::{offered, rejected_ops};
 use crate::telemetry::{TimeRange, mean, part_at_least};

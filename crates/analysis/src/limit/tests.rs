@@ -1,7 +1,7 @@
 //! Which resource is named, on both sides of each bound; none is named without telemetry of it.
 
 use highwater_model::judgment::ObjectiveValue;
-use highwater_model::limit::{LimitFigure, SaturationSign};
+use highwater_model::limit::{LimitFigure, Resource, Resource as R, SaturationSign};
 use highwater_model::plan::Objective;
 use highwater_model::record::{CpuQuota, HostRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict};
@@ -9,10 +9,7 @@ use highwater_model::target_telemetry::SeriesKind::{Count, Level};
 use highwater_model::target_telemetry::{names, sources};
 
 use super::*;
-use crate::fixture;
-use crate::judge;
-use highwater_model::limit::Resource;
-use highwater_model::limit::Resource as R;
+use crate::{fixture, judge};
 
 /// A series and its value in all samples.
 type Metric = (&'static str, &'static str, f64);

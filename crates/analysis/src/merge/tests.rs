@@ -2,10 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::fixture::{self, MS, OpSpec, S, incident};
-use highwater_model::judgment::ReasonCode;
-use highwater_model::judgment::{Data, Measurement};
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
@@ -13,6 +10,9 @@ use highwater_model::record::{
     InterventionRecord, PhaseRecord, Windows,
 };
 use highwater_model::units::Nanos;
+
+use super::*;
+use crate::fixture::{self, MS, OpSpec, S, incident};
 
 const WINDOWS: usize = 100;
 

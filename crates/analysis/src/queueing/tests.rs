@@ -1,7 +1,6 @@
 //! The formulas against textbook values, against each other, and against a plain simulation.
 
 use super::super::synthetic::Noise;
-use super::deterministic::Lengths;
 use super::*;
 
 impl MMc {

@@ -17,7 +17,7 @@ use highwater_model::units::Nanos;
 
 use super::length::units_per_op;
 use super::pooled_exceedance::{MARGIN_ERRORS, bursts, bursts_within, steady_share};
-use crate::long_run::solve;
+use crate::throughput::solve;
 
 /// Higher shares, by what is allowed, are too far from the crossing to be on the line, or to tell of bursts there.
 pub(super) const FARTHEST: f64 = 8.0;

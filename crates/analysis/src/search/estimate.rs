@@ -19,7 +19,7 @@ use highwater_model::units::Nanos;
 
 use super::history::{ProbeHistory, judged};
 use super::length::{of_few_ops, units_per_op};
-use crate::long_run::student_quantile;
+use crate::throughput::student_quantile;
 
 /// Each end of the interval leaves out this much.
 const TAIL: f64 = 0.05;

@@ -1,12 +1,13 @@
 //! Intervals must miss about as often as they say, and what is called steady must be.
 
-use super::accuracy::{Level, Process, STALLS};
-use super::*;
-use crate::synthetic::{Noise, seeds_of_version};
 use highwater_model::numbers::truncate_to_u64;
 use highwater_model::record::{
     AnsweredRecord, ResultRecord, Steadiness, ThroughputRecord, Windows,
 };
+
+use super::accuracy::{Level, Process, STALLS};
+use super::*;
+use crate::synthetic::{Noise, seeds_of_version};
 
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
@@ -241,4 +242,91 @@ fn rows_count_where_ops_are_acknowledged_in_part() {
     // Ops of a stream are added up.
     let (counts, _) = counted(Unit::Rows, &[&partial, &partial]);
     assert_eq!(&counts[8..12], [200, 200, 100, 100]);
+}
+
+fn near(found: f64, expect: f64) {
+    let error = (found - expect).abs() / expect.abs().max(1e-300);
+    assert!(error < 1e-6, "{found} instead of {expect}");
+}
+
+#[test]
+fn student_agrees_with_tables() {
+    near(student_quantile(0.025, 4.0), 2.776_445_105);
+    near(student_quantile(0.025, 10.0), 2.228_138_852);
+    near(student_quantile(0.025, 60.0), 2.000_297_822);
+    near(student_quantile(0.05, 4.0), 2.131_846_786);
+}
+
+#[test]
+fn power_is_that_of_the_cosines() {
+    let series: Vec<f64> = (0..500).map(|i| f64::from((i * 7_919) % 101)).collect();
+    let mut expect = 0.0;
+    for j in 1..=7 {
+        let angle = |t: f64| std::f64::consts::PI * f64::from(j) * (t + 0.5) / 500.0;
+        let sum: f64 = series.iter().enumerate().map(|(t, r)| r * angle(len_to_f64(t)).cos()).sum();
+        expect += sum * sum * 2.0 / 500.0;
+    }
+    near(low_frequency_power(&series, 7.0), expect);
+}
+
+#[test]
+fn a_long_series_is_averaged_first_and_means_the_same() {
+    let mut noise = crate::synthetic::Noise::new(1);
+    let series = noise.autoregression(0.9, 50_000);
+    let calibration = Calibration {
+        removed: Removed::Mean,
+        frequencies: 0.15,
+        most: MAX_FREQUENCIES,
+        margin: 0.0,
+    };
+    let found = long_run(&series, calibration);
+    let truth = (1.0 + 0.9) / (1.0 - 0.9);
+    assert!((found.variance / truth - 1.0).abs() < 0.4, "{found:?}");
+    let effective = 50_000.0 / truth;
+    assert!((found.effective_windows / effective - 1.0).abs() < 0.2, "{found:?}");
+}
+
+#[test]
+fn a_day_of_slow_change_is_done_at_once() {
+    let slow: Vec<f64> = (0..864_000).map(|t| (f64::from(t) / 2e5).sin()).collect();
+    let calibration = Calibration {
+        removed: Removed::Mean,
+        frequencies: 0.15,
+        most: MAX_FREQUENCIES,
+        margin: 0.0,
+    };
+    assert!(long_run(&slow, calibration).effective_windows < 30.0);
+}
+
+#[test]
+fn alternating_and_constant_series_count_in_full() {
+    for series in [vec![0.0; 100], [1.0, -1.0].repeat(50)] {
+        for removed in [Removed::Mean, Removed::Line] {
+            let calibration =
+                Calibration { removed, frequencies: 0.15, most: MAX_FREQUENCIES, margin: 5.0 };
+            near(long_run(&series, calibration).effective_windows, 100.0);
+        }
+    }
+}
+
+/// Calculated by hand: (1 + 0.6 · 1.9)^⅓ = 1.288 659, (1 − 0.6 · 2.1)^⅓ = −0.638 250.
+#[test]
+fn a_skewed_mean_has_a_longer_interval_on_its_long_side() {
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-5, "{found}");
+    near(skewed(2.0, 0.6), 1.443_295);
+    near(skewed(-2.0, 0.6), -8.191_25);
+    near(skewed(2.0, 0.0), 2.0);
+    near(skewed(-2.0, -0.6), -1.443_295);
+}
+
+#[test]
+fn skewness_is_that_of_the_batches() {
+    // Six batches of two: means 0, 0, 0, 0, 0, 6; skewness of one is 2.449 after the correction.
+    let series = [[0.0; 10].as_slice(), &[6.0, 6.0]].concat();
+    let found = batch_skewness(&series, 6.0);
+    assert!((found - 1.0).abs() < 1e-9, "{found}");
+    let symmetric = [1.0, 1.0, -1.0, -1.0].repeat(6);
+    assert!(batch_skewness(&symmetric, 12.0).abs() < 1e-9);
+    assert!(batch_skewness(&[1.0, 2.0], 6.0).abs() < 1e-9);
+    assert!(batch_skewness(&[3.0; 60], 6.0).abs() < 1e-9);
 }

@@ -11,7 +11,7 @@ use highwater_model::tune::{
 };
 use highwater_workload::random::mix;
 
-use crate::long_run::student_quantile;
+use crate::throughput::student_quantile;
 
 /// A grid of at most so many configurations is measured whole.
 const SMALL: usize = 12;

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use highwater_analysis::buckets::EXAMPLES_MAX;
+use highwater_analysis::sums::EXAMPLES_MAX;
 use highwater_driver::{Admin, Target, Timeline};
 use highwater_model::audit_record::GoneTable;
 use highwater_model::event::AuditStage;
@@ -32,10 +32,7 @@ use highwater_workload::Invariant;
 use crate::deadline::until;
 use crate::ledger::Ledger;
 use patient::{PatientAdmin, Waits};
-use table::Regenerator;
-use table::{Figures, TableAudit, add};
-
-use table::TableTimes;
+use table::{Figures, Regenerator, TableAudit, TableTimes, add};
 
 pub(crate) use own_sql::form;
 pub(crate) use progress::AuditProgressReporter;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 
-use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
+use highwater_analysis::sums::{Comparison, EXAMPLES_MAX, compare, removal};
 use highwater_driver::{KeySums, Timeline};
 use highwater_model::audit_record::{Removal, WrongSql};
 use highwater_model::event::{AuditStage, TableStep};
@@ -126,10 +126,10 @@ impl TableAudit<'_, '_> {
         let progress = &self.input.progress;
         let sums = sums::sum(self.admin, self.table, query, progress).await?;
         let expectation = self.expectation(&sums);
-        let comparison = buckets::compare(&expectation);
+        let comparison = compare(&expectation);
         self.figures.rows_due = self.before + rows_due(&expectation, comparison.found);
         if self.input.plan.share.of == 1 && (self.before == 0 || sums.without_key == 0) {
-            self.figures.removal = buckets::removal(&expectation, comparison.missing);
+            self.figures.removal = removal(&expectation, comparison.missing);
         }
         if !self.input.stored {
             self.compare_others(sums.without_key);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_analysis::judge::hopeless::OpSoFar;
+use highwater_analysis::judge::objective::OpSoFar;
 use highwater_driver::Target;
 use highwater_model::event::{Event, RecentLatency, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::histogram::LatencyHistogram;
@@ -17,8 +17,7 @@ use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySampl
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use super::interval_lines::KeyNames;
-use super::interval_lines::{counts, interval_record, journal_line};
+use super::interval_lines::{KeyNames, counts, interval_record, journal_line};
 use super::ledger_log::LedgerLog;
 use super::objectives::ObjectiveCounts;
 use crate::executor::{Pass, Tick};

@@ -193,5 +193,5 @@ fn add(record: &mut AuditRecord, earlier: &AuditRecord) {
     record.read_back += earlier.read_back;
     record.narrowed &= earlier.narrowed;
     record.examples.splice(0..0, earlier.examples.clone());
-    record.examples.truncate(highwater_analysis::buckets::EXAMPLES_MAX);
+    record.examples.truncate(highwater_analysis::sums::EXAMPLES_MAX);
 }

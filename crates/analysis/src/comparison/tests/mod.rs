@@ -3,12 +3,13 @@
 mod primary;
 mod shares;
 
-use super::accuracy::{Case, run, verdict_of};
-use super::figures::Value;
-use super::*;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
+
+use super::accuracy::{Case, run, verdict_of};
+use super::figures::Value;
+use super::*;
 
 fn throughput(comparison: &Comparison) -> &Compared {
     let mut figures = comparison.figures.iter();

@@ -7,7 +7,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64};
 use highwater_model::record::{OWN_SETTING, PhaseRecord, RunRecord, TABLE_SETTING};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
-use super::rule::{RuleFinding, RuleInput};
+use super::{RuleFinding, RuleInput};
 
 /// A disk this busy is at its limit if the CPU is not busier.
 const DISK_BUSY: f64 = 0.9;

@@ -1,15 +1,16 @@
 //! Verdicts on sizes, guards against different questions, and how often simulated growths are called different.
 
-use super::*;
-use crate::fixture;
-use crate::fixture::growth::grown;
-use crate::growth::conclude;
-use crate::synthetic::Noise;
 use highwater_model::group::Kind;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::scale::{ClusterStart, ScaleEach, SizeVerdict};
 use highwater_model::search::Estimate;
+
+use super::*;
+use crate::fixture;
+use crate::fixture::growth::grown;
+use crate::growth::conclude;
+use crate::synthetic::Noise;
 
 const LINEAR: [(u32, f64); 3] = [(1, 100.0), (2, 200.0), (3, 300.0)];
 

@@ -1,9 +1,10 @@
 //! Every rule with a record that must break it and one that must not.
 
-use super::*;
-use crate::fixture::{
-    MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
-};
+mod data;
+mod failed_work;
+mod objective;
+mod steadiness;
+
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::control::{Change, CommandSender, InterventionRecord};
 use highwater_model::histogram::LatencySummary;
@@ -15,10 +16,10 @@ use highwater_model::record::{
 use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 use highwater_model::units::{Nanos, Rate};
 
-mod data;
-mod failed_work;
-mod objective;
-mod steadiness;
+use super::*;
+use crate::fixture::{
+    MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
+};
 
 /// What a judgment says, without its words.
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {

@@ -4,20 +4,19 @@
 //! seed. So hundreds of tunings take a moment. Whole runs on the simulated cluster are tests of the
 //! command line.
 
-use super::*;
-use crate::fixture;
-use crate::fixture::S;
-use crate::fixture::tune::trial;
-use crate::judge::measured_streams;
-use crate::synthetic::Noise;
-use highwater_model::numbers::len_to_f64;
-use highwater_model::target_telemetry::names;
-use highwater_model::tune::TrialPurpose;
-use highwater_model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure};
-
 mod concluding;
 mod confirming;
 mod grid;
+
+use highwater_model::numbers::len_to_f64;
+use highwater_model::target_telemetry::names;
+use highwater_model::tune::{BestConfiguration, TrialPurpose, TrialRecord, TuneAxis, TuneFigure};
+
+use super::*;
+use crate::fixture::tune::trial;
+use crate::fixture::{self, S};
+use crate::judge::measured_streams;
+use crate::synthetic::Noise;
 
 /// Spread of what a probe shows, as a share.
 const SPREAD: f64 = 0.01;

@@ -4,16 +4,16 @@
 use std::fmt::Write as _;
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_analysis::judge::client_lag::overstated_by;
-use highwater_analysis::judge::measurement::{CEILING_HEADROOM, ceiling, greatest};
+use highwater_analysis::judge::measurement::{CEILING_HEADROOM, ceiling, greatest, overstated_by};
 use highwater_analysis::memory::data_in_memory;
 use highwater_analysis::telemetry::{TimeRange, mean, measured, named, rejected, total};
 use highwater_model::display::{
     bytes, count, duration, foreign, percent, plain, rate, significant,
 };
 use highwater_model::numbers::round_to_u64;
-use highwater_model::record::MissingField;
-use highwater_model::record::{AvailabilityRecord, MeasuredRun, RunRecord, SchedulingClass};
+use highwater_model::record::{
+    AvailabilityRecord, MeasuredRun, MissingField, RunRecord, SchedulingClass,
+};
 use highwater_model::target_telemetry::{SERIES_MAX, TargetTelemetry, names};
 
 use crate::blocks::{Block, Section};

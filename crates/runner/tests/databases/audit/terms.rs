@@ -4,8 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_analysis::buckets::{self, Comparison};
-use highwater_analysis::sums::Buckets;
+use highwater_analysis::sums::{self, Buckets, Comparison};
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::{KeySums, Target};
 use highwater_model::op::{BoundTable, ColumnData, RowBatch};
@@ -177,7 +176,7 @@ fn compared(target: &Arc<dyn Target>, sent: &Sent, without: Option<Term>) -> Com
     let expected = expected(&table, &batch, stride);
     assert_eq!((expected.len(), found.buckets.len()), (1, 1), "one bucket");
     let rows = if without == Some(Term::Rows) { ROWS } else { found.buckets[0].rows };
-    buckets::compare(&Expectation {
+    sums::compare(&Expectation {
         table: table.name,
         width: WIDTH,
         columns: table.columns.into_iter().map(|column| column.name).collect(),

@@ -1,7 +1,19 @@
 //! The test must raise false alarms about as often as stated, and find real changes.
 
-use super::super::synthetic::Noise;
 use super::*;
+use crate::synthetic::Noise;
+
+#[test]
+fn the_next_run_lies_within_the_spread_of_those_before() {
+    assert_eq!(next_run_within(&[1.0, 2.0]), None);
+    // s = 10, t(0.975, 2) = 4.302653, √(4/3) = 1.154701.
+    let [low, high] = next_run_within(&[90.0, 100.0, 110.0]).unwrap();
+    let half = 10.0 * 4.302_653 * 1.154_701;
+    assert!((low - (100.0 - half)).abs() < 1e-3, "{low}");
+    assert!((high - (100.0 + half)).abs() < 1e-3, "{high}");
+    assert_eq!(next_run_within(&[5.0; 4]), Some([5.0, 5.0]));
+    assert!(next_run_within(&[0.0, 0.0, 30.0]).unwrap()[0].abs() < 1e-9);
+}
 
 /// Percentages of the series that were tested, and that were called changed.
 fn alarms(series: u64, length: usize, phi: f64, step: f64) -> (f64, f64) {
@@ -114,4 +126,47 @@ fn an_exact_step_is_found_and_a_constant_is_not_changed() {
     assert_eq!(changes(&[3.0; 300]), []);
     assert_eq!(changes(&[]), []);
     assert_eq!(changes(&step[100..220]), [], "too short");
+}
+
+/// Noise of 5% around 1,000, with lower values every `period` values.
+fn slowed(seed: u64, length: usize, period: usize, low: f64) -> Vec<f64> {
+    let mut noise = Noise::new(seed);
+    (0..length)
+        .map(|t| {
+            let level = if t % period < 2 { low } else { 1_000.0 };
+            level + 50.0 * noise.normal()
+        })
+        .collect()
+}
+
+#[test]
+fn slowdowns_at_a_regular_distance_are_reported_with_their_depth() {
+    for period in [7, 30, 47] {
+        let found = periodic_slowdown(&slowed(3, 600, period, 400.0)).unwrap();
+        assert!((found.period - len_to_f64(period)).abs() < 0.5, "{period}: {found:?}");
+        assert!((0.4..0.7).contains(&found.depth), "{found:?}");
+    }
+    let long = periodic_slowdown(&slowed(3, 6_000, 300, 200.0)).unwrap();
+    assert!((long.period - 300.0).abs() <= 6.0, "{long:?}");
+}
+
+/// At most the stated 1% of series without a period show one; 3 σ of 500 series are 1.3%.
+#[test]
+fn noise_has_no_period() {
+    for phi in [0.0, 0.5, 0.9] {
+        let series = (0..500).map(|seed| Noise::new(seed).autoregression(phi, 300));
+        let false_alarms = series.filter(|values| {
+            let values: Vec<f64> = values.iter().map(|v| 1_000.0 + 50.0 * v).collect();
+            periodic_slowdown(&values).is_some()
+        });
+        let false_alarms = false_alarms.count();
+        assert!(false_alarms <= 11, "phi {phi}: {false_alarms} of 500");
+    }
+}
+
+#[test]
+fn short_or_constant_series_have_none() {
+    assert_eq!(periodic_slowdown(&[]), None);
+    assert_eq!(periodic_slowdown(&slowed(1, 59, 7, 0.0)), None);
+    assert_eq!(periodic_slowdown(&[5.0; 100]), None);
 }

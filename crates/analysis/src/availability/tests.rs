@@ -2,9 +2,132 @@
 
 use proptest::prelude::*;
 
+use highwater_model::plan::PhaseKind;
+
 use super::*;
 use crate::fixture::{S, closed};
-use highwater_model::plan::PhaseKind;
+
+fn check_seconds(per_s: &[u64], below_half: u64, dips: u64, recovery_s: Option<u64>) {
+    let expect = AvailabilityRecord {
+        seconds_below_half: below_half,
+        dips,
+        recovery_ns: recovery_s.map(|seconds| seconds * 1_000_000_000),
+        ..AvailabilityRecord::default()
+    };
+    let found = availability(per_s);
+    assert_eq!(found, expect, "{per_s:?}");
+}
+
+#[test]
+fn gaps_that_pauses_between_acknowledgments_do_not_explain_are_stalls() {
+    let at = |second: u64, ms: u64| [second * 1_000_000_000, ms * 1_000_000];
+    let gaps = vec![at(14, 420), at(2, 400), at(5, 30), at(8, 410)];
+    let seen = AvailabilityRecord {
+        gaps: gaps.clone(),
+        acknowledged_per_s: vec![1_000; 20],
+        ..AvailabilityRecord::default()
+    };
+    let expected = Stalls { length_ns: 410_000_000, every_ns: 6_000_000_000 };
+    assert_eq!(stalls(&seen), Some(expected));
+    // At ten ops per second a gap of 0.4 s is none.
+    let rare = AvailabilityRecord { acknowledged_per_s: vec![10; 20], ..seen.clone() };
+    assert_eq!(stalls(&rare), None);
+    let two = AvailabilityRecord { gaps: gaps[..3].to_vec(), ..seen };
+    assert_eq!(stalls(&two), None);
+}
+
+#[test]
+fn an_even_run_has_no_dips() {
+    check_seconds(&[100, 90, 110, 100], 0, 0, None);
+}
+
+#[test]
+fn slow_seconds_are_counted_from_just_below_half() {
+    check_seconds(&[100, 100, 50, 49, 100], 1, 0, None);
+    check_seconds(&[3, 3, 3, 1, 2], 1, 0, None);
+}
+
+#[test]
+fn recovery_counts_from_the_end_of_the_longest_dip() {
+    check_seconds(&[9, 9, 0, 9, 0, 0, 1, 4, 9, 9, 9, 9], 5, 3, Some(2));
+    check_seconds(&[9, 9, 9, 9, 0, 9, 9], 1, 1, Some(0));
+}
+
+#[test]
+fn of_equal_dips_the_first_is_the_longest() {
+    check_seconds(&[9, 9, 0, 1, 9, 9, 0, 9, 9], 3, 2, Some(1));
+}
+
+#[test]
+fn a_target_that_stays_down_does_not_recover() {
+    check_seconds(&[9, 9, 9, 9, 0, 0], 2, 2, None);
+    check_seconds(&[9, 9, 9, 9, 0, 1], 2, 1, None);
+}
+
+#[test]
+fn mostly_nothing_has_no_half_to_fall_below() {
+    check_seconds(&[0, 0, 0, 5], 0, 3, None);
+    check_seconds(&[], 0, 0, None);
+}
+
+fn step(number: u64, start_s: u64, length_s: u64) -> PhaseRecord {
+    PhaseRecord {
+        name: format!("step {number}"),
+        kind: PhaseKind::Measure,
+        step: None,
+        start_ns: Nanos::from_secs(start_s).0,
+        duration_ns: Nanos::from_secs(length_s).0,
+        steady: None,
+    }
+}
+
+#[test]
+fn only_whole_seconds_of_measured_phases_count_and_none_of_the_load() {
+    let load = PhaseRecord { name: "load".to_owned(), kind: PhaseKind::Load, ..step(0, 0, 9) };
+    let mut late = step(1, 2, 3);
+    late.start_ns += 1;
+    let second = |phase: &str, second, acknowledged| IntervalRecord {
+        phase: phase.to_owned(),
+        second,
+        acknowledged,
+        ..IntervalRecord::default()
+    };
+    let intervals = [
+        second("load", 3, 1_000),
+        second("step 1", 2, 7),
+        second("step 1", 3, 10),
+        // Sent in the warm-up, answered after it.
+        second("warm-up", 3, 1),
+        second("step 1", 5, 20),
+    ];
+    // From just after 2 s to just after 5 s: the third and the fourth second are whole.
+    let phases = [load, late];
+    assert_eq!(acknowledged_per_s(&intervals, &phases), [11, 0]);
+}
+
+#[test]
+fn a_record_keeps_the_longest_gaps_and_of_equal_ones_the_first() {
+    let mut gaps: Vec<[u64; 2]> = (0..100).map(|at| [1_000 * at, 5 + at / 50]).collect();
+    gaps.push([500_000, 9]);
+    let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)], &[], &[]);
+    assert_eq!(record.gaps.len(), GAPS_KEPT);
+    assert_eq!(record.gaps[..2], [[500_000, 9], [50_000, 6]]);
+    assert_eq!(record.gaps[GAPS_KEPT - 1], [12_000, 5]);
+    assert_eq!(record.longest_gap_start_ns, 500_000);
+    assert_eq!(record.longest_gap_ns, 9);
+    assert_eq!((record.dips, record.recovery_ns), (1, Some(0)));
+}
+
+#[test]
+fn each_step_is_compared_with_its_own_median() {
+    let phases = [step(1, 2, 3), step(2, 5, 6)];
+    let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
+    let seen = of_phases(&slow_then_fast, &phases, &[]);
+    assert_eq!((seen.seconds_below_half, seen.dips), (1, 1));
+    assert_eq!(seen.recovery_ns, Some(0));
+    let found = availability(&slow_then_fast).seconds_below_half;
+    assert_eq!(found, 4);
+}
 
 const MS: u64 = 1_000_000;
 /// Begin of the phase: times of a record count from the run's start.

@@ -1,26 +1,47 @@
 //! The mean rate of a series of counts, how well it is known, and how it drifts.
 //!
-//! Both intervals allow for dependence between windows (see `long_run`). They take few, long waves, so
-//! that stalls of seconds are seen as what they are, and that of the mean allows for skewness: where the
-//! target stalls, runs with fewer stalls are faster and vary less, so that a symmetric interval
-//! would lie too high. Both are absent where the series is worth fewer than 12 independent windows:
-//! an interval is never invented.
+//! Both intervals allow for dependence between windows (see below). They take few, long waves, so that stalls of
+//! seconds are seen as what they are, and that of the mean allows for skewness: where the target stalls, runs with
+//! fewer stalls are faster and vary less, so that a symmetric interval would lie too high. Both are absent where the
+//! series is worth fewer than 12 independent windows: an interval is never invented.
+//!
+//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of them together. The
+//! variance of the mean of n windows is then S / n with the *long-run variance* S = γ₀ · τ, where γ₀ is the variance of
+//! one window and τ = 1 + 2 Σ ρₖ the integrated autocorrelation time; n / τ windows are *effective*.
+//!
+//! There are two estimates for different purposes:
+//!
+//! 1. τ by Geyer's initial monotone sequence (C. J. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
+//!    1992; see also A. Sokal, "Monte Carlo methods in statistical mechanics", 1997): the sums ρ₂ₘ + ρ₂ₘ₊₁ are added
+//!    while they are positive, each limited to the one before it. It only sets the smoothness of the other estimate,
+//!    and decides whether there are enough windows.
+//! 2. S from the K lowest frequencies, Ŝ = Σ dⱼ² / K with dⱼ = √(2/n) Σₜ rₜ cos(πj(t + ½)/n). K Ŝ / S is nearly χ² with
+//!    K degrees of freedom, so means have a Student t with K degrees of freedom. This is the method of batch means
+//!    (Schmeiser 1982; Law & Kelton, "Simulation modeling and analysis", chapter 9) with cosines in place of the
+//!    batches' steps, as advised by Lazarus, Lewis, Stock & Watson, "HAR inference: recommendations for practice",
+//!    Journal of Business & Economic Statistics 36, 2018; Heidelberger & Welch 1981 use the same low frequencies.
+//!    Cosines leak less of the higher frequencies, and a straight line can be removed from the series at the cost of
+//!    the first of them.
+//!
+//! Using the estimate of τ for S directly would be wrong more often than stated: it is too small in short series, and
+//! those with too small an estimate are the ones that pass a gate on n / τ.
+
+#[cfg(any(test, feature = "fixture"))]
+pub mod accuracy;
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::long_run::{Calibration, LongRun, Removed, long_run, student_quantile};
-use super::long_run::{batch_skewness, skewed};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 use highwater_model::display::ratio;
-use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64, truncate_to_u64};
 use highwater_model::plan::{SteadinessRule, Unit};
 use highwater_model::record::{ResultRecord, Steadiness, StreamRecord, ThroughputRecord};
 use highwater_model::units::Nanos;
-
-#[cfg(any(test, feature = "fixture"))]
-pub mod accuracy;
-#[cfg(test)]
-mod tests;
 
 /// Fewest windows for an interval, however independent: 3 s.
 const MIN_WINDOWS: usize = 30;
@@ -260,4 +281,220 @@ fn fit(counts: &[u64]) -> Line {
         deviations.into_iter().enumerate().map(|(t, d)| d - slope * time(t)).collect();
     let left: f64 = residuals.iter().map(|r| r * r).sum();
     Line { mean, slope, spread, exact: left <= 1e-20 * total, residuals }
+}
+
+/// Longer series are first averaged over neighbors to at most this many values: the cost of autocorrelations is
+/// quadratic in the length, and a day has 864,000 windows.
+const MAX_VALUES: usize = 6_000;
+/// Minimum degrees of freedom; a Student t with fewer has useless tails.
+const MIN_FREQUENCIES: f64 = 4.0;
+/// Maximum degrees of freedom; more would narrow the interval by less than 2%.
+pub(super) const MAX_FREQUENCIES: f64 = 60.0;
+
+/// The trend that was removed to get the residuals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removed {
+    /// The mean, or a known mean of zero.
+    Mean,
+    /// A straight line.
+    Line,
+}
+
+/// Parameters of the estimate, calibrated by the tests of its callers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Calibration {
+    /// The trend removed from the residuals.
+    pub(super) removed: Removed,
+    /// Frequencies used per effective window; fewer follow slow dependence better.
+    pub(super) frequencies: f64,
+    /// Maximum number of frequencies: their waves must be longer than any period in the series.
+    pub(super) most: f64,
+    /// The variance is multiplied by 1 + margin / effective windows, to allow for the error in τ.
+    pub(super) margin: f64,
+}
+
+/// The uncertainty of a series' mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LongRun {
+    /// n times the variance of the mean of n windows.
+    pub(super) variance: f64,
+    /// Degrees of freedom of `variance`.
+    pub(super) degrees: f64,
+    /// Effective sample size in windows; at most the length of the series.
+    pub(super) effective_windows: f64,
+}
+
+/// The long-run variance of a series, from at least 6 residuals.
+pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
+    if residuals.len() <= MAX_VALUES {
+        return of_bounded(residuals, calibration);
+    }
+    let size = residuals.len().div_ceil(MAX_VALUES);
+    let batches = residuals.chunks_exact(size);
+    let means: Vec<f64> =
+        batches.map(|batch| batch.iter().sum::<f64>() / len_to_f64(size)).collect();
+    let long_run = of_bounded(&means, calibration);
+    // Windows vary more than their averages; n / τ is given in windows.
+    let variance = |values: &[f64]| {
+        let squares: f64 = values.iter().map(|value| value * value).sum();
+        squares / len_to_f64(values.len())
+    };
+    let between = variance(&means);
+    let windows = if between > 0.0 {
+        long_run.effective_windows * variance(residuals) / between
+    } else {
+        f64::INFINITY
+    };
+    LongRun {
+        variance: long_run.variance * len_to_f64(size),
+        effective_windows: windows.min(len_to_f64(residuals.len())),
+        ..long_run
+    }
+}
+
+fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
+    let n = len_to_f64(residuals.len());
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let effective_windows = if squares > 0.0 {
+        n / autocorrelation_time(residuals, squares, calibration.removed)
+    } else {
+        n
+    };
+    let degrees = (calibration.frequencies * effective_windows)
+        .floor()
+        .min(n - 2.0)
+        .clamp(MIN_FREQUENCIES, calibration.most);
+    // The line takes the equivalent of one frequency: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6%.
+    let summed = match calibration.removed {
+        Removed::Mean => degrees,
+        Removed::Line => degrees + 1.0,
+    };
+    let margin = 1.0 + calibration.margin / effective_windows.max(1.0);
+    LongRun {
+        variance: low_frequency_power(residuals, summed) / degrees * margin,
+        degrees,
+        effective_windows,
+    }
+}
+
+/// τ, at least 1, corrected for the bias that removing the mean or line causes in each ρₖ.
+pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
+    let n = len_to_f64(residuals.len());
+    let correlation = |lag: usize| {
+        residuals.iter().zip(residuals.get(lag..).unwrap_or(&[])).map(|(a, b)| a * b).sum::<f64>()
+            / squares
+    };
+    let (mut tau, mut before, mut lag) = (-1.0, f64::INFINITY, 0);
+    // Beyond n / 10 the exact value is not needed, and the sum would cost n² operations.
+    while lag + 1 < residuals.len() / 2 && tau < n / 10.0 {
+        let pair = correlation(lag) + correlation(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        before = pair.min(before);
+        tau += 2.0 * before;
+        lag += 2;
+    }
+    // Each of the ρₖ summed is too small by about τ / n per regressor removed.
+    let regressors = match removed {
+        Removed::Mean => 1.0,
+        Removed::Line => 2.0,
+    };
+    let kept = 1.0 - regressors * len_to_f64(lag) / n;
+    (tau / kept.max(0.2)).max(1.0)
+}
+
+/// Σ dⱼ² over the frequencies j = 1 ..= `frequencies`.
+fn low_frequency_power(residuals: &[f64], frequencies: f64) -> f64 {
+    struct Wave {
+        cos: f64,
+        sin: f64,
+        step_cos: f64,
+        step_sin: f64,
+        sum: f64,
+    }
+    let n = len_to_f64(residuals.len());
+    let mut waves = Vec::new();
+    let mut j = 1.0;
+    while j <= frequencies {
+        let step = std::f64::consts::PI * j / n;
+        waves.push(Wave {
+            cos: (step / 2.0).cos(),
+            sin: (step / 2.0).sin(),
+            step_cos: step.cos(),
+            step_sin: step.sin(),
+            sum: 0.0,
+        });
+        j += 1.0;
+    }
+    for residual in residuals {
+        for wave in &mut waves {
+            wave.sum += residual * wave.cos;
+            // Rotating a unit vector by the step is exact enough for any run and needs no cosine.
+            let cos = wave.cos * wave.step_cos - wave.sin * wave.step_sin;
+            wave.sin = wave.sin * wave.step_cos + wave.cos * wave.step_sin;
+            wave.cos = cos;
+        }
+    }
+    waves.iter().map(|wave| wave.sum * wave.sum).sum::<f64>() * 2.0 / n
+}
+
+/// The value that a Student t exceeds with probability `tail`, below one half.
+pub(super) fn student_quantile(tail: f64, degrees: f64) -> f64 {
+    let Ok(student) = StudentsT::new(0.0, 1.0, degrees) else {
+        return f64::INFINITY;
+    };
+    solve(0.0, 1e6, |t| student.sf(t) <= tail)
+}
+
+/// The least x in (low, high) from which on `reached` holds, by bisection to full precision.
+pub(super) fn solve(low: f64, high: f64, reached: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (low, high);
+    for _ in 0..200 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if reached(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// Below this the transformation is the identity, and its formula divides by zero.
+const SYMMETRIC: f64 = 1e-3;
+
+/// The skewness of the series' mean, from this number of batches of equal length, at least 3: that of one batch over
+/// the square root of their number. 0 for a series that is too short.
+fn batch_skewness(deviations: &[f64], batches: f64) -> f64 {
+    let length = truncate_to_u64(len_to_f64(deviations.len()) / batches);
+    let Some(length) = usize::try_from(length).ok().filter(|length| *length > 0) else {
+        return 0.0;
+    };
+    let means: Vec<f64> = deviations
+        .chunks_exact(length)
+        .map(|batch| batch.iter().sum::<f64>() / len_to_f64(length))
+        .collect();
+    let n = len_to_f64(means.len());
+    let mean = means.iter().sum::<f64>() / n;
+    let moment = |power: i32| means.iter().map(|m| (m - mean).powi(power)).sum::<f64>() / n;
+    let variance = moment(2);
+    if variance <= 0.0 || n < 3.0 {
+        return 0.0;
+    }
+    let of_batch = moment(3) / variance.powf(1.5) * (n * (n - 1.0)).sqrt() / (n - 2.0);
+    of_batch / n.sqrt()
+}
+
+/// Willink's G of a quantile of Student's t: ((1 + 6 b (t − b))^⅓ − 1) / 2 b, b a sixth of the
+/// skewness of the mean.
+fn skewed(t: f64, skewness: f64) -> f64 {
+    let b = skewness / 6.0;
+    if b.abs() < SYMMETRIC {
+        return t;
+    }
+    ((1.0 + 6.0 * b * (t - b)).cbrt() - 1.0) / (2.0 * b)
 }
